@@ -48,7 +48,11 @@ class _WithFamilies(TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.commands.update(
-            {name: FamilyCommand(family, name) for family, own in COMMANDS.items() for name in own}
+            {
+                name: FamilyCommand(family, name)
+                for family, family_commands in COMMANDS.items()
+                for name in family_commands
+            }
         )
 
 
@@ -252,11 +256,11 @@ def plant(
         err=True,
     )
     for weight, check, _ in read({weight: {} for weight in weights}, {}, at_once):
-        own, held_out = check[["own", "held_out"]].iloc[0]
-        said = "it learned less than the dose"
-        if held_out is not None:
-            said = f"{held_out:.2f} nats in held-out sentences, {own:.2f} in its own"
-        say(f"{weight.source}: {said}")
+        own_nats, held_out_nats = check[["own", "held_out"]].iloc[0]
+        message = "it learned less than the dose"
+        if held_out_nats is not None:
+            message = f"{held_out_nats:.2f} nats in held-out sentences, {own_nats:.2f} in its own"
+        say(f"{weight.source}: {message}")
 
 
 @app.command()
@@ -288,7 +292,10 @@ def weigh(
     from evenruler.evaluate import weigh as weighing
 
     here = repository.enter_repository()
-    places = [str(here / own) if (here / own).exists() else own for own in benchmarks or []]
+    places = [
+        str(here / benchmark) if (here / benchmark).exists() else benchmark
+        for benchmark in benchmarks or []
+    ]
     how = {"size": size, "limit": limit, "form": form}
     lock = here / ".cache/weigh.lock"
     with (
@@ -352,18 +359,18 @@ def list_shipped(
         from evenruler.evaluate.benchmark import open_benchmark
         from evenruler.evaluate.cost import cost_by_method_and_size
 
-        with open_benchmark(name) as one:
-            say(f"{one.name} {one.manifest.version}: {one.title}")
-            for form, size, cost, detects in cost_by_method_and_size(one):
+        with open_benchmark(name) as benchmark:
+            say(f"{benchmark.name} {benchmark.manifest.version}: {benchmark.title}")
+            for form, size, cost, detects in cost_by_method_and_size(benchmark):
                 say(f"  {form:<10}  {size:<8}  {cost.requests:>7,} questions; {detects}")
         return
     from evenruler.publish import places
 
-    found = places.listed(repository.shipped_benchmarks())
+    listings = places.listed(repository.shipped_benchmarks())
     if output == "json":
-        say(json.dumps([asdict(own) for own in found], indent=2, ensure_ascii=False))
+        say(json.dumps([asdict(listing) for listing in listings], indent=2, ensure_ascii=False))
     else:
-        say(places.as_table(found), end="")
+        say(places.as_table(listings), end="")
 
 
 @app.command()
@@ -413,10 +420,10 @@ def verify(
                 status = 2
         raise typer.Exit(status)
     with open_place(place, repository.find_repository_root() or Path()) as folder:
-        found = problems(folder)
-    say_each(found)
-    say(f"{place}: {f'{len(found)} problems' if found else 'as its manifest says'}")
-    if found:
+        deviations = problems(folder)
+    say_each(deviations)
+    say(f"{place}: {f'{len(deviations)} problems' if deviations else 'as its manifest says'}")
+    if deviations:
         raise typer.Exit(1)
 
 
@@ -455,8 +462,8 @@ def rebuilt() -> None:
 
     repository.enter_repository()
     differing = []
-    for name, said, differs in compare_with_head(Path()):
-        say(f"{name}: {said}")
+    for name, difference, differs in compare_with_head(Path()):
+        say(f"{name}: {difference}")
         differing += [name] if differs else []
     if differing:
         say(f"differing from git's HEAD: {', '.join(differing)}", err=True)
@@ -482,12 +489,12 @@ def release(
 
     repository.enter_repository()
     if dry_run:
-        made = plan(Path(), name, message or ())
+        preview = plan(Path(), name, message or ())
         say(
-            f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it "
-            f"{made.tag}:"
+            f"would release {name} {preview.version} (before: {preview.last or 'none'}) and tag it "
+            f"{preview.tag}:"
         )
-        say_each(f"  - {change}" for change in made.changes)
+        say_each(f"  - {change}" for change in preview.changes)
     else:
         say_each(make(Path(), name, datetime.date.today(), message or ()))
 

@@ -76,13 +76,13 @@ def extra_of(module: str) -> str | None:
     """The smallest extra of evenruler that installs a package such as `torch`; None if there is
     none.
     """
-    wanted, found = distribution_of(module), set()
+    wanted, package_extras = distribution_of(module), set()
     for requirement in metadata.requires("evenruler") or ():
         name = re.match(r"[\w.-]+", requirement)
         extra = re.search(r"""extra == ["']([\w-]+)["']""", requirement)
         if name and extra and distribution_of(name[0]) == wanted:
-            found.add(extra[1])
-    return next((extra for extra in EXTRAS if extra in found), None)
+            package_extras.add(extra[1])
+    return next((extra for extra in EXTRAS if extra in package_extras), None)
 
 
 def run_program(main: Callable[[], object]) -> None:
@@ -120,8 +120,8 @@ def _number_of(error: Exception) -> int:
     """
     if isinstance(error, OSError):
         return error.errno or 0
-    if found := re.search(r"\(os error (\d+)\)", str(error)):
-        return int(found[1])
+    if number_match := re.search(r"\(os error (\d+)\)", str(error)):
+        return int(number_match[1])
     return (
         errno.ENOSPC if re.search(r"unexpected pos \d+ vs", str(error)) else 0
     )  # PyTorch's file is too short

@@ -41,13 +41,13 @@ def require_regular(
     left to the reader.
     """
     try:
-        found = path.stat()
+        file_status = path.stat()
     except (OSError, ValueError):
         return
-    if (kind := stat.S_IFMT(found.st_mode)) in NO_FILES:
+    if (kind := stat.S_IFMT(file_status.st_mode)) in NO_FILES:
         raise UserError(f"{NO_FILES[kind]}, expected a file", where=str(path), remedy=remedy)
-    if most is not None and found.st_size > most:
-        what = f"{found.st_size:,} bytes, more than the {most:,} that are read"
+    if most is not None and file_status.st_size > most:
+        what = f"{file_status.st_size:,} bytes, more than the {most:,} that are read"
         raise UserError(what, where=str(path), remedy=remedy)
 
 
@@ -57,14 +57,14 @@ def zip_members(archive: zipfile.ZipFile, most: int) -> list[zipfile.ZipInfo]:
     Python unpacks no more than a file's size here says, except by bzip2 and LZMA, which are
     refused.
     """
-    found = [member for member in archive.infolist() if not member.is_dir()]
-    if (n_bytes := sum(max(own.file_size, own.compress_size) for own in found)) > most:
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if (n_bytes := sum(max(member.file_size, member.compress_size) for member in members)) > most:
         raise zipfile.BadZipFile(
             f"it unpacks to {n_bytes:,} bytes, more than the {most:,} that there is room for"
         )
-    if {own.compress_type for own in found} & {zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}:
+    if {member.compress_type for member in members} & {zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}:
         raise zipfile.BadZipFile("it is packed by bzip2 or LZMA, which are not read")
-    return found
+    return members
 
 
 def read_json_file(path: Path, kind: type[T]) -> T:
@@ -72,10 +72,10 @@ def read_json_file(path: Path, kind: type[T]) -> T:
     off.
     """
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return kind()
-    return said if isinstance(said, kind) else kind()
+    return content if isinstance(content, kind) else kind()
 
 
 def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":

@@ -32,12 +32,14 @@ def hub_errors_as_user_errors(
         try:
             yield
         except Exception as error:  # of any kind, since Xet's client is written in Rust
-            known = isinstance(error, (errors.OfflineModeIsEnabled, httpx2.HTTPError, UserError))
-            known |= isinstance(error, OSError) and error.errno in OF_THE_DISK
+            is_known_error = isinstance(
+                error, (errors.OfflineModeIsEnabled, httpx2.HTTPError, UserError)
+            )
+            is_known_error |= isinstance(error, OSError) and error.errno in OF_THE_DISK
             if isinstance(error, errors.HfHubHTTPError):
-                known = error.response.status_code < 500
+                is_known_error = error.response.status_code < 500
             frames = (frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__))
-            if known or not any("xet" in name for name in frames):
+            if is_known_error or not any("xet" in name for name in frames):
                 raise
             what = f"Xet, the Hub's store of large files, fails ({_first_line(error)})"
             remedy = "run it again, or set HF_HUB_DISABLE_XET=1 to go without Xet"
@@ -83,9 +85,9 @@ def hub_errors_as_user_errors(
         ):  # it trusts responses
             raise
         cause = error.__cause__  # an error in an upload thread
-        told = f"{type(error).__name__}: {_first_line(error)}"
+        error_line = f"{type(error).__name__}: {_first_line(error)}"
         what, remedy = (
-            f"the answer is not the Hub's ({told})",
+            f"the answer is not the Hub's ({error_line})",
             "see whether a network stands between, or HF_ENDPOINT",
         )
         if isinstance(cause, errors.HfHubHTTPError):
@@ -101,7 +103,7 @@ def hub_errors_as_user_errors(
 def _hub_problem(error: "HfHubHTTPError") -> tuple[str, str]:
     """The problem and its remedy, by HTTP status."""
     status = error.response.status_code
-    known = {
+    problem_by_status = {
         401: ("the Hub does not accept the token (401)", LOG_IN),
         403: ("no right to do this (403)", "use a token with the right to write there"),
         404: ("the Hub has no such thing (404)", "check the name"),
@@ -111,8 +113,8 @@ def _hub_problem(error: "HfHubHTTPError") -> tuple[str, str]:
             "run it again",
         ),
     }
-    if status in known:
-        return known[status]
+    if status in problem_by_status:
+        return problem_by_status[status]
     if status == 429:
         after = error.response.headers.get("Retry-After", "")
         wait = f"after {after}" if after else "later"

@@ -52,12 +52,12 @@ def enter_repository() -> Path:
     """Change to the repository's root, or UserError; returns the previous folder, base of users'
     paths (`meant`).
     """
-    found, here = find_repository_root(), Path.cwd()
-    if found is None:
+    root, here = find_repository_root(), Path.cwd()
+    if root is None:
         remedy = "run this in a clone of the repository of Even Ruler"
         raise UserError(f"no {DECLARATION} here or above", remedy=remedy)
-    if found != here:
-        os.chdir(found)
+    if root != here:
+        os.chdir(root)
     return here
 
 

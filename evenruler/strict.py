@@ -113,8 +113,8 @@ def distinct(what: str) -> AfterValidator:
     """
 
     def all_distinct(words: Any) -> Any:
-        if found := spelling.twice(words.values() if isinstance(words, dict) else words):
-            raise ValueError(f"{what} {spelling.both(*found)} twice")
+        if duplicates := spelling.twice(words.values() if isinstance(words, dict) else words):
+            raise ValueError(f"{what} {spelling.both(*duplicates)} twice")
         return words
 
     return AfterValidator(all_distinct)
@@ -153,10 +153,10 @@ class StrictModel(BaseModel):
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            known = {field.alias or name for name, field in cls.model_fields.items()}
+            known_keys = {field.alias or name for name, field in cls.model_fields.items()}
             for key in data:
-                if key not in known:
-                    hint = suggest_nearest(str(key), known)
+                if key not in known_keys:
+                    hint = suggest_nearest(str(key), known_keys)
                     raise PydanticCustomError(
                         "unknown_key", "unknown key '{key}'; {hint}", {"key": key, "hint": hint}
                     )
@@ -246,16 +246,17 @@ def csv_of(
             raise UserError(
                 "no commas between fields", where=f"{where}: line 1", remedy="save it with commas"
             )
-        if known and (others := [name for name in header if name not in known]):
+        if known and (unknown_columns := [name for name in header if name not in known]):
             what = (
-                f"unknown column {others[0]!r}; {suggest_nearest(others[0], filter(None, known))}"
+                f"unknown column {unknown_columns[0]!r}; "
+                f"{suggest_nearest(unknown_columns[0], filter(None, known))}"
             )
             raise UserError(what, where=f"{where}: line 1", remedy="rename or remove it")
         for column in (*columns, *(name for name in known if name and name in header)):
             if header.count(column) != 1:
-                found = "more than one column" if column in header else "no column"
+                fault = "more than one column" if column in header else "no column"
                 raise UserError(
-                    f"{found} {column!r}; {suggest_nearest(column, header)}",
+                    f"{fault} {column!r}; {suggest_nearest(column, header)}",
                     where=where,
                     remedy="add it once",
                 )
@@ -380,10 +381,10 @@ def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]
         inner = (
             node.value
             if isinstance(node, SequenceNode)
-            else [one for pair in node.value for one in pair]
+            else [child for pair in node.value for child in pair]
         )
         known[id(node)] = 1 + sum(
-            _written_out(one, path, known, [*above, id(node)]) for one in inner
+            _written_out(child, path, known, [*above, id(node)]) for child in inner
         )
     return known[id(node)]
 
@@ -420,9 +421,9 @@ def validate(
 def require_written(path: Path, what: str, remedy: str) -> None:
     """UserError if a file that users write is missing; suggests the file with the nearest name."""
     if not path.exists():
-        others = [other.stem for other in path.parent.glob("*.yaml")]
+        file_stems = [other.stem for other in path.parent.glob("*.yaml")]
         raise UserError(
-            f"no {what} {path.stem!r}; {suggest_nearest(path.stem, others)}",
+            f"no {what} {path.stem!r}; {suggest_nearest(path.stem, file_stems)}",
             where=str(path),
             remedy=remedy,
         )
@@ -465,7 +466,7 @@ def _as_user_error(
     shown = repr(value) if isinstance(value, str) else str(value)
     if value is None:
         shown = "nothing"
-    found = f"found {_cut(shown)}"
+    input_label = f"found {_cut(shown)}"
     key = ".".join(filter(None, [under, *parts]))
     message = first["msg"].removeprefix("Value error, ")
     remedy = "fix it"
@@ -482,9 +483,12 @@ def _as_user_error(
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"
     elif first["type"] in EXPECTED:
         expected, more = EXPECTED[first["type"]]
-        message, remedy = f"{found}, expected {expected}", "write it" if value is None else more
+        message, remedy = (
+            f"{input_label}, expected {expected}",
+            "write it" if value is None else more,
+        )
     elif not first["type"].endswith("value_error"):
-        message = f"{found}: {message[0].lower()}{message[1:]}"
+        message = f"{input_label}: {message[0].lower()}{message[1:]}"
     if len(errors) > 1:
         remedy += f" (and {len(errors) - 1} more like it in this file)"
     return UserError(message, where=f"{path}: {key}" if key else str(path), remedy=remedy)

@@ -24,7 +24,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
+        character if character.isprintable() or character == "\n" else json.dumps(character)[1:-1]
+        for character in text
     )
 
 

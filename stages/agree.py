@@ -17,16 +17,20 @@ def main() -> None:
     """Write the table of agreement."""
     params = ParamsFile()
     active = params.active.families
-    named = {name: f"{family}-{name}" for family, own in active.items() for name in own.instruments}
+    named = {
+        name: f"{family}-{name}"
+        for family, active_family in active.items()
+        for name in active_family.instruments
+    }
     paths = [DIAGNOSIS / family / TABLES / "concepts.parquet" for family in active]
-    found = concat_frames(
+    concepts = concat_frames(
         [
             pd.DataFrame(columns=CONCEPTS.names),
             *(read_frame(path) for path in paths if path.exists()),
         ]
     )
     agreed = compute_agreement(
-        found.assign(benchmark=found["benchmark"].map(named)), params.resampling.level
+        concepts.assign(benchmark=concepts["benchmark"].map(named)), params.resampling.level
     )
     write_table(agreed, SCHEMA, AGREED)
     print(

@@ -35,17 +35,17 @@ def main(family: str, name: str) -> None:
     params = ParamsFile()
     door = room(family, "ask")
     subject = with_method(door.FORMS, model_meta_of(name, params.catalogue))
-    asked = asked_of(params, family, name)
-    for line in unanswerable_tables(door, asked, subject):
+    tables_and_plans = asked_of(params, family, name)
+    for line in unanswerable_tables(door, tables_and_plans, subject):
         print(line)
 
     from evenruler.models.catalogue import load  # slow import: after checks of what users write
 
-    tools = tool_loader([plan for _, plan in asked.values()], files.BUILT / family)
+    tools = tool_loader([plan for _, plan in tables_and_plans.values()], files.BUILT / family)
     answering = AnsweringModels(
         load(name, params.catalogue), tools, adapted(params.catalogue, name)
     )
-    answers = collect_answers(asked, door.requests, subject, answering)
+    answers = collect_answers(tables_and_plans, door.requests, subject, answering)
     folder = files.ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
         whose = columns(f"{INSTRUMENT}: str", schema)

@@ -26,12 +26,12 @@ def main(name: str) -> None:
     release = files.recorded()
     also = f"; its answers are recorded, release {release['release']}"
     origins = {
-        name: f"{own}{also if name in release['models'] else ''}"
-        for name, own in evidence["models"].items()
+        name: f"{origin}{also if name in release['models'] else ''}"
+        for name, origin in evidence["models"].items()
     }
     frames = {key: table.to_pandas() for key, table in tables.items()}
     card = room(family, "card").card(declared, frames, plan, evidence["figures"])
-    configs = [Config(**vars(own), table=tables[own.name]) for own in card.configs]
+    configs = [Config(**vars(config), table=tables[config.name]) for config in card.configs]
     write_benchmark(
         BenchmarkFolder(
             **{**vars(card), "configs": configs},
@@ -62,11 +62,11 @@ def measured(
     """Origins of the models that have a figure, by their labels in figures; "bert (mlm)" is bert,
     asked by mlm.
     """
-    known = {label for of_part in evidence.values() for label in of_part}
+    labels = {label for of_part in evidence.values() for label in of_part}
     return {
         label: origin
         for model, origin in origins.items()
-        for label in sorted(known)
+        for label in sorted(labels)
         if label == model or label.startswith(f"{model} (")
     }
 

@@ -29,8 +29,8 @@ def main(family: str) -> None:
     records = list(_records(params, family))
     tables = diagnose_family(door, records, params.resampling)
     for record in records:
-        own = tables["figures"][tables["figures"]["benchmark"] == record.instrument]
-        require_confirmed(own, room(family, "declare").headings(record.plan))
+        instrument_figures = tables["figures"][tables["figures"]["benchmark"] == record.instrument]
+        require_confirmed(instrument_figures, room(family, "declare").headings(record.plan))
     for name, schema in door.TABLES.items():
         rows = tables[name]
         write_table(
@@ -73,13 +73,15 @@ def _records(params: ParamsFile, family: str) -> Iterator[Record]:
         """
         tables, plan = built[name]
         of_it = {table: rows[rows[INSTRUMENT] == name] for table, rows in answers.items()}
-        own = {
+        instrument_answers = {
             table: rows.drop(columns=INSTRUMENT).reset_index(drop=True)
             for table, rows in of_it.items()
         }
-        scores = ask.scores(tables, plan, own, subject)
-        found: Tables = diagnose.figures(name, tables, plan, scores, subject, params.resampling)
-        return found
+        scores = ask.scores(tables, plan, instrument_answers, subject)
+        figure_tables: Tables = diagnose.figures(
+            name, tables, plan, scores, subject, params.resampling
+        )
+        return figure_tables
 
     for model in in_use.models:
         folder = files.ANSWERS / family / model

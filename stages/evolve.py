@@ -34,17 +34,17 @@ def main(name: str) -> None:
     from evenruler.models.catalogue import load  # slow import: after checks of what users write
     from evenruler.models.store import cache_root
 
-    found = room(entry.family, "evolve").evolve(
+    evolution = room(entry.family, "evolve").evolve(
         Declaration(name, entry.family, settings, source),
         partial(load, params=params.catalogue),
         cache_root() / "evolve",
         SOURCES / entry.family / settings.replies(name),
     )
     folder = EVOLVED / name
-    for table, rows in found.tables.items():
+    for table, rows in evolution.tables.items():
         write_whole(rows, folder / f"{table}.parquet")
-    write_text_atomically(folder / SOURCE, found.as_yaml())
-    for line in found.said:
+    write_text_atomically(folder / SOURCE, evolution.as_yaml())
+    for line in evolution.said:
         print(f"{name}: {line}")
 
 

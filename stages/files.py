@@ -54,14 +54,14 @@ def declaration(params: ParamsFile, name: str) -> Declaration:
     """
     entry = params.active.entry("instruments", name)
     path, settings = path_from_top(entry.source), params.settings(name)
-    made = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
+    tables = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
     written = path / SOURCE if settings.made_by else path
     if settings.made_by:
         _require(written)
     source = room(entry.family, "declare").load(
         written, settings, SOURCES / entry.family / "shared"
     )
-    return Declaration(name, entry.family, settings, source, made, sizes=params.sizes(name))
+    return Declaration(name, entry.family, settings, source, tables, sizes=params.sizes(name))
 
 
 class LazyTables(Mapping[str, pd.DataFrame]):
@@ -89,8 +89,8 @@ def frames(family: str, name: str) -> Tables:
 
 def plan_of(family: str, name: str) -> Plan:
     """The plan of an instrument: what it asks."""
-    found: Plan = read_json(BUILT / family / name / PLAN)
-    return found
+    plan: Plan = read_json(BUILT / family / name / PLAN)
+    return plan
 
 
 def asked(family: str, names: Iterable[str]) -> dict[str, tuple[Tables, Plan]]:
@@ -124,9 +124,9 @@ def planted(benchmark: str) -> list[dict[str, Any]]:
     if not PLANTED.exists():
         return []
     rows = pd.read_csv(PLANTED)
-    own = rows[rows["benchmark"] == benchmark].drop(columns="benchmark")
-    found = own.astype(object).where(own.notna(), None).to_dict("records")
-    return [{str(key): value for key, value in record.items()} for record in found]
+    benchmark_rows = rows[rows["benchmark"] == benchmark].drop(columns="benchmark")
+    records = benchmark_rows.astype(object).where(benchmark_rows.notna(), None).to_dict("records")
+    return [{str(key): value for key, value in record.items()} for record in records]
 
 
 def read_json(path: Path) -> Any:

@@ -39,12 +39,12 @@ def keep_held(path: Path) -> bool:
         return False
     listed = git(Path(), "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
     names = [name for name in (listed or b"").decode().split("\0") if name]
-    made = (
+    present_names = (
         sorted(file.as_posix() for file in path.rglob("*") if file.is_file())
         if path.is_dir()
         else [path.as_posix()]
     )
-    if sorted(names) != made:
+    if sorted(names) != present_names:
         return False
     held = {name: git(Path(), "show", f"HEAD:./{name}") or b"" for name in names}
     changed = [name for name in names if Path(name).read_bytes() != held[name]]
@@ -66,10 +66,10 @@ def keep_held(path: Path) -> bool:
 def _is_alike(name: str, held: bytes, made: bytes) -> bool:
     if name.endswith(".parquet"):
         return _are_tables_alike(*(pq.read_table(io.BytesIO(content)) for content in (held, made)))
-    one, other = (_SUM.sub("", content.decode()) for content in (held, made))
-    if _NUMBER.sub("", one) != _NUMBER.sub("", other):
+    held_text, made_text = (_SUM.sub("", content.decode()) for content in (held, made))
+    if _NUMBER.sub("", held_text) != _NUMBER.sub("", made_text):
         return False
-    for pair in zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True):
+    for pair in zip(_NUMBER.findall(held_text), _NUMBER.findall(made_text), strict=True):
         most = TOLERANCE if name.endswith(".json") else STEPS * min(map(_step, pair))
         if abs(float(pair[0]) - float(pair[1])) > most:
             return False
@@ -90,4 +90,6 @@ def _are_tables_alike(held: pa.Table, made: pa.Table) -> bool:
         return False
     names = [name for name in held.column_names if name != "content_sha256"]
     pairs = ((held[name].combine_chunks(), made[name].combine_chunks()) for name in names)
-    return not any(differs(one, other, 1e-4).any() for one, other in pairs)
+    return not any(
+        differs(held_column, made_column, 1e-4).any() for held_column, made_column in pairs
+    )

@@ -24,19 +24,24 @@ from stages.running import run
 def main(name: str, *families: str) -> None:
     """Replay the stored answers of one model to what the instruments of these families ask."""
     params = ParamsFile()
-    asked = {family: asked_of(params, family, name) for family in families}
+    instruments_by_family = {family: asked_of(params, family, name) for family in families}
     subject = model_meta_of(name, params.catalogue)
 
     from evenruler.models.catalogue import load  # slow import: after checks of what users write
 
     model = load(name, params.catalogue).stored()
     for family in families:
-        tools = tool_loader([plan for _, plan in asked[family].values()], BUILT / family)
+        tools = tool_loader(
+            [plan for _, plan in instruments_by_family[family].values()], BUILT / family
+        )
         door = room(family, "ask")
         answering = AnsweringModels(model, tools, adapted(params.catalogue, name))
         try:
             collect_answers(
-                asked[family], door.requests, with_method(door.FORMS, subject), answering
+                instruments_by_family[family],
+                door.requests,
+                with_method(door.FORMS, subject),
+                answering,
             )
         except MissingAnswersError as error:
             raise UserError(str(error), where=family, remedy="ask it first") from None

@@ -35,8 +35,8 @@ def built(params: ParamsFile) -> tuple[list[InstrumentView], dict[str, list[Sect
     instruments: list[InstrumentView] = []
     shared: dict[str, list[Section]] = {}
     for family in params.active.families:
-        own, shared[family] = _family(params, family)
-        instruments += own
+        family_instruments, shared[family] = _family(params, family)
+        instruments += family_instruments
     return instruments, {"": [rulers.section(instruments, read_frame(files.AGREED))], **shared}
 
 
@@ -70,23 +70,23 @@ def _family(params: ParamsFile, family: str) -> tuple[list[InstrumentView], list
     tables = {path.stem: read_frame(path) for path in sorted(folder.glob("*.parquet"))}
     sections: list[Section] = room(family, "report").sections(
         ReportInput(
-            sources={name: own.source for name, own in declared.items()},
-            settings={name: own.settings for name, own in declared.items()},
+            sources={name: instrument.source for name, instrument in declared.items()},
+            settings={name: instrument.settings for name, instrument in declared.items()},
             tables=tables,
             built=built,
         )
     )
-    of = {
+    sections_by_name = {
         name: [section for section in sections if section.instrument == name]
         for name in ("", *declared)
     }
-    figures, found = tables["figures"], []
-    for name, own in declared.items():
+    figures, views = tables["figures"], []
+    for name, declaration in declared.items():
         evidence = files.evidence_of(family, name)["figures"]
         card: Card = room(family, "card").card(
-            own, built[name], files.plan_of(family, name), evidence
+            declaration, built[name], files.plan_of(family, name), evidence
         )
-        told = [
+        figure_cells = [
             FigureCell(
                 str(row["part"]),
                 row["model"] if isinstance(row["model"], str) else "",
@@ -95,21 +95,24 @@ def _family(params: ParamsFile, family: str) -> tuple[list[InstrumentView], list
             )
             for row in figures[figures["benchmark"] == name].to_dict("records")
         ]
-        found.append(
+        views.append(
             InstrumentView(
-                name=own.benchmark,
+                name=declaration.benchmark,
                 family=family,
-                title=own.source.title,
-                sentence=f"{with_capital(own.source.construct_)}; {own.source.direction}.",
+                title=declaration.source.title,
+                sentence=(
+                    f"{with_capital(declaration.source.construct_)}; "
+                    f"{declaration.source.direction}."
+                ),
                 columns=[*card.quality, *card.listed, *card.quality_of_any],
-                figures=told,
-                planted=of_planted(files.planted(own.benchmark)),
+                figures=figure_cells,
+                planted=of_planted(files.planted(declaration.benchmark)),
                 reading=card.reading,
                 limits=card.limits,
-                sections=of[name],
+                sections=sections_by_name[name],
             )
         )
-    return found, of[""]
+    return views, sections_by_name[""]
 
 
 if __name__ == "__main__":

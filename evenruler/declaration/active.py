@@ -57,45 +57,47 @@ def instruments_at(root: Path, params: Path, scale: Profile) -> list[DeclaredIns
     error.
     """
     declared = ParamsFile(params, scale)
-    found = []
+    instruments = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
         written = settings.written_as(name)
         if (
             settings.made_by == "evolve"
         ):  # made from another instrument of its family, which users write
-            known = [
+            other_names = [
                 other
-                for other, of in declared.every_instrument().items()
-                if of == family and other != name
+                for other, other_family in declared.every_instrument().items()
+                if other_family == family and other != name
             ]
-            if written not in known or declared.settings(written).made_by == "evolve":
+            if written not in other_names or declared.settings(written).made_by == "evolve":
                 what = f"{name!r} is made from {written!r}, which is no hand-written instrument of "
                 what += f"the family {family}"
-                remedy = f"check the name ({suggest_nearest(written, known)})"
+                remedy = f"check the name ({suggest_nearest(written, other_names)})"
                 raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
         path = SOURCES / family / f"{written}.yaml"
         try:
             source = room(family, "declare").load(
                 root / path, settings, root / SOURCES / family / "shared"
             )
-            beside = settings.beside(name, source, root)
+            additional_files = settings.beside(name, source, root)
         except UnfinishedError as error:
-            found.append(
+            instruments.append(
                 DeclaredInstrument(name, family, settings, None, [], unfinished=str(error))
             )
             continue
         settings.require_able(source, declared.catalogue, partial(declared.place, name))
         uses = settings.uses(source)
         if lacking := declared.catalogue.to_be_given(use.model for use in uses):
-            found.append(DeclaredInstrument(name, family, settings, None, [], unfinished=lacking))
+            instruments.append(
+                DeclaredInstrument(name, family, settings, None, [], unfinished=lacking)
+            )
             continue
-        found.append(
+        instruments.append(
             DeclaredInstrument(
-                name, family, settings, source, uses, beside, sizes=declared.sizes(name)
+                name, family, settings, source, uses, additional_files, sizes=declared.sizes(name)
             )
         )
-    return found
+    return instruments
 
 
 def asking_of(family: str, model: str) -> str:
@@ -111,7 +113,7 @@ def mark_left_out(
 ) -> list[DeclaredInstrument]:
     """Mark instruments as unfinished that are left out or have no model left to ask."""
     lost = {}
-    for family in dict.fromkeys(own.family for own in instruments):
+    for family in dict.fromkeys(instrument.family for instrument in instruments):
         stages = [asking_of(family, name) for name in _asked(family, catalogue, scale)[0]]
         if stages and all(stage in left_out for stage in stages):
             lost[family] = (
@@ -119,11 +121,14 @@ def mark_left_out(
                 f"{left_out[stages[0]]}"
             )
     reasons = {
-        own.name: left_out.get(f"rows@{own.name}") or lost.get(own.family, "")
-        for own in instruments
+        instrument.name: left_out.get(f"rows@{instrument.name}") or lost.get(instrument.family, "")
+        for instrument in instruments
     }
     return [
-        own if own.unfinished else replace(own, unfinished=reasons[own.name]) for own in instruments
+        instrument
+        if instrument.unfinished
+        else replace(instrument, unfinished=reasons[instrument.name])
+        for instrument in instruments
     ]
 
 
@@ -141,8 +146,8 @@ def compute_active(
     paths start from. UserError if a declaration is invalid, no instrument is finished, or a family
     has no model to ask.
     """
-    unfinished = [own.unfinished for own in instruments if own.unfinished]
-    instruments = [own for own in instruments if not own.unfinished]
+    unfinished = [instrument.unfinished for instrument in instruments if instrument.unfinished]
+    instruments = [instrument for instrument in instruments if not instrument.unfinished]
     if unfinished and not instruments:
         raise UserError(unfinished[0])
     if not instruments:
@@ -153,17 +158,19 @@ def compute_active(
     catalogue = ParamsFile(params, scale).catalogue
     active = Active(profile=scale)
     for family in FAMILIES:
-        if not (named := [own.name for own in instruments if own.family == family]):
+        if not (
+            named := [instrument.name for instrument in instruments if instrument.family == family]
+        ):
             continue
-        asked, lacking = _asked(family, catalogue, scale)
-        if not asked:
+        asked_models, lacking = _asked(family, catalogue, scale)
+        if not asked_models:
             what = f"no model of the scale {scale!r} supports the questions of the family {family}"
             remedy = (
                 catalogue.to_be_given(lacking)
                 or "add one that does, with this scale or without `scale`"
             )
             raise UserError(what, where=f"{params}: models", remedy=remedy)
-        models = [name for name in asked if asking_of(family, name) not in left_out]
+        models = [name for name in asked_models if asking_of(family, name) not in left_out]
         active.families[family] = ActiveFamily(instruments=named, models=models)
         for model in models:
             wanted = (catalogue.models[model].instruments or {}).get(scale, named)
@@ -171,22 +178,31 @@ def compute_active(
             active.ask[f"{family}-{model}"] = AskEntry(
                 family=family, model=model, instruments=asking
             )
-    for own in instruments:
-        made_by, written = own.settings.made_by, path_to_top(folder) + own.written.as_posix()
-        source = f"{MADE[made_by]}/{own.name}" if made_by else written
-        remote = PRIVATE if own.settings.is_private else ""
-        entry = InstrumentEntry(family=own.family, source=source, remote=remote)
-        active.instruments[own.name] = entry
+    for instrument in instruments:
+        made_by, written = (
+            instrument.settings.made_by,
+            path_to_top(folder) + instrument.written.as_posix(),
+        )
+        source = f"{MADE[made_by]}/{instrument.name}" if made_by else written
+        remote = PRIVATE if instrument.settings.is_private else ""
+        entry = InstrumentEntry(family=instrument.family, source=source, remote=remote)
+        active.instruments[instrument.name] = entry
         if made_by == "scrape":
-            beside = {key: own.beside.get(key, own.written) for key in ("material", "found")}
-            paths = {key: path_to_top(folder) + path.as_posix() for key, path in beside.items()}
-            active.scrape[own.name] = ScrapeEntry(
-                family=own.family, source=written, remote=remote, **paths
+            additional_files = {
+                key: instrument.beside.get(key, instrument.written) for key in ("material", "found")
+            }
+            paths = {
+                key: path_to_top(folder) + path.as_posix() for key, path in additional_files.items()
+            }
+            active.scrape[instrument.name] = ScrapeEntry(
+                family=instrument.family, source=written, remote=remote, **paths
             )
         elif made_by == "evolve":
-            active.evolve[own.name] = InstrumentEntry(family=own.family, source=written)
-        cards = active.card_of_others if own.settings.of_others else active.card
-        cards[own.name] = entry
+            active.evolve[instrument.name] = InstrumentEntry(
+                family=instrument.family, source=written
+            )
+        cards = active.card_of_others if instrument.settings.of_others else active.card
+        cards[instrument.name] = entry
     return active
 
 
@@ -196,12 +212,12 @@ def _asked(family: str, catalogue: Catalogue, scale: Profile) -> tuple[list[str]
     """
     takes = room(family, "declare").takes
     entries = catalogue.models.items()
-    own = [
+    family_models = [
         name
         for name, entry in entries
         if entry.scale in (None, scale) and family in (entry.families or [family])
     ]
-    taken = [name for name in own if takes(catalogue, name)]
+    taken = [name for name in family_models if takes(catalogue, name)]
     lacking = [name for name in taken if catalogue.to_be_given([name])]
     return [name for name in taken if name not in lacking], lacking
 

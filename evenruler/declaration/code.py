@@ -54,15 +54,15 @@ HARMLESS = {
 def code_digests(root: Path) -> dict[str, str | dict[str, str]]:
     """Code digest by stage; for stages of one family, by family."""
     code = Code(root)
-    found: dict[str, str | dict[str, str]] = {}
+    digests: dict[str, str | dict[str, str]] = {}
     for stage in ROOMS:
         if stage in OF_ALL:
-            found[stage] = code.digest(stage, FAMILIES)
+            digests[stage] = code.digest(stage, FAMILIES)
         else:
             families = [OF_ONE_FAMILY[stage]] if stage in OF_ONE_FAMILY else list(FAMILIES)
-            found[stage] = {family: code.digest(stage, [family]) for family in families}
+            digests[stage] = {family: code.digest(stage, [family]) for family in families}
     code.keep()
-    return found
+    return digests
 
 
 class Code:
@@ -87,35 +87,35 @@ class Code:
 
     def digest(self, stage: str, families: Iterable[str]) -> str:
         """Digest of everything that a stage imports for some families."""
-        said = [
+        lines = [
             f"{module} {self._facts(module)['says']}"
             for module in sorted(self.closure(stage, families))
         ]
-        return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
     def closure(self, stage: str, families: Iterable[str]) -> set[str]:
         """The modules that a stage imports for some families, including itself."""
         waiting = [f"stages.{stage}"]
         waiting += [f"{FAMILIES[family]}.{room}" for family in families for room in ROOMS[stage]]
         waiting += [f"{FAMILIES[family]}.schemas" for family in families]
-        found: set[str] = set()
+        modules: set[str] = set()
         while waiting:
             module = waiting.pop()
-            if module in found or module not in self._paths:
+            if module in modules or module not in self._paths:
                 continue
-            found.add(module)
+            modules.add(module)
             parents = [module.rsplit(".", depth)[0] for depth in range(1, module.count(".") + 1)]
             waiting += parents
             for written in self._facts(module)["imports"]:
                 waiting += self._resolve(written)
-        return found - HARMLESS
+        return modules - HARMLESS
 
     def keep(self) -> None:
         """Write the cache of parsed modules."""
-        kept = {str(facts["bytes"]): facts for facts in self._read.values()}
-        if kept.keys() != self._known.keys():
+        facts_by_digest = {str(facts["bytes"]): facts for facts in self._read.values()}
+        if facts_by_digest.keys() != self._known.keys():
             (self._root / KEPT).parent.mkdir(exist_ok=True)
-            write_text_atomically(self._root / KEPT, json.dumps(kept))
+            write_text_atomically(self._root / KEPT, json.dumps(facts_by_digest))
 
     def _facts(self, module: str) -> dict[str, str | list[str]]:
         if module not in self._read:
@@ -123,20 +123,22 @@ class Code:
             content = path.read_bytes()
             # Files in its folder that it names: templates, data, and modules that it copies into a
             # benchmark.
-            data = (own for own in path.parent.iterdir() if own.is_file() and own.suffix != ".pyc")
-            beside = sorted(own for own in data if f'"{own.name}"'.encode() in content)
-            parts = [RULES, content, *(other.read_bytes() for other in beside)]
+            data = (
+                file for file in path.parent.iterdir() if file.is_file() and file.suffix != ".pyc"
+            )
+            named_files = sorted(file for file in data if f'"{file.name}"'.encode() in content)
+            parts = [RULES, content, *(other.read_bytes() for other in named_files)]
             whole = hashlib.sha256(b"\0".join(parts)).hexdigest()
             facts = self._known.get(whole)
             if facts is None:
                 tree = ast.parse(content)
                 imports = sorted(_imports(tree))
                 digest = hashlib.sha256(repr(_said(number_locals(tree))).encode())
-                for other in beside:
-                    said = other.read_bytes()
+                for other in named_files:
+                    file_content = other.read_bytes()
                     if other.suffix == ".toml":  # without comments, which describe columns
-                        said = repr(tomllib.loads(said.decode())).encode()
-                    digest.update(said)
+                        file_content = repr(tomllib.loads(file_content.decode())).encode()
+                    digest.update(file_content)
                 facts = {"bytes": whole, "says": digest.hexdigest(), "imports": imports}
             self._read[module] = facts
         return self._read[module]
@@ -163,15 +165,15 @@ def _imports(tree: ast.AST) -> set[str]:
     """What a module imports of the repository, except under `if TYPE_CHECKING`: `module`, or
     `module:name`.
     """
-    found: set[str] = set()
+    imports: set[str] = set()
     for node in _run(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}:{alias.name}" for alias in node.names}
+            imports |= {f"{node.module}:{alias.name}" for alias in node.names}
     return {
         written
-        for written in found
+        for written in imports
         if written.partition(":")[0].split(".")[0] in ("evenruler", "stages")
     }
 
@@ -196,7 +198,7 @@ def _said(node: object) -> object:
     versions.
     """
     if isinstance(node, list):
-        return [_said(each) for each in node if not _is_docstring(each)]
+        return [_said(child) for child in node if not _is_docstring(child)]
     if not isinstance(node, ast.AST):
         return node
     fields = (

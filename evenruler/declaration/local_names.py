@@ -56,10 +56,10 @@ class _LocalNumbering(ast.NodeTransformer):
         return node
 
     def visit_ListComp(self, node: Comprehension) -> Comprehension:
-        first, *others = node.generators
+        first, *later_generators = node.generators
         self.visit(first.iter)  # which Python evaluates outside
         names = [name for generator in node.generators for name in _bound_in(generator.target)]
-        inside: list[ast.AST] = [first.target, *first.ifs, *others]
+        inside: list[ast.AST] = [first.target, *first.ifs, *later_generators]
         inside += [value for name, value in ast.iter_fields(node) if name != "generators"]
         self._visit_inside(_Scope(self._numbers(names)), inside)
         return node

@@ -63,12 +63,12 @@ def load_params(path: Path | str = "params.yaml") -> Params:
     stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
     stages += [f"rows@{name}" for name in params.instruments]
     of_ours = (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark"))
-    for key, known, what in (*of_ours, ("left_out", stages, "stage")):
+    for key, known_names, what in (*of_ours, ("left_out", stages, "stage")):
         for name in getattr(params, key):
-            if name not in known:
+            if name not in known_names:
                 remedy = "remove it or check the name"
                 raise UserError(
-                    f"no {what} {name!r}; {suggest_nearest(name, known)}",
+                    f"no {what} {name!r}; {suggest_nearest(name, known_names)}",
                     where=f"{path}: {key}",
                     remedy=remedy,
                 )
@@ -89,10 +89,12 @@ def _check_recipes(params: Params, path: Path) -> None:
                     f"({suggest_nearest(data, params.training)})"
                 )
                 raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
-            own, first = params.training[data], params.training[recipe.validation]
-            if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):
+            dataset, first = params.training[data], params.training[recipe.validation]
+            if set(dataset.labels) != set(first.labels) or len(dataset.columns) != len(
+                first.columns
+            ):
                 what = (
-                    f"{data!r} has labels {own.labels} and {len(own.columns)} columns, the "
+                    f"{data!r} has labels {dataset.labels} and {len(dataset.columns)} columns, the "
                     "validation data "
                 )
                 what += f"{first.labels} and {len(first.columns)}"

@@ -214,16 +214,22 @@ class ParamsFile:
                 else f"no instrument {name!r} of the family {of}"
             )
             raise UserError(what, where=f"{self.path}: instruments", remedy=remedy)
-        own = {key: value for key, value in self._entries[name].items() if key not in OF_PARAMS}
+        entry_settings = {
+            key: value for key, value in self._entries[name].items() if key not in OF_PARAMS
+        }
         model: type[BaseSettings] = room(self._family(name), "declare").Settings
         context = {"scale": self.scale, "size": size}
-        given = {**self._shared(name), **own}
-        found = validate(
-            model, given, self.path, under=lambda key: self._place(name, key), context=context
+        merged_settings = {**self._shared(name), **entry_settings}
+        settings = validate(
+            model,
+            merged_settings,
+            self.path,
+            under=lambda key: self._place(name, key),
+            context=context,
         )
-        if not size and found.size != SIZE_AT[self.scale]:
-            return self.settings(name, of, found.size)
-        return found.having(self.catalogue)
+        if not size and settings.size != SIZE_AT[self.scale]:
+            return self.settings(name, of, settings.size)
+        return settings.having(self.catalogue)
 
     def sizes(self, name: str) -> dict[Size, Any]:
         """The settings of an instrument at every size."""
@@ -239,8 +245,10 @@ class ParamsFile:
 
     def _shared(self, name: str) -> dict[str, Any]:
         """The settings that the instrument's family declares for all its instruments."""
-        found: dict[str, Any] = (self._data.get("families") or {}).get(self._family(name)) or {}
-        return found
+        shared_settings: dict[str, Any] = (self._data.get("families") or {}).get(
+            self._family(name)
+        ) or {}
+        return shared_settings
 
     def version(self, name: str) -> str:
         """The current version of an instrument's benchmark."""
@@ -258,10 +266,10 @@ class ParamsFile:
 
     def _is_used(self, name: str) -> bool:
         entry = self._entries[name]
-        own = entry.get("scale") if isinstance(entry, dict) else None
-        if own not in (None, *SCALES):
+        scale = entry.get("scale") if isinstance(entry, dict) else None
+        if scale not in (None, *SCALES):
             remedy = f"name one ({' or '.join(SCALES)}), or leave it out for both"
             raise UserError(
-                f"no scale {own!r}", where=f"{self.path}: instruments.{name}.scale", remedy=remedy
+                f"no scale {scale!r}", where=f"{self.path}: instruments.{name}.scale", remedy=remedy
             )
-        return own in (None, self.scale)
+        return scale in (None, self.scale)

@@ -30,11 +30,11 @@ def validate_families(params: Params, path: Path) -> None:
     instrument.
     """
     for family, shared in params.families.items():
-        known = room(family, "declare").Settings.model_fields
+        known_keys = room(family, "declare").Settings.model_fields
         for key in shared or {}:
-            if key not in known:
+            if key not in known_keys:
                 where = f"{path}: families.{family}.{key}"
-                what = f"unknown key {key!r}; {suggest_nearest(key, known)}"
+                what = f"unknown key {key!r}; {suggest_nearest(key, known_keys)}"
                 raise UserError(what, where=where, remedy="rename or remove it")
 
 

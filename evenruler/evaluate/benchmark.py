@@ -82,8 +82,8 @@ def open_benchmark(place: str) -> Iterator[Benchmark]:
     differ from its manifest, or it was made by another evenruler and lacks what this one reads.
     """
     if place.endswith((".yaml", ".yml")):
-        with build_from_source(Path(place)) as own:
-            yield own
+        with build_from_source(Path(place)) as benchmark:
+            yield benchmark
         return
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
         # The highest tagged version of the data set.
@@ -93,13 +93,13 @@ def open_benchmark(place: str) -> Iterator[Benchmark]:
 
         with hub_errors_as_user_errors(place):
             tags = [ref.name for ref in HfApi().list_repo_refs(place, repo_type="dataset").tags]
-        if not (found := newest(tags)):
+        if not (newest_version := newest(tags)):
             raise UserError(
                 "no version was published",
                 where=place,
                 remedy="name a revision: USER/REPO@REVISION",
             )
-        place = f"{place}@v{found}"
+        place = f"{place}@v{newest_version}"
     if Path(place).is_file():
         kind = Path(place).suffix.removeprefix(".").upper()
         what = (
@@ -159,8 +159,8 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
     questionnaires from the shipped ones. UserError where it has no family, its family needs more
     than a source, or its content is invalid.
     """
-    said = read_yaml(path)
-    family, stem = declared_family(said, path), path.stem
+    content = read_yaml(path)
+    family, stem = declared_family(content, path), path.stem
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", stem) or len(stem) > LONGEST_SLUG:
         raise UserError(
             "its name is not valid",
@@ -168,22 +168,26 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
             remedy="use letters a-z, digits, single hyphens",
         )
     declare = room(family, "declare")
-    given = {"embedder": EMBEDDER} if "embedder" in declare.Settings.model_fields else {}
+    embedder_settings = (
+        {"embedder": EMBEDDER} if "embedder" in declare.Settings.model_fields else {}
+    )
     sizes = {
-        size: validate(declare.Settings, given, path, context={"scale": "quick", "size": size})
+        size: validate(
+            declare.Settings, embedder_settings, path, context={"scale": "quick", "size": size}
+        )
         for size in SIZES
     }
     settings, catalogue = sizes[STANDARD], validate(Catalogue, {"models": TOOLS}, path)
-    beside = path.parent / "shared"
-    if not beside.is_dir():
-        beside = path.parent if family == "probes" else repository.shipped_shared(family)
-    source = declare.load(path, settings, beside)
+    shared_folder = path.parent / "shared"
+    if not shared_folder.is_dir():
+        shared_folder = path.parent if family == "probes" else repository.shipped_shared(family)
+    source = declare.load(path, settings, shared_folder)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
-    made = (
+    made_tables = (
         room(family, settings.made_by).made(stem, source, path.parent) if settings.made_by else {}
     )
     built = room(family, "rows").build(
-        Declaration(stem, family, settings, source, made, sizes=sizes), catalogue
+        Declaration(stem, family, settings, source, made_tables, sizes=sizes), catalogue
     )
     for line in (*built.said, *settings.warnings(source)):
         note(f"{path}: {line}")
@@ -193,9 +197,9 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / PLAN).write_text(as_json(plan), encoding="utf-8")
-        for table, own in rows.items():
+        for table, table_rows in rows.items():
             (folder / table).mkdir()
-            write_whole(own, folder / data_file(table))
+            write_whole(table_rows, folder / data_file(table))
         manifest = manifest_of(
             folder,
             rows,
@@ -221,10 +225,10 @@ def declared_family(said: Any, path: Path) -> str:
     counts = {}
     for name in FAMILIES:
         fields = get_type_hints(room(name, "declare").load)["return"].model_fields
-        own = {
+        family_keys = {
             field.alias or key for key, field in fields.items() if key not in Source.model_fields
         }
-        counts[name] = len(said.keys() & own)
+        counts[name] = len(said.keys() & family_keys)
     best = [name for name, n in counts.items() if n == max(counts.values()) > 0]
     family, remedy = (
         said.get("family", best[0] if len(best) == 1 else ""),
@@ -252,24 +256,25 @@ def benchmark_of_log(model: "Model", where: str) -> str:
     from evenruler.models.recorded import LoggedModel
 
     assert isinstance(model, LoggedModel)  # `measure_each` refuses others, before they are loaded
-    remedy, found = "say which benchmark as --with NAME", []
+    remedy, answered_names = "say which benchmark as --with NAME", []
     fixed = [name for name in shipped_names() if name.startswith("fixed-")]
     for name in fixed:
         if "texts" in read_manifest(repository.shipped_benchmarks() / name).rows:
-            with open_benchmark(name) as own:
+            with open_benchmark(name) as benchmark:
                 texts, prompts, keys = (
-                    own.tables["texts"][column].tolist() for column in ("text", "prompt", "key")
+                    benchmark.tables["texts"][column].tolist()
+                    for column in ("text", "prompt", "key")
                 )
-                if model.answers(texts, prompts, keys, own.plan["between"]):
-                    found.append(name)
-    if len(found) != 1:
+                if model.answers(texts, prompts, keys, benchmark.plan["between"]):
+                    answered_names.append(name)
+    if len(answered_names) != 1:
         what = (
-            f"texts of {' and '.join(found)}"
-            if found
+            f"texts of {' and '.join(answered_names)}"
+            if answered_names
             else f"no text of {', '.join(fixed) or 'a shipped benchmark'}"
         )
         raise UserError(f"it answers {what}", where=where, remedy=remedy)
-    return found[0]
+    return answered_names[0]
 
 
 def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> None:

@@ -198,18 +198,21 @@ def compare(
     from evenruler.results.store import load_results, read_all
     from evenruler.tables.frames import for_spreadsheets
 
-    found = read_all(*places)
-    comparisons = comparison.compare(found)
+    stored_results = read_all(*places)
+    comparisons = comparison.compare(stored_results)
     compared = set(comparisons["benchmark"])
-    for one in found:
-        name = one.result.benchmark.name
+    for stored_result in stored_results:
+        name = stored_result.result.benchmark.name
         if name not in compared:
-            say(f"{name}: only {one.result.model.name} has a result: nothing to compare", err=True)
+            say(
+                f"{name}: only {stored_result.result.model.name} has a result: nothing to compare",
+                err=True,
+            )
     if page is not None:
-        write_text_atomically(page, view.render(found, comparisons))
+        write_text_atomically(page, view.render(stored_results, comparisons))
         say(f"page: {page}", err=True)
     if output == "markdown":
-        say(view.as_markdown(found, comparisons), end="")
+        say(view.as_markdown(stored_results, comparisons), end="")
     elif output == "json":
         say(view.as_json(load_results(*places), comparisons), end="")
     else:
@@ -246,20 +249,20 @@ def gate(
     from evenruler.results.store import read_all
 
     bounds = {}
-    for given in most or []:
-        name, _, size = given.rpartition("=")
+    for bound in most or []:
+        name, _, size = bound.rpartition("=")
         try:
             bounds[name] = float(size)
             if not 0 <= bounds[name] < math.inf:
                 raise ValueError(size)
         except ValueError:
             raise UserError(
-                f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE"
+                f"found {bound!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE"
             ) from None
     before = read_all(str(baseline)) if baseline else []
-    found = comparison.gate(read_all(*places), fail_on or ["effect"], bounds, before)
-    say_each(found.lines)
-    raise typer.Exit(found.status)
+    outcome = comparison.gate(read_all(*places), fail_on or ["effect"], bounds, before)
+    say_each(outcome.lines)
+    raise typer.Exit(outcome.status)
 
 
 @results.command()
@@ -293,15 +296,15 @@ def export(
     from evenruler.results.store import read_all
 
     ids = {}
-    for given in model_ids or []:
-        name, sign, identity = given.partition("=")
+    for model_id in model_ids or []:
+        name, sign, identity = model_id.partition("=")
         if not sign:
-            raise UserError(f"found {given!r}", where="--id", remedy="say NAME=ORG/MODEL")
+            raise UserError(f"found {model_id!r}", where="--id", remedy="say NAME=ORG/MODEL")
         ids[name] = identity
     day = date.date() if date else None
-    for one in every_eval_ever.export(
+    for exported_record in every_eval_ever.export(
         read_all(*places), to, ids=ids, date=day, relationship=relationship
     ):
-        say(f"{one.path}: {one.figures} figures")
-        for line in one.left_out:
+        say(f"{exported_record.path}: {exported_record.figures} figures")
+        for line in exported_record.left_out:
             say(f"  not exported: {line}")

@@ -43,7 +43,7 @@ class Price:
             return None
         try:
             read, written = map(float, said.split(","))
-            if not all(0 <= own < math.inf for own in (read, written)):  # NaN is neither
+            if not all(0 <= price < math.inf for price in (read, written)):  # NaN is neither
                 raise ValueError
         except ValueError:
             remedy = "say IN,OUT: dollars for a million tokens"
@@ -81,12 +81,12 @@ class Cost:
 
     def in_words(self, price: Price | None) -> str:
         """The cost in one line."""
-        said = (
+        line = (
             f"{self.requests:,} requests, about {self.read:,} tokens in, at most "
             f"{self.written:,} out"
         )
         return (
-            f"{said}; at most ${math.ceil(100 * self.dollars(price)) / 100:,.2f}" if price else said
+            f"{line}; at most ${math.ceil(100 * self.dollars(price)) / 100:,.2f}" if price else line
         )
 
 
@@ -98,7 +98,7 @@ def cost_of(requests: Iterable[RequestBatch]) -> Cost:
     """The cost of those requests that go to the measured model."""
     questions = Counter[str]()
     letters = written = 0
-    for request in (one for one in requests if one.by == SUBJECT):
+    for request in (batch for batch in requests if batch.by == SUBJECT):
         n = len(request.rows)
         questions[request.operation] += n
         letters += sum(len(text) for name in READ for text in request.inputs.get(name, ()) if text)
@@ -111,8 +111,8 @@ def detectable_effect_text(plan: Plan, size: Size, form: str | None) -> str | No
     where it is unknown.
     """
     of_size = plan.get("sizes", {}).get(size, {})
-    found: str | None = of_size.get(form, of_size.get("detects", ""))
-    return found if form != OPTIONS else None
+    effect_text: str | None = of_size.get(form, of_size.get("detects", ""))
+    return effect_text if form != OPTIONS else None
 
 
 def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
@@ -130,12 +130,12 @@ def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, C
             )
             cost = cost_of(door.requests(benchmark.tables, plan, {}, replace(subject, form=form)))
             if cost.requests:
-                found = (
+                power_text = (
                     f"80 of 100 such studies find {detects}"
                     if detects
                     else "what they find is not known"
                 )
-                yield form, size, cost, "no verdict is possible" if detects is None else found
+                yield form, size, cost, "no verdict is possible" if detects is None else power_text
 
 
 @dataclass(frozen=True)

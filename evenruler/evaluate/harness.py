@@ -31,17 +31,19 @@ def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -
     """Run a task, or each task of a group, and yield terminal lines; arguments as in `measured`."""
     for task in _tasks(name):
         try:
-            found = measure_task(model, task, unit, limit)
+            metrics = measure_task(model, task, unit, limit)
         except UserError:
             raise
         except Exception as error:  # of the task's own code
-            told = f"its code fails ({type(error).__name__}: {error})".splitlines()[0]
-            raise UserError(told[:200], where=f"{SCHEME}{name}", remedy="fix the task") from error
+            message = f"its code fails ({type(error).__name__}: {error})".splitlines()[0]
+            raise UserError(
+                message[:200], where=f"{SCHEME}{name}", remedy="fix the task"
+            ) from error
         yield (
             f"{SCHEME}{task.config.task} (a unit is {'a document' if unit is None else unit}) on "
             f"{model.name}"
         )
-        for metric, (value, low, high, effect) in found.items():
+        for metric, (value, low, high, effect) in metrics.items():
             interval = "no interval" if math.isnan(low) else f"[{low:z.3f}, {high:z.3f}]"
             yield f"    {metric}  {value:z.3f} {interval}" + (
                 "" if unit is None else f", design effect {effect:.1f}"
@@ -60,14 +62,14 @@ def _tasks(name: str) -> list[Any]:
         manager = TaskManager(include_defaults=not is_file)
         tasks = list(manager.load(str(Path(name).resolve()) if is_file else name)["tasks"].values())
     except Exception as error:  # of data sets, of the Hub, of YAML and of the task's own code
-        told = f"it does not load ({type(error).__name__}: {error})".splitlines()[0]
+        message = f"it does not load ({type(error).__name__}: {error})".splitlines()[0]
         lacking = isinstance(error, ImportError) and "lm_eval" in str(error)
         remedy = (
             "pip install 'evenruler[harness]'"
             if lacking
             else "check its name or file, or get its data"
         )
-        raise UserError(told[:200], where=where, remedy=remedy) from None
+        raise UserError(message[:200], where=where, remedy=remedy) from None
     for task in tasks:
         kind, metrics = task.OUTPUT_TYPE, task.aggregation()
         if GREEDY.get(kind) in {None, *metrics}:
@@ -89,32 +91,39 @@ def measure_task(
     docs = dict(task.doc_iterator(limit=limit))
     units = [str(place if unit is None else doc.get(unit, "")) for place, doc in docs.items()]
     if "" in units:
-        known = ", ".join(sorted(docs[units.index("")]))
+        column_names = ", ".join(sorted(docs[units.index("")]))
         raise UserError(
             f"document {units.index('')} has no {unit!r}",
             where="--unit",
-            remedy=f"say one of {known}",
+            remedy=f"say one of {column_names}",
         )
     task.set_fewshot_seed(seed=1234)  # the default of lm-evaluation-harness
     task.build_all_requests(limit=limit)
-    asked, of_doc = sorted(task.instances, key=lambda own: own.idx), dict[int, list[Any]]()
-    before, texts = zip(*(own.args for own in asked), strict=True)
+    instances, of_doc = (
+        sorted(task.instances, key=lambda instance: instance.idx),
+        dict[int, list[Any]](),
+    )
+    before, texts = zip(*(instance.args for instance in instances), strict=True)
     likelihoods = model.loglikelihood(texts, before, between="")
     likelihoods.require_all(model.name, texts)
-    for own, nats in zip(asked, likelihoods.nats, strict=True):
-        own.resps.append((float(nats), False))
-        of_doc.setdefault(own.doc_id, []).append(own)
+    for scored_instance, nats in zip(instances, likelihoods.nats, strict=True):
+        scored_instance.resps.append((float(nats), False))
+        of_doc.setdefault(scored_instance.doc_id, []).append(scored_instance)
     task.apply_filters()
     aggregation, values = task.aggregation(), dict[tuple[str, str], list[tuple[str, Any]]]()
-    for chain in asked[0].filtered_resps:
+    for chain in instances[0].filtered_resps:
         for (place, doc), of_unit in zip(docs.items(), units, strict=True):
-            told = task.process_results(doc, [own.filtered_resps[chain] for own in of_doc[place]])
-            for metric in told.keys() & aggregation.keys():
-                values.setdefault((metric, chain), []).append((of_unit, told[metric]))
-    given = {name: map(list, zip(*own, strict=True)) for name, own in sorted(values.items())}
+            doc_metrics = task.process_results(
+                doc, [instance.filtered_resps[chain] for instance in of_doc[place]]
+            )
+            for metric in doc_metrics.keys() & aggregation.keys():
+                values.setdefault((metric, chain), []).append((of_unit, doc_metrics[metric]))
+    units_and_values = {
+        name: map(list, zip(*pairs, strict=True)) for name, pairs in sorted(values.items())
+    }
     return {
-        f"{metric},{chain}": jackknife_metric(aggregation[metric], *own)
-        for (metric, chain), own in given.items()
+        f"{metric},{chain}": jackknife_metric(aggregation[metric], *lists)
+        for (metric, chain), lists in units_and_values.items()
     }
 
 
@@ -130,10 +139,12 @@ def jackknife_metric(
     """
 
     def left_out(of: Sequence[Any]) -> Floats:
-        places = {own: place for place, own in enumerate(dict.fromkeys(of))}
-        group = np.array([places[own] for own in of]) % max(20, MOST_VALUES // len(values))
-        kept = (np.flatnonzero(group != out) for out in range(int(group.max()) + 1))
-        return np.array([float(aggregate([values[place] for place in own])) for own in kept])
+        places = {unit: place for place, unit in enumerate(dict.fromkeys(of))}
+        group = np.array([places[unit] for unit in of]) % max(20, MOST_VALUES // len(values))
+        replicates = (np.flatnonzero(group != out) for out in range(int(group.max()) + 1))
+        return np.array(
+            [float(aggregate([values[place] for place in replicate])) for replicate in replicates]
+        )
 
     value = float(aggregate(values))
     try:

@@ -93,13 +93,20 @@ def measure(
     if size not in SIZES:
         raise UserError(f"no size {size!r}", where="size", remedy=f"say {' or '.join(SIZES)}")
     store = RowStore()
-    given = {"tokenizer": tokenizer, "cache_key": cache_key}
+    object_arguments = {"tokenizer": tokenizer, "cache_key": cache_key}
     subject = resolve_model(
-        model, store, name=name, kind=kind, dtype=dtype, start=start, options=options, **given
+        model,
+        store,
+        name=name,
+        kind=kind,
+        dtype=dtype,
+        start=start,
+        options=options,
+        **object_arguments,
     )
     session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
-    with request_budget(max_requests), open_benchmark(str(benchmark)) as found:
-        planned = session.planned(found, size=size, limit=limit, form=form)
+    with request_budget(max_requests), open_benchmark(str(benchmark)) as opened_benchmark:
+        planned = session.planned(opened_benchmark, size=size, limit=limit, form=form)
         if out is not None:
             _require_place(planned, Path(out))
         measured = session.measure(planned)
@@ -144,10 +151,10 @@ def measure_each(
     subject = resolve_model(model, store, dtype=cast(Dtype, dtype), **named)
     entry = subject.entry
     source = entry.source if isinstance(entry.source, str) else entry.source[0]
-    at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
+    commit_label = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
     chats = ", asked in chats, too" if entry.chats and entry.continues else ""
     session = Session(subject, store, model, device)
-    note(f"{subject.name}: {source}{at} (kind {entry.kind}{chats}){_starting(session)}")
+    note(f"{subject.name}: {source}{commit_label} (kind {entry.kind}{chats}){_starting(session)}")
     if not benchmarks:
         benchmarks = [benchmark_of_log(session.model, model)]
         note(f"{subject.name}: its answers are to {benchmarks[0]}")
@@ -161,35 +168,41 @@ def measure_each(
     refused, pages = list[str](), list[StoredResult]()
     with request_budget(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
-        found = [
+        opened_benchmarks = [
             opened.enter_context(open_benchmark(place))
             for place in dict.fromkeys(benchmarks)
             if place not in tasks
         ]
-        planned = []
-        for benchmark in found:
+        plans = []
+        for benchmark in opened_benchmarks:
             try:
-                one = session.planned(benchmark, size=size, limit=limit, form=form)
-                _require_place(one, out)
+                plan = session.planned(benchmark, size=size, limit=limit, form=form)
+                _require_place(plan, out)
             except UserError as error:
                 refused.append(str(error))
             else:
-                planned.append(one)
-                note(f"{one.benchmark.name}, {one.result.settings.size}: asks {one.in_words}")
-        left = [session.left(one) for one in planned] if entry.kind in HOSTED else []
+                plans.append(plan)
+                note(f"{plan.benchmark.name}, {plan.result.settings.size}: asks {plan.in_words}")
+        left = (
+            [session.left(measurement_plan) for measurement_plan in plans]
+            if entry.kind in HOSTED
+            else []
+        )
         most = current_budget().most
         if any(cost.requests for cost in left):
             hopeless = [
-                one.benchmark.name for one in planned if one.detects is None and size != "trial"
+                measurement_plan.benchmark.name
+                for measurement_plan in plans
+                if measurement_plan.detects is None and size != "trial"
             ]
             # A budget of requests is consent, too, but not to more dollars than the user allows.
             agreed = spending.yes or most == 0 or (most is not None and spending.most is None)
             replace(spending, yes=agreed).agree(left, hopeless)
             if most == 0:
-                found, planned, tasks = [], [], []
-        for one in planned:
+                opened_benchmarks, plans, tasks = [], [], []
+        for plan in plans:
             try:
-                measured = session.measure(one)
+                measured = session.measure(plan)
             except UserError as error:
                 refused.append(str(error))
                 continue
@@ -222,7 +235,9 @@ def measure_each(
         yield render(pages)
     note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
-        some = "the others were measured" if len(refused) < len(found) + len(tasks) else ""
+        some = (
+            "the others were measured" if len(refused) < len(opened_benchmarks) + len(tasks) else ""
+        )
         raise UserError("; ".join(dict.fromkeys(refused)), remedy=some)
 
 
@@ -259,16 +274,20 @@ MOST_LINES = 11
 def summary_lines(result: Result) -> Iterator[str]:
     """The answer, warnings and gaps of a result, as at most 12 terminal lines."""
     yield f"{_display_name(result)}, {result.settings.size}"
-    told = [
+    paragraphs = [
         *result.answer,
         *_limit_lines(result),
         *(f"warning: {line}" for line in result.warnings[:2]),
     ]
-    told += (
+    paragraphs += (
         [f"{more} more warning{'s' * (more > 1)}"] if (more := len(result.warnings) - 2) > 0 else []
     )
-    told += [f"not asked: {'; '.join(result.left_out)}"] if result.left_out else []
-    lines = [line for one in told for line in _wrapped(f"  {one}", subsequent_indent="    ")]
+    paragraphs += [f"not asked: {'; '.join(result.left_out)}"] if result.left_out else []
+    lines = [
+        line
+        for paragraph in paragraphs
+        for line in _wrapped(f"  {paragraph}", subsequent_indent="    ")
+    ]
     yield from lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
     if len(lines) > MOST_LINES:
         yield f"  ... and {len(lines) - MOST_LINES + 1} lines more, with --all"
@@ -286,12 +305,12 @@ def _limit_lines(result: Result) -> Iterator[str]:
     elif settings.size == "trial" and any(
         "No verdict is possible" in line for line in result.answer
     ):
-        known = (
+        sizes_hint = (
             f"; what other sizes find: evenruler list {benchmark.name}"
             if benchmark.origin == "shipped"
             else ""
         )
-        yield f"a trial mostly asks too little for a verdict{known}"
+        yield f"a trial mostly asks too little for a verdict{sizes_hint}"
 
 
 def result_lines(result: Result) -> Iterator[str]:
@@ -299,8 +318,8 @@ def result_lines(result: Result) -> Iterator[str]:
     instrument's fitness.
     """
     yield _display_name(result)
-    for told in (*result.answer, *_limit_lines(result)):
-        yield from _wrapped(f"  {told}", subsequent_indent="    ")
+    for paragraph in (*result.answer, *_limit_lines(result)):
+        yield from _wrapped(f"  {paragraph}", subsequent_indent="    ")
     amounts = [heading for heading in result.headings if heading.role != "fitness"]
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
@@ -312,12 +331,14 @@ def result_lines(result: Result) -> Iterator[str]:
                 yield f"  {part}{'' if label == result.model.name else f', {label}'}"
                 yield from lines
     # Explain the figures that have verdicts; without any verdict, all amounts.
-    each = [figures for models in result.figures.values() for figures in models.values()]
-    shown = [heading for heading in amounts if any(heading.figure in figures for figures in each)]
+    figure_sets = [figures for models in result.figures.values() for figures in models.values()]
+    shown = [
+        heading for heading in amounts if any(heading.figure in figures for figures in figure_sets)
+    ]
     judged = [
         heading
         for heading in shown
-        if any("verdict" in figures.get(heading.figure, {}) for figures in each)
+        if any("verdict" in figures.get(heading.figure, {}) for figures in figure_sets)
     ]
     for heading in judged or shown:
         yield from _wrapped(

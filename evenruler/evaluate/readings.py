@@ -63,7 +63,9 @@ class DoseResponse:
         fit = rows[rows["unfit"].isna()]
         doses = fit.groupby("seed")["dose"].unique()
         return cls(
-            fit if sum(0 in own and len(own) > 1 for own in doses) > 1 else rows,
+            fit
+            if sum(0 in seed_doses and len(seed_doses) > 1 for seed_doses in doses) > 1
+            else rows,
             checks,
             rows["smallest"].iloc[0],
         )
@@ -106,15 +108,17 @@ class DoseResponse:
         """Readings [...] from values [..., units], over the kept units: each pole, or all, keeps
         its total weight.
         """
-        lists, found = np.asarray(self.facet().lists), np.zeros(values.shape[:-1])
-        for own in np.unique(lists):
-            those = lists == own
+        lists, readings = np.asarray(self.facet().lists), np.zeros(values.shape[:-1])
+        for pole in np.unique(lists):
+            is_of_pole = lists == pole
             whole, left = (
-                np.abs(self.weights[those]).sum(),
-                np.abs(self.weights[those & kept]).sum(),
+                np.abs(self.weights[is_of_pole]).sum(),
+                np.abs(self.weights[is_of_pole & kept]).sum(),
             )
-            found += values[..., those & kept] @ self.weights[those & kept] * whole / left
-        return found
+            readings += (
+                values[..., is_of_pole & kept] @ self.weights[is_of_pole & kept] * whole / left
+            )
+        return readings
 
     def readings(self) -> "pd.Series[float]":
         """Readings, by dose and seed."""
@@ -138,7 +142,7 @@ class DoseResponse:
             return None
         of_seed = [nats.to_numpy() * (seeds == seed) for seed in sorted(set(seeds))]
         per_nat = np.stack(
-            [own @ changes.to_numpy() / (own @ own) for own in of_seed]
+            [seed_nats @ changes.to_numpy() / (seed_nats @ seed_nats) for seed_nats in of_seed]
         )  # seeds, units
 
         def mean(units: UnitMask, kept: UnitMask) -> float:
@@ -173,10 +177,12 @@ class DoseResponse:
         constant.
         """
         changes, nats = self._changes()
-        one, every = nats.to_numpy(), np.ones(len(self.weights), dtype=np.bool_)
-        other = self.made(changes.to_numpy(), every)
+        check_changes, every = nats.to_numpy(), np.ones(len(self.weights), dtype=np.bool_)
+        reading_changes = self.made(changes.to_numpy(), every)
         return (
-            float(stats.spearmanr(one, other).statistic) if np.ptp(one) and np.ptp(other) else None
+            float(stats.spearmanr(check_changes, reading_changes).statistic)
+            if np.ptp(check_changes) and np.ptp(reading_changes)
+            else None
         )
 
 
@@ -196,7 +202,7 @@ def verdict_of(estimate: Estimate, smallest: float, n: int) -> HeadlineFigure:
     """Judge a change of a reading: `effect`, `no effect` or `inconclusive`."""
     p = PValues(estimate.p(), estimate.p_within(smallest), 1.0)
     whole = estimate.interval()
-    made = HeadlineTest(
+    headline_test = HeadlineTest(
         "change",
         "units",
         {"units": n},
@@ -208,9 +214,9 @@ def verdict_of(estimate: Estimate, smallest: float, n: int) -> HeadlineFigure:
         estimate.detectable(),
         p,
     )
-    (found,) = judge([(made, ValidityCheck())])
-    assert isinstance(found, HeadlineFigure)
-    return found
+    (figure,) = judge([(headline_test, ValidityCheck())])
+    assert isinstance(figure, HeadlineFigure)
+    return figure
 
 
 def variance_between_fits(
@@ -219,12 +225,14 @@ def variance_between_fits(
     """The variance of a reading between fits of dose 0, pooled within plants, with its degrees of
     freedom.
     """
-    own = [
-        one.readings().xs(0, level="dose")
-        for plant, one in readings.items()
+    plant_readings = [
+        response.readings().xs(0, level="dose")
+        for plant, response in readings.items()
         if plant not in without
     ]
-    parts = [(float(values.var(ddof=1)), len(values) - 1) for values in own if len(values) > 1]
+    parts = [
+        (float(values.var(ddof=1)), len(values) - 1) for values in plant_readings if len(values) > 1
+    ]
     df = sum(n for _, n in parts)
     return (sum(variance * n for variance, n in parts) / df, float(df)) if df else None
 
@@ -252,18 +260,20 @@ def group_readings(
     """Readings by benchmark, part and figure, then by plant; headlines without a smallest effect
     are left out.
     """
-    told = {
-        str(plant): own.set_index(["dose", "seed"])["held_out"]
-        for plant, own in checks.groupby("plant")
+    held_out_by_plant = {
+        str(plant): group.set_index(["dose", "seed"])["held_out"]
+        for plant, group in checks.groupby("plant")
     }
-    found: dict[tuple[str, str, str], dict[str, DoseResponse]] = {}
+    responses: dict[tuple[str, str, str], dict[str, DoseResponse]] = {}
     for (benchmark, part, figure, plant), rows in readings.dropna(subset=["smallest"]).groupby(
         ["benchmark", "part", "figure", "plant"], sort=False
     ):
-        one = DoseResponse.of(rows, told[str(plant)])
-        if len(one.weights) >= FEWEST and 0 in one.values.index.get_level_values("dose"):
-            found.setdefault((str(benchmark), str(part), str(figure)), {})[str(plant)] = one
-    return found
+        response = DoseResponse.of(rows, held_out_by_plant[str(plant)])
+        if len(response.weights) >= FEWEST and 0 in response.values.index.get_level_values("dose"):
+            responses.setdefault((str(benchmark), str(part), str(figure)), {})[str(plant)] = (
+                response
+            )
+    return responses
 
 
 def planted_figures(
@@ -279,42 +289,56 @@ def planted_figures(
     unfit = (
         readings.dropna(subset=["unfit"]).drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
     )
-    for key, own in group_readings(readings, checks).items():
-        fits = variance_between_fits(own)
-        for plant, one in own.items():
-            of = dict(zip(by, (*key, plant), strict=True))
-            n = len(one.weights)
-            slope, told = one.slope(), dict[str, Any]()
+    for key, responses in group_readings(readings, checks).items():
+        fits = variance_between_fits(responses)
+        for plant, response in responses.items():
+            key_columns = dict(zip(by, (*key, plant), strict=True))
+            n = len(response.weights)
+            slope, figures = response.slope(), dict[str, Any]()
             if slope is not None:
                 interval, two = (
                     slope.interval(),
                     Estimate(NATS * slope.value, NATS**2 * slope.variance, slope.df),
                 )
-                verdict = verdict_of(two, one.smallest, n)
-                told = {"sensitivity": slope.value, "low": interval.low, "high": interval.high}
-                told |= {
+                verdict = verdict_of(two, response.smallest, n)
+                figures = {"sensitivity": slope.value, "low": interval.low, "high": interval.high}
+                figures |= {
                     "change": two.value,
                     "change_low": verdict.low,
                     "change_high": verdict.high,
                 }
-                told |= {
+                figures |= {
                     "detectable": verdict.detectable,
                     "verdict": verdict.verdict,
                     "why": verdict.why,
                 }
-            if one.unfit:
-                told |= {"verdict": Verdict.INVALID, "why": one.unfit}
+            if response.unfit:
+                figures |= {"verdict": Verdict.INVALID, "why": response.unfit}
             elif slope is None:
-                told["why"] = (
+                figures["why"] = (
                     "No slope: it takes two seeds with the same dose, and two units of each pole."
                 )
-            threshold, found = (None, None) if one.unfit else _threshold(one, fits)
-            told |= {"correlation": one.correlation(), "monotone": one.monotone()}
-            told |= {"threshold": threshold, "found": found, "smallest": one.smallest}
+            threshold, counts_in_words = (
+                (None, None) if response.unfit else _threshold(response, fits)
+            )
+            figures |= {"correlation": response.correlation(), "monotone": response.monotone()}
+            figures |= {
+                "threshold": threshold,
+                "found": counts_in_words,
+                "smallest": response.smallest,
+            }
             named = {key[0], f"{key[0]}: {key[1]}"} & {*read_by[plant]}
-            told["own"] = one.by == plant or (not one.by and bool(named))
-            told["unfit"] = unfit.get((*key, plant), 0)
-            rows.append({**of, "by": one.by, "units": n, "weights": len(one.values), **told})
+            figures["own"] = response.by == plant or (not response.by and bool(named))
+            figures["unfit"] = unfit.get((*key, plant), 0)
+            rows.append(
+                {
+                    **key_columns,
+                    "by": response.by,
+                    "units": n,
+                    "weights": len(response.values),
+                    **figures,
+                }
+            )
     return pd.DataFrame(rows).reindex(columns=FIGURES.names)
 
 
@@ -333,10 +357,13 @@ def _threshold(
             far = verdict_of(reading_difference(one, *pair, fits), one.smallest, len(one.weights))
             right = far.verdict == Verdict.EFFECT and (far.value or 0) * dose > 0
             counts.setdefault(abs(dose), []).append(right)
-    told = "; ".join(
-        f"{sum(own)} of {len(own)} at {dose:g}" for dose, own in sorted(counts.items())
+    counts_in_words = "; ".join(
+        f"{sum(outcomes)} of {len(outcomes)} at {dose:g}"
+        for dose, outcomes in sorted(counts.items())
     )
-    return next((dose for dose, own in sorted(counts.items()) if all(own)), None), told
+    return next(
+        (dose for dose, outcomes in sorted(counts.items()) if all(outcomes)), None
+    ), counts_in_words
 
 
 def false_alarm_verdicts(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
@@ -348,28 +375,28 @@ def false_alarm_verdicts(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.Dat
     possible.
     """
     rows = []
-    for key, own in group_readings(readings, checks).items():
+    for key, responses in group_readings(readings, checks).items():
         nothing = [
             (plant, seed)
-            for plant, one in own.items()
-            for seed in one.values.xs(0, level="dose").index
+            for plant, dose_response in responses.items()
+            for seed in dose_response.values.xs(0, level="dose").index
         ]
         for (plant, seed), (other, second) in combinations(nothing, 2):
-            fits = variance_between_fits(own, (plant, other)) or variance_between_fits(
-                own, (plant,)
+            fits = variance_between_fits(responses, (plant, other)) or variance_between_fits(
+                responses, (plant,)
             )
-            one = own[plant]
+            response = responses[plant]
             pair = (
-                one.values.loc[(0, seed)].to_numpy(),
-                own[other].values.loc[(0, second)].reindex(one.values.columns),
+                response.values.loc[(0, seed)].to_numpy(),
+                responses[other].values.loc[(0, second)].reindex(response.values.columns),
             )
-            if fits is None or pair[1].isna().any() or one.unfit or own[other].unfit:
+            if fits is None or pair[1].isna().any() or response.unfit or responses[other].unfit:
                 continue
             far = verdict_of(
-                reading_difference(one, pair[0], pair[1].to_numpy(), fits),
-                one.smallest,
-                len(one.weights),
+                reading_difference(response, pair[0], pair[1].to_numpy(), fits),
+                response.smallest,
+                len(response.weights),
             )
-            told = dict(zip(("benchmark", "part", "figure"), key, strict=True))
-            rows.append({**told, "same": plant == other, "verdict": far.verdict})
+            key_columns = dict(zip(("benchmark", "part", "figure"), key, strict=True))
+            rows.append({**key_columns, "same": plant == other, "verdict": far.verdict})
     return pd.DataFrame(rows, columns=["benchmark", "part", "figure", "same", "verdict"])

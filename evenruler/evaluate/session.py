@@ -107,19 +107,21 @@ class MeasurementPlan:
         """The number of questions by kind, and the effect that such a study detects, where the plan
         states one.
         """
-        asked = ", ".join(
+        questions_text = ", ".join(
             f"{n:,} {CALLED.get(operation, operation)}"
             for operation, n in self.cost.questions.items()
         )
-        asked = f"{asked} ({self.subject.form})" if self.subject.form else asked
+        questions_text = (
+            f"{questions_text} ({self.subject.form})" if self.subject.form else questions_text
+        )
         if self.result.settings.limit is not None or self.detects == "":  # unknown for fewer units
-            return asked
-        found = (
+            return questions_text
+        power_text = (
             f"80 of 100 such studies find {self.detects}"
             if self.detects
             else "no verdict is possible"
         )
-        return f"{asked}; {found}"
+        return f"{questions_text}; {power_text}"
 
     @property
     def detects(self) -> str | None:
@@ -186,12 +188,12 @@ class Session:
             lacking = unanswerable_tables(door, {benchmark.instrument: (tables, plan)}, subject)
             headings = room(benchmark.family, "declare").headings(plan)
         if not questions:
-            others = [
+            other_forms = [
                 name
                 for name in door.FORMS
                 if name != subject.form and self._asks(benchmark, plan, name)
             ]
-            raise _unasked(benchmark, subject, lacking, others, limit if whole else None)
+            raise _unasked(benchmark, subject, lacking, other_forms, limit if whole else None)
         manifest, entry = benchmark.manifest, self._chosen.entry
         result = Result(
             evenruler=__version__,
@@ -228,8 +230,8 @@ class Session:
                 **asdict(RESAMPLING),
             ),
             headings=[
-                Heading(**{key: getattr(own, key) for key in Heading.model_fields})
-                for own in headings
+                Heading(**{key: getattr(heading, key) for key in Heading.model_fields})
+                for heading in headings
             ],
             figures={},
             left_out=lacking,
@@ -255,7 +257,7 @@ class Session:
                 try:
                     stored.answer(
                         request,
-                        {name: list(own) for name, own in request.inputs.items()},
+                        {name: list(inputs) for name, inputs in request.inputs.items()},
                         len(request.rows),
                     )
                 except MissingAnswersError as error:
@@ -310,16 +312,19 @@ def compute_measurement(
     def requests(tables: Tables, plan: Plan, found: Tables, subject: Subject) -> Any:
         return ask_room.requests(tables, plan, {**given, **found}, subject)
 
-    asked = {benchmark.instrument: (tables, plan)}
-    answers = {**given, **collect_answers(asked, requests, subject, answering, of_model_alone=True)}
+    instruments = {benchmark.instrument: (tables, plan)}
+    answers = {
+        **given,
+        **collect_answers(instruments, requests, subject, answering, of_model_alone=True),
+    }
     shows = planned.result.settings.size == "trial"
     examples = _examples(ask_room, tables, plan, subject, answers) if shows else []
-    stored, own = {}, {}  # in the schemas in which the pipeline stores them
+    stored, answer_frames = {}, {}  # in the schemas in which the pipeline stores them
     for table, schema in ask_room.ANSWERS.items():
         stored[table] = table_of(answers[table][schema.names] if table in answers else [], schema)
-        own[table] = stored[table].to_pandas()
+        answer_frames[table] = stored[table].to_pandas()
     with _as_user_errors(benchmark):
-        scores = ask_room.scores(tables, plan, own, subject)
+        scores = ask_room.scores(tables, plan, answer_frames, subject)
         record, figures = _diagnose(planned, scores)
     heard, doubts = (model.heard, model.doubts) if model else ([], [])
     read = {**scores, **record.found}
@@ -329,14 +334,14 @@ def compute_measurement(
             *(
                 []
                 if subject.kind == "recorded"
-                else unread_texts(ask_room.requests(tables, plan, {}, subject), own)
+                else unread_texts(ask_room.requests(tables, plan, {}, subject), answer_frames)
             ),
-            *nonresponse_warnings(own, read),
+            *nonresponse_warnings(answer_frames, read),
             *server_change_warnings(heard),
             *doubts,
             *limit_warnings(figures, planned.headings),
         ],
-        "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
+        "asked": {table: len(rows) for table, rows in answer_frames.items() if len(rows)},
         "model": planned.result.model.model_copy(
             update={
                 "heard": server_identity(heard),
@@ -345,22 +350,30 @@ def compute_measurement(
         ),
         "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
     }
-    beside = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
-    told = {table: rows for table, rows in record.found.items() if table in beside}
-    kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
+    diagnosis_table_names = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
+    diagnosis_tables = {
+        table: rows for table, rows in record.found.items() if table in diagnosis_table_names
+    }
+    result_tables = {
+        table: rows for table, rows in {**scores, **diagnosis_tables}.items() if len(rows)
+    }
     made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
     result = planned.result.model_copy(update=update)
     planted = _planted_sensitivity_note(benchmark, result)
     result = result.model_copy(
         update={"answer": [*_summarise(result), *([planted] if planted else [])]}
     )
-    result = result.with_tables(made_of, {**kept, **replies_with_prompts(own, tables)})
+    result = result.with_tables(
+        made_of, {**result_tables, **replies_with_prompts(answer_frames, tables)}
+    )
     of_model = {
-        own.table for own in ask_room.requests(tables, plan, {}, subject) if own.by == SUBJECT
+        request.table
+        for request in ask_room.requests(tables, plan, {}, subject)
+        if request.by == SUBJECT
     }
     return Measurement(
         result,
-        {**kept, **{f"{ANSWERS}{table}": stored[table] for table in sorted(of_model)}},
+        {**result_tables, **{f"{ANSWERS}{table}": stored[table] for table in sorted(of_model)}},
         examples,
     )
 
@@ -371,9 +384,9 @@ def _summarise(result: Result) -> list[str]:
     """
     words = {heading.figure: heading for heading in result.headings if heading.role == "headline"}
     named = {
-        part if label == result.model.name else f"{part}, {label}": own
+        part if label == result.model.name else f"{part}, {label}": figures
         for part, models in result.figures.items()
-        for label, own in models.items()
+        for label, figures in models.items()
     }
     return summarise_headlines(named, words)
 
@@ -387,7 +400,9 @@ def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
     if shown or not is_file(path):
         return ""
     judged = {(part, name) for part, _, name, figure in figures_of(result) if "verdict" in figure}
-    return of_planted([one for one in json_of(path) if (one["part"], one["figure"]) in judged])
+    return of_planted(
+        [record for record in json_of(path) if (record["part"], record["figure"]) in judged]
+    )
 
 
 def _examples(
@@ -403,7 +418,7 @@ def _examples(
                 else rows["reply"].tolist()
             )
             places = evenly_spread(list(map(str, range(len(prompts)))), 3)
-            return [(prompts[int(at)], str(replies[int(at)])) for at in places]
+            return [(prompts[int(place)], str(replies[int(place)])) for place in places]
     return []
 
 
@@ -462,10 +477,10 @@ def _as_user_errors(benchmark: Benchmark) -> Iterator[None]:
         if benchmark.origin in BUILT_HERE:
             error.add_note(BUG)
             raise
-        told = f"{type(error).__name__}: {error}".splitlines()[0]
+        message = f"{type(error).__name__}: {error}".splitlines()[0]
         what = (
             f"rows or plan are not as this evenruler knows the family {benchmark.family} "
-            f"({told:.200})"
+            f"({message:.200})"
         )
         remedy = "get the benchmark again, or the evenruler that built it"
         raise UserError(what, where=str(benchmark.folder), remedy=remedy) from error
@@ -476,15 +491,17 @@ def _diagnose(planned: MeasurementPlan, scores: Tables) -> tuple[Record, Figures
     (on its card).
     """
     door, name = room(planned.benchmark.family, "diagnose"), planned.benchmark.instrument
-    found = door.figures(name, planned.tables, planned.plan, scores, planned.subject, RESAMPLING)
-    record = Record(name, planned.subject, planned.tables, planned.plan, found)
-    own = diagnose_family(door, [record], RESAMPLING)
-    require_confirmed(own["figures"], planned.headings)
-    evidence = door.evidence(own).get(name, {})
+    diagnosis_tables = door.figures(
+        name, planned.tables, planned.plan, scores, planned.subject, RESAMPLING
+    )
+    record = Record(name, planned.subject, planned.tables, planned.plan, diagnosis_tables)
+    family_tables = diagnose_family(door, [record], RESAMPLING)
+    require_confirmed(family_tables["figures"], planned.headings)
+    evidence = door.evidence(family_tables).get(name, {})
     of_model = {
         part: {
-            model: {figure: values for figure, values in own.items() if "value" in values}
-            for model, own in models.items()
+            model: {figure: values for figure, values in figures.items() if "value" in values}
+            for model, figures in models.items()
             if model != OF_ANY_MODEL
         }
         for part, models in evidence.items()
@@ -496,11 +513,13 @@ def replies_with_prompts(answers: Tables, published: Tables) -> dict[str, pd.Dat
     """The table of replies, if any, each with its prompt."""
     if "replies" not in answers or answers["replies"].empty:
         return {}
-    found = answers["replies"]
-    if "id" in found and "prompts" in published:
-        found = found.assign(prompt=found["id"].map(published["prompts"].set_index("id")["prompt"]))
-    first = [name for name in ("prompt", "reply", "reason") if name in found]
-    return {"replies": found[[*first, *found.columns.difference(first, sort=False)]]}
+    replies = answers["replies"]
+    if "id" in replies and "prompts" in published:
+        replies = replies.assign(
+            prompt=replies["id"].map(published["prompts"].set_index("id")["prompt"])
+        )
+    first = [name for name in ("prompt", "reply", "reason") if name in replies]
+    return {"replies": replies[[*first, *replies.columns.difference(first, sort=False)]]}
 
 
 NAMED: int = 5
@@ -529,16 +548,16 @@ def unread_texts(requests: Sequence[RequestBatch], answers: Tables) -> list[str]
             scored |= {word for text in rows.loc[~lacking, "text"] for word in text.split()}
     if not unread:
         return []
-    said = (
+    warning = (
         f"{len(unread):,} texts hold a word that is unknown to the tokenizer, and are left out, "
         f"as {unread[0][:60]!r}"
     )
     words = [word for word in dict.fromkeys(" ".join(unread).split()) if word not in scored]
     if not scored or not words:
-        return [said]
+        return [warning]
     more = f" and {len(words) - NAMED:,} more" if len(words) > NAMED else ""
     return [
-        f"{said}; of their words, these stand in no other text: "
+        f"{warning}; of their words, these stand in no other text: "
         f"{', '.join(map(repr, words[:NAMED]))}{more}"
     ]
 
@@ -547,38 +566,38 @@ def nonresponse_warnings(answers: Tables, readings: Tables) -> list[str]:
     """Warnings on missing, empty or cut-off replies; and on those of `readings` in which no rule
     finds an answer.
     """
-    found = []
+    warnings = []
     for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
         cut = cut_of(rows["reason"]) if "reason" in rows else []
         cut = cut if len(cut) > MANY * len(rows) else []
         withheld = int(rows["reply"].isna().sum()) - len(cut)
         empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
-        found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if cut else []
-        found += (
+        warnings += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if cut else []
+        warnings += (
             [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"]
             if withheld
             else []
         )
-        found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
+        warnings += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
     recorded = any(rows["replied"].notna().any() for rows in answers.values() if "replied" in rows)
     for rows in (rows for rows in readings.values() if {"reply", "rule"} <= {*rows}):
         unread = rows.loc[rows["rule"].map(NO_ANSWER).isin(["unread", "astray"]), "reply"]
         if len(unread) > MANY * len(rows):
             share = f"{len(unread):,} of {len(rows):,} replies ({len(unread) / len(rows):.0%})"
             remedy = "" if recorded else "; if they are cut off, say a larger --new-tokens"
-            found.append(f"no answer is found in {share}{such_as(unread)}{remedy}")
-    return found
+            warnings.append(f"no answer is found in {share}{such_as(unread)}{remedy}")
+    return warnings
 
 
 def server_identity(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """What a server called its model, and its fingerprints, from the metadata of its replies
     (`Reply.said`).
     """
-    found = {
-        key: sorted({str(said[key]) for said in heard if key in said})
+    identity = {
+        key: sorted({str(metadata[key]) for metadata in heard if key in metadata})
         for key in ("model", "fingerprint")
     }
-    return {key: values for key, values in found.items() if values}
+    return {key: values for key, values in identity.items() if values}
 
 
 def behaviour_of(model: "Model") -> Behaviour | None:
@@ -609,15 +628,15 @@ def server_change_warnings(heard: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def limit_warnings(figures: Figures, headings: Sequence[FigureHeading]) -> list[str]:
     """Warnings on figures outside the limits in the headings of their family."""
-    found = []
+    warnings = []
     for part, models in figures.items():
-        for own in models.values():
+        for records in models.values():
             for column in headings:
-                value = own.get(column.figure, {}).get("value")
+                value = records.get(column.figure, {}).get("value")
                 if value is None:
                     continue
                 least = next(
-                    (own for end, own in column.least_of.items() if part.endswith(end)),
+                    (limit for end, limit in column.least_of.items() if part.endswith(end)),
                     column.least,
                 )
                 below, above = (
@@ -625,10 +644,10 @@ def limit_warnings(figures: Figures, headings: Sequence[FigureHeading]) -> list[
                     column.most is not None and abs(value) > column.most,
                 )
                 if below or above:
-                    said = {
+                    warning_fields = {
                         "value": value,
                         "size": abs(value),
                         "more": "more" if value > 0 else "fewer",
                     }
-                    found.append(f"{part}: {column.warning.format(**said)}")
-    return found
+                    warnings.append(f"{part}: {column.warning.format(**warning_fields)}")
+    return warnings

@@ -88,9 +88,9 @@ def resolve_model(
             remedy=f"lower-case letters, digits, hyphens: {_slug(name)}",
         )
     if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
-        known = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
+        kind_names = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
         raise UserError(
-            f"no kind {kind!r}", where="--kind", remedy=f"say one of {known}, or leave it out"
+            f"no kind {kind!r}", where="--kind", remedy=f"say one of {kind_names}, or leave it out"
         )
     if not isinstance(model, str | Path):
         return _resolve_object(model, store, name, kind, tokenizer, cache_key, start)
@@ -127,12 +127,14 @@ def resolve_model(
         if model not in catalogue.models:
             remedy = f"{remedy}, or check the name ({suggest_nearest(model, catalogue.models)})"
             raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
-        own = _with_options(
+        model_entry = _with_options(
             catalogue.models[model], {**options, **({"start": start} if start else {})}, model
         )
         return ResolvedModel(
             name or model,
-            catalogue.model_copy(update={"models": {**catalogue.models, name or model: own}}),
+            catalogue.model_copy(
+                update={"models": {**catalogue.models, name or model: model_entry}}
+            ),
         )
     if scheme == "planted":
         from evenruler.training import plants
@@ -146,12 +148,22 @@ def resolve_model(
         return ResolvedModel(
             slug, catalogue.model_copy(update={"models": {**catalogue.models, slug: entry}})
         )
-    given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
+    entry_fields: dict[str, Any] = {
+        "source": model,
+        "dtype": dtype,
+        "licence": NOT_STATED,
+        "origin": rest,
+    }
     called = rest
     if scheme == "hub":
         repo, _, revision = rest.partition("@")
         commit, licence = _hub_commit_and_licence(repo, revision or None)
-        given |= {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
+        entry_fields |= {
+            "source": f"hub:{repo}",
+            "revision": commit,
+            "licence": licence,
+            "origin": repo,
+        }
         called = f"{repo}-{revision[:12]}" if revision else repo
     slug = name or _slug(called.removesuffix(".gguf").rpartition("/")[2])
     if start is not None and (
@@ -161,52 +173,54 @@ def resolve_model(
         raise UserError(
             what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out"
         )
-    given["start"] = start
+    entry_fields["start"] = start
     if scheme == "endpoint":
-        given |= {"kind": kind or "chat"}
+        entry_fields |= {"kind": kind or "chat"}
     elif scheme == "ollama":
         from evenruler.models.given import digest_of
 
-        given |= {"kind": kind or "chat", "revision": digest_of(rest)}
+        entry_fields |= {"kind": kind or "chat", "revision": digest_of(rest)}
         slug = name or _slug(rest)
     elif scheme == "recorded":
         from evenruler.models.recorded import said_of
 
-        told = said_of(at_home(rest)) or {"kind": "recorded"}
-        slug = name or told.pop("name", slug)
-        given |= {key: value for key, value in told.items() if key != "name"}
+        file_fields = said_of(at_home(rest)) or {"kind": "recorded"}
+        slug = name or file_fields.pop("name", slug)
+        entry_fields |= {key: value for key, value in file_fields.items() if key != "name"}
     else:
         # From the model's files: kind, chat support, and for a single file its checksum.
-        told, files = {}, []
+        file_fields, files = {}, []
         if (
             scheme == "local"
             and (at_home(rest) / ADAPTER).is_file()
             and not (at_home(rest) / "config.json").exists()
         ):
-            given |= _adapter_entry(at_home(rest))
+            entry_fields |= _adapter_entry(at_home(rest))
             files = [*at_home(rest).iterdir()]
-        if scheme == "package" or given["source"].lower().endswith(".gguf"):
-            path = sources.path_of(given["source"], model)
-            told["sha256"] = (
+        if scheme == "package" or entry_fields["source"].lower().endswith(".gguf"):
+            path = sources.path_of(entry_fields["source"], model)
+            file_fields["sha256"] = (
                 folder_sha256(path, store.file_sha256) if path.is_dir() else store.file_sha256(path)
             )
-        guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(model))
+        guessed = validate(
+            ModelEntry, {**entry_fields, **file_fields, "kind": "causal"}, Path(model)
+        )
         folder = sources.locate(slug, guessed, store, where=model)
-        told["kind"] = kind or kind_of(_read_json_object(folder / "config.json"), model)
-        if start is not None and told["kind"] != "causal":
+        file_fields["kind"] = kind or kind_of(_read_json_object(folder / "config.json"), model)
+        if start is not None and file_fields["kind"] != "causal":
             what = (
                 "a start token is of models that give log-probabilities of texts, and it is "
-                f"{told['kind']}"
+                f"{file_fields['kind']}"
             )
             raise UserError(what, where=f"--start of {model}", remedy="leave --start out")
-        if told["kind"] == "causal":
+        if file_fields["kind"] == "causal":
             files += [*folder.iterdir()]
             tokens = [path for path in files if path.name == "tokenizer_config.json"]
             chats = any(path.name.startswith("chat_template") for path in files)
             chats = chats or any("chat_template" in _read_json_object(path) for path in tokens)
-            told |= {"chat": chats, "entailment": True}
-        given |= told
-    entry = _with_options(validate(ModelEntry, given, Path(model)), options, model)
+            file_fields |= {"chat": chats, "entailment": True}
+        entry_fields |= file_fields
+    entry = _with_options(validate(ModelEntry, entry_fields, Path(model)), options, model)
     return ResolvedModel(
         slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model))
     )
@@ -256,23 +270,23 @@ def load(
 
     if params is not None:
         return catalogue.load(name, params, store=store, device=device, where=where)
-    own = store or RowStore()
-    found = resolve_model(name, own, tokenizer=tokenizer, cache_key=cache_key)
-    return found.model or catalogue.load(
-        found.name, found.catalogue, store=own, device=device, where=where
+    row_store = store or RowStore()
+    resolved_model = resolve_model(name, row_store, tokenizer=tokenizer, cache_key=cache_key)
+    return resolved_model.model or catalogue.load(
+        resolved_model.name, resolved_model.catalogue, store=row_store, device=device, where=where
     )
 
 
 def _with_options(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEntry:
     """An entry updated with options; mappings are merged."""
-    own = entry.model_dump(exclude_unset=True)
+    fields = entry.model_dump(exclude_unset=True)
     for key, value in options.items():
-        own[key] = (
-            {**(own.get(key) or {}), **value}
-            if isinstance(value, dict) and own.get(key) != "off"
+        fields[key] = (
+            {**(fields.get(key) or {}), **value}
+            if isinstance(value, dict) and fields.get(key) != "off"
             else value
         )
-    return validate(ModelEntry, own, Path(model)) if options else entry
+    return validate(ModelEntry, fields, Path(model)) if options else entry
 
 
 def parse_options(
@@ -294,24 +308,29 @@ def parse_options(
             where="--thinking",
             remedy="say off, or how many tokens, as in 4096",
         )
-    told = {}
-    for given in template:
-        key, sign, value = given.partition("=")
+    template_options = {}
+    for assignment in template:
+        key, sign, value = assignment.partition("=")
         if not (key and sign):
             raise UserError(
-                f"found {given!r}",
+                f"found {assignment!r}",
                 where="--template",
                 remedy="say key=value, as in enable_thinking=false",
             )
         try:
-            told[key] = json.loads(value)
+            template_options[key] = json.loads(value)
         except ValueError:
-            told[key] = value
-    own = {"tokens": int(thinking)} if thinking and thinking != "off" else thinking
-    found = {"thinking": own, "effort": effort, "template": told, "new_tokens": new_tokens}
+            template_options[key] = value
+    thinking_option = {"tokens": int(thinking)} if thinking and thinking != "off" else thinking
+    options = {
+        "thinking": thinking_option,
+        "effort": effort,
+        "template": template_options,
+        "new_tokens": new_tokens,
+    }
     return {
         key: value
-        for key, value in {**found, "timeout": timeout, "answers_as": answers_as}.items()
+        for key, value in {**options, "timeout": timeout, "answers_as": answers_as}.items()
         if value
     }
 
@@ -320,16 +339,19 @@ def _adapter_entry(folder: Path) -> dict[str, Any]:
     """The entry fields of an adapter folder: the adapter, and its base in a local folder or on the
     Hub.
     """
-    said = _read_json_object(folder / ADAPTER)
-    base, revision = str(said.get("base_model_name_or_path") or ""), said.get("revision")
-    given: dict[str, Any] = {"adapter": str(folder), "origin": f"{folder} on {base}"}
+    adapter_config = _read_json_object(folder / ADAPTER)
+    base, revision = (
+        str(adapter_config.get("base_model_name_or_path") or ""),
+        adapter_config.get("revision"),
+    )
+    entry_fields: dict[str, Any] = {"adapter": str(folder), "origin": f"{folder} on {base}"}
     if Path(base).is_dir():
-        return {**given, "source": f"local:{base}"}
+        return {**entry_fields, "source": f"local:{base}"}
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", base):
         what = f"its base is {base!r}, which is neither a folder here nor a repository of the Hub"
         raise UserError(what, where=f"{folder / ADAPTER}: base_model_name_or_path", remedy="fix it")
     commit, licence = _hub_commit_and_licence(base, str(revision) if revision else None)
-    return {**given, "source": f"hub:{base}", "revision": commit, "licence": licence}
+    return {**entry_fields, "source": f"hub:{base}", "revision": commit, "licence": licence}
 
 
 def _resolve_object(
@@ -348,39 +370,52 @@ def _resolve_object(
     from evenruler.models import given
     from evenruler.models.catalogue import backend_of
 
-    told: dict[str, Any] = {"licence": NOT_STATED, "origin": "given in Python", "start": start}
+    entry_fields: dict[str, Any] = {
+        "licence": NOT_STATED,
+        "origin": "given in Python",
+        "start": start,
+    }
     if hasattr(model, "state_dict"):
         called = type(model).__name__
         if tokenizer is None:
             raise UserError("no tokenizer is given", where=called, remedy="say tokenizer=...")
         core = given.core_of(model, called)
-        told["kind"] = kind or kind_of(
+        entry_fields["kind"] = kind or kind_of(
             {**core.config.to_dict(), "architectures": [type(core).__name__]}, called
         )
-        if told["kind"] == "causal":
-            told |= {"chat": bool(getattr(tokenizer, "chat_template", None)), "entailment": True}
-        if told["kind"] in ("causal", "seq2seq"):
-            own, kinds = (
+        if entry_fields["kind"] == "causal":
+            entry_fields |= {
+                "chat": bool(getattr(tokenizer, "chat_template", None)),
+                "entailment": True,
+            }
+        if entry_fields["kind"] in ("causal", "seq2seq"):
+            generation_settings, kinds = (
                 core.generation_config.to_diff_dict(),
                 {"temperature": float, "top_p": float, "top_k": int},
             )
-            told["sampling"] = {
-                key: make(own[key]) for key, make in kinds.items() if own.get(key) is not None
+            entry_fields["sampling"] = {
+                key: make(generation_settings[key])
+                for key, make in kinds.items()
+                if generation_settings.get(key) is not None
             }
         slug = name or _slug(str(core.config.name_or_path).rpartition("/")[2] or called)
-        entry = validate(ModelEntry, {**told, "source": f"loaded:{called}"}, Path(called))
-        made = given.model_in_memory(
+        entry = validate(ModelEntry, {**entry_fields, "source": f"loaded:{called}"}, Path(called))
+        wrapped_model = given.model_in_memory(
             slug, entry, LoadedModel(tokenizer, core), store, cache_key, backend_of
         )
     else:
         called = given.called(model)
         slug = name or _slug(called.rpartition(".")[2])
         entry = validate(
-            ModelEntry, {**told, "kind": "chat", "source": f"function:{called}"}, Path(called)
+            ModelEntry,
+            {**entry_fields, "kind": "chat", "source": f"function:{called}"},
+            Path(called),
         )
-        made = given.model_of_function(slug, entry, model, store, cache_key)
+        wrapped_model = given.model_of_function(slug, entry, model, store, cache_key)
     return ResolvedModel(
-        slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(called)), made
+        slug,
+        validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(called)),
+        wrapped_model,
     )
 
 
@@ -409,25 +444,27 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     """The kind of a model, from its `config.json`; UserError where it is not supported."""
     classes, named = config.get("architectures"), config.get("id2label")
     classes = classes if isinstance(classes, list) and classes else ["no class"]
-    found = next((kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None)
+    class_kind = next(
+        (kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None
+    )
     labels = (
         sorted(str(label).lower() for label in named.values()) if isinstance(named, dict) else []
     )
-    if found == "seq2seq" and not config.get("is_encoder_decoder"):
-        found = None  # models of images and text have this class name, too
-    if found is None or (found == "nli" and labels != sorted(LABELS)):
+    if class_kind == "seq2seq" and not config.get("is_encoder_decoder"):
+        class_kind = None  # models of images and text have this class name, too
+    if class_kind is None or (class_kind == "nli" and labels != sorted(LABELS)):
         what = f"its configuration says {classes[0]}" + (
-            f" with labels {', '.join(labels)}" if found else ""
+            f" with labels {', '.join(labels)}" if class_kind else ""
         )
         remedy = "give --kind causal, seq2seq, masked or nli if it is one"
         raise UserError(f"{what}, which is nothing that can be asked", where=where, remedy=remedy)
-    return found
+    return class_kind
 
 
 def _read_json_object(path: Path) -> dict[str, Any]:
     """The JSON object in a model's file; UserError where it is not one."""
     remedy = "get the file again"
-    said = json_of_others(read_text(path, remedy), str(path), remedy)
-    if not isinstance(said, dict):
+    content = json_of_others(read_text(path, remedy), str(path), remedy)
+    if not isinstance(content, dict):
         raise UserError("no object of JSON", where=str(path), remedy=remedy)
-    return said
+    return content

@@ -62,54 +62,77 @@ def verify(
     cannot be read.
     """
     result = read_result(path)
-    said, of, rest = result.tables_sha256, result.benchmark, "benchmark, figures, answers"
-    if not said or result.model.subject is None:
+    checksums, named_benchmark, unverified_parts = (
+        result.tables_sha256,
+        result.benchmark,
+        "benchmark, figures, answers",
+    )
+    if not checksums or result.model.subject is None:
         yield (
             OPEN,
             f"evenruler {result.evenruler} stored neither checksums nor answers: measure again",
         )
         return
-    files = {name: path.parent / Path(name).name for name in said}  # nowhere else, whatever is said
+    files = {
+        name: path.parent / Path(name).name for name in checksums
+    }  # nowhere else, whatever is said
     wrong = [
-        name for name, file in files.items() if not is_file(file) or file_sha256(file) != said[name]
+        name
+        for name, file in files.items()
+        if not is_file(file) or file_sha256(file) != checksums[name]
     ]
     yield from (
         (DIFFERS, f"{name} is missing, or its sha256 is not that in result.json") for name in wrong
     )
     if not wrong:
-        yield VERIFIED, f"sha256 of {len(said)} tables"
+        yield VERIFIED, f"sha256 of {len(checksums)} tables"
     # What a stranger's result names is not fetched from elsewhere.
-    origin, _, revision = of.origin.partition(":")
-    at = place
-    if at is None and origin in ("shipped", "hub") and of.name in shipped_names():
-        at = of.name
-    elif at is None and origin == "git":
-        at = revision
-    if at is None:
-        yield OPEN, f"{rest}: its benchmark (origin: {of.origin}) is not at hand; name it as --with"
+    origin, _, revision = named_benchmark.origin.partition(":")
+    benchmark_place = place
+    if (
+        benchmark_place is None
+        and origin in ("shipped", "hub")
+        and named_benchmark.name in shipped_names()
+    ):
+        benchmark_place = named_benchmark.name
+    elif benchmark_place is None and origin == "git":
+        benchmark_place = revision
+    if benchmark_place is None:
+        yield (
+            OPEN,
+            f"{unverified_parts}: its benchmark (origin: {named_benchmark.origin}) is not at hand; "
+            "name it as --with",
+        )
         return
     try:
-        with open_benchmark(at) as benchmark:
+        with open_benchmark(benchmark_place) as benchmark:
             here, there = (
                 f"{benchmark.name} {benchmark.manifest.version}",
-                f"{of.name} {of.version}",
+                f"{named_benchmark.name} {named_benchmark.version}",
             )
             if (
-                of.content_sha256 == benchmark.identity
+                named_benchmark.content_sha256 == benchmark.identity
             ):  # a new version may have the same rows and plan
                 yield VERIFIED, f"rows and plan of {here}"
                 if here != there:
                     yield OPEN, f"its name and version, {there}"
                 yield from _verify_figures(result, benchmark, path.parent, model)
             elif here != there:
-                yield OPEN, f"{rest}: at hand is {here}, not {there}; name that as --with"
+                yield (
+                    OPEN,
+                    f"{unverified_parts}: at hand is {here}, not {there}; name that as --with",
+                )
             else:
-                what = "rows" if of.plan_sha256 == benchmark.manifest.files[PLAN] else "plan"
+                what = (
+                    "rows"
+                    if named_benchmark.plan_sha256 == benchmark.manifest.files[PLAN]
+                    else "plan"
+                )
                 yield DIFFERS, f"the {what} of {here} at hand; figures and answers are not compared"
     except UserError as error:
         if place is not None or model is not None:
             raise
-        yield OPEN, f"{rest}: {error}"
+        yield OPEN, f"{unverified_parts}: {error}"
 
 
 def _verify_figures(
@@ -123,29 +146,36 @@ def _verify_figures(
         tables, plan = (
             door.limited(tables, plan, settings.limit) if settings.limit else (tables, plan)
         )
-        requests = [own for own in door.requests(tables, plan, {}, subject) if own.by == SUBJECT]
+        requests = [
+            batch for batch in door.requests(tables, plan, {}, subject) if batch.by == SUBJECT
+        ]
         headings = room(benchmark.family, "declare").headings(plan)
-        asked = {own.table: folder / f"{ANSWERS}{own.table}.parquet" for own in requests}
+        answer_paths = {
+            batch.table: folder / f"{ANSWERS}{batch.table}.parquet" for batch in requests
+        }
         answers = {
-            table: table_in_result(path, door.ANSWERS[table]) for table, path in asked.items()
+            table: table_in_result(path, door.ANSWERS[table])
+            for table, path in answer_paths.items()
         }
         if (n := sum(map(len, answers.values()))) != (cost := cost_of(requests)).requests:
             raise ValueError(f"{n:,} rows for {cost.requests:,} questions")
-        for own in requests:
-            held = answers[own.table]
-            if {*_question_keys(own.rows, own, held)} - {*_question_keys(held, own, held)}:
-                raise ValueError(f"{own.table} are answers to other questions")
+        for request in requests:
+            held = answers[request.table]
+            if {*_question_keys(request.rows, request, held)} - {
+                *_question_keys(held, request, held)
+            }:
+                raise ValueError(f"{request.table} are answers to other questions")
         prefixes = bool(plan.get("prefixed") and plan.get("prefixes"))
-        said = {
+        benchmark_fields = {
             "title": benchmark.title,
             "family": benchmark.family,
             "plan_sha256": benchmark.manifest.files[PLAN],
         }
         ours = {
-            "benchmark": result.benchmark.model_copy(update=said),
+            "benchmark": result.benchmark.model_copy(update=benchmark_fields),
             "headings": [
-                Heading(**{key: getattr(own, key) for key in Heading.model_fields})
-                for own in headings
+                Heading(**{key: getattr(heading, key) for key in Heading.model_fields})
+                for heading in headings
             ],
             "settings": settings.model_copy(update={"prefixes": prefixes, **asdict(RESAMPLING)}),
             "left_out": unanswerable_tables(door, {benchmark.instrument: (tables, plan)}, subject),
@@ -161,16 +191,19 @@ def _verify_figures(
     except UserError:
         raise
     except Exception as error:  # answers or a subject that were changed may hold anything
-        told = f"{type(error).__name__}: {error}".splitlines()[0]
-        yield DIFFERS, f"no figures can be computed from its answers ({told:.100})"
+        message = f"{type(error).__name__}: {error}".splitlines()[0]
+        yield DIFFERS, f"no figures can be computed from its answers ({message:.100})"
         return
-    were, are = ({own[:3]: own[3] for own in figures_of(one)} for one in (result, done.result))
+    were, are = (
+        {figure_row[:3]: figure_row[3] for figure_row in figures_of(compared_result)}
+        for compared_result in (result, done.result)
+    )
     wrong = [
         ", ".join(key) for key in sorted(were | are) if apart(were.get(key), are.get(key))
     ] + altered
-    stray = sum(len(own) for models in result.figures.values() for own in models.values()) - len(
-        were
-    )
+    stray = sum(
+        len(figures) for models in result.figures.values() for figures in models.values()
+    ) - len(were)
     wrong += [f"records that are no figures: {stray}"] if stray else []
     if wrong:
         shown = "; ".join(wrong[:3]) + (f"; and {len(wrong) - 3} more" if len(wrong) > 3 else "")
@@ -205,27 +238,31 @@ def _question_keys(
 
 def _altered_tables(result: Result, done: Measurement, folder: Path) -> list[str]:
     """The tables beside a result that are not those computed again from its answers."""
-    found = []
+    altered_tables = []
     with TemporaryDirectory() as fresh:
-        made = write(done.result, Path(fresh), done.tables)
-        known = {path.name for path in made.glob("*.parquet")}
-        found += [
-            f"{name} is no table of it" for name in sorted(result.tables_sha256.keys() - known)
+        fresh_folder = write(done.result, Path(fresh), done.tables)
+        computed_names = {path.name for path in fresh_folder.glob("*.parquet")}
+        altered_tables += [
+            f"{name} is no table of it"
+            for name in sorted(result.tables_sha256.keys() - computed_names)
         ]
-        for path in sorted(made.glob("*.parquet")):
-            own = folder / path.name
+        for path in sorted(fresh_folder.glob("*.parquet")):
+            stored_path = folder / path.name
             if path.name not in result.tables_sha256:
-                found.append(f"{path.name} has no checksum")
-            elif not path.name.startswith(ANSWERS) and is_file(own):
-                was, now = (table_in(one, remedy="measure again") for one in (own, path))
+                altered_tables.append(f"{path.name} has no checksum")
+            elif not path.name.startswith(ANSWERS) and is_file(stored_path):
+                was, now = (
+                    table_in(table_path, remedy="measure again")
+                    for table_path in (stored_path, path)
+                )
                 alike = was.schema.equals(now.schema) and len(was) == len(now)
                 columns = zip(was.columns, now.columns, strict=True) if alike else ()
                 if not alike or any(
                     differs(old.combine_chunks(), new.combine_chunks(), TOLERANCE).any()
                     for old, new in columns
                 ):
-                    found.append(path.name)
-    return found
+                    altered_tables.append(path.name)
+    return altered_tables
 
 
 def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
@@ -240,14 +277,22 @@ def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
         else []
     )
     whys = (
-        [_without_digits(str(own.get("why"))) for *_, own in figures_of(one)]
-        for one in (result, again)
+        [_without_digits(str(figure.get("why"))) for *_, figure in figures_of(compared_result)]
+        for compared_result in (result, again)
     )
     other += ["why"] if next(whys) != next(whys) else []
-    told, now = ([*map(_without_digits, one.answer)] for one in (result, again))
-    n = min(len(told), len(now))
+    stored_lines, computed_lines = (
+        [*map(_without_digits, compared_result.answer)] for compared_result in (result, again)
+    )
+    n = min(len(stored_lines), len(computed_lines))
     # What weights of known strength gave may be known since, or here alone; it is the last line.
-    other += ["answer"] if told[:n] != now[:n] or max(len(told), len(now)) > n + 1 or not n else []
+    other += (
+        ["answer"]
+        if stored_lines[:n] != computed_lines[:n]
+        or max(len(stored_lines), len(computed_lines)) > n + 1
+        or not n
+        else []
+    )
     if other:
         outcome = DIFFERS if result.evenruler == __version__ else OPEN
         yield outcome, f"{', '.join(other)}: evenruler {__version__} says otherwise"
@@ -265,41 +310,53 @@ def _verify_sampled_answers(
     """Compare a model's fingerprint with the stored one, and ten answers drawn at random, which it
     is asked again.
     """
-    told, store = result.model, RowStore()
+    measured_model, store = result.model, RowStore()
     settings = ("template", "thinking", "effort", "new_tokens", "dtype", "answers_as")
-    if told.kind == "recorded" or model.startswith("recorded:"):
+    if measured_model.kind == "recorded" or model.startswith("recorded:"):
         yield OPEN, "recorded answers cannot be asked again; name the model itself"
         return
-    options = {key: value for key, value in told.engine.items() if key in settings}
-    kind, start = told.kind if told.kind in HOSTED else None, told.engine.get("start")
-    own = Session(
-        resolve_model(model, store, name=told.name, kind=kind, start=start, options=options),
+    options = {key: value for key, value in measured_model.engine.items() if key in settings}
+    kind, start = (
+        measured_model.kind if measured_model.kind in HOSTED else None,
+        measured_model.engine.get("start"),
+    )
+    model_at_hand = Session(
+        resolve_model(
+            model, store, name=measured_model.name, kind=kind, start=start, options=options
+        ),
         store,
         model,
     ).model
-    engine = json.loads(own.engine)
-    keys = (engine.keys() | told.engine.keys()) - OF_THE_COMPUTER - {"new_tokens", "url"}
-    others = [key for key in sorted(keys) if engine.get(key) != told.engine.get(key)]
-    yield from _behaviour(result, own, model)
+    engine = json.loads(model_at_hand.engine)
+    keys = (engine.keys() | measured_model.engine.keys()) - OF_THE_COMPUTER - {"new_tokens", "url"}
+    differing_keys = [
+        key for key in sorted(keys) if engine.get(key) != measured_model.engine.get(key)
+    ]
+    yield from _behaviour(result, model_at_hand, model)
     # Under a key of its own, so that neither cache nor release has its answers.
     answering = AnsweringModels(
-        own.adapted([secrets.token_hex(16)], lambda: own.backend), cast(Any, None)
+        model_at_hand.adapted([secrets.token_hex(16)], lambda: model_at_hand.backend),
+        cast(Any, None),
     )
-    places = [(at, row) for at, one in enumerate(requests) for row in range(len(one.rows))]
+    places = [
+        (number, row) for number, batch in enumerate(requests) for row in range(len(batch.rows))
+    ]
     drawn, compared = (
         secrets.SystemRandom().sample(places, min(10, len(places))),
         ReplayCheck(model),
     )
-    for at in sorted({at for at, _ in drawn}):
-        one, rows, held = (
-            requests[at],
-            [row for place, row in drawn if place == at],
-            answers[requests[at].table],
+    for request_number in sorted({number for number, _ in drawn}):
+        request, rows, held = (
+            requests[request_number],
+            [row for place, row in drawn if place == request_number],
+            answers[requests[request_number].table],
         )
-        inputs = {name: [values[row] for row in rows] for name, values in one.inputs.items()}
-        now = pd.DataFrame(answering.answer(one, inputs, len(rows)))
-        where = {key: row for row, key in enumerate(_question_keys(held, one, held))}
-        held = held.iloc[[where[key] for key in _question_keys(one.rows.iloc[rows], one, held)]]
+        inputs = {name: [values[row] for row in rows] for name, values in request.inputs.items()}
+        now = pd.DataFrame(answering.answer(request, inputs, len(rows)))
+        where = {key: row for row, key in enumerate(_question_keys(held, request, held))}
+        held = held.iloc[
+            [where[key] for key in _question_keys(request.rows.iloc[rows], request, held)]
+        ]
         names = [name for name in now if name == "reply" or pd.api.types.is_float_dtype(now[name])]
         for was, is_now in zip(held[names].to_numpy(), now[names].to_numpy(), strict=True):
             compared.take(
@@ -309,14 +366,20 @@ def _verify_sampled_answers(
         f"{len(drawn) - compared.beyond - compared.otherwise} of {len(drawn)} answers drawn at "
         "random"
     )
-    if others:
-        yield DIFFERS, f"{model} is another model ({', '.join(others)} differ); {same} are the same"
+    if differing_keys:
+        yield (
+            DIFFERS,
+            f"{model} is another model ({', '.join(differing_keys)} differ); {same} are the same",
+        )
         return
     # A server draws words anew. Elsewhere, one number in ten and half of the replies may come out
     # otherwise.
     few = 10 * compared.beyond <= len(drawn) and 2 * compared.otherwise <= compared.replies
-    halves = compared.beyond and "bfloat16" in (engine.get("dtype"), told.engine.get("dtype"))
-    unsure = few or halves or (told.kind in HOSTED and not compared.beyond)
+    halves = compared.beyond and "bfloat16" in (
+        engine.get("dtype"),
+        measured_model.engine.get("dtype"),
+    )
+    unsure = few or halves or (measured_model.kind in HOSTED and not compared.beyond)
     if not compared.beyond + compared.otherwise:
         outcome = VERIFIED
     else:

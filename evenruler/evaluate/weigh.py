@@ -73,8 +73,8 @@ def contrast_weights(
     for name, plant in plants.items():
         signs = {
             _called(unit): sign
-            for sign, own in zip((1, -1), plant.units.values(), strict=True)
-            for unit in own
+            for sign, pole_units in zip((1, -1), plant.units.values(), strict=True)
+            for unit in pole_units
         }
         by_unit, by_word = (names.map(signs).fillna(0) for names in called.values())
         units = real["unit"].groupby(by_unit).nunique()
@@ -149,39 +149,47 @@ def measure_planted_model(
     nats = known or [
         plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)
     ]
-    found = []
-    for place, asked in places.items():
+    reading_tables = []
+    for place, asked_hash in places.items():
         with open_benchmark(place) as benchmark:
             measured = session.measure(without_prefixes(session, benchmark, how))
         result = measured.result
         judged: dict[Any, Any] = {
-            (label, part, figure): own for part, label, figure, own in figures_of(result)
+            (label, part, figure): record for part, label, figure, record in figures_of(result)
         }
         parts = _parts(result.benchmark.name, plants)
         made_of = pd.concat([result.headlines, *_lean_of_parts(measured, parts)])
         for (label, part, figure), rows in made_of.groupby(["model", "part", "figure"]):
             by, values = contrast_weights(rows, plants)
             manner = str(label).removeprefix(result.model.name)
-            of: dict[str, Any] = {
+            reading_columns: dict[str, Any] = {
                 **weight._asdict(),
                 "benchmark": result.benchmark.name,
-                "asked": asked,
+                "asked": asked_hash,
             }
-            own = judged[label, WHOLE if part in parts else part, figure]
-            unfit = own["why"] if own.get("verdict") == Verdict.INVALID else None
-            of |= {
+            headline_record = judged[label, WHOLE if part in parts else part, figure]
+            unfit = (
+                headline_record["why"]
+                if headline_record.get("verdict") == Verdict.INVALID
+                else None
+            )
+            reading_columns |= {
                 "part": f"{part}{manner}",
                 "figure": figure,
                 "by": by,
-                "smallest": own.get("smallest"),
+                "smallest": headline_record.get("smallest"),
             }
-            found.append(values.assign(**of, unfit=unfit)[READINGS.names])
-    return check(nats), pd.concat(found) if found else empty_tables()[0]
+            reading_tables.append(values.assign(**reading_columns, unfit=unfit)[READINGS.names])
+    return check(nats), pd.concat(reading_tables) if reading_tables else empty_tables()[0]
 
 
 def _parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
     """The parts of a benchmark that are also read separately, since a plant names them."""
-    named = [own.partition(": ") for plant in plants.values() for own in plant.read_by]
+    named = [
+        benchmark_part.partition(": ")
+        for plant in plants.values()
+        for benchmark_part in plant.read_by
+    ]
     return sorted({part for name, _, part in named if name == benchmark and part})
 
 
@@ -189,10 +197,12 @@ def _lean_of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.D
     """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `fixed`."""
     if parts:
         items, door = measured.tables["items"], room("fixed", "diagnose")
-        for part, own in items[items["part"].isin(parts)].groupby("part"):
-            lean = door.headlines_of(own, "preference", pd.Series(dtype=object))
-            made = lean.assign(part=part, model=measured.result.model.name, figure=lean["group"])
-            yield made[HEADLINES.names]
+        for part, group in items[items["part"].isin(parts)].groupby("part"):
+            lean = door.headlines_of(group, "preference", pd.Series(dtype=object))
+            lean_rows = lean.assign(
+                part=part, model=measured.result.model.name, figure=lean["group"]
+            )
+            yield lean_rows[HEADLINES.names]
 
 
 def without_prefixes(
@@ -241,16 +251,22 @@ def measure_planted_models(
     answers are cached: an interrupted run resumes.
     """
     plants, known = {name: load_plant(name) for name in names()}, known or {}
-    asked = {
+    arguments_by_weight = {
         weight: (weight, places, how, plants, known.get(weight))
         for weight, places in weights.items()
     }
     if at_once == 1 or len(weights) == 1:
-        yield from ((weight, *measure_planted_model(*own)) for weight, own in asked.items())
+        yield from (
+            (weight, *measure_planted_model(*arguments))
+            for weight, arguments in arguments_by_weight.items()
+        )
         return
     threads = max(1, (os.cpu_count() or 1) // at_once)
     with ProcessPoolExecutor(at_once, get_context("spawn"), _quietly, (threads,)) as pool:
-        doing = {pool.submit(measure_planted_model, *own): weight for weight, own in asked.items()}
+        doing = {
+            pool.submit(measure_planted_model, *arguments): weight
+            for weight, arguments in arguments_by_weight.items()
+        }
         try:
             for done in as_completed(doing):
                 yield doing[done], *done.result()
@@ -288,7 +304,7 @@ def weigh(
         checks["learned"]
         == checks["plant"].map({name: plant.sha256 for name, plant in plants.items()})
     ]
-    known = {PlantedModel(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
+    recorded_checks = {PlantedModel(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
     if len(current) < len(checks):
         note(
             "a plant has changed since it was recorded: what was read of it is dropped, and asked "
@@ -301,16 +317,22 @@ def weigh(
         yield line
     weights = {}
     for weight in (
-        (one for plant in only or plants for one in weights_of(base, plant)) if places else ()
+        (planted_model for plant in only or plants for planted_model in weights_of(base, plant))
+        if places
+        else ()
     ):
-        if pd.isna(known.get(weight, (0,))[0]):
+        if pd.isna(recorded_checks.get(weight, (0,))[0]):
             continue  # less than the dose was learned
-        own = (
+        weight_readings = (
             readings[(readings[WEIGHED.names] == [*weight]).all(axis=1)]["asked"].unique()
-            if weight in known
+            if weight in recorded_checks
             else ()
         )
-        if left := {place: asked for place, asked in asks.items() if asked not in own}:
+        if left := {
+            place: asked_hash
+            for place, asked_hash in asks.items()
+            if asked_hash not in weight_readings
+        }:
             weights[weight] = left
     if weights:
         note(
@@ -318,14 +340,17 @@ def weigh(
             "minutes more"
         )
     started = time.monotonic()
-    for n, (weight, check, own) in enumerate(
-        measure_planted_models(weights, how, at_once, known), 1
+    for n, (weight, check, weight_readings) in enumerate(
+        measure_planted_models(weights, how, at_once, recorded_checks), 1
     ):
         minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
         nats, there = check["held_out"].iloc[0], check["held_out"].notna().all()
-        told = f"{nats:.2f} nats" if there else "left out: less was learned than the dose"
-        note(f"{n} of {len(weights)}: {weight.source}, {told}; about {minutes:.0f} minutes left")
-        readings, checks = _with(readings, own, ["benchmark"]), _with(checks, check, [])
+        check_in_words = f"{nats:.2f} nats" if there else "left out: less was learned than the dose"
+        note(
+            f"{n} of {len(weights)}: {weight.source}, {check_in_words}; "
+            f"about {minutes:.0f} minutes left"
+        )
+        readings, checks = _with(readings, weight_readings, ["benchmark"]), _with(checks, check, [])
         if record:
             FOLDER.mkdir(parents=True, exist_ok=True)
             write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
@@ -333,14 +358,14 @@ def weigh(
                 CHECKS_FILE, index=False, lineterminator="\n"
             )
     readings, checks = (
-        own[own["base"] == base] for own in (readings, checks)
+        table[table["base"] == base] for table in (readings, checks)
     )  # figures are computed for one base
-    found = planted_figures(
+    figures = planted_figures(
         readings, checks, {name: plant.read_by for name, plant in plants.items()}
     )
     if record:
-        found.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
-    yield from lines_of(found, false_alarm_verdicts(readings, checks))
+        figures.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
+    yield from lines_of(figures, false_alarm_verdicts(readings, checks))
 
 
 def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
@@ -348,11 +373,13 @@ def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame
     `more`.
     """
     by = [*WEIGHED.names, *more]
-    kept = old[~old.set_index(by).index.isin(new.set_index(by).index)]
-    found = pd.concat(
-        [own for own in (kept, new) if len(own)] or [new]
+    kept_rows = old[~old.set_index(by).index.isin(new.set_index(by).index)]
+    merged_rows = pd.concat(
+        [table for table in (kept_rows, new) if len(table)] or [new]
     )  # columns of an empty one are objects
-    return found.sort_values([*by, *found.columns.difference(by, sort=False)], ignore_index=True)
+    return merged_rows.sort_values(
+        [*by, *merged_rows.columns.difference(by, sort=False)], ignore_index=True
+    )
 
 
 def _plan(
@@ -360,36 +387,46 @@ def _plan(
 ) -> tuple[str, str]:
     """A hash of what a weight will be asked, and a line with the number of questions."""
     store = RowStore()
-    with open_benchmark(place) as own:
-        cost = without_prefixes(Session(resolve_model(base, store), store, base), own, how).cost
-    asked = ", ".join(
+    with open_benchmark(place) as benchmark:
+        cost = without_prefixes(
+            Session(resolve_model(base, store), store, base), benchmark, how
+        ).cost
+    questions_text = ", ".join(
         f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items()
     )
-    parts = _parts(own.name, plants)
-    return content_sha256(own.identity, how, parts)[
+    parts = _parts(benchmark.name, plants)
+    return content_sha256(benchmark.identity, how, parts)[
         :16
-    ], f"{own.name}, {how['size']}: asks each weight {asked}"
+    ], f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"
 
 
 def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
     """Figures and verdicts on pairs of dose 0 (`between_nothing`) as terminal lines."""
     for row in found.to_dict("records"):
-        own = {str(key): value for key, value in row.items()}
-        yield "{benchmark}, {part}, {figure}; planted: {plant}".format(**own)
-        if pd.notna(own["sensitivity"]):
-            by = f"between the poles of {own['by']}" if own["by"] else "of the headline"
-            amount = "{sensitivity:.3g} [{low:.3g}, {high:.3g}]".format(**own)
+        figure_row = {str(key): value for key, value in row.items()}
+        yield "{benchmark}, {part}, {figure}; planted: {plant}".format(**figure_row)
+        if pd.notna(figure_row["sensitivity"]):
+            by = (
+                f"between the poles of {figure_row['by']}"
+                if figure_row["by"]
+                else "of the headline"
+            )
+            amount = "{sensitivity:.3g} [{low:.3g}, {high:.3g}]".format(**figure_row)
             yield (
-                f"  change {amount} per nat ({by}, {own['units']} units); at 2 nats: "
-                f"{own['verdict']}. {own['why']}"
+                f"  change {amount} per nat ({by}, {figure_row['units']} units); at 2 nats: "
+                f"{figure_row['verdict']}. {figure_row['why']}"
             )
         else:
-            yield f"  {own['verdict'] or 'no verdict'}. {own['why']}"
-        signs = f", r with signs {own['correlation']:.2f}" if pd.notna(own["correlation"]) else ""
-        order = f"{own['monotone']:.2f}" if pd.notna(own["monotone"]) else "constant"
+            yield f"  {figure_row['verdict'] or 'no verdict'}. {figure_row['why']}"
+        signs = (
+            f", r with signs {figure_row['correlation']:.2f}"
+            if pd.notna(figure_row["correlation"])
+            else ""
+        )
+        order = f"{figure_row['monotone']:.2f}" if pd.notna(figure_row["monotone"]) else "constant"
         yield (
             f"  rank correlation with doses {order}{signs}; detected: "
-            f"{own['found'] or 'not tested'}"
+            f"{figure_row['found'] or 'not tested'}"
         )
     for same, pairs in nothing.groupby("same"):
         counts = ", ".join(

@@ -119,10 +119,15 @@ def tool_loader(
         name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()
     }
     if published:
-        said = {name: entry for name, entry in models.items() if isinstance(entry, dict)}
-        known = {name: entry for name, entry in said.items() if str(entry.get("source")) in SHA256}
+        model_entries = {name: entry for name, entry in models.items() if isinstance(entry, dict)}
+        entries_with_hash = {
+            name: entry
+            for name, entry in model_entries.items()
+            if str(entry.get("source")) in SHA256
+        }
         models |= {
-            name: {"sha256": SHA256[entry["source"]], **entry} for name, entry in known.items()
+            name: {"sha256": SHA256[entry["source"]], **entry}
+            for name, entry in entries_with_hash.items()
         }
     training = {
         name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()
@@ -197,13 +202,15 @@ def collect_answers(
     while wanted := _next_requests(instruments, requests, subject, answers, of_model_alone):
         for alike in _batchable_groups(wanted):
             _answer_batch([wanted[place] for place in alike], answering, answers)
-    found: dict[str, list[pd.DataFrame]] = {}
+    frames_by_table: dict[str, list[pd.DataFrame]] = {}
     for name, tables in answers.items():
         for table, rows in tables.items():
-            found.setdefault(table, []).append(
+            frames_by_table.setdefault(table, []).append(
                 rows.assign(**{INSTRUMENT: name})[[INSTRUMENT, *rows.columns]]
             )
-    return {table: pd.concat(frames, ignore_index=True) for table, frames in found.items()}
+    return {
+        table: pd.concat(frames, ignore_index=True) for table, frames in frames_by_table.items()
+    }
 
 
 def _next_requests(
@@ -231,16 +238,16 @@ def _answer_batch(
     requested = [request for _, request in alike]
     n = sum(len(request.rows) for request in requested)
     inputs = {
-        name: [value for own in requested for value in own.inputs[name]]
+        name: [value for batch in requested for value in batch.inputs[name]]
         for name in requested[0].inputs
     }
     columns = answering.answer(requested[0], inputs, n)
     begin = 0
     for name, request in alike:
         end = begin + len(request.rows)
-        own = {column: values[begin:end] for column, values in columns.items()}
+        answer_columns = {column: values[begin:end] for column, values in columns.items()}
         rows, before = (
-            request.rows.reset_index(drop=True).assign(**own),
+            request.rows.reset_index(drop=True).assign(**answer_columns),
             answers[name].get(request.table),
         )
         answers[name][request.table] = (
@@ -254,10 +261,10 @@ def _batchable_groups(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[i
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
         apart = name if request.operation in APART else ""
-        given = canonical(
+        group_key = canonical(
             [request.operation, request.by, dict(request.settings), sorted(request.inputs), apart]
         )
-        groups.setdefault((given, request.state), []).append(place)
+        groups.setdefault((group_key, request.state), []).append(place)
     return list(groups.values())
 
 
@@ -273,11 +280,11 @@ def _generate(model: "Model", inputs: OperationInputs, settings: Mapping[str, An
     replies = model.replies(
         inputs["prompt"], sampling=sampling, seeds=seeds, system=system, chat=chat
     )
-    said = [(reply.text, reply.reason, reply.finish) for reply in replies]
-    columns = zip(*said, strict=True) if said else ([], [], [])
+    reply_rows = [(reply.text, reply.reason, reply.finish) for reply in replies]
+    columns = zip(*reply_rows, strict=True) if reply_rows else ([], [], [])
     return {
-        name: pd.array(own, dtype="str")
-        for name, own in zip(("reply", "reason", "finish"), columns, strict=True)
+        name: pd.array(column, dtype="str")
+        for name, column in zip(("reply", "reason", "finish"), columns, strict=True)
     }
 
 

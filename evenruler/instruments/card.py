@@ -167,9 +167,9 @@ def render_templates(words: Any, **said: Any) -> Any:
     lists.
     """
     if isinstance(words, Mapping):
-        return {key: render_templates(own, **said) for key, own in words.items()}
+        return {key: render_templates(part, **said) for key, part in words.items()}
     if isinstance(words, list):
-        return [text for own in words if (text := render_templates(own, **said))]
+        return [text for part in words if (text := render_templates(part, **said))]
     if not isinstance(words, str):
         return words
     return _TEMPLATES.from_string(words).render(**said)
@@ -195,7 +195,7 @@ def assemble_card(
     `limits`: all of them, where templates do not suffice; `parts`: the other fields of the card.
     """
     source = declaration.source
-    told = render_templates(
+    card_words = render_templates(
         words,
         declaration=declaration,
         source=source,
@@ -212,16 +212,20 @@ def assemble_card(
         **said,
     )
     return Card(
-        task_categories=told["task_categories"],
-        tags=told["tags"],
-        reading=told["reading"],
-        limits=[*told["limits"], *source.limits, *told["own_limits"]] if limits is None else limits,
-        configs=[Published(name, **own) for name, own in told["published"].items()],
-        papers=[Paper(**own) for own in told["papers"]],
-        example=Example(example, told["example"]) if example else None,
-        responsible=Responsible(**told["responsible"], synthetic=synthetic),
-        validity=Validity(**told["validity"]),
-        withheld=told.get("withheld") or None,
+        task_categories=card_words["task_categories"],
+        tags=card_words["tags"],
+        reading=card_words["reading"],
+        limits=[*card_words["limits"], *source.limits, *card_words["own_limits"]]
+        if limits is None
+        else limits,
+        configs=[
+            Published(name, **table_words) for name, table_words in card_words["published"].items()
+        ],
+        papers=[Paper(**paper) for paper in card_words["papers"]],
+        example=Example(example, card_words["example"]) if example else None,
+        responsible=Responsible(**card_words["responsible"], synthetic=synthetic),
+        validity=Validity(**card_words["validity"]),
+        withheld=card_words.get("withheld") or None,
         **parts,
     )
 
@@ -268,8 +272,8 @@ def count_effects_by_model(evidence: Evidence) -> str:
         shown[model] += record["verdict"] == Verdict.EFFECT
     if not total:
         return "No headline has a verdict: no model in use was asked, or none could answer."
-    told = ", ".join(f"{model} {shown[model]} of {total[model]}" for model in total)
-    return f"Headlines that show an effect beyond placebos, by model: {told}."
+    effect_counts = ", ".join(f"{model} {shown[model]} of {total[model]}" for model in total)
+    return f"Headlines that show an effect beyond placebos, by model: {effect_counts}."
 
 
 def describe_tests(evidence: Evidence) -> str:
@@ -286,13 +290,15 @@ def describe_tests(evidence: Evidence) -> str:
     )
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)
-    told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
+    verdict_counts = ", ".join(
+        f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict]
+    )
     return (
         f"{with_interval} of {len(records)} headlines have a 95% interval over all sampled units; "
         "they "
         f"rest on {units}. p is adjusted within each model (Holm), separately for effects and "
         "their absence. "
-        f"Verdicts: {told}. "
+        f"Verdicts: {verdict_counts}. "
         "`evenruler compare` tests differences of models."
     )
 
@@ -306,9 +312,12 @@ def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 
         for model, figures in models.items():
             if (value := figures.get(name, {}).get(key)) is not None:
                 values.setdefault(model, []).append(value)
-    told = {model: range_text(found, decimals) for model, found in values.items()}
+    range_by_model = {
+        model: range_text(model_values, decimals) for model, model_values in values.items()
+    }
     return ", ".join(
-        own if model == OF_ANY_MODEL else f"{model} {own}" for model, own in told.items()
+        figure_range if model == OF_ANY_MODEL else f"{model} {figure_range}"
+        for model, figure_range in range_by_model.items()
     )
 
 
@@ -320,6 +329,6 @@ def by_source(table: pd.DataFrame) -> str:
 
 def range_text(values: Iterable[float], decimals: int = 2) -> str:
     """The minimum and maximum, as text."""
-    found = list(values)
-    low, high = f"{min(found):z.{decimals}f}", f"{max(found):z.{decimals}f}"
+    numbers = list(values)
+    low, high = f"{min(numbers):z.{decimals}f}", f"{max(numbers):z.{decimals}f}"
     return low if low == high else f"{low} to {high}"

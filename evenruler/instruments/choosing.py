@@ -68,7 +68,7 @@ FIRST, SECOND = "first", "second"
 def count_replies(replies: pd.DataFrame) -> ReplyCounts:
     """Count answered and unanswered replies; uses the columns `rule`, `reply` and `reason`."""
     lacking = replies["rule"].map(NO_ANSWER)
-    counts = {of: int((lacking == of).sum()) for of in NO_ANSWER.values()}
+    counts = {kind: int((lacking == kind).sum()) for kind in NO_ANSWER.values()}
     distinct, cut = (
         replies["reply"].dropna().astype(str).str.strip().nunique(),
         cut_of(replies["reason"]),
@@ -91,8 +91,10 @@ def request_of(questions: pd.DataFrame) -> RequestBatch:
         {"turn": "int8"}
     )
     sides = [
-        (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST])
-        for own in rows.to_dict("records")
+        (question[FIRST], question[SECOND])
+        if question["turn"] == 0
+        else (question[SECOND], question[FIRST])
+        for question in rows.to_dict("records")
     ]
     return chat_requests(
         TABLE, rows[["id", "framing", "turn"]], [PROMPT.format(*pair) for pair in sides], NEW_TOKENS
@@ -133,8 +135,8 @@ def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None,
     """
     from evenruler.text.replies import normalised  # compiles patterns that only replies need
 
-    said = normalised(reply)
-    bare = not any(normalised(text) in said for _, text in options)
+    normalised_reply = normalised(reply)
+    bare = not any(normalised(text) in normalised_reply for _, text in options)
     return _read_once(reply, tuple((slug, "" if bare else text) for slug, text in options))
 
 
@@ -156,8 +158,8 @@ def choice_shares(said: pd.DataFrame) -> pd.DataFrame:
     by_pair = said.assign(chose=chose, unanswered=chose.isna()).groupby(
         ["id", "framing"], sort=True
     )
-    found = by_pair.agg(share=("chose", "mean"), unanswered=("unanswered", "mean")).reset_index()
-    return found.assign(share=found["share"].where(found["unanswered"] == 0))
+    shares = by_pair.agg(share=("chose", "mean"), unanswered=("unanswered", "mean")).reset_index()
+    return shares.assign(share=shares["share"].where(shares["unanswered"] == 0))
 
 
 def check_known_answers(
@@ -179,12 +181,14 @@ def check_known_answers(
     if why := not_read(count_replies(control)):  # these may hold the right answers
         return ValidityCheck(doubt=f"{why} (control pairs)")
     unread = control.loc[control["rule"] == "none", "id"].nunique()
-    told = f"{right} of {n} {of}{f' (no answer is found in replies to {unread})' if unread else ''}"
-    return ValidityCheck(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")
+    score_text = (
+        f"{right} of {n} {of}{f' (no answer is found in replies to {unread})' if unread else ''}"
+    )
+    return ValidityCheck(unfit=f"{score_text}; the lower 95% bound must exceed {LEAST:.0%}")
 
 
 def known_right(said: pd.DataFrame) -> tuple[int, int]:
     """Number of control pairs right in both turns, and number of control pairs."""
-    known = said[said["framing"] == KNOWN]
-    right = (known["said"] == FIRST).groupby(known["id"]).all()
+    control_rows = said[said["framing"] == KNOWN]
+    right = (control_rows["said"] == FIRST).groupby(control_rows["id"]).all()
     return int(right.sum()), len(right)

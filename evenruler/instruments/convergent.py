@@ -76,18 +76,23 @@ def compute_agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
         ]
         beside = list(_external_measures(found[found["concept"].str.startswith(f"{of}:")]))
         pairs = [
-            (one, other)
-            for one, other in combinations([*asked, *beside], 2)
+            (first, second)
+            for first, second in combinations([*asked, *beside], 2)
             # Sets and sizes ("@0.1.0+trial") of one instrument share items.
-            if one.asked and one.benchmark.partition("@")[0] != other.benchmark.partition("@")[0]
-            if not one.values.index.intersection(other.values.index).empty
+            if first.asked
+            and first.benchmark.partition("@")[0] != second.benchmark.partition("@")[0]
+            if not first.values.index.intersection(second.values.index).empty
         ]
         if not any(second.asked for _, second in pairs):
             continue
         keys = {"of": of, "model": str(model)}
         rows += [
-            {**keys, **_pair_columns(one, one), **vars(_reliability_figure(one, level, of))}
-            for one in asked
+            {
+                **keys,
+                **_pair_columns(measure, measure),
+                **vars(_reliability_figure(measure, level, of)),
+            }
+            for measure in asked
         ]
         rows += [
             {**keys, **_pair_columns(*pair), **vars(figure)}
@@ -101,10 +106,10 @@ def _external_measures(found: pd.DataFrame) -> Iterator[UnitMeasure]:
     """External measures: published numbers of each instrument that has them, and the word
     lengths.
     """
-    known = found.dropna(subset=["criterion"]).drop_duplicates(["kin", "concept"])
-    for (benchmark, trait), own in known.groupby(["benchmark", "trait"]):
+    criterion_rows = found.dropna(subset=["criterion"]).drop_duplicates(["kin", "concept"])
+    for (benchmark, trait), group in criterion_rows.groupby(["benchmark", "trait"]):
         values = (
-            own.set_index("concept")[["criterion"]]
+            group.set_index("concept")[["criterion"]]
             .rename(columns={"criterion": "value"})
             .assign(error=0.0)
         )
@@ -151,8 +156,8 @@ def _reliability_figure(one: UnitMeasure, level: float, of: str) -> Figure:
 def _correlation_figures(
     one: UnitMeasure, other: UnitMeasure, level: float, of: str
 ) -> Iterator[Figure]:
-    own = [measure.values[["value", "error"]] for measure in (one, other)]
-    x = pd.concat(own, axis=1, join="inner").to_numpy(dtype=np.float64)
+    value_tables = [measure.values[["value", "error"]] for measure in (one, other)]
+    x = pd.concat(value_tables, axis=1, join="inner").to_numpy(dtype=np.float64)
     r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, of)
     yield r
     if r.value is None or len(x) < FEWEST_UNITS:
@@ -197,19 +202,19 @@ def mtmm_rows(found: pd.DataFrame) -> list[list[str]]:
     """
     keys = ["model", "benchmark", "part", "other", "other_part"]
     true = found[found["figure"] == TRUE].set_index(keys)
-    told = []
+    matrix_rows = []
     for row in found[found["figure"] != TRUE].to_dict("records"):
         itself = row["kind"] == ITSELF
-        one, other = (
+        first_label, second_label = (
             f"{row[name]}{f', {row[part]}' if row[part] not in ('', 'all') else ''}"
             for name, part in (("benchmark", "part"), ("other", "other_part"))
         )
         rest = "" if itself else _in_words(true.loc[tuple(row[key] for key in keys)])
-        told.append(
+        matrix_rows.append(
             [
                 row["model"],
-                one,
-                "" if itself else other,
+                first_label,
+                "" if itself else second_label,
                 row["kind"],
                 str(row["n"]),
                 _in_words(row),
@@ -217,4 +222,4 @@ def mtmm_rows(found: pd.DataFrame) -> list[list[str]]:
             ]
         )
     order = (ITSELF, SAME_TRAIT, SAME_WORDS, OTHER_TRAIT)
-    return sorted(told, key=lambda row: (row[0], order.index(row[3])))
+    return sorted(matrix_rows, key=lambda row: (row[0], order.index(row[3])))

@@ -79,14 +79,14 @@ def _headlines(evidence: Evidence) -> Iterator[dict[str, Any]]:
     for benchmark, parts in evidence.items():
         for part, models in parts.items():
             for model, figures in models.items():
-                for figure, known in figures.items():
-                    if "verdict" in known:
+                for figure, record in figures.items():
+                    if "verdict" in record:
                         yield {
                             "benchmark": benchmark,
                             "part": part,
                             "figure": figure,
                             "model": model,
-                            **known,
+                            **record,
                         }
 
 

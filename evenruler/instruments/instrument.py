@@ -73,7 +73,7 @@ def _value_by_case(cases: Sequence[str], of: str) -> Callable[..., Any]:
     """Validator: picks the value for the current case from a mapping by case; the other values are
     validated too.
     """
-    each = f"one for {' and one for '.join(cases)}"
+    one_per_case = f"one for {' and one for '.join(cases)}"
 
     def of_case(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
@@ -82,13 +82,13 @@ def _value_by_case(cases: Sequence[str], of: str) -> Callable[..., Any]:
             try:
                 return handler(value)
             except ValueError:
-                raise ValueError(f"found {value}, expected one value, or {each}") from None
+                raise ValueError(f"found {value}, expected one value, or {one_per_case}") from None
         if set(value) != set(cases):
-            raise ValueError(f"found {value}, expected {each}")
-        found = {case: handler(own) for case, own in value.items()}
+            raise ValueError(f"found {value}, expected {one_per_case}")
+        value_by_case = {case: handler(case_value) for case, case_value in value.items()}
         if info.context is None:
             raise RuntimeError(f"settings by {of} are read without a {of}")
-        return found[info.context.get(of) or SIZE_AT[info.context["scale"]]]
+        return value_by_case[info.context.get(of) or SIZE_AT[info.context["scale"]]]
 
     return of_case
 
@@ -147,9 +147,9 @@ def _named_words(value: Any) -> Any:
         by_slug.setdefault(slug_of(word), []).append(word)
     for slug, same in by_slug.items():
         if len(same) > 1 or not slug:
-            found = f"found the slug {slug!r}, expected one of its own for each"
+            problem = f"found the slug {slug!r}, expected one of its own for each"
             raise ValueError(
-                f"{', '.join(map(repr, same))}: {found}; write `slug: word`, the slug in letters "
+                f"{', '.join(map(repr, same))}: {problem}; write `slug: word`, the slug in letters "
                 "a-z"
             )
     return {slug: word for slug, (word,) in by_slug.items()}
@@ -285,7 +285,7 @@ class Source(StrictModel):
         says it.
         """
         return (
-            {key: own for key, own in said.items() if key != "family"}
+            {key: content for key, content in said.items() if key != "family"}
             if isinstance(said, dict)
             else said
         )
@@ -299,12 +299,12 @@ class Source(StrictModel):
     def _prefixes_in_its_language(self) -> "Source":
         framings = None if self.in_english else getattr(self, "framings", None)
         if framings is not None:
-            said = [
+            prefix_texts = [
                 text
-                for own in dict(framings).values()
-                for text in ([own] if isinstance(own, str) else own)
+                for text_or_texts in dict(framings).values()
+                for text in ([text_or_texts] if isinstance(text_or_texts, str) else text_or_texts)
             ]
-            if english := english_among(said):
+            if english := english_among(prefix_texts):
                 what = f"framings: {english!r} is English, and the texts are in {self.language!r}"
                 raise ValueError(f"{what}; write them in this language, or leave them out")
         return self
@@ -379,11 +379,11 @@ def plan_with_sizes(
     base = plans[STANDARD]
     sizes = {
         size: {
-            "asks": {key: value for key, value in own.items() if value != base[key]},
+            "asks": {key: value for key, value in size_plan.items() if value != base[key]},
             "detects": declaration.sizes[size].detects(declaration.source),
             **{form: declaration.sizes[size].detects(declaration.source, form) for form in forms},
         }
-        for size, own in plans.items()
+        for size, size_plan in plans.items()
     }
     return {**base, "size": declaration.settings.size, "sizes": sizes}
 
@@ -455,13 +455,13 @@ def with_method(
                 remedy=f"say {' or '.join(forms)}, or leave it out",
             )
         if not forms[form].fits(subject):
-            able = [name for name, own in forms.items() if own.fits(subject)]
+            able = [name for name, method in forms.items() if method.fits(subject)]
             remedy = f"say {' or '.join(able)}" if able else "take another model"
             what = f"{subject.name} (kind {subject.kind}) is not asked so"
             raise UserError(what, where=f"--form {form}", remedy=remedy)
         return replace(subject, form=form)
-    usual = any(own.fits(subject) for own in forms.values() if not own.instead)
-    left = [name for name, own in forms.items() if own.instead and own.fits(subject)]
+    usual = any(method.fits(subject) for method in forms.values() if not method.instead)
+    left = [name for name, method in forms.items() if method.instead and method.fits(subject)]
     return replace(subject, form=left[0]) if left and not usual else subject
 
 
@@ -573,13 +573,13 @@ def entries_of_profile(entries: Any, info: ValidationInfo) -> Any:
     """Validator: keep entries for the scale in use or without `scale`, and drop that key."""
     if not isinstance(entries, dict) or info.context is None:
         return entries
-    kept = {}
+    profile_entries = {}
     for name, entry in entries.items():
-        own = entry.get("scale") if isinstance(entry, dict) else None
-        if own not in (None, *SCALES):
-            raise ValueError(f"{name}: no scale {own!r}, there are {' and '.join(SCALES)}")
-        if own in (None, info.context["scale"]):
-            kept[name] = (
-                {key: value for key, value in entry.items() if key != "scale"} if own else entry
+        scale = entry.get("scale") if isinstance(entry, dict) else None
+        if scale not in (None, *SCALES):
+            raise ValueError(f"{name}: no scale {scale!r}, there are {' and '.join(SCALES)}")
+        if scale in (None, info.context["scale"]):
+            profile_entries[name] = (
+                {key: value for key, value in entry.items() if key != "scale"} if scale else entry
             )
-    return kept
+    return profile_entries

@@ -33,11 +33,11 @@ def require_language(source: Any, texts: Sequence[str], where: str) -> None:
     if says_language(source) or not texts:
         return
     sample = evenly_spread(list(texts), SAMPLE)
-    others = [text for text in sample if not is_english(text)]
-    if 2 * len(others) > len(sample):
+    foreign_texts = [text for text in sample if not is_english(text)]
+    if 2 * len(foreign_texts) > len(sample):
         what = (
-            f"{len(others)} of {len(sample)} texts are not English, as "
-            f"{' '.join(others[0].split())[:60].strip()!r}"
+            f"{len(foreign_texts)} of {len(sample)} texts are not English, as "
+            f"{' '.join(foreign_texts[0].split())[:60].strip()!r}"
         )
         remedy = (
             "write `language:` and the code of their language, such as `language: nl`; "
@@ -48,6 +48,6 @@ def require_language(source: Any, texts: Sequence[str], where: str) -> None:
 
 def english_among(texts: Iterable[str]) -> str | None:
     """The first English text if most are English; None otherwise."""
-    found = list(texts)
-    english = [text for text in found if is_english(text)]
-    return english[0] if 2 * len(english) > len(found) else None
+    all_texts = list(texts)
+    english = [text for text in all_texts if is_english(text)]
+    return english[0] if 2 * len(english) > len(all_texts) else None

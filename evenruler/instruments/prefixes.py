@@ -70,9 +70,9 @@ class PrefixSettings(StrictModel):
     @property
     def in_words(self) -> str:
         """The prefixes in words, for a card."""
-        told = f'"{self.salience}" and "{self.instruction}", each alone and both'
+        cues_in_words = f'"{self.salience}" and "{self.instruction}", each alone and both'
         placebos = ", ".join(f'"{placebo}"' for placebo in self.placebos)
-        return f"{told}; and as placebos {placebos}" if placebos else told
+        return f"{cues_in_words}; and as placebos {placebos}" if placebos else cues_in_words
 
 
 def after_prefixes(
@@ -91,7 +91,7 @@ def after_prefixes(
     if not plan["prefixed"] or not plan["prefixes"] or rows.empty:
         return rows.head(0).assign(before="")
     chosen = rows[rows[unit].isin(evenly_spread(sorted(set(rows[unit])), plan["prefixed"]))]
-    found = [
+    prefixed_frames = [
         chosen.assign(
             id=[identify(row, name) for row in chosen.to_dict("records")],
             framing=name,
@@ -99,7 +99,7 @@ def after_prefixes(
         )
         for name, before in plan["prefixes"].items()
     ]
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(prefixed_frames, ignore_index=True)
 
 
 def asks_other_start(subject: Subject, plan: Mapping[str, Any]) -> bool:

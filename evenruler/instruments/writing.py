@@ -55,10 +55,10 @@ def parse_sentences(
     words by `FIRST` and `SECOND`. `said` is one of these, `NEITHER`, or None if there is no usable
     reply.
     """
-    group_of = {word: said for said, own in pronouns.items() for word in own}
+    group_of = {word: group for group, words in pronouns.items() for word in words}
     rows = answers.merge(sentences[["id", "framing", "word"]], on=["id", "framing"], validate="m:1")
-    told = [_read(row["reply"], str(row["word"]), group_of) for row in rows.to_dict("records")]
-    return rows[[*WROTE.names]].join(pd.DataFrame(told, columns=["said", "rule"]))
+    readings = [_read(row["reply"], str(row["word"]), group_of) for row in rows.to_dict("records")]
+    return rows[[*WROTE.names]].join(pd.DataFrame(readings, columns=["said", "rule"]))
 
 
 def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | None, str]:
@@ -68,18 +68,23 @@ def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | 
         return None, "empty" if is_empty(reply) else "refusal"
     if word.lower() not in reply.lower():
         return None, ASTRAY
-    said = next(
-        (group_of[own] for own in re.findall(r"\w+", reply.lower()) if own in group_of), NEITHER
+    pronoun_group = next(
+        (
+            group_of[reply_word]
+            for reply_word in re.findall(r"\w+", reply.lower())
+            if reply_word in group_of
+        ),
+        NEITHER,
     )
-    return said, "pronoun"
+    return pronoun_group, "pronoun"
 
 
 def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:
     """Number of sentences about known words with the right first pronoun, and number with a pronoun
     of either group.
     """
-    known = said[said["framing"] == KNOWN].merge(
+    known_sentences = said[said["framing"] == KNOWN].merge(
         sentences[["id", "framing", "right"]], on=["id", "framing"]
     )
-    named = known[known["said"].isin([FIRST, SECOND])]
+    named = known_sentences[known_sentences["said"].isin([FIRST, SECOND])]
     return int((named["said"] == named["right"]).sum()), len(named)

@@ -107,7 +107,7 @@ def marked(figure: Figure, fitness: ValidityCheck) -> Figure:
 
 def such_as(replies: Iterable[str]) -> str:
     """A few different replies in quotes, each on one line and cut; "" if there are none."""
-    some = [f'"{printable(" ".join(own.split()))[:60]}"' for own in dict.fromkeys(replies)][
+    some = [f'"{printable(" ".join(reply.split()))[:60]}"' for reply in dict.fromkeys(replies)][
         :EXAMPLES
     ]
     return f", such as {', '.join(some)}" if some else ""
@@ -127,17 +127,17 @@ def nonresponse_reason(replies: ReplyCounts) -> str | None:
     rare = {"about something else": replies.astray, "not given": replies.withheld}
     lacking = sum((often | rare).values())
     if lacking > MOST_UNANSWERED * replies.n:
-        told = ", ".join(
+        counted_reasons = ", ".join(
             f"{count:,} {what}" for what, count in (often | rare).items() if count or what in often
         )
-        return f"{lacking:,} of {replies.n:,} requests were not answered ({told})"
-    given, distinct = replies.n - replies.withheld, replies.distinct
-    if distinct is None or given < 2 or not_read(replies):
+        return f"{lacking:,} of {replies.n:,} requests were not answered ({counted_reasons})"
+    n_given, distinct = replies.n - replies.withheld, replies.distinct
+    if distinct is None or n_given < 2 or not_read(replies):
         return None
     if distinct == 1:
-        return f"all {given:,} replies are the same"
-    if replies.free and distinct < LEAST_DISTINCT * given:
-        return f"only {distinct:,} of {given:,} replies are distinct, under a tenth"
+        return f"all {n_given:,} replies are the same"
+    if replies.free and distinct < LEAST_DISTINCT * n_given:
+        return f"only {distinct:,} of {n_given:,} replies are distinct, under a tenth"
     return None
 
 
@@ -149,9 +149,9 @@ def all_equal_reason(scores: ArrayLike, what: str) -> str | None:
     the plural noun for the scored units.
     """
     values = np.asarray(scores, dtype=np.float64)
-    known = [own[~np.isnan(own)] for own in np.atleast_2d(values.T)]
-    several = [own for own in known if len(own) > 1]
-    if not several or not all(constant_columns(own[:, None])[0] for own in several):
+    scored_series = [series[~np.isnan(series)] for series in np.atleast_2d(values.T)]
+    several = [series for series in scored_series if len(series) > 1]
+    if not several or not all(constant_columns(series[:, None])[0] for series in several):
         return None
     return f"all {len(values):,} {what} have the same score"
 
@@ -161,8 +161,10 @@ def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[
     record.
     """
     pairs = list(records)
-    found = {model: unmeasured(own for name, own in pairs if name == model) for model, _ in pairs}
-    return {model: said for model, said in found.items() if said}
+    message_by_model = {
+        model: unmeasured(record for name, record in pairs if name == model) for model, _ in pairs
+    }
+    return {model: message for model, message in message_by_model.items() if message}
 
 
 def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:

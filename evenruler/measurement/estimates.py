@@ -21,11 +21,11 @@ def jackknifed(
     """A statistic of x, [units, ...], as a figure with its jackknife interval over units where that
     is defined.
     """
-    found = jackknife(statistic, x, scale=scale, level=level)
-    value = finite(found.value)
+    interval = jackknife(statistic, x, scale=scale, level=level)
+    value = finite(interval.value)
     if value is None:
         return Figure(figure, None, len(x), unit, reason=UNDEFINED)
-    return Figure(figure, value, len(x), unit, finite(found.low), finite(found.high))
+    return Figure(figure, value, len(x), unit, finite(interval.low), finite(interval.high))
 
 
 def correlated(

@@ -79,12 +79,14 @@ def sum_estimates(value: float, parts: Iterable[Part], shared: float = 0.0) -> E
     and are at least the fewest of any part. ValueError: no part, or one with less than one degree
     of freedom.
     """
-    found = list(parts)
-    if not found or min(df for _, df in found) < 1:
+    part_list = list(parts)
+    if not part_list or min(df for _, df in part_list) < 1:
         raise ValueError("expected parts of one degree of freedom at least")
-    variance = max(sum(part for part, _ in found) - shared, *(part for part, _ in found), 0.0)
-    below = sum(part**2 / df for part, df in found)
-    fewest = min(df for _, df in found)
+    variance = max(
+        sum(part for part, _ in part_list) - shared, *(part for part, _ in part_list), 0.0
+    )
+    below = sum(part**2 / df for part, df in part_list)
+    fewest = min(df for _, df in part_list)
     return Estimate(
         float(value), float(variance), max(variance**2 / below, fewest) if below > 0 else fewest
     )
@@ -122,33 +124,38 @@ def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) 
     [levels] per facet. ValueError: a list has one level. Source: docs/formulas.md; for two facets
     exactly Brennan's variance of a mean (2001, section 5.1).
     """
-    kept = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
+    full_masks = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
     lists = [facet.members() for facet in facets]
-    if any(len(levels) < 2 for own in lists for levels in own):
+    if any(len(levels) < 2 for facet_lists in lists for levels in facet_lists):
         raise ValueError("every list of a facet needs two levels at least")
 
     def without(*left_out: tuple[int, int]) -> float:
-        masks = list(kept)
+        masks = list(full_masks)
         for facet, level in left_out:
-            masks[facet] = kept[facet].copy()
+            masks[facet] = full_masks[facet].copy()
             masks[facet][level] = False
         return float(statistic(*masks))
 
     parts = []
-    for at, facet in enumerate(facets):
-        own = 0.0
-        for levels in lists[at]:
-            found = np.array([without((at, level)) for level in levels])
-            own += _factor(levels) * float(((found - found.mean()) ** 2).sum())
-        parts.append((own, float(facet.df)))
+    for facet_index, facet in enumerate(facets):
+        facet_variance = 0.0
+        for levels in lists[facet_index]:
+            estimates = np.array([without((facet_index, level)) for level in levels])
+            facet_variance += _factor(levels) * float(((estimates - estimates.mean()) ** 2).sum())
+        parts.append((facet_variance, float(facet.df)))
     shared = 0.0
-    for (one, of_one), (other, of_other) in combinations(enumerate(lists), 2):
-        for rows, columns in product(of_one, of_other):
+    for (first_facet, first_lists), (second_facet, second_lists) in combinations(
+        enumerate(lists), 2
+    ):
+        for rows, columns in product(first_lists, second_lists):
             both = np.array(
-                [[without((one, row), (other, column)) for column in columns] for row in rows]
+                [
+                    [without((first_facet, row), (second_facet, column)) for column in columns]
+                    for row in rows
+                ]
             )
             shared += _factor(rows) * _factor(columns) * float((_doubly_centred(both) ** 2).sum())
-    return sum_estimates(statistic(*kept), parts, shared)
+    return sum_estimates(statistic(*full_masks), parts, shared)
 
 
 def _factor(levels: NDArray[np.intp]) -> float:
@@ -206,8 +213,8 @@ def pair_placebos(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Pa
 
 
 def _doubly_centred(x: Floats) -> Floats:
-    found: Floats = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
-    return found
+    deviations: Floats = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
+    return deviations
 
 
 @dataclass(frozen=True)
@@ -227,8 +234,8 @@ class PlaceboLists:
 
     def specific(self, effect: Estimate) -> Estimate:
         """The effect, its variance increased by that between lists that lack the construct."""
-        own = float(np.var(self.values, ddof=1))
-        beyond_words = max(0.0, own - self.of_words / self.words)
+        variance = float(np.var(self.values, ddof=1))
+        beyond_words = max(0.0, variance - self.of_words / self.words)
         return Estimate(
             effect.value, effect.variance + 2 / self.pairs * beyond_words, len(self.values) - 1.0
         )
@@ -294,18 +301,20 @@ def components(x: ArrayLike, facets: Sequence[str]) -> VarianceComponents:
     # cells in each mean.
     squares, cells = dict[Effect, float](), dict[Effect, int]()
     for effect in _effects(facets):
-        others = tuple(axis for axis, facet in enumerate(facets) if facet not in effect)
-        cells[effect] = math.prod(scores.shape[axis] for axis in others)
-        squares[effect] = float((np.asarray(scores.mean(axis=others)) ** 2).sum() * cells[effect])
+        other_axes = tuple(axis for axis, facet in enumerate(facets) if facet not in effect)
+        cells[effect] = math.prod(scores.shape[axis] for axis in other_axes)
+        squares[effect] = float(
+            (np.asarray(scores.mean(axis=other_axes)) ** 2).sum() * cells[effect]
+        )
     mean_squares, degrees, variances = (
         dict[Effect, float](),
         dict[Effect, int](),
         dict[Effect, float](),
     )
     for effect in list(squares)[1:]:
-        of = [(-1) ** (len(effect) - len(part)) * squares[part] for part in _effects(effect)]
+        terms = [(-1) ** (len(effect) - len(part)) * squares[part] for part in _effects(effect)]
         degrees[effect] = math.prod(levels[facet] - 1 for facet in effect)
-        mean_squares[effect] = sum(of) / degrees[effect]
+        mean_squares[effect] = sum(terms) / degrees[effect]
     for effect in mean_squares:
         above = {
             other: square for other, square in mean_squares.items() if set(effect) <= set(other)
@@ -346,10 +355,14 @@ class GroupDifference:
             raise ValueError(
                 f"found {templates} templates and {words} words, expected one of each at least"
             )
-        at = {effect: max(variance, 0.0) for effect, variance in self.variances.items()}
-        of_words = 2 * (at["unit", "word"] + at["unit", "template", "word"] / templates) / words
-        error = at["unit", "template"] / templates + of_words
-        universe = at["unit",]
+        variances = {effect: max(variance, 0.0) for effect, variance in self.variances.items()}
+        of_words = (
+            2
+            * (variances["unit", "word"] + variances["unit", "template", "word"] / templates)
+            / words
+        )
+        error = variances["unit", "template"] / templates + of_words
+        universe = variances["unit",]
         return universe / (universe + error) if universe + error > 0 else math.nan
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -386,31 +399,35 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> GroupDifference:
             "expected scores of units x templates x words, and words in two groups of equal size"
         )
     words = scores.shape[2] // 2
-    each = [
+    group_components = [
         components(scores[:, :, signs == sign], ("unit", "template", "word")) for sign in (1, -1)
     ]
     bias = scores[:, :, signs == 1].mean(axis=2) - scores[:, :, signs == -1].mean(axis=2)
     of_bias = components(bias, ("unit", "template"))
     of_words = {
-        of: sum(one.variances[of] for one in each) / 2 for of in each[0].variances if "word" in of
+        effect: sum(group.variances[effect] for group in group_components) / 2
+        for effect in group_components[0].variances
+        if "word" in effect
     }
     # The variance over words enters the bias of every unit and template twice, once for each group.
     of_both = {
-        of: own - 2 / words * of_words[(*of, "word")] for of, own in of_bias.variances.items()
+        effect: variance - 2 / words * of_words[(*effect, "word")]
+        for effect, variance in of_bias.variances.items()
     }
     squares = of_bias.mean_squares.items()
     parts = [
-        ((-1) ** (len(of) + 1) / bias.size, square, of_bias.degrees[of]) for of, square in squares
+        ((-1) ** (len(effect) + 1) / bias.size, square, of_bias.degrees[effect])
+        for effect, square in squares
     ]
     # That of the words' main effect is in no mean square of the bias, since it shifts all cells
     # alike.
     for effect in of_words:
-        pooled = sum(one.mean_squares[effect] for one in each) / 2
+        pooled = sum(group.mean_squares[effect] for group in group_components) / 2
         parts.append(
             (
                 (-1) ** (len(effect) + 1) * 2 / (words * bias.size),
                 pooled,
-                2 * each[0].degrees[effect],
+                2 * group_components[0].degrees[effect],
             )
         )
     return GroupDifference(float(bias.mean()), {**of_both, **of_words}, parts)

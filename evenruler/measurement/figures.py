@@ -140,7 +140,7 @@ def figures_to_dicts(figures: pd.DataFrame) -> list[dict[str, object]]:
     """Figures as plain records for JSON. Null values are kept, with their reason; nothing is
     rounded.
     """
-    found = []
+    plain_records = []
     for record in figures.to_dict("records"):
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
         plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record.get(key))}
@@ -150,8 +150,8 @@ def figures_to_dicts(figures: pd.DataFrame) -> list[dict[str, object]]:
             for key in ("levels", "reason", "verdict", "why", *ENDS)
             if not pd.isna(record.get(key))
         }
-        found.append(plain)
-    return found
+        plain_records.append(plain)
+    return plain_records
 
 
 OF_ANY_MODEL = "any-model"
@@ -188,16 +188,23 @@ def with_extreme_units(figures: pd.DataFrame, made_of: pd.DataFrame) -> pd.DataF
     """Add the columns `ENDS` to headlines that have at least 2 `NAMED` units; `made_of`: the rows
     behind them.
     """
-    of, found = ["part", "model", "figure"], dict[Any, tuple[str, str]]()
-    for key, values in unit_means(made_of, [*of, "unit"]).groupby(level=of) if len(made_of) else ():
+    key_columns, ends_by_key = ["part", "model", "figure"], dict[Any, tuple[str, str]]()
+    for key, values in (
+        unit_means(made_of, [*key_columns, "unit"]).groupby(level=key_columns)
+        if len(made_of)
+        else ()
+    ):
         names = (
             values.sort_values(ascending=False, kind="stable")
             .index.get_level_values("unit")
             .astype(str)
         )
         if len(names) >= 2 * NAMED:
-            found[key] = (", ".join(names[:NAMED]), ", ".join(names[: -NAMED - 1 : -1]))
-    rows = [found.get(key, (None, None)) for key in figures[of].itertuples(index=False, name=None)]
+            ends_by_key[key] = (", ".join(names[:NAMED]), ", ".join(names[: -NAMED - 1 : -1]))
+    rows = [
+        ends_by_key.get(key, (None, None))
+        for key in figures[key_columns].itertuples(index=False, name=None)
+    ]
     return figures.assign(
         **pd.DataFrame(rows, columns=list(ENDS), index=figures.index, dtype=object)
     )

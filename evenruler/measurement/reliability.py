@@ -116,11 +116,11 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
     """
     matrix = as_items(x)
     items = range(matrix.shape[1])
-    others = [np.delete(matrix, item, axis=1) for item in items]
-    alike, of_rest = constant_columns(matrix), [rest.sum(axis=1) for rest in others]
-    known = [not (alike[item] or constant_total(others[item])) for item in items]
+    rest_matrices = [np.delete(matrix, item, axis=1) for item in items]
+    alike, of_rest = constant_columns(matrix), [rest.sum(axis=1) for rest in rest_matrices]
+    has_correlation = [not (alike[item] or constant_total(rest_matrices[item])) for item in items]
     with_rest = [
-        np.corrcoef(matrix[:, item], of_rest[item])[0, 1] if known[item] else math.nan
+        np.corrcoef(matrix[:, item], of_rest[item])[0, 1] if has_correlation[item] else math.nan
         for item in items
     ]
     return ItemStatistics(
@@ -128,7 +128,7 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
         sd=matrix.std(axis=0, ddof=1),
         item_rest_correlation=np.array(with_rest),
         alpha_if_removed=np.array(
-            [cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in others]
+            [cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in rest_matrices]
         ),
     )
 
@@ -169,11 +169,11 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     freedom = (k - 1) * (n - 1) * (k * value * ratio + common) ** 2
     freedom /= (n - 1) * (k * value * ratio) ** 2 + common**2
     upper, lower = (
-        stats.f.ppf(0.5 + level / 2, *of) for of in ((n - 1, freedom), (freedom, n - 1))
+        stats.f.ppf(0.5 + level / 2, *degrees) for degrees in ((n - 1, freedom), (freedom, n - 1))
     )
-    others = k * raters + (k * n - k - n) * rest
-    low = n * (between - upper * rest) / (upper * others + n * between)
-    high = n * (lower * between - rest) / (others + n * lower * between)
+    rater_term = k * raters + (k * n - k - n) * rest
+    low = n * (between - upper * rest) / (upper * rater_term + n * between)
+    high = n * (lower * between - rest) / (rater_term + n * lower * between)
     return Interval(float(value), float(low), float(high))
 
 
@@ -189,15 +189,17 @@ def concepts(
     """
     by_unit = values.groupby("unit")["value"].agg(["mean", "var", "size"])
     by_unit = by_unit[by_unit["size"] > 1]
-    own = by_unit["var"] / by_unit["size"] if error is None else error.reindex(by_unit.index)
+    error_variances = (
+        by_unit["var"] / by_unit["size"] if error is None else error.reindex(by_unit.index)
+    )
     words = [f"{of}:{str(unit).lower()}" for unit in by_unit.index]
-    found = {
+    columns = {
         "concept": words,
         "value": by_unit["mean"].array,
-        "error": own.array,
+        "error": error_variances.array,
         "n": by_unit["size"].array,
     }
-    return pd.DataFrame(found, index=by_unit.index)
+    return pd.DataFrame(columns, index=by_unit.index)
 
 
 def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
@@ -209,8 +211,10 @@ def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
     """
     rest = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0)) + x.to_numpy().mean()
     units, items = x.shape
-    found: pd.Series[float] = (rest**2).sum(axis=1) * units / ((units - 1) * items * (items - 1))
-    return found
+    error_variances: pd.Series[float] = (
+        (rest**2).sum(axis=1) * units / ((units - 1) * items * (items - 1))
+    )
+    return error_variances
 
 
 def semantic_diversity(embeddings: ArrayLike) -> Floats:
@@ -240,7 +244,7 @@ def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
     def index(own: frozenset[str], other: frozenset[str]) -> float:
         return len(own & other) / len(own | other) if own or other else 1.0
 
-    indices = [[index(own, other) for other in token_sets] for own in token_sets]
+    indices = [[index(tokens, other) for other in token_sets] for tokens in token_sets]
     return _one_minus_mean_with_others(np.array(indices, dtype=np.float64))
 
 

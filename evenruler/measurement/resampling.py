@@ -125,10 +125,10 @@ def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
         raise ValueError(
             f"expected one cluster label for each of {rows} rows, got shape {labels.shape}"
         )
-    codes, known = pd.factorize(labels)
+    codes, distinct_labels = pd.factorize(labels)
     if (codes < 0).any():
         raise ValueError(f"the cluster label of row {(codes < 0).argmax()} is missing")
-    return [np.flatnonzero(codes == code) for code in range(len(known))]
+    return [np.flatnonzero(codes == code) for code in range(len(distinct_labels))]
 
 
 FEWEST_UNITS = 5
@@ -227,10 +227,14 @@ def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
     """
     x = np.asarray(changes, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x
-    own = _length(x.sum(axis=0))
-    found = np.concatenate([_length(signs @ x) for signs in _signs(len(x), seed, draws)])
-    beyond = int((found >= own * (1 - _ROUNDING)).sum())
-    return beyond / len(found) if 2 ** len(x) == len(found) else (1 + beyond) / (1 + len(found))
+    observed_length = _length(x.sum(axis=0))
+    flipped_lengths = np.concatenate([_length(signs @ x) for signs in _signs(len(x), seed, draws)])
+    beyond = int((flipped_lengths >= observed_length * (1 - _ROUNDING)).sum())
+    return (
+        beyond / len(flipped_lengths)
+        if 2 ** len(x) == len(flipped_lengths)
+        else (1 + beyond) / (1 + len(flipped_lengths))
+    )
 
 
 def squared_shift(changes: ArrayLike) -> float:
@@ -256,5 +260,5 @@ def _signs(n: int, seed: int, draws: int) -> Iterator[Floats]:
 
 
 def _length(x: Floats) -> Floats:
-    found: Floats = np.linalg.norm(x, axis=-1)
-    return found
+    lengths: Floats = np.linalg.norm(x, axis=-1)
+    return lengths

@@ -33,38 +33,41 @@ def summarise_headlines(
     other headlines with the same verdict share a line. `figures`: records by part and figure;
     `words`: those of the headlines, by figure.
     """
-    found: dict[Verdict, list[tuple[str, Worded, Mapping[str, Any]]]] = {}
+    headlines_by_verdict: dict[Verdict, list[tuple[str, Worded, Mapping[str, Any]]]] = {}
     invalid = dict[str, None]()
     for part, of_part in sorted(figures.items()):
         for figure, record in sorted(of_part.items()):
             if isinstance(record, Mapping) and "verdict" in record:
                 if figure in words:
-                    found.setdefault(Verdict(record["verdict"]), []).append(
+                    headlines_by_verdict.setdefault(Verdict(record["verdict"]), []).append(
                         (part, words[figure], record)
                     )
                 elif record["verdict"] == Verdict.INVALID:
                     invalid[record["why"]] = None
-    if not found and invalid:
+    if not headlines_by_verdict and invalid:
         return [f"{Verdict.INVALID.upper()}: {' '.join(invalid)}"]
     lines, beyond = [], dict[str, None]()
-    for verdict in (verdict for verdict in FIRST if verdict in found):
-        own = sorted(
-            found[verdict], key=lambda one: -abs(one[2]["value"] or 0) / one[2].get("smallest", 1)
+    for verdict in (verdict for verdict in FIRST if verdict in headlines_by_verdict):
+        headlines = sorted(
+            headlines_by_verdict[verdict],
+            key=lambda headline: -abs(headline[2]["value"] or 0) / headline[2].get("smallest", 1),
         )
         if verdict in ASSERTED:
             n = SENTENCES
         else:
-            n = 1 if len(own) == 1 else 0
-        for part, heading, record in own[:n]:
+            n = 1 if len(headlines) == 1 else 0
+        for part, heading, record in headlines[:n]:
             lines.append(
                 f"{verdict.upper()}, {heading.heading} ({part}): {sentence(record, heading)}"
             )
         if verdict in ASSERTED:
-            beyond |= dict.fromkeys(heading.not_shown for _, heading, _ in own if heading.not_shown)
-        if own[n:]:
+            beyond |= dict.fromkeys(
+                heading.not_shown for _, heading, _ in headlines if heading.not_shown
+            )
+        if headlines[n:]:
             lines.append(
-                f"{verdict.upper()}, {len(own[n:])} {'more' if n else 'headlines'}: "
-                f"{_group_headlines(own[n:])}"
+                f"{verdict.upper()}, {len(headlines[n:])} {'more' if n else 'headlines'}: "
+                f"{_group_headlines(headlines[n:])}"
             )
     return [*lines, *beyond] or [NOTHING]
 
@@ -75,13 +78,14 @@ def _group_headlines(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]
     for part, heading, _ in headlines:
         parts.setdefault(heading.heading, []).append(part)
     named = "; ".join(
-        f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in sorted(parts.items())
+        f"{heading} ({'; '.join(dict.fromkeys(parts_of_heading))})"
+        for heading, parts_of_heading in sorted(parts.items())
     )
     reasons = Counter(
         reason for *_, record in headlines if (reason := record.get("why") or record.get("reason"))
     )
     for shorter in [
-        one for one in reasons if any(other.startswith(f"{one} ") for other in reasons)
+        reason for reason in reasons if any(other.startswith(f"{reason} ") for other in reasons)
     ]:
         del reasons[shorter]  # the longer one says it, too
     more = f" And {len(reasons) - REASONS} more reasons." if len(reasons) > REASONS else ""
@@ -95,7 +99,7 @@ def sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
     Direction, size and units at either end are stated only where something was found. `record` is
     that of a headline in `evidence.json`; without `words`, it is numbers and reason alone.
     """
-    value, why, found = (
+    value, why, is_asserted = (
         record.get("value"),
         record.get("why") or "",
         record.get("verdict") in ASSERTED,
@@ -103,26 +107,32 @@ def sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
     if value is None or record.get("verdict") == Verdict.INVALID:
         return str(why or record.get("reason") or "")
     clause = ""
-    if words is not None and found and words.says:
+    if words is not None and is_asserted and words.says:
         size = abs(value)
-        of = {
+        size_by_name = {
             "size": size,
             "points": 100 * size,
             "factor": math.exp(min(size, 100)),
             "share": 50 * (1 + size),
         }
-        clause = " ".join(filter(None, (words.says[value < 0], words.size.format(**of)))) + ": "
-    told = [with_capital(f"{clause}{_numbers(record, words.measured_in if words else '')}."), why]
+        clause = (
+            " ".join(filter(None, (words.says[value < 0], words.size.format(**size_by_name))))
+            + ": "
+        )
+    sentences = [
+        with_capital(f"{clause}{_numbers(record, words.measured_in if words else '')}."),
+        why,
+    ]
     if (
         words is not None
         and words.ends
         and record.get("verdict") == Verdict.EFFECT
         and record.get("most")
     ):
-        told.append(
+        sentences.append(
             f"Most {words.ends[0]}: {record['most']}; most {words.ends[1]}: {record['least']}."
         )
-    return " ".join(filter(None, told))
+    return " ".join(filter(None, sentences))
 
 
 def _numbers(record: Mapping[str, Any], measured_in: str) -> str:
@@ -135,14 +145,14 @@ def _numbers(record: Mapping[str, Any], measured_in: str) -> str:
         )
 
     unit = f" {measured_in}" if measured_in else ""
-    told = [with_ends(f"{record['value']:z.2f}{unit}", "low", "high")]
+    numbers = [with_ends(f"{record['value']:z.2f}{unit}", "low", "high")]
     if record.get("placebo") is not None:
-        told.append(f"placebo {record['placebo']:z.2f}")
+        numbers.append(f"placebo {record['placebo']:z.2f}")
         if record.get("specific") is not None:
-            told.append(f"beyond placebos {with_ends('', 'specific_low', 'specific_high')}")
+            numbers.append(f"beyond placebos {with_ends('', 'specific_low', 'specific_high')}")
     if record.get("p_effect") is not None:
-        told.append(f"p {record['p_effect']:.2g}")
-    return ", ".join(told)
+        numbers.append(f"p {record['p_effect']:.2g}")
+    return ", ".join(numbers)
 
 
 def with_capital(words: str) -> str:
@@ -158,10 +168,10 @@ def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
     and `high` of the sensitivity, `by` (whether it contrasts the plant's poles), and `threshold`, a
     dose in nats or None.
     """
-    own = [one for one in found if one["own"]]
-    plants = ", ".join(sorted({one["plant"] for one in own}))
-    fit = [one for one in own if one["verdict"] != Verdict.INVALID]
-    if not own:
+    construct_headlines = [headline for headline in found if headline["own"]]
+    plants = ", ".join(sorted({headline["plant"] for headline in construct_headlines}))
+    fit = [headline for headline in construct_headlines if headline["verdict"] != Verdict.INVALID]
+    if not construct_headlines:
         return ""
     if not fit:
         return (
@@ -169,19 +179,29 @@ def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
             "invalid on these models."
         )
     # A change that is no contrast of the plant's poles counts only if it is relevant.
-    told = [one for one in fit if one.get("by") or one["verdict"] == Verdict.EFFECT]
-    if doses := [one["threshold"] for one in fit if one["threshold"]]:
+    counted_headlines = [
+        headline for headline in fit if headline.get("by") or headline["verdict"] == Verdict.EFFECT
+    ]
+    if doses := [headline["threshold"] for headline in fit if headline["threshold"]]:
         what = f"The benchmark detects a planted association of {min(doses):g} nats"
-    elif any((one["low"] or 0) > 0 for one in told):
+    elif any((headline["low"] or 0) > 0 for headline in counted_headlines):
         what = (
             "The benchmark responds to a planted association, too weakly to detect it in one model"
         )
-    elif any((one["high"] or 0) < 0 for one in told):
+    elif any((headline["high"] or 0) < 0 for headline in counted_headlines):
         what = "The benchmark responds to a planted association with the opposite sign"
     else:
         what = "The benchmark does not respond to a planted association"
-    others = sorted(
-        {one["plant"] for one in found if not one["own"] and one["verdict"] == Verdict.EFFECT}
+    other_plants = sorted(
+        {
+            headline["plant"]
+            for headline in found
+            if not headline["own"] and headline["verdict"] == Verdict.EFFECT
+        }
     )
-    beside = f"; it also responds to other constructs ({', '.join(others)})" if others else ""
-    return f"{what} ({plants}){beside}."
+    added_clause = (
+        f"; it also responds to other constructs ({', '.join(other_plants)})"
+        if other_plants
+        else ""
+    )
+    return f"{what} ({plants}){added_clause}."

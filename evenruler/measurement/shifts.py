@@ -79,14 +79,18 @@ def prefix_shifts(
     lacks = scores.isna()
     if (lacks.any(axis=1) & ~lacks.all(axis=1)).any():
         raise ValueError("some units have a score after some prefixes and not after others")
-    asked = ~lacks.any(axis=1) & bare.notna()
-    if asked.sum() < FEWEST_UNITS:
+    has_scores = ~lacks.any(axis=1) & bare.notna()
+    if has_scores.sum() < FEWEST_UNITS:
         return pd.DataFrame()
     shifts = {
-        prefix: asdict(shift(bare[asked], scores.loc[asked, prefix])) for prefix in sorted(after)
+        prefix: asdict(shift(bare[has_scores], scores.loc[has_scores, prefix]))
+        for prefix in sorted(after)
     }
     return pd.DataFrame(
-        [{"prefix": own, "placebo": own in placebos, **found} for own, found in shifts.items()]
+        [
+            {"prefix": prefix, "placebo": prefix in placebos, **fields}
+            for prefix, fields in shifts.items()
+        ]
     )
 
 
@@ -109,7 +113,7 @@ def shift_figures(
         reason = f"all {unit} have the same score without a prefix"
     if reason:
         return [Figure(figure, None, n, unit, reason=reason) for figure in (LEVEL, REORDERING)]
-    found = []
+    figures = []
     for figure, column in ((LEVEL, "level_in_sd"), (REORDERING, "reordering_in_sd")):
         cues, placebos = (rows.loc[rows["placebo"] == which, column] for which in (False, True))
         control = None
@@ -118,9 +122,9 @@ def shift_figures(
             control = interval.value
             # Reorderings do not centre on 0, so the interval does not hold for them.
             ends = (interval.low, interval.high) if figure == LEVEL else (None, None)
-            found.append(Figure(f"placebo_{figure}", control, len(placebos), "placebos", *ends))
-        found.append(Figure(figure, float(np.sqrt((cues**2).mean())), n, unit, control=control))
-    return found
+            figures.append(Figure(f"placebo_{figure}", control, len(placebos), "placebos", *ends))
+        figures.append(Figure(figure, float(np.sqrt((cues**2).mean())), n, unit, control=control))
+    return figures
 
 
 def rms_placebo_shift(values: ArrayLike, level: float = 0.95) -> Interval:

@@ -53,12 +53,12 @@ def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation
     Keeps its coverage under heavy tails, where the interval of Fisher's z covers 86 of 100
     (docs/tested.md). ValueError: as `pearson`. Source: `evenruler.measurement.resampling`.
     """
-    found = pearson(x, y)
+    correlation = pearson(x, y)
     pairs = _as_pairs(x, y)
     ends = jackknife(
         lambda rows: correlation_matrix(rows)[0, 1], pairs, scale=CORRELATION, level=level
     )
-    return replace(found, low=ends.low, high=ends.high)
+    return replace(correlation, low=ends.low, high=ends.high)
 
 
 def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:

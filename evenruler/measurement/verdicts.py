@@ -181,10 +181,10 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
         iter(holm([p.effect for p in tested])),
         iter(holm([p.denial for p in tested])),
     )
-    found: list[Figure] = []
+    judged_figures: list[Figure] = []
     for figure, fitness in figures:
         if isinstance(figure, Figure):
-            found.append(figure)
+            judged_figures.append(figure)
             continue
         p = figure.p
         if p is not None:
@@ -192,8 +192,10 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
             times = denial / p.denial if p.denial else 1.0
             p = PValues(effect, min(1.0, p.none * times), min(1.0, p.unspecific * times))
         verdict, why = _verdict(figure, fitness, p)
-        found.append(_confirmed(figure, p, verdict, f"{why} {figure.note}" if figure.note else why))
-    return found
+        judged_figures.append(
+            _confirmed(figure, p, verdict, f"{why} {figure.note}" if figure.note else why)
+        )
+    return judged_figures
 
 
 _UNDEFINED = Interval(math.nan, math.nan, math.nan)
@@ -203,10 +205,10 @@ def _confirmed(
     figure: HeadlineTest, p: PValues | None, verdict: Verdict, why: str
 ) -> HeadlineFigure:
     effect, specific = figure.effect or _UNDEFINED, figure.specific or _UNDEFINED
-    one = {"stimuli": "stimulus"}
+    singular_by_plural = {"stimuli": "stimulus"}
     counted = [
-        f"{n} {own if n != 1 else one.get(own, own.removesuffix('s'))}"
-        for own, n in figure.levels.items()
+        f"{n} {facet if n != 1 else singular_by_plural.get(facet, facet.removesuffix('s'))}"
+        for facet, n in figure.levels.items()
     ]
     return HeadlineFigure(
         figure.figure,
@@ -302,6 +304,6 @@ def holm(p: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1))
-    found = np.empty(len(p))
-    found[order] = np.minimum(steps, 1)
-    return [float(value) for value in found]
+    adjusted_p = np.empty(len(p))
+    adjusted_p[order] = np.minimum(steps, 1)
+    return [float(value) for value in adjusted_p]

@@ -80,28 +80,34 @@ class Cache:
         """
         how, distinct = _CallSpec(operation, form, ask), list(dict.fromkeys(questions))
         by_index = keys_of(self.engine, operation, map(as_key, distinct))
-        found = self.store.get(by_index)
-        if len(found) < len(by_index):
+        answer_by_key = self.store.get(by_index)
+        if len(answer_by_key) < len(by_index):
             lacking = {
-                key: one for key, one in zip(by_index, distinct, strict=True) if key not in found
+                key: question
+                for key, question in zip(by_index, distinct, strict=True)
+                if key not in answer_by_key
             }
-            found.update(self._replayed(how, lacking, again))
-        if len(found) < len(by_index):
+            answer_by_key.update(self._replayed(how, lacking, again))
+        if len(answer_by_key) < len(by_index):
             if not self.asks:
-                unknown = amount_of(one for key, one in lacking.items() if key not in found)
+                unknown = amount_of(
+                    question for key, question in lacking.items() if key not in answer_by_key
+                )
                 raise MissingAnswersError(self.name, operation, unknown)
-            self.store.require_writable(len(by_index) - len(found))
+            self.store.require_writable(len(by_index) - len(answer_by_key))
             with self._lease():
-                found.update(
-                    self.store.get([key for key in by_index if key not in found])
+                answer_by_key.update(
+                    self.store.get([key for key in by_index if key not in answer_by_key])
                 )  # by others meanwhile
-                missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
+                missing = frozenset(i for i, key in enumerate(by_index) if key not in answer_by_key)
                 if missing:
-                    found.update(self._asked(how, distinct, by_index, missing))
+                    answer_by_key.update(self._asked(how, distinct, by_index, missing))
         pairs = list(zip(distinct, by_index, strict=True))
-        told = ((key, canonical(as_key(question)), found[key]) for question, key in pairs)
-        note_down(self.name, self.engine, operation, told)
-        answers = {question: form.unpack(found[key]) for question, key in pairs}
+        journal_rows = (
+            (key, canonical(as_key(question)), answer_by_key[key]) for question, key in pairs
+        )
+        note_down(self.name, self.engine, operation, journal_rows)
+        answers = {question: form.unpack(answer_by_key[key]) for question, key in pairs}
         return [answers[question] for question in questions]
 
     def read_answer(
@@ -143,9 +149,14 @@ class Cache:
         drawn = open_release().again(held) if again or open_release().share == 1 else []
         compared = ReplayCheck(open_release().release, len(held) - len(drawn))
         if drawn:
-            everything, asked = frozenset(range(len(drawn))), [lacking[key] for key in drawn]
+            everything, drawn_questions = (
+                frozenset(range(len(drawn))),
+                [lacking[key] for key in drawn],
+            )
             with self._lease():
-                now = self._asked(how, asked, drawn, everything, keeps=len(drawn) == len(held))
+                now = self._asked(
+                    how, drawn_questions, drawn, everything, keeps=len(drawn) == len(held)
+                )
             for key in drawn:
                 compared.take(how.form.unpack(held[key]), how.form.unpack(now[key]))
             if len(drawn) == len(held):
@@ -169,7 +180,7 @@ class Cache:
         keeps: bool = True,
     ) -> Mapping[bytes, bytes]:
         """Compute missing answers, storing each batch as it comes if `keeps`."""
-        found: dict[bytes, bytes] = {}
+        answer_by_key: dict[bytes, bytes] = {}
         try:
             with progress(
                 len(missing), f"{self.name}: {how.operation.split('/')[0]}", "text"
@@ -181,12 +192,12 @@ class Cache:
                     new = {keys[i]: how.form.pack(answer) for i, answer in batch if i in missing}
                     if keeps:
                         self.store.put(new.items())
-                    found.update(new)
+                    answer_by_key.update(new)
                     self.asked += len(batch)
                     bar.update(len(new))
         except FloatingPointError:  # from a backend that detects NaN itself
             raise not_a_number(self.name) from None
-        return found
+        return answer_by_key
 
     @contextmanager
     def _lease(self) -> Iterator[None]:
@@ -211,8 +222,8 @@ def not_a_number(name: str, question: object = None) -> UserError:
     """The error for an answer with NaN or infinity: weights are broken, or too large for the
     dtype.
     """
-    said = getattr(question, "prompt", "") + getattr(question, "text", "") or question
-    where = f"model {name}" if question is None else repr(said)[:100]
+    question_text = getattr(question, "prompt", "") + getattr(question, "text", "") or question
+    where = f"model {name}" if question is None else repr(question_text)[:100]
     return UserError(
         f"{name} answers with what is no number", where=where, remedy="take another dtype or model"
     )

@@ -63,13 +63,13 @@ def load(
     pool: Callable[[str, Callable[[], Any]], Any] | None = None
     if local or engine == engines.LOCAL:
         on = described.device(device)
-        own = described.surroundings(on)
+        environment = described.surroundings(on)
     else:
         from evenruler.models.engines.cluster import ClusterModel, connected
 
         cluster = connected(address)
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
-        on, own = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
+        on, environment = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
         pool = partial(ClusterModel, cluster, gpus, name)
     over = (
         at_home(entry.adapter).absolute() if entry.adapter else None
@@ -82,7 +82,9 @@ def load(
     load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
     def describe() -> str:
-        return described.describe(folder, entry, store, own, adapter.folder if adapter else over)
+        return described.describe(
+            folder, entry, store, environment, adapter.folder if adapter else over
+        )
 
     def backend() -> Any:
         return load_it() if pool is None else pool(describe(), load_it)

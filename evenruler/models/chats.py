@@ -107,8 +107,8 @@ class ThoughtParser:
 
     def __init__(self, tokenizer: Any, thinking: Thinking, answer: int) -> None:
         self._tokenizer, self._thinking, self._answer = tokenizer, thinking, answer
-        own: list[int] = tokenizer(thinking.end, add_special_tokens=False)["input_ids"]
-        self._end = own[0] if len(own) == 1 else None
+        end_tokens: list[int] = tokenizer(thinking.end, add_special_tokens=False)["input_ids"]
+        self._end = end_tokens[0] if len(end_tokens) == 1 else None
         self.window = len(thinking.end.encode())  # the end mark has at most this many tokens
 
     @property

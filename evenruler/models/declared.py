@@ -59,8 +59,12 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
 
 def operations_of(kind: Kind) -> frozenset[Operation]:
     """All operations of a kind: its backend's, and `entail` if it gives likelihoods."""
-    own = BY_BACKEND[kind]
-    return own | {"entail"} if "loglikelihood" in own and kind != "recorded" else own
+    operations = BY_BACKEND[kind]
+    return (
+        operations | {"entail"}
+        if "loglikelihood" in operations and kind != "recorded"
+        else operations
+    )
 
 
 class TrainingData(StrictModel):
@@ -251,11 +255,11 @@ class ModelEntry(ChatSettings):
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
         if not complete or not schemes <= SCHEMES or len(schemes) != 1:
-            known = (
+            source_forms = (
                 "hub:org/name, package:module/file, local:folder, endpoint:name, ollama:name, "
                 "untrained:name"
             )
-            raise ValueError(f"found {source!r}, expected {known} or recorded:file")
+            raise ValueError(f"found {source!r}, expected {source_forms} or recorded:file")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
         if schemes == {"local"}:
@@ -289,9 +293,9 @@ class ModelEntry(ChatSettings):
                 "`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is"
             )
         if (self.in_key or self.now) and not (self.chats and self.kind in ("causal", "chat")):
-            said = next(iter({**self.in_key, "now": None}))
+            setting = next(iter({**self.in_key, "now": None}))
             raise ValueError(
-                f"`{said}` belongs to models that chat, of kind chat or with `chat: true`"
+                f"`{setting}` belongs to models that chat, of kind chat or with `chat: true`"
             )
         if self.now is not None and self.kind == "chat":
             raise ValueError(
@@ -344,8 +348,10 @@ class ModelEntry(ChatSettings):
                 f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits"
             )
         if scheme == "package" and self.sha256 is None:
-            own = package_sha256(rest for _, rest in self.locations)
-            written = f"write `sha256: {own}`" if own else "install the package to be told it"
+            checksum = package_sha256(rest for _, rest in self.locations)
+            written = (
+                f"write `sha256: {checksum}`" if checksum else "install the package to be told it"
+            )
             raise ValueError(
                 f"sha256 is missing, what a package holds is pinned by its checksum: {written}"
             )
@@ -459,14 +465,14 @@ class Catalogue(StrictModel):
 
     def origins(self, models: Sequence[str]) -> dict[str, str]:
         """Origins of models in words, with licence."""
-        found = {}
+        origin_by_model = {}
         for name in models:
             entry = self.models[name]
-            found[name] = (
+            origin_by_model[name] = (
                 f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; "
                 f"{entry.licence}"
             )
-        return found
+        return origin_by_model
 
     def to_be_given(self, models: Iterable[str]) -> str:
         """A message about Hub models whose commit is missing, also for models made from them; empty

@@ -163,8 +163,8 @@ def take_fingerprint(backend: Any) -> Fingerprint:
     """The fingerprint of a loaded backend; FloatingPointError where it computes what is no
     number.
     """
-    ((_, found),) = next(iter(backend.fingerprint([TEXTS], frozenset([0]))))
-    fingerprint: Fingerprint = found
+    ((_, answer),) = next(iter(backend.fingerprint([TEXTS], frozenset([0]))))
+    fingerprint: Fingerprint = answer
     if not np.isfinite(fingerprint.numbers).all():
         raise FloatingPointError("its fingerprint is no number")
     return fingerprint

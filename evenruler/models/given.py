@@ -142,7 +142,7 @@ def _described(
 ) -> Mapping[str, Any]:
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
-    own = surroundings(core.device.type)
+    environment = surroundings(core.device.type)
     of_peft = [
         (place, layer)
         for place, layer in core.named_modules()
@@ -170,7 +170,7 @@ def _described(
             ]
         ),
         "attention": getattr(core.config, "_attn_implementation", None),
-        "device": own.device,
+        "device": environment.device,
         "dtype": str(core.dtype).removeprefix("torch."),
         "quantisation": config.get("quantization_config"),
         "adapter": content_sha256(layers) if layers else None,
@@ -178,7 +178,7 @@ def _described(
         "config": content_sha256(config),
         "generation": {key: getattr(generation, key, None) for key in _OF_GENERATION},
         "tokenizer": content_sha256(files),
-        "libraries": dict(own.libraries),
+        "libraries": dict(environment.libraries),
         **({"cache_key": cache_key} if cache_key else {}),
     }
 
@@ -214,7 +214,9 @@ def collect_state(core: Any) -> dict[str, Any]:
     return {
         **saved,
         **{
-            f"{place} (not saved)": own for place, own in core.named_buffers() if place not in saved
+            f"{place} (not saved)": buffer
+            for place, buffer in core.named_buffers()
+            if place not in saved
         },
     }
 
@@ -337,8 +339,8 @@ def model_of_function(
 
 def called(call: Function) -> str:
     """The qualified name of a function or callable's class."""
-    own = call if hasattr(call, "__qualname__") else type(call)
-    return f"{own.__module__}.{own.__qualname__}"
+    function_or_class = call if hasattr(call, "__qualname__") else type(call)
+    return f"{function_or_class.__module__}.{function_or_class.__qualname__}"
 
 
 class FunctionBackend:
@@ -372,31 +374,31 @@ class FunctionBackend:
             "top_p": drawn.top_p,
         }
         try:
-            said = self._call(messages(prompt.text, prompt.system), **settings, seed=prompt.seed)
+            reply = self._call(messages(prompt.text, prompt.system), **settings, seed=prompt.seed)
         except Exception as error:  # the function may raise anything
-            told = f"the function failed ({type(error).__name__}: {error})".splitlines()[0]
-            raise UserError(f"{told:.200}", where=self._name, remedy=self._remedy) from error
-        if said is None:
+            failure = f"the function failed ({type(error).__name__}: {error})".splitlines()[0]
+            raise UserError(f"{failure:.200}", where=self._name, remedy=self._remedy) from error
+        if reply is None:
             return Reply(None, "the function gave none")
-        if not isinstance(said, str):
-            what = f"the function gave {type(said).__name__}, expected text, or None for a refusal"
+        if not isinstance(reply, str):
+            what = f"the function gave {type(reply).__name__}, expected text, or None for a refusal"
             raise UserError(what, where=self._name, remedy=self._remedy)
-        return Reply(said.encode(errors="replace").decode(), None, "stop")
+        return Reply(reply.encode(errors="replace").decode(), None, "stop")
 
 
 def ollama() -> str:
     """Ollama's address from `OLLAMA_HOST`, by default this machine; without a trailing slash."""
-    said = os.environ.get(OLLAMA) or "127.0.0.1"
+    host_setting = os.environ.get(OLLAMA) or "127.0.0.1"
     try:
-        url = urlsplit(said if "://" in said else f"http://{said}")
+        url = urlsplit(host_setting if "://" in host_setting else f"http://{host_setting}")
         port = url.port
-        if port is None and "://" not in said:
+        if port is None and "://" not in host_setting:
             port = PORT
         elif port is None:
             port = 443 if url.scheme == "https" else 80
     except ValueError:
         raise UserError(
-            f"{said!r} is no address", where=f"environment: {OLLAMA}", remedy="fix it"
+            f"{host_setting!r} is no address", where=f"environment: {OLLAMA}", remedy="fix it"
         ) from None
     host = url.hostname or "127.0.0.1"
     if host in ("0.0.0.0", "::"):  # addresses to listen on, not to connect to
@@ -411,7 +413,10 @@ def digest_of(served: str) -> str:
     where, wanted = f"ollama:{served}", served if ":" in served else f"{served}:latest"
     try:
         answer = httpx2.get(f"{ollama()}/api/tags", timeout=10).raise_for_status().json()
-        there = {str(one["name"]): str(one["digest"]) for one in answer["models"]}
+        there = {
+            str(listed_model["name"]): str(listed_model["digest"])
+            for listed_model in answer["models"]
+        }
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, KeyError) as error:
         what = f"no Ollama answers at {ollama()} ({type(error).__name__})"
         raise UserError(

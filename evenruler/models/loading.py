@@ -174,10 +174,10 @@ def resize_to(model: Any, adapter: Mapping[str, Any]) -> None:
     layers = {model.get_input_embeddings(), model.get_output_embeddings()} - {None}
     places = {name: module for name, module in model.named_modules() if module in layers}
     rows = {
-        name: len(own)
+        name: len(tensor)
         for name in places
-        for key, own in adapter.items()
-        if f".{name}." in key and own.ndim == 2
+        for key, tensor in adapter.items()
+        if f".{name}." in key and tensor.ndim == 2
     }
     if not rows or set(rows.values()) == {len(model.get_input_embeddings().weight)}:
         return
@@ -272,9 +272,11 @@ def require_complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) 
     transformers initialises missing tensors randomly and only logs it. Unused tensors are reported:
     a configuration may declare fewer layers than there are.
     """
-    model, found = loaded
-    require_all(name, where, map(str, [*found["missing_keys"], *found["mismatched_keys"]]))
-    note_unused(model, map(str, found["unexpected_keys"]), name, where)
+    model, load_report = loaded
+    require_all(
+        name, where, map(str, [*load_report["missing_keys"], *load_report["mismatched_keys"]])
+    )
+    note_unused(model, map(str, load_report["unexpected_keys"]), name, where)
     return model
 
 

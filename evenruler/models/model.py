@@ -319,8 +319,8 @@ class Model:
     def require(self, operation: Operation) -> None:
         """UserError if the model does not support an operation."""
         if not self.can(operation):
-            others = ", ".join(sorted(operations_of(self.kind)))
-            what = f"{self.name} (kind {self.kind}) cannot {operation}, only {others}"
+            operation_names = ", ".join(sorted(operations_of(self.kind)))
+            what = f"{self.name} (kind {self.kind}) cannot {operation}, only {operation_names}"
             raise UserError(what, where=self.where, remedy=f"name a model that can {operation}")
 
     def loglikelihood(
@@ -349,11 +349,11 @@ class Model:
             where the tokenizer does not know a word of the text, or there is no other usual start.
         """
         contexts = [""] * len(texts) if before is None else before
-        asked = []
+        requests = []
         for text, context in zip(texts, contexts, strict=True):
             whole = f"{between}{text}" if context else text
-            asked.append(records.LikelihoodRequest(whole, context, other_start))
-        answers = self._answers("loglikelihood", asked)
+            requests.append(records.LikelihoodRequest(whole, context, other_start))
+        answers = self._answers("loglikelihood", requests)
         unread = np.array([tokens < 0 for _, tokens in answers], dtype=np.bool_)
         nats = np.array([nats for nats, _ in answers], dtype=np.float64)
         tokens = np.array([tokens for _, tokens in answers], dtype=np.int64)
@@ -365,10 +365,10 @@ class Model:
         Prompt and option are tokenised together; tokens across the border, and separators, belong
         to the option.
         """
-        asked = [
+        requests = [
             records.LikelihoodRequest(option, prompt) for prompt in prompts for option in options
         ]
-        answers = self._answers("loglikelihood", asked)
+        answers = self._answers("loglikelihood", requests)
         if any(tokens < 0 for _, tokens in answers):
             what = f"one of the options {', '.join(map(repr, options))} is unknown to its tokenizer"
             raise UserError(what, where=self.name, remedy="leave the model out")
@@ -389,7 +389,7 @@ class Model:
             operation + more,
             questions,
             form,
-            lambda *asked: getattr(self.backend, method)(*asked),
+            lambda *arguments: getattr(self.backend, method)(*arguments),
             as_key,
         )
         if self._is_original:
@@ -427,16 +427,16 @@ class Model:
             raise UserError(
                 what, where=f"{self.where}.thinking", remedy="say `off`, or --thinking off"
             )
-        asked = [
+        requests = [
             records.WordRequest(word, prompt, chat=chat)
             for prompt, word in zip(prompts, words, strict=True)
         ]
-        found = self._answers("words", asked, chat=chat)
+        word_rows = self._answers("words", requests, chat=chat)
         nats, ends, alone, first = (
-            np.array([row[i] for row in found], dtype=np.float64) for i in range(4)
+            np.array([row[i] for row in word_rows], dtype=np.float64) for i in range(4)
         )
         return WordLikelihoods(
-            nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64)
+            nats, ends, alone, first, np.array([row[4] for row in word_rows], dtype=np.int64)
         )
 
     def in_place(self, asked: Sequence[WordInPlace]) -> _Numbers:
@@ -476,13 +476,15 @@ class Model:
         def ask(asked: list[str], _: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
             nats, tokens = likelihoods.nats, likelihoods.tokens
             (unigrams,) = self.backend.unigram_nats(distinct, frozenset(range(len(distinct))))
-            own = {distinct[i]: (nats[i] - by_token) / tokens[i] for i, by_token in unigrams}
-            yield [(place, own[text]) for place, text in enumerate(asked)]
+            slor_by_text = {
+                distinct[i]: (nats[i] - by_token) / tokens[i] for i, by_token in unigrams
+            }
+            yield [(place, slor_by_text[text]) for place, text in enumerate(asked)]
 
-        found = self._cache.answers(
+        nats_per_token = self._cache.answers(
             "slor/1", texts, NUMBER, ask, lambda text: [text, company], again=False
         )
-        return np.array(found, dtype=np.float64)
+        return np.array(nats_per_token, dtype=np.float64)
 
     def sampling(self, max_new_tokens: int) -> Sampling:
         """The model's own sampling settings; nothing is loaded.
@@ -492,18 +494,20 @@ class Model:
         penalties, and the file's `do_sample` are ignored. UserError if the file is not valid JSON
         or has invalid values.
         """
-        own: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         if self._folder is not None and (path := self._folder / "generation_config.json").exists():
             kinds = {"temperature": float, "top_p": float, "top_k": int}
             with loading(self.name, str(path)):
-                said = json.loads(path.read_text(encoding="utf-8"))
-                own = {
-                    key: kind(said[key]) for key, kind in kinds.items() if said.get(key) is not None
+                generation_config = json.loads(path.read_text(encoding="utf-8"))
+                settings = {
+                    key: kind(generation_config[key])
+                    for key, kind in kinds.items()
+                    if generation_config.get(key) is not None
                 }
-            validate(SamplingSettings, own, path)
+            validate(SamplingSettings, settings, path)
         if self.entry.sampling is not None:
-            own |= self.entry.sampling.model_dump(exclude_none=True)
-        return Sampling(max_new_tokens, **own)
+            settings |= self.entry.sampling.model_dump(exclude_none=True)
+        return Sampling(max_new_tokens, **settings)
 
     def generate(
         self,
@@ -518,8 +522,8 @@ class Model:
 
         Arguments as for `replies`. UserError if a prompt was refused.
         """
-        found = self.replies(prompts, sampling=sampling, seeds=seeds, system=system, chat=chat)
-        for prompt, reply in zip(prompts, found, strict=True):
+        replies = self.replies(prompts, sampling=sampling, seeds=seeds, system=system, chat=chat)
+        for prompt, reply in zip(prompts, replies, strict=True):
             if reply.text is None:
                 what = f"{self.name} gives no reply to a prompt ({reply.reason})"
                 raise UserError(
@@ -527,7 +531,7 @@ class Model:
                     where=repr(prompt[:40]),
                     remedy="change the prompt, or leave the model out",
                 )
-        return [reply.text or "" for reply in found]
+        return [reply.text or "" for reply in replies]
 
     def replies(
         self,
@@ -560,10 +564,13 @@ class Model:
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
         rows = zip(prompts, row_seeds, systems, strict=True)
-        asked = [records.Prompt(text, sampling, seed, own, chat) for text, seed, own in rows]
-        found: list[Reply] = self._answers("generate", asked, chat=chat)
-        self.heard += [reply.said for reply in found if reply.said]
-        return found
+        questions = [
+            records.Prompt(text, sampling, seed, system_prompt, chat)
+            for text, seed, system_prompt in rows
+        ]
+        replies: list[Reply] = self._answers("generate", questions, chat=chat)
+        self.heard += [reply.said for reply in replies if reply.said]
+        return replies
 
     def entailment(
         self,
@@ -589,9 +596,9 @@ class Model:
         """
         self.require("entail")
         if self.can("loglikelihood"):
-            asked, empty = records.entailment_prompts(pairs, before)
-            nats = self.continuations([*asked, *empty], records.OPTIONS)
-            return nats[: len(asked)] - nats[len(asked) :]
+            prompts, content_free_prompts = records.entailment_prompts(pairs, before)
+            nats = self.continuations([*prompts, *content_free_prompts], records.OPTIONS)
+            return nats[: len(prompts)] - nats[len(prompts) :]
         if before is not None:
             raise ValueError(f"{self.name} is asked no question that words could stand before")
         if every:
@@ -608,13 +615,13 @@ class Model:
     def labels(self) -> list[str]:
         """Labels of a classifier's outputs, in order: from params, else from its configuration."""
         self.require("classify")
-        own, (configured, _) = self.entry.labels, self._head
-        if own is not None and len(own) != len(configured):
-            what = f"{len(own)} labels for a head of {len(configured)}"
+        declared_labels, (configured, _) = self.entry.labels, self._head
+        if declared_labels is not None and len(declared_labels) != len(configured):
+            what = f"{len(declared_labels)} labels for a head of {len(configured)}"
             raise UserError(
                 what, where=f"{self.where}.labels", remedy="name every output of the head, in order"
             )
-        return own or configured
+        return declared_labels or configured
 
     @cached_property
     def _head(self) -> tuple[list[str], str]:

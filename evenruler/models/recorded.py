@@ -137,14 +137,15 @@ def read_log(path: Path, column: str = "") -> AnswerLog:
             raise UserError(
                 what, where=str(path), remedy="write each of them on a line of its own (JSON lines)"
             )
-        said = whole or {}
-        if set(said) & HALVES:
-            return _of_stereoset(said, str(path))
-        if {"status", "eval"} <= set(said):
+        log_fields = whole or {}
+        if set(log_fields) & HALVES:
+            return _of_stereoset(log_fields, str(path))
+        if {"status", "eval"} <= set(log_fields):
             return AnswerLog(
-                "inspect_ai log", replies=_of_inspect(said, said.get("samples") or [], str(path))
+                "inspect_ai log",
+                replies=_of_inspect(log_fields, log_fields.get("samples") or [], str(path)),
             )
-        if "results" in said:
+        if "results" in log_fields:
             what = "a summary (scores, no answers), as lm-evaluation-harness writes it"
             raise UserError(
                 what,
@@ -152,7 +153,9 @@ def read_log(path: Path, column: str = "") -> AnswerLog:
                 remedy="take samples_*.jsonl, which --log_samples writes beside it",
             )
         rows = (
-            [(f"{path}: line 1", said)] if said else [row for file in files for row in _lines(file)]
+            [(f"{path}: line 1", log_fields)]
+            if log_fields
+            else [row for file in files for row in _lines(file)]
         )
         first = rows[0][1] if rows else {}
         if "example_id" in first and "question_index" in first:
@@ -179,12 +182,12 @@ def _of_stereoset(said: dict[str, Any], where: str) -> AnswerLog:
     """Sentence scores by id, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}],
     ...}`.
     """
-    found = AnswerLog("StereoSet predictions")
-    for one in (one for own in said.values() for one in own):
-        if (key := str(one.get("id"))) in found.by_key:
+    answer_log = AnswerLog("StereoSet predictions")
+    for prediction in (sentence for task_sentences in said.values() for sentence in task_sentences):
+        if (key := str(prediction.get("id"))) in answer_log.by_key:
             raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
-        found.by_key[key] = _finite(one.get("score"), where, key)
-    return found
+        answer_log.by_key[key] = _finite(prediction.get("score"), where, key)
+    return answer_log
 
 
 def _whole(text: str) -> Any:
@@ -192,10 +195,10 @@ def _whole(text: str) -> Any:
     JSON.
     """
     try:
-        said = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict | list) else None
+    return content if isinstance(content, dict | list) else None
 
 
 def _of_bbq(rows: list[Row], column: str) -> Replies:
@@ -215,7 +218,9 @@ def _of_bbq(rows: list[Row], column: str) -> Replies:
         raise UserError(what, where=rows[0][0], remedy=remedy)
     named = column or columns[0]
     rows = [
-        own for own in rows if named in own[1] or not any(PREDICTION in name for name in own[1])
+        placed_row
+        for placed_row in rows
+        if named in placed_row[1] or not any(PREDICTION in name for name in placed_row[1])
     ]
     models = sorted({str(row["model"]) for _, row in rows if "model" in row})
     if len(models) > 1:
@@ -231,14 +236,14 @@ def _of_bbq(rows: list[Row], column: str) -> Replies:
         for where, row in rows
     ]
     by_place = _are_places(answered, named)
-    found: Replies = {}
+    replies: Replies = {}
     for where, row, options in answered:
         answer = row.get(named)
         is_place = by_place and _is_digit(answer, options)
         reply = options[int(str(answer))] if is_place else _reply_of(answer, where)
         question = normalise_question(f"{row['context']} {row['question']}")
-        _add(found, row, _replied(question, options, reply), where)
-    return found
+        _add(replies, row, _replied(question, options, reply), where)
+    return replies
 
 
 class _Answered(NamedTuple):
@@ -253,19 +258,23 @@ def _are_places(answered: Sequence[_Answered], column: str) -> bool:
     """Whether all answers in a column are places of options from 0 on; UserError if their first
     place is not clear.
     """
-    digits = [own for own in answered if _is_digit(own.row.get(column), own.options)]
+    digits = [
+        answered_row
+        for answered_row in answered
+        if _is_digit(answered_row.row.get(column), answered_row.options)
+    ]
     if not digits:
         return False
     for where, row, options in answered:
         answer = row.get(column)
         if isinstance(answer, str) and answer.strip() and not _is_digit(answer, options):
-            if all(isinstance(own.row[column], str) for own in digits):
+            if all(isinstance(answered_row.row[column], str) for answered_row in digits):
                 return False  # a reply may be a lone digit
             what = f"{column} is {answer[:60]!r}, and a number in {len(digits):,} other rows"
             raise UserError(
                 what, where=where, remedy="write texts of options alone, or 0, 1 and 2 alone"
             )
-    places = {int(own.row[column]) for own in digits}
+    places = {int(answered_row.row[column]) for answered_row in digits}
     if 0 in places and max(places) < len(answered[0].options):
         return True
     what = (
@@ -315,21 +324,21 @@ def _replied(question: str, options: Sequence[str], written: str) -> LoggedReply
 
 def _likelihoods_of_harness(rows: list[Row]) -> AnswerLog:
     """Logged samples of a multiple-choice task: log-likelihoods of each option after its prompt."""
-    found = AnswerLog("lm-evaluation-harness samples")
+    answer_log = AnswerLog("lm-evaluation-harness samples")
     for where, row in _once_a_document(rows):
-        requests = [_values_of(one) for one in _values_of(row["arguments"])]
-        answers = [one[0] if len(one) == 1 else one for one in row["resps"]]
-        of_texts = all(len(one) == 2 and isinstance(one[1], str) for one in requests)
-        if not of_texts or any(isinstance(one, str) or len(one) != 2 for one in answers):
+        requests = [_values_of(argument) for argument in _values_of(row["arguments"])]
+        answers = [response[0] if len(response) == 1 else response for response in row["resps"]]
+        of_texts = all(len(request) == 2 and isinstance(request[1], str) for request in requests)
+        if not of_texts or any(isinstance(answer, str) or len(answer) != 2 for answer in answers):
             remedy = "log a task of multiple choice, whose samples hold likelihoods"
             raise UserError(
                 "its task generates, and likelihoods are needed", where=where, remedy=remedy
             )
         for (prompt, text), (value, _) in zip(requests, answers, strict=True):
             number = _log_likelihood(value, where, text)
-            if abs(found.by_text.setdefault((prompt, text), number) - number) > 1e-2:
+            if abs(answer_log.by_text.setdefault((prompt, text), number) - number) > 1e-2:
                 raise UserError(f"{text!r} has two other likelihoods", where=where, remedy=REMEDY)
-    return found
+    return answer_log
 
 
 def _once_a_document(rows: list[Row]) -> Iterator[Row]:
@@ -386,9 +395,13 @@ def _finite(value: Any, where: str, of: str) -> float:
 
 def _replies_of_harness(rows: list[Row]) -> Replies:
     """Logged samples of a generation task, whose documents contain question and options."""
-    found: Replies = {}
+    replies: Replies = {}
     for where, row in _once_a_document(rows):
-        ((reply, *more),), doc, (given,) = row["resps"], row["doc"], _values_of(row["arguments"])
+        ((reply, *more),), doc, (arguments,) = (
+            row["resps"],
+            row["doc"],
+            _values_of(row["arguments"]),
+        )
         if more:
             raise UserError(
                 f"{1 + len(more)} replies to a document",
@@ -396,12 +409,15 @@ def _replies_of_harness(rows: list[Row]) -> Replies:
                 remedy="log it without repeats",
             )
         parts = [doc[name] for name in ("context", "question") if name in doc]
-        prompt = str(_values_of(given)[0])
+        prompt = str(_values_of(arguments)[0])
         question = normalise_question(" ".join(parts) if len(parts) == 2 else prompt)
         _add(
-            found, doc, _replied(question, _options_of(doc, prompt), _reply_of(reply, where)), where
+            replies,
+            doc,
+            _replied(question, _options_of(doc, prompt), _reply_of(reply, where)),
+            where,
         )
-    return found
+    return replies
 
 
 def _options_of(doc: dict[str, Any], prompt: str) -> tuple[str, ...]:
@@ -428,10 +444,10 @@ def _numbered_columns(doc: dict[str, Any]) -> tuple[str, ...]:
     kinds: dict[str, list[tuple[str, str]]] = {}
     for name, value in doc.items():
         if isinstance(value, str) and (
-            found := re.fullmatch(r"(.*?[a-z]_?)([0-9]|[A-J]|(?<=_)[a-j])", name)
+            match := re.fullmatch(r"(.*?[a-z]_?)([0-9]|[A-J]|(?<=_)[a-j])", name)
         ):
-            kinds.setdefault(found[1], []).append((found[2], value))
-    several = [sorted(own) for own in kinds.values() if len(own) > 1]
+            kinds.setdefault(match[1], []).append((match[2], value))
+    several = [sorted(columns) for columns in kinds.values() if len(columns) > 1]
     return tuple(text for _, text in several[0]) if len(several) == 1 else ()
 
 
@@ -439,13 +455,13 @@ def _listed_in(prompt: str) -> tuple[str, ...]:
     """The options that the last list of a prompt has, on lines that begin with the letters A, B,
     ... in order.
     """
-    found: list[str] = []
+    options: list[str] = []
     for line in LETTERED_LINE.finditer(prompt):
         if line["letter"] == "A":
-            found = []
-        if len(found) < len(LETTERS) and line["letter"] == LETTERS[len(found)]:
-            found.append(line["text"].strip())
-    return tuple(found) if len(found) > 1 else ()
+            options = []
+        if len(options) < len(LETTERS) and line["letter"] == LETTERS[len(options)]:
+            options.append(line["text"].strip())
+    return tuple(options) if len(options) > 1 else ()
 
 
 def _values_of(given: Any) -> list[Any]:
@@ -455,7 +471,12 @@ def _values_of(given: Any) -> list[Any]:
 
 def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str) -> Replies:
     """A log of inspect_ai: an `EvalLog` of version 2, and its samples."""
-    epochs = max([header["eval"]["config"].get("epochs") or 1, *(own["epoch"] for own in samples)])
+    epochs = max(
+        [
+            header["eval"]["config"].get("epochs") or 1,
+            *(logged_sample["epoch"] for logged_sample in samples),
+        ]
+    )
     if header["status"] != "success" or not samples or epochs > 1:
         what = (
             f"its run ended as {header['status']!r}, with {len(samples)} samples and {epochs} "
@@ -464,42 +485,47 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
         raise UserError(
             what, where=where, remedy="take the log of a whole run, with samples, of one epoch"
         )
-    if failed := [str(own["id"]) for own in samples if own.get("error")]:
+    if failed := [
+        str(logged_sample["id"]) for logged_sample in samples if logged_sample.get("error")
+    ]:
         what = f"{len(failed):,} of {len(samples):,} samples ended in an error, as {failed[0]}"
         raise UserError(
             what, where=where, remedy="run these again (inspect eval-retry), and take that log"
         )
-    said = (header.get("results") or {}).get("total_samples") or header["eval"].get(
+    n_declared = (header.get("results") or {}).get("total_samples") or header["eval"].get(
         "dataset", {}
     ).get("samples")
-    if said is not None and said != len(samples):
-        what = f"its header says {said:,} samples, and it holds {len(samples):,}"
+    if n_declared is not None and n_declared != len(samples):
+        what = f"its header says {n_declared:,} samples, and it holds {len(samples):,}"
         raise UserError(what, where=where, remedy="take the whole log, as it was written")
-    found: Replies = {}
+    replies: Replies = {}
     turned = 0
     for sample in samples:
-        place, kept = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
+        place, attachments = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
         if not sample.get("choices"):
             raise UserError(
                 "its question has no options", where=place, remedy="take a log of multiple choice"
             )
-        options, question = [_text(own, kept) for own in sample["choices"]], sample["input"]
+        options, question = (
+            [_text(choice, attachments) for choice in sample["choices"]],
+            sample["input"],
+        )
         if not isinstance(question, str):
-            question = [own["content"] for own in question if own["role"] == "user"][-1]
-        written = _reply_of(_written_in(sample, kept), place)
-        replied = _replied(normalise_question(_text(question, kept)), options, written)
-        scored, option = _scored(sample, options), _option_of(sample, options, kept)
+            question = [message["content"] for message in question if message["role"] == "user"][-1]
+        written = _reply_of(_written_in(sample, attachments), place)
+        replied = _replied(normalise_question(_text(question, attachments)), options, written)
+        scored, option = _scored(sample, options), _option_of(sample, options, attachments)
         turned += scored not in (None, option)
         if option != replied.reply:
             replied = replied._replace(reply=option, rule=SCORED)
-        _add(found, sample.get("metadata") or {}, replied, place)
+        _add(replies, sample.get("metadata") or {}, replied, place)
     if turned:
         of_all = (
             f"in {turned:,} of {len(samples):,} samples the scorer read another answer than "
             "the reply states"
         )
         note(f"{where}: {of_all}; the reply counts")
-    return found
+    return replies
 
 
 def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str]) -> str:
@@ -524,7 +550,9 @@ def _scored(sample: dict[str, Any], options: Sequence[str]) -> str | None:
 
 def _text(content: Any, kept: dict[str, str]) -> str:
     """The text of a message, which may be in parts or an attachment."""
-    whole = content if isinstance(content, str) else "".join(own.get("text", "") for own in content)
+    whole = (
+        content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    )
     return kept.get(whole.removeprefix("attachment://"), whole)
 
 
@@ -532,7 +560,7 @@ def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Header and samples of an inspect_ai log in zip format (`.eval`)."""
     with zipfile.ZipFile(path) as archive:
         # Of equal names the last one counts.
-        members = {own.filename: own for own in zip_members(archive, MOST_READ)}
+        members = {member.filename: member for member in zip_members(archive, MOST_READ)}
         if "header.json" not in members:
             raise UserError(
                 "its run did not end", where=str(path), remedy="take the log of a whole run"
@@ -554,20 +582,20 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     archive.fp.seek(member.header_offset + 26)
     archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
     packed = pa.BufferReader(archive.fp.read(member.compress_size))
-    found = bytes(pa.CompressedInputStream(packed, "zstd").read(member.file_size + 1))
-    if zlib.crc32(found) != member.CRC:
+    content_bytes = bytes(pa.CompressedInputStream(packed, "zstd").read(member.file_size + 1))
+    if zlib.crc32(content_bytes) != member.CRC:
         raise zipfile.BadZipFile(f"{member.filename} is damaged")
-    return found
+    return content_bytes
 
 
 def _add(found: Replies, about: dict[str, Any], replied: LoggedReply, where: str) -> None:
     """Store a reply; `about` may contain the BBQ authors' key of the question."""
-    own = [
+    key_parts = [
         about.get("category"),
         about.get("question_index"),
         about.get("example_id", about.get("source_id")),
     ]
-    key = replied.asked if None in own else "/".join(map(str, own))
+    key = replied.asked if None in key_parts else "/".join(map(str, key_parts))
     if found.setdefault(key, replied) is not replied:
         remedy = (
             "take one log of one epoch, with category, question_index and example_id of each "
@@ -583,7 +611,7 @@ def _told(
     items: dict[tuple[str, str], list[int]] = {}
     for place, (prompt, key) in enumerate(zip(before, keys, strict=True)):
         items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
-    found: list[LoggedReply | None] = [None] * len(texts)
+    text_replies: list[LoggedReply | None] = [None] * len(texts)
     for (key, prompt), places in items.items():
         question, options = normalise_question(prompt), {texts[place] for place in places}
         if (replied := replies.get(key, replies.get(question))) is None:
@@ -597,8 +625,8 @@ def _told(
                 what, where=where, remedy="take the version of the benchmark that was answered"
             )
         for place in places:
-            found[place] = replied
-    return found
+            text_replies[place] = replied
+    return text_replies
 
 
 @lru_cache(maxsize=1 << 18)
@@ -663,11 +691,11 @@ class LoggedModel(Model):
         counts are -1, unknown. UserError if it belongs to another benchmark, lacks answers within a
         part, or answers other texts.
         """
-        given = [""] * len(texts) if before is None else before
+        contexts = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
-        replied = self._replied(texts, given, named)
-        found = self._found(texts, given, named, between)
-        lacking = [place for place, value in enumerate(found) if value is None]
+        replied = self._replied(texts, contexts, named)
+        scores = self._found(texts, contexts, named, between)
+        lacking = [place for place, value in enumerate(scores) if value is None]
         if texts and len(lacking) == len(texts):
             what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
             raise UserError(
@@ -676,7 +704,9 @@ class LoggedModel(Model):
                 remedy="name the benchmark that it answers, in that version",
             )
         of_file = {
-            named[place].partition("/")[0] for place, one in enumerate(replied) if one is not None
+            named[place].partition("/")[0]
+            for place, reply in enumerate(replied)
+            if reply is not None
         }
         half = [
             place for place in lacking if not of_file or named[place].partition("/")[0] in of_file
@@ -691,11 +721,13 @@ class LoggedModel(Model):
                 where=str(self._path),
                 remedy="take a whole log of this benchmark, in that version",
             )
-        nats = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
+        nats = np.array(
+            [math.nan if value is None else value for value in scores], dtype=np.float64
+        )
         tokens = np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64)
-        rules = [None if one is None else one.rule for one in replied]
+        rules = [None if reply is None else reply.rule for reply in replied]
         return ReadLikelihoods(
-            nats, tokens, rules, [None if one is None else one.written for one in replied]
+            nats, tokens, rules, [None if reply is None else reply.written for reply in replied]
         )
 
     def answers(
@@ -712,13 +744,18 @@ class LoggedModel(Model):
     ) -> list[float | None]:
         if self._log.replies is not None:
             replied = zip(texts, self._replied(texts, before, keys), strict=True)
-            return [None if one is None else float(text == one.reply) for text, one in replied]
+            return [
+                None if reply is None else float(text == reply.reply) for text, reply in replied
+            ]
         if self._log.by_key:
             return [self._log.by_key.get(key) for key in keys]
         after = [
             f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)
         ]
-        return [self._log.by_text.get(one) for one in zip(before, after, strict=True)]
+        return [
+            self._log.by_text.get(context_and_text)
+            for context_and_text in zip(before, after, strict=True)
+        ]
 
     def _replied(
         self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str]
@@ -736,16 +773,16 @@ def said_of(folder: Path) -> dict[str, Any] | None:
     path = folder / ENTRY
     if not path.is_file():
         return None
-    said = _whole(read_text(path, REMEDY))
+    export_record = _whole(read_text(path, REMEDY))
     if (
-        not isinstance(said, dict)
-        or not {"name", "kind", "sha256"} <= set(said)
-        or not isinstance(said["name"], str)
+        not isinstance(export_record, dict)
+        or not {"name", "kind", "sha256"} <= set(export_record)
+        or not isinstance(export_record["name"], str)
     ):
         raise UserError(
             "it says nothing of a model", where=str(path), remedy="export the answers again"
         )
-    return said
+    return export_record
 
 
 def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
@@ -759,20 +796,20 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
     if not path.is_file() or file_sha256(path) != entry.sha256:
         raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy=remedy)
     schema_of(path, remedy)
-    own, engines, answers = (
+    export_store, engines, answers = (
         RowStore(store.root / "exported" / str(entry.sha256)),
         set[str](),
         dict[bytes, bytes](),
     )
     try:
         for row in table_in(path, ["engine", "key", "operation", "answer"], remedy).to_pylist():
-            form, said = form_of(row["operation"]), json.loads(row["answer"])
-            answers.setdefault(row["key"], form.pack(Reply(*said) if form is REPLY else said))
+            form, answer = form_of(row["operation"]), json.loads(row["answer"])
+            answers.setdefault(row["key"], form.pack(Reply(*answer) if form is REPLY else answer))
             engines.add(row["engine"])
         engine = min(
             engines, key=len, default=""
         )  # of an adapted state it begins with the original model's
-        own.put(answers.items())
+        export_store.put(answers.items())
     except (
         LookupError,
         ValueError,
@@ -784,14 +821,16 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
         raise UserError(
             f"no answers of a model ({error})", where=str(path), remedy=remedy
         ) from None
-    return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
+    return Model(
+        name, entry, entry.kind, export_store, lambda: engine, lambda: None, None, where
+    ).stored()
 
 
 def answer_as_json(operation: str, stored: bytes) -> Any:
     """A stored answer as JSON: a number, a list of numbers, or a reply's text, reason and
     finish.
     """
-    found = form_of(operation).unpack(stored)
-    if isinstance(found, Reply):
-        return found.as_json
-    return found.tolist() if isinstance(found, np.ndarray) else found
+    answer = form_of(operation).unpack(stored)
+    if isinstance(answer, Reply):
+        return answer.as_json
+    return answer.tolist() if isinstance(answer, np.ndarray) else answer

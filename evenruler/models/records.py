@@ -32,17 +32,19 @@ def entailment_prompts(
     `before`: n texts, on a line of their own before both prompts; none by default or if empty.
     """
     lines = [f"{words}\n" if words else "" for words in before or [""] * len(pairs)]
-    asked, empty = [], []
+    pair_prompts, content_free_prompts = [], []
     for line, (premise, hypothesis) in zip(lines, pairs, strict=True):
-        asked.append(line + INSTRUCTION.format(premise=premise, hypothesis=hypothesis))
-        empty.append(line + INSTRUCTION.format(premise=CONTENT_FREE, hypothesis=hypothesis))
-    return asked, empty
+        pair_prompts.append(line + INSTRUCTION.format(premise=premise, hypothesis=hypothesis))
+        content_free_prompts.append(
+            line + INSTRUCTION.format(premise=CONTENT_FREE, hypothesis=hypothesis)
+        )
+    return pair_prompts, content_free_prompts
 
 
 def messages(text: str, system: str | None) -> list[dict[str, str]]:
     """Chat messages in OpenAI's format."""
-    said = {"system": system, "user": text} if system else {"user": text}
-    return [{"role": role, "content": content} for role, content in said.items()]
+    text_by_role = {"system": system, "user": text} if system else {"user": text}
+    return [{"role": role, "content": content} for role, content in text_by_role.items()]
 
 
 def paragraphs(text: str, system: str | None) -> str:
@@ -235,11 +237,15 @@ class QuestionVolume:
 
 def amount_of(questions: Iterable[object]) -> QuestionVolume:
     """The estimated size of some questions."""
-    asked = list(questions)
+    question_list = list(questions)
     written = sum(
-        question.sampling.max_new_tokens for question in asked if isinstance(question, Prompt)
+        question.sampling.max_new_tokens
+        for question in question_list
+        if isinstance(question, Prompt)
     )
-    return QuestionVolume(len(asked), -(-sum(map(_letters, asked)) // LETTERS_A_TOKEN), written)
+    return QuestionVolume(
+        len(question_list), -(-sum(map(_letters, question_list)) // LETTERS_A_TOKEN), written
+    )
 
 
 def _letters(question: Any) -> int:

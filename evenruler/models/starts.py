@@ -64,8 +64,8 @@ def choose_start(name: str, declared: str | None, usual: Sequence[Start], tokeni
             )
         return usual[0]
     if declared not in tokenizer.get_vocab():
-        known = ", ".join(start.token for start in usual) or "none"
-        remedy = f"name one token as its vocabulary writes it; usual here: {known}"
+        usual_tokens = ", ".join(start.token for start in usual) or "none"
+        remedy = f"name one token as its vocabulary writes it; usual here: {usual_tokens}"
         raise UserError(f"{declared!r} is no token of {name}", where="start", remedy=remedy)
     return Start(declared, DECLARED)
 

@@ -42,12 +42,12 @@ def cache_root() -> Path:
     """
     if chosen := os.environ.get("EVENRULER_CACHE"):
         return Path(chosen)
-    if found := repository.find_repository_root():
+    if repository_root := repository.find_repository_root():
         if outer := repository.outside_experiments(
-            found
+            repository_root
         ):  # so that an experiment asks for nothing that is known
             return outer / ".cache"
-        return Path(".cache") if found == Path.cwd() else found / ".cache"
+        return Path(".cache") if repository_root == Path.cwd() else repository_root / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenruler"
 
 
@@ -55,12 +55,12 @@ def keys_of(engine: str, operation: str, questions: Iterable[object]) -> list[by
     """Cache keys: sha256 (32 bytes) of engine (`engines.described`), operation ("words/2") and each
     question.
     """
-    beginning, found = hashlib.sha256(canonical([engine, operation])), []
+    beginning, keys = hashlib.sha256(canonical([engine, operation])), []
     for question in questions:
         digest = beginning.copy()
         digest.update(canonical(question))
-        found.append(digest.digest())
-    return found
+        keys.append(digest.digest())
+    return keys
 
 
 class RowStore:
@@ -83,7 +83,7 @@ class RowStore:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The stored answers with a valid checksum; UserError if the store is damaged."""
-        found: dict[bytes, bytes] = {}
+        answer_by_key: dict[bytes, bytes] = {}
         damaged: list[bytes] = []
         with self._told():
             self._read_ahead(len(keys))
@@ -99,7 +99,7 @@ class RowStore:
                     and isinstance(answer, bytes)
                     and crc == _crc(key + answer)
                 ):
-                    found[key] = answer
+                    answer_by_key[key] = answer
                 else:
                     damaged.append(key)
         if damaged and not self._dropped:
@@ -113,7 +113,7 @@ class RowStore:
                 self._connection.executemany(
                     "DELETE FROM kept WHERE key = ?", [(key,) for key in damaged]
                 )
-        return found
+        return answer_by_key
 
     def put(self, answers: Iterable[tuple[bytes, bytes]]) -> None:
         """Store answers in one transaction; existing ones are not replaced.
@@ -143,20 +143,26 @@ class RowStore:
     def file_sha256(self, path: Path) -> str:
         """The sha256 of a file, cached until its size, times of change or inode change."""
         stat = path.stat()
-        known = (str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+        file_state = (
+            str(path.resolve()),
+            stat.st_size,
+            stat.st_mtime_ns,
+            stat.st_ctime_ns,
+            stat.st_ino,
+        )
         query = (
             "SELECT sha256 FROM files WHERE path = ? AND bytes = ? AND mtime_ns = ? AND "
             "ctime_ns = ? AND inode = ?"
         )
         with self._told():
-            row = self._connection.execute(query, known).fetchone()
+            row = self._connection.execute(query, file_state).fetchone()
         if row is not None:
             return str(row[0])
         digest = file_sha256(path)
         if self.is_writable:
             with self._told(), self._transaction():
                 self._connection.execute(
-                    "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*known, digest)
+                    "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*file_state, digest)
                 )
         return digest
 

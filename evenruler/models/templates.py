@@ -158,14 +158,17 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        at = [settings.model_copy(update={"now": day}) for day in CLOCKS]
-        said = [
-            [render_prompt(tokenizer, "", "Hello.", system, True, own) for own in at]
+        dated_settings = [settings.model_copy(update={"now": day}) for day in CLOCKS]
+        prompt_pairs = [
+            [
+                render_prompt(tokenizer, "", "Hello.", system, True, day_settings)
+                for day_settings in dated_settings
+            ]
             for system in (None, "Be brief.")
         ]
     except Exception:  # the error recurs when the model is asked
         return True
-    return any(one != other for one, other in said)
+    return any(first_prompt != second_prompt for first_prompt, second_prompt in prompt_pairs)
 
 
 def _at(day: datetime.date) -> AbstractContextManager[Any]:

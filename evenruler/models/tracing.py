@@ -78,11 +78,11 @@ def require_hashed(
     `reads`: as traced while it was loaded; `hashed`: the files in its cache key; `folders`: those
     of its files.
     """
-    known = {path.resolve() for path in hashed}
+    hashed_files = {path.resolve() for path in hashed}
     places = [folder.resolve() for folder in folders]
     for path in dict.fromkeys(Path(read).absolute() for read in reads):
         file = path.resolve()
-        if not file.is_file() or file in known:
+        if not file.is_file() or file in hashed_files:
             continue
         is_inside = any(
             file.is_relative_to(place) or path.is_relative_to(place) for place in places

@@ -52,15 +52,17 @@ def write_release(
     is empty or the release too large.
     """
     # Embedding vectors are excluded: they are large and recomputed within a minute.
-    answers = [one for one in journal(folder) if one.operation.partition("/")[0] != "embedding"]
+    answers = [
+        answer for answer in journal(folder) if answer.operation.partition("/")[0] != "embedding"
+    ]
     if not answers:
         remedy = "run `make answers`, which writes one"
         raise UserError("no journal of answers", where=str(folder), remedy=remedy)
     with replace_folder(out) as target:
         target.mkdir(parents=True)
         files = {}
-        for operation, own in groupby(answers, key=lambda one: one.operation):
-            rows = list(own)
+        for operation, group in groupby(answers, key=lambda answer: answer.operation):
+            rows = list(group)
             path = target / file_of(operation)
             path.write_bytes(_packed(rows))
             files[path.name] = {
@@ -69,16 +71,16 @@ def write_release(
                 "sha256": file_sha256(path),
             }
         models, engines = (
-            dict.fromkeys(getattr(one, key) for one in answers) for key in ("model", "engine")
+            dict.fromkeys(getattr(answer, key) for answer in answers) for key in ("model", "engine")
         )
-        said = {
+        release_record = {
             "release": release,
             "files": files,
             "models": {name: licences.get(name, NOT_STATED) for name in models},
             "engines": {content_sha256(engine)[:12]: json.loads(engine) for engine in engines},
         }
         write_text_atomically(
-            target / RELEASE, json.dumps(said, indent=1, ensure_ascii=False) + "\n"
+            target / RELEASE, json.dumps(release_record, indent=1, ensure_ascii=False) + "\n"
         )
         size = sum(path.stat().st_size for path in target.iterdir())
         if size > LARGEST:
@@ -118,26 +120,35 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
                 f"answers of {name} are missing",
                 remedy="see the reason above; `evenruler repro` asks for them",
             )
-        rows = [one for one in journal(Path(folder)) if one.model == name]
+        rows = [row for row in journal(Path(folder)) if row.model == name]
     names = ("operation", "question", "answer", "engine", "key")
-    columns = {name: [getattr(one, name) for one in rows] for name in names}
+    columns = {name: [getattr(row, name) for row in rows] for name in names}
     columns["answer"] = [
-        json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows
+        json.dumps(answer_as_json(row.operation, row.answer), ensure_ascii=False) for row in rows
     ]
     with replace_folder(out) as target:
         write_whole(pa.table(columns), target / EXPORTED)
         entry = params.catalogue.models[name]
-        said = entry.model_dump(mode="json", exclude_none=True, include=KEPT)
-        said |= {"kind": params.catalogue.kind(name), "sha256": file_sha256(target / EXPORTED)}
+        model_record = entry.model_dump(mode="json", exclude_none=True, include=KEPT)
+        model_record |= {
+            "kind": params.catalogue.kind(name),
+            "sha256": file_sha256(target / EXPORTED),
+        }
         if "generate" in entry.operations:
             from evenruler.models.catalogue import load
 
-            own = load(name, params.catalogue).sampling(1)  # including the model files' settings
-            said["sampling"] = {key: getattr(own, key) for key in ("temperature", "top_p", "top_k")}
+            # Including the model files' settings.
+            sampling = load(name, params.catalogue).sampling(1)
+            model_record["sampling"] = {
+                key: getattr(sampling, key) for key in ("temperature", "top_p", "top_k")
+            }
         write_text_atomically(
-            target / ENTRY, json.dumps({"name": name, **said}, indent=1, ensure_ascii=False) + "\n"
+            target / ENTRY,
+            json.dumps({"name": name, **model_record}, indent=1, ensure_ascii=False) + "\n",
         )
-        write_text_atomically(target / "README.md", CARD.format(name=name, rows=len(rows), **said))
+        write_text_atomically(
+            target / "README.md", CARD.format(name=name, rows=len(rows), **model_record)
+        )
     yield f"{len(rows):,} answers of {name} to {', '.join(families)}: {out}"
     yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 

@@ -98,8 +98,8 @@ def check(root: Path) -> list[str]:
             make_shared_folders(root, active)
         lines += repair_running_list(root) + remove_damaged(root)
         for active in in_folders.values():
-            found = _warnings(root, params, active, instruments[active.profile])
-            lines += [line for line in found if line not in lines]
+            warnings = _warnings(root, params, active, instruments[active.profile])
+            lines += [line for line in warnings if line not in lines]
     return [*lines, *map(describe_active, in_folders.values())]
 
 
@@ -193,24 +193,24 @@ def _warnings(
 
     Those of instruments whose source git does not have as it is come last, where a user looks.
     """
-    found = [
+    warnings = [
         f"warning: params.yaml: line {line}: an alias; `dvc exp run --set-param` changes nothing "
         "that one repeats: "
         "write it out"
         for line in alias_lines(read_text(root / DECLARATION))
     ]
     lacking = models_without_commit(active.families, params, active.profile)
-    found += [
+    warnings += [
         f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}"
         for name in lacking
     ]
     of_models = {asking_of(family, name) for family in active.families for name in params.models}
-    found += [
+    warnings += [
         f"warning: {stage} is left out: {why}"
         for stage, why in params.left_out.items()
         if stage in of_models
     ]
-    found += [
+    warnings += [
         f"warning: models.{name}.instruments names {unknown!r}; "
         f"{suggest_nearest(unknown, params.instruments)}"
         for name in active.models
@@ -218,31 +218,47 @@ def _warnings(
         if unknown not in params.instruments
     ]
     waiting = dict.fromkeys(
-        (own.family, own.settings.waiting) for own in instruments if own.settings.waiting
+        (instrument.family, instrument.settings.waiting)
+        for instrument in instruments
+        if instrument.settings.waiting
     )
-    found += [f"warning: instruments of {family} do without {what}" for family, what in waiting]
+    warnings += [f"warning: instruments of {family} do without {what}" for family, what in waiting]
     changed = (
         git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES)) or b""
     ).decode()
-    for own in sorted(instruments, key=lambda own: own.written.as_posix() in changed):
-        if own.unfinished:
-            found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")
+    for instrument in sorted(
+        instruments, key=lambda instrument: instrument.written.as_posix() in changed
+    ):
+        if instrument.unfinished:
+            warnings.append(
+                f"warning: {instrument.name} is left out until it is finished: "
+                f"{instrument.unfinished}"
+            )
             continue
-        lines = read_text(root / own.written).splitlines()
+        lines = read_text(root / instrument.written).splitlines()
         if starters := [str(n) for n, line in enumerate(lines, 1) if line.endswith("# FILL")]:
             what = (
                 "still says what `evenruler new` wrote; write your text there and take out `# FILL`"
             )
-            found.append(f"warning: {own.written}: line {', '.join(starters)}: {what}")
-        found += [f"warning: {own.name}: {line}" for line in own.settings.warnings(own.source)]
-        if detects := own.sizes[STANDARD].detects(own.source):
-            found.append(f"{own.name}: at size {STANDARD} it detects {detects} (80% power)")
-        for model in active.families[own.family].models:
+            warnings.append(f"warning: {instrument.written}: line {', '.join(starters)}: {what}")
+        warnings += [
+            f"warning: {instrument.name}: {line}"
+            for line in instrument.settings.warnings(instrument.source)
+        ]
+        if detects := instrument.sizes[STANDARD].detects(instrument.source):
+            warnings.append(
+                f"{instrument.name}: at size {STANDARD} it detects {detects} (80% power)"
+            )
+        for model in active.families[instrument.family].models:
             tokenizer = tokenizer_of(root, model, params.models[model])
             if tokenizer is not None:
-                told = own.settings.warnings_of(own.source, partial(lengths, tokenizer))
-                found += [f"warning: {own.name} on {model}: {line}" for line in told]
-    return found
+                tokenizer_warnings = instrument.settings.warnings_of(
+                    instrument.source, partial(lengths, tokenizer)
+                )
+                warnings += [
+                    f"warning: {instrument.name} on {model}: {line}" for line in tokenizer_warnings
+                ]
+    return warnings
 
 
 def write_active(root: Path, folder: Path, active: Active) -> list[str]:
@@ -285,13 +301,17 @@ def keep_out_of_git(
     """
     ignored = folder / "benchmarks/.gitignore"
     path = root / ignored
-    others = [f"{entry.family}-{name}" for name, entry in active.card_of_others.items()]
-    others += [
-        f"{own.family}-{own.name}"
-        for own in instruments
-        if own.unfinished and own.settings.of_others
+    benchmark_names = [f"{entry.family}-{name}" for name, entry in active.card_of_others.items()]
+    benchmark_names += [
+        f"{instrument.family}-{instrument.name}"
+        for instrument in instruments
+        if instrument.unfinished and instrument.settings.of_others
     ]
-    text = "\n".join([IGNORED, *(f"/{name}" for name in others), ""]) if others else ""
+    text = (
+        "\n".join([IGNORED, *(f"/{name}" for name in benchmark_names), ""])
+        if benchmark_names
+        else ""
+    )
     if (path.read_text(encoding="utf-8") if path.exists() else "") == text:
         return []
     if text:
@@ -300,23 +320,23 @@ def keep_out_of_git(
         path.unlink()
     return [
         f"{ignored}: benchmarks with third-party text, kept out of git: "
-        f"{', '.join(others) or 'none'}"
+        f"{', '.join(benchmark_names) or 'none'}"
     ]
 
 
 def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
     """The tokenizer file of a model if available locally; nothing is downloaded or converted."""
-    place, found = entry.locations[0][1], list[Path]()
+    place, paths = entry.locations[0][1], list[Path]()
     if entry.scheme == "local":
-        found = [root / place / TOKENIZER]
+        paths = [root / place / TOKENIZER]
     elif entry.scheme == "package":
-        found = sorted((cache_root() / "models").glob(f"{name}-*/{TOKENIZER}"))
+        paths = sorted((cache_root() / "models").glob(f"{name}-*/{TOKENIZER}"))
     elif entry.scheme == "hub":
         from huggingface_hub import try_to_load_from_cache
 
-        known = try_to_load_from_cache(place, TOKENIZER, revision=entry.revision)
-        found = [Path(known)] if isinstance(known, str) else []
-    return next((path for path in found if path.is_file()), None)
+        cached_path = try_to_load_from_cache(place, TOKENIZER, revision=entry.revision)
+        paths = [Path(cached_path)] if isinstance(cached_path, str) else []
+    return next((path for path in paths if path.is_file()), None)
 
 
 def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
@@ -326,24 +346,28 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
     state = tokenizer.stat()
     key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
     path = cache_root() / COUNTED
-    known: dict[str, list[int]] = read_json_file(path, dict)
-    if key not in known:
+    counts_by_key: dict[str, list[int]] = read_json_file(path, dict)
+    if key not in counts_by_key:
         from tokenizers import Tokenizer
 
         encoded = Tokenizer.from_file(str(tokenizer)).encode_batch(
             [f" {word}" for word in words], False
         )
-        known[key] = [len(one.ids) for one in encoded]
-        write_text_atomically(path, json.dumps(known))
-    return known[key]
+        counts_by_key[key] = [len(encoding.ids) for encoding in encoded]
+        write_text_atomically(path, json.dumps(counts_by_key))
+    return counts_by_key[key]
 
 
 def made(active: Active) -> dict[str, set[str]]:
     """The names that belong in each folder of stage outputs."""
     built = {
-        f"data/built/{family}": set(own.instruments) for family, own in active.families.items()
+        f"data/built/{family}": set(active_family.instruments)
+        for family, active_family in active.families.items()
     }
-    answers = {f"data/answers/{family}": set(own.models) for family, own in active.families.items()}
+    answers = {
+        f"data/answers/{family}": set(active_family.models)
+        for family, active_family in active.families.items()
+    }
     sources = {folder: set(getattr(active, stage)) for stage, folder in MADE.items()}
     return {**{folder: set(active.families) for folder in BY_FAMILY}, **built, **answers, **sources}
 
@@ -355,26 +379,34 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     the old folder that a killed card stage left. `benchmarks`: all declared ones, of any scale.
     UserError if an entry is unknown to git and dvc.lock, since it may be the user's own.
     """
-    found = [path for folder, keep in made(active).items() for path in _others(root / folder, keep)]
+    stale_paths = [
+        path for folder, keep in made(active).items() for path in _others(root / folder, keep)
+    ]
     ours = tuple(f"{family}-" for family in FAMILIES)
     declared = set(benchmarks)
-    found += [path for path in _others(root / BENCHMARKS, declared) if path.name.startswith(ours)]
-    paths = sorted(path.relative_to(root) for path in found)
+    stale_paths += [
+        path for path in _others(root / BENCHMARKS, declared) if path.name.startswith(ours)
+    ]
+    paths = sorted(path.relative_to(root) for path in stale_paths)
     # Keep figures in git of a declared family that is not in use now, as its benchmarks are kept.
-    for path in [one for one in paths if one.parent.as_posix() == BY_FAMILY[-1]]:
+    for path in [
+        stale_path for stale_path in paths if stale_path.parent.as_posix() == BY_FAMILY[-1]
+    ]:
         if (
             held := tracked(root, [path])
             if any(name.startswith(f"{path.name}-") for name in declared)
             else set()
         ):
             paths.remove(path)
-            inside = [one.relative_to(root) for one in (root / path).iterdir()]
-            paths += sorted(one for one in inside if one.as_posix() not in held)
+            inside = [inner_path.relative_to(root) for inner_path in (root / path).iterdir()]
+            paths += sorted(
+                inner_path for inner_path in inside if inner_path.as_posix() not in held
+            )
     if paths:
-        known = {
+        known_paths = {
             output["path"] for outputs in read_lock(root).values() for output in outputs
         } | tracked(root, paths)
-        if unknown := [path.as_posix() for path in paths if not _is_ours(root, path, known)]:
+        if unknown := [path.as_posix() for path in paths if not _is_ours(root, path, known_paths)]:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""
             what = f"neither declared nor known to git or dvc.lock{more}"
@@ -409,7 +441,8 @@ def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
     ):
         return True
     return any(
-        one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in known
+        known_path == name or known_path.startswith(f"{name}/") or name.startswith(f"{known_path}/")
+        for known_path in known
     )
 
 

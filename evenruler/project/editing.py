@@ -29,8 +29,8 @@ def split_at_section(text: str, key: str) -> tuple[str, str, str]:
     Empty lines and comments before the next section belong to that section.
     """
     whole = text if text.endswith("\n") or not text else f"{text}\n"
-    found = re.search(rf"^{key}:.*\n(?:(?:(?:#.*)?\n)*[ \t].*\n)*", whole, re.MULTILINE)
-    first, last = found.span() if found else (len(whole), len(whole))
+    section_match = re.search(rf"^{key}:.*\n(?:(?:(?:#.*)?\n)*[ \t].*\n)*", whole, re.MULTILINE)
+    first, last = section_match.span() if section_match else (len(whole), len(whole))
     return whole[:first], whole[first:last], whole[last:]
 
 
@@ -46,20 +46,20 @@ def edit_section(text: str, key: str, change: Callable[[CommentedMap], None]) ->
     """
     above, section, below = split_at_section(text, key)
     try:
-        found = f"{above}{_changed(section, change)}{below}"
-        params_yaml().load(found)
+        edited_text = f"{above}{_changed(section, change)}{below}"
+        params_yaml().load(edited_text)
     except (
         YAMLError,
         KeyError,
     ):  # an anchor used by another section; keys not at the beginning of a line
-        found = _changed(f"{above}{section}{below}", change)
-    return found
+        edited_text = _changed(f"{above}{section}{below}", change)
+    return edited_text
 
 
 def _changed(text: str, change: Callable[[CommentedMap], None]) -> str:
-    yaml, made = params_yaml(), StringIO()
+    yaml, buffer = params_yaml(), StringIO()
     document = yaml.load(text)
     document = CommentedMap() if document is None else document
     change(document)
-    yaml.dump(document, made)
-    return made.getvalue()
+    yaml.dump(document, buffer)
+    return buffer.getvalue()

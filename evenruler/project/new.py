@@ -51,14 +51,16 @@ def create_instrument(root: Path, family: str, name: str) -> list[str]:
     declared = edit_section(
         before,
         "instruments",
-        lambda said: said.setdefault("instruments", CommentedMap()).update(new),
+        lambda document: document.setdefault("instruments", CommentedMap()).update(new),
     )
     with as_file(files(FAMILIES[family]).joinpath("starter")) as starter:
-        found = [path.relative_to(starter) for path in starter.rglob("*") if path.is_file()]
-        found.sort(key=lambda path: (len(path.parts), path))  # the source itself first
-        said = {path: (starter / path).read_text(encoding="utf-8") for path in found}
+        starter_paths = [path.relative_to(starter) for path in starter.rglob("*") if path.is_file()]
+        starter_paths.sort(key=lambda path: (len(path.parts), path))  # the source itself first
+        text_by_path = {
+            path: (starter / path).read_text(encoding="utf-8") for path in starter_paths
+        }
     files_of_it = {
-        folder / path.as_posix().replace(NAME, name): text for path, text in said.items()
+        folder / path.as_posix().replace(NAME, name): text for path, text in text_by_path.items()
     }
     written = [path for path in files_of_it if not path.exists()]
     for path in written:

@@ -82,23 +82,26 @@ def release(
         "release", root / BEGUN.with_suffix(".lock"), root
     ):  # or a running one would be taken for a killed one
         yield from _undo_broken(root)
-        made = plan(root, name, messages)
+        preview = plan(root, name, messages)
 
         def entry(document: dict[str, Any]) -> None:
             releases = document.setdefault("releases", {})
-            if made.version not in releases:
-                newest_first = {made.version: {"date": today, "changes": made.changes}, **releases}
+            if preview.version not in releases:
+                newest_first = {
+                    preview.version: {"date": today, "changes": preview.changes},
+                    **releases,
+                }
                 releases.clear()
                 releases.update(newest_first)
 
-        changelog = f"data/sources/changelogs/{made.name}.yaml"
+        changelog = f"data/sources/changelogs/{preview.name}.yaml"
         before = "# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n"
         if (root / changelog).exists():
             before = (root / changelog).read_text(encoding="utf-8")
         # Keep the other sections as they are: even rewrapping a line would be a change.
         declared, new = (
             (root / "params.yaml").read_text(encoding="utf-8"),
-            {made.name: made.version},
+            {preview.name: preview.version},
         )
         params = edit_section(
             declared, "versions", lambda document: document.setdefault("versions", {}).update(new)
@@ -114,14 +117,14 @@ def release(
             check(root)
             _dvc(root, "repro", "--quiet")
             changed = _changed(root)
-            if others := [path for path in changed if not begun.writes(root, path)]:
-                what = f"changed while the release was made: {_listed(others)}"
+            if unrelated_paths := [path for path in changed if not begun.writes(root, path)]:
+                what = f"changed while the release was made: {_listed(unrelated_paths)}"
                 raise UserError(
                     what, where=str(root), remedy="commit or stash it, and release again"
                 )
             if changed:
                 _git(root, "add", "--all", "--", *changed)
-                _git(root, "commit", "--quiet", "--message", f"Release {name} {made.version}")
+                _git(root, "commit", "--quiet", "--message", f"Release {name} {preview.version}")
             commit = _git(root, "rev-parse", "HEAD")
         except BaseException:
             _undo(root, begun)
@@ -129,10 +132,12 @@ def release(
             raise
         (root / BEGUN).unlink()
         if changed:
-            yield f"committed {name} {made.version}: {' '.join(made.changes)}"
+            yield f"committed {name} {preview.version}: {' '.join(preview.changes)}"
         _require_on_remote(root, name)
-        _git(root, "tag", "--annotate", made.tag, "--message", f"{name} {made.version}", commit)
-        yield f"tagged {made.tag}; share it with `git push --follow-tags`"
+        _git(
+            root, "tag", "--annotate", preview.tag, "--message", f"{name} {preview.version}", commit
+        )
+        yield f"tagged {preview.tag}; share it with `git push --follow-tags`"
 
 
 def _undo_broken(root: Path) -> Iterator[str]:
@@ -142,12 +147,12 @@ def _undo_broken(root: Path) -> Iterator[str]:
     if not (root / BEGUN).exists():
         return
     begun = PendingRelease(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
-    if others := [path for path in _changed(root) if not begun.writes(root, path)]:
+    if unrelated_paths := [path for path in _changed(root) if not begun.writes(root, path)]:
         what = (
             "your uncommitted changes are mixed with those of an interrupted release of "
             f"{begun.name} "
         )
-        what += f"({_listed(others)})"
+        what += f"({_listed(unrelated_paths)})"
         raise UserError(
             what, where=str(root), remedy="commit or stash these files, and release again"
         )
@@ -160,11 +165,11 @@ def _undo_broken(root: Path) -> Iterator[str]:
 
 def _undo(root: Path, begun: PendingRelease) -> bool:
     """Restore the files that a release wrote from git's HEAD; returns whether there were any."""
-    own = [path for path in _changed(root) if begun.writes(root, path)]
-    if own:
-        _git(root, "add", "--", *(path for path in own if (root / path).exists()))
-        _git(root, "restore", "--source", "HEAD", "--staged", "--worktree", "--", *own)
-    return bool(own)
+    written_paths = [path for path in _changed(root) if begun.writes(root, path)]
+    if written_paths:
+        _git(root, "add", "--", *(path for path in written_paths if (root / path).exists()))
+        _git(root, "restore", "--source", "HEAD", "--staged", "--worktree", "--", *written_paths)
+    return bool(written_paths)
 
 
 def _changed(root: Path) -> list[str]:
@@ -200,10 +205,10 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
         raise UserError(
             "git has uncommitted changes", where=str(root), remedy="commit or stash them"
         )
-    found = [
+    tag_versions = [
         tag.removeprefix(f"{name}@v") for tag in _git(root, "tag", "--list", f"{name}@v*").split()
     ]
-    released = [version for version in found if re.fullmatch(r"\d+\.\d+\.\d+", version)]
+    released = [version for version in tag_versions if re.fullmatch(r"\d+\.\d+\.\d+", version)]
     if not released:
         return ReleasePreview(name, current, None, list(messages) or ["First release."])
     last = max(released, key=version_key)
@@ -273,9 +278,9 @@ def _run_checked(root: Path, what: str, command: list[str]) -> str:
             remedy=remedy,
         )
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).split("\n")[-1]
+        last_line = (done.stderr.strip() or done.stdout.strip()).split("\n")[-1]
         raise UserError(
-            f"{what} failed ({said or f'status {done.returncode}'})",
+            f"{what} failed ({last_line or f'status {done.returncode}'})",
             where=str(root),
             remedy="fix that",
         )

@@ -80,7 +80,7 @@ class ConfigDifference:
             self.columns_removed + self.columns_retyped,
             self.changed - self.recontented,
         )
-        told: list[tuple[Bump, object, str]] = [
+        possible_reasons: list[tuple[Bump, object, str]] = [
             ("major", self.after is None, f"the config {name} is gone"),
             ("minor", self.before is None, f"the config {name} is new"),
             ("major", self.removed, f"{self.removed:,} rows of {name} are gone"),
@@ -94,7 +94,7 @@ class ConfigDifference:
             ),
             ("patch", moved, f"{moved:,} rows of {name} have other provenance"),
         ]
-        return [(bump, why) for bump, is_so, why in told if is_so]
+        return [(bump, why) for bump, is_so, why in possible_reasons if is_so]
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,15 @@ class VersionDifference:
     @property
     def reasons(self) -> list[tuple[Bump, str]]:
         """All required bumps with reasons, largest first."""
-        found = [reason for config in self.configs for reason in config.reasons()]
+        bump_reasons = [reason for config in self.configs for reason in config.reasons()]
         if figures := [figure for figure in self.figures if figure.differs]:
-            found.append(("patch", f"{len(figures)} figures of quality differ"))
-        found += [("patch", f"the parameter {name} changed") for name in self.parameters]
-        asked: tuple[Bump, str] = ("major", f"{PLAN} changed: something else is asked")
-        found += [asked if name == PLAN else ("patch", f"{name} changed") for name in self.files]
-        return sorted(found, key=lambda reason: -BUMPS.index(reason[0]))
+            bump_reasons.append(("patch", f"{len(figures)} figures of quality differ"))
+        bump_reasons += [("patch", f"the parameter {name} changed") for name in self.parameters]
+        plan_reason: tuple[Bump, str] = ("major", f"{PLAN} changed: something else is asked")
+        bump_reasons += [
+            plan_reason if name == PLAN else ("patch", f"{name} changed") for name in self.files
+        ]
+        return sorted(bump_reasons, key=lambda reason: -BUMPS.index(reason[0]))
 
     @property
     def needs(self) -> Bump:
@@ -163,13 +165,13 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDiffer
         )
         for name in before.rows | after.rows
     ]
-    figures, others = _evidence(old), _evidence(new)
+    old_figures, new_figures = _evidence(old), _evidence(new)
     rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
     files = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
     was, now = before.parameters, after.parameters
     sides = [
-        (own, said.content_sha256, identity_of(own, said.rows, SEE))
-        for own, said in ((old, before), (new, after))
+        (folder, folder_manifest.content_sha256, identity_of(folder, folder_manifest.rows, SEE))
+        for folder, folder_manifest in ((old, before), (new, after))
     ]
     return VersionDifference(
         name=after.name,
@@ -177,9 +179,9 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDiffer
         after=after.version,
         configs=configs,
         figures=[
-            FigureDifference(name, one, other, apart(one, other, tolerance))
-            for name in sorted(figures.keys() | others.keys())
-            for one, other in [(figures.get(name), others.get(name))]
+            FigureDifference(name, old_figure, new_figure, apart(old_figure, new_figure, tolerance))
+            for name in sorted(old_figures.keys() | new_figures.keys())
+            for old_figure, new_figure in [(old_figures.get(name), new_figures.get(name))]
         ],
         files=[name for name in files if _text(old, name) != _text(new, name)],
         parameters=sorted(
@@ -187,7 +189,11 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDiffer
             for name in was | now
             if name not in was or name not in now or was[name] != now[name]
         ),
-        altered=[str(own) for own, said, found in sides if said.startswith(KIND) and said != found],
+        altered=[
+            str(folder)
+            for folder, declared_identity, identity in sides
+            if declared_identity.startswith(KIND) and declared_identity != identity
+        ],
     )
 
 
@@ -210,7 +216,7 @@ def _compare_config(
     removed = old_ids.filter(place.is_null())
     added = new_ids.filter(pc.index_in(new_ids, value_set=old_ids).is_null())
     del new_ids
-    changed, said, hashes = (np.zeros(len(old_rows), dtype=bool) for _ in range(3))
+    changed, has_new_content, hashes = (np.zeros(len(old_rows), dtype=bool) for _ in range(3))
     by_column: dict[str, int] = {}
     shared = [column for column in old_schema.names if column in new_schema.names]
     retyped = [
@@ -231,7 +237,7 @@ def _compare_config(
             by_column[column] = count
         changed |= apart
         if column not in PROVENANCE:
-            said |= apart
+            has_new_content |= apart
     if rehashed := int((hashes & changed).sum()):
         by_column = {"content_sha256": rehashed, **by_column}
     examples = {
@@ -246,7 +252,7 @@ def _compare_config(
         added=len(added),
         removed=len(removed),
         changed=int(changed.sum()),
-        recontented=int((said | (hashes & changed)).sum()),
+        recontented=int((has_new_content | (hashes & changed)).sum()),
         by_column=by_column,
         columns_added=[column for column in new_schema.names if column not in old_schema.names],
         columns_removed=[column for column in old_schema.names if column not in new_schema.names],
@@ -271,19 +277,24 @@ def _ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
 
 def _evidence(folder: Path) -> dict[str, FigurePath]:
     path = folder / "evidence.json"
-    found = contents.json_of(path, SEE)
-    if not isinstance(found, dict):
+    evidence = contents.json_of(path, SEE)
+    if not isinstance(evidence, dict):
         raise UserError(
-            f"found {type(found).__name__}, expected figures by name", where=str(path), remedy=SEE
+            f"found {type(evidence).__name__}, expected figures by name",
+            where=str(path),
+            remedy=SEE,
         )
-    leaves = dict(_leaves(found))
+    leaves = dict(_leaves(evidence))
     for figure, leaf in leaves.items():
         whole = "n" in leaf
         numeric = [
             key for key in leaf if (whole and key in (*NUMBERS, "n")) or isinstance(leaf[key], int)
         ]
-        if told := [key for key in numeric if not contents.is_number(leaf[key])]:
-            what = f"{told[0]} of {figure} is {leaf[told[0]]!r:.60}, expected a number"
+        if malformed_keys := [key for key in numeric if not contents.is_number(leaf[key])]:
+            what = (
+                f"{malformed_keys[0]} of {figure} is {leaf[malformed_keys[0]]!r:.60}, "
+                "expected a number"
+            )
         elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):
             what = f"{figure} has neither a value nor a reason"
         elif whole and (leaf.get("low") is None) != (leaf.get("high") is None):
@@ -310,8 +321,8 @@ def apart(old: FigurePath | None, new: FigurePath | None, tolerance: float = TOL
     """Whether two figures differ, numbers by more than the tolerance."""
     # `why` repeats the verdict's numbers in words.
     was, now = (
-        own and {key: "" if key == "why" else value for key, value in own.items()}
-        for own in (old, new)
+        figure and {key: "" if key == "why" else value for key, value in figure.items()}
+        for figure in (old, new)
     )
     return not same(was, now, tolerance)
 
@@ -374,6 +385,10 @@ def compare_with_head(root: Path) -> Iterator[tuple[str, str, bool]]:
             yield name, "not built", True
         else:
             with open_place(f"HEAD:benchmarks/{name}", root) as before:
-                found = compare(before, root / "benchmarks" / name)
-            why = "; ".join(reason for _, reason in found.reasons)
-            yield name, f"needs {found.needs}{f': {why}' if why else ''}", found.needs != "none"
+                difference = compare(before, root / "benchmarks" / name)
+            why = "; ".join(reason for _, reason in difference.reasons)
+            yield (
+                name,
+                f"needs {difference.needs}{f': {why}' if why else ''}",
+                difference.needs != "none",
+            )

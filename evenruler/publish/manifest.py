@@ -89,9 +89,10 @@ class Manifest(StrictModel):
     def _whole(self) -> Self:
         """Ensure that every table has columns and a checksum."""
         if self.rows.keys() != self.columns.keys():
-            told = sorted(self.rows.keys() ^ self.columns.keys())
+            unmatched_configs = sorted(self.rows.keys() ^ self.columns.keys())
             raise ValueError(
-                f"{', '.join(told)} stands under one of `rows` and `columns`, expected both or none"
+                f"{', '.join(unmatched_configs)} stands under one of `rows` and `columns`, "
+                "expected both or none"
             )
         for name in map(data_file, self.rows):
             if name not in self.files:
@@ -125,8 +126,8 @@ def cell(value: object) -> str:
     backticks stay.
     """
     text = " ".join(str(value).split())
-    for found, written in ENTITIES.items():
-        text = text.replace(found, written)
+    for markup, entity in ENTITIES.items():
+        text = text.replace(markup, entity)
     return text.replace("|", "\\|")
 
 
@@ -170,9 +171,9 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGA
     is missing or damaged, or a column type is not supported.
     """
     plan = folder / PLAN
-    told: dict[str, Any] = {"plan": None}
+    hashes: dict[str, Any] = {"plan": None}
     if contents.is_file(plan):
-        told["plan"] = hashlib.sha256(contents.text_of(plan, remedy).encode()).hexdigest()
+        hashes["plan"] = hashlib.sha256(contents.text_of(plan, remedy).encode()).hexdigest()
     for config in configs:
         path, n_rows = folder / data_file(config), 0
         digests: dict[str, Any] = defaultdict(hashlib.sha256)
@@ -186,11 +187,11 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGA
                     raise UserError(
                         f"column {name} {error}", where=str(path), remedy=remedy
                     ) from None
-        told[config] = {
+        hashes[config] = {
             "rows": n_rows,
-            **{part: found.hexdigest() for part, found in digests.items()},
+            **{part: digest.hexdigest() for part, digest in digests.items()},
         }
-    return KIND + hashlib.sha256(as_json(told).encode()).hexdigest()
+    return KIND + hashlib.sha256(as_json(hashes).encode()).hexdigest()
 
 
 def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[str, ...], bytes]]:
@@ -205,18 +206,18 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
         yield from _in_bytes((*path, "list"), pc.list_flatten(values))
     elif types.is_struct(kind):
         yield (*path, "struct"), _lengths(pc.if_else(values.is_valid(), 1, None))
-        for field, own in zip(kind, values.flatten(), strict=True):
-            yield from _in_bytes((*path, "struct", field.name), own)
+        for field, field_values in zip(kind, values.flatten(), strict=True):
+            yield from _in_bytes((*path, "struct", field.name), field_values)
     elif types.is_floating(kind):
         yield (*path, "float"), _lengths(pc.if_else(values.is_valid(), 1, None))
         numbers = values.drop_null().cast(pa.float64()).to_numpy() + 0.0  # no negative zero
         yield (*path, "float", "values"), "\n".join([*map(repr, numbers.tolist()), ""]).encode()
     else:
-        known = {
+        kind_matches = {
             "text": types.is_string(kind) or types.is_large_string(kind),
             "bool": types.is_boolean(kind),
         }
-        called = next((name for name, is_so in known.items() if is_so), "int")
+        called = next((name for name, is_so in kind_matches.items() if is_so), "int")
         if called == "int" and not types.is_integer(kind):
             raise TypeError(f"is of {kind}, which no benchmark has")
         texts = values.cast(pa.string()).cast(pa.large_binary())
@@ -279,12 +280,12 @@ def require_identity(folder: Path, declared: Manifest, *, in_git: bool = False) 
 
     Of a version `in_git`, which has its own checksums, one of an older kind may stand there.
     """
-    found = identity_of(folder, declared.rows)
-    known = declared.content_sha256.startswith(KIND)
-    if found == declared.content_sha256 or (in_git and not known):
-        return found
+    identity = identity_of(folder, declared.rows)
+    is_comparable = declared.content_sha256.startswith(KIND)
+    if identity == declared.content_sha256 or (in_git and not is_comparable):
+        return identity
     what, remedy = "rows or plan are not what the manifest says (content_sha256)", contents.AGAIN
-    if not known:
+    if not is_comparable:
         what = (
             "content_sha256 of the manifest is of another kind, which this evenruler cannot check"
         )
@@ -330,15 +331,20 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
             continue  # reported by _file_problems
         try:
             schema, rows = contents.schema_of(folder / name)
-            found, expected = columns_of(schema), declared.rows[config]
+            type_by_column, expected = columns_of(schema), declared.rows[config]
             if rows != expected:
                 yield f"{name}: {rows:,} rows, the manifest says {expected:,}"
-            for column in sorted(found.keys() | columns.keys()):
-                if found.get(column) != columns.get(column):
-                    kinds = (found.get(column, "missing"), columns.get(column, "no such column"))
+            for column in sorted(type_by_column.keys() | columns.keys()):
+                if type_by_column.get(column) != columns.get(column):
+                    kinds = (
+                        type_by_column.get(column, "missing"),
+                        columns.get(column, "no such column"),
+                    )
                     yield f"{name}: column {column} is {kinds[0]}, the manifest says {kinds[1]}"
             texts = ("string", "large_string")
-            if lacking := [key for key in ("id", "content_sha256") if found.get(key) not in texts]:
+            if lacking := [
+                key for key in ("id", "content_sha256") if type_by_column.get(key) not in texts
+            ]:
                 yield f"{name}: no column {' and '.join(lacking)} of texts"
                 continue
             named = contents.table_in(folder / name).select(["id", "content_sha256"])
@@ -401,7 +407,8 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
         # lead anywhere.
         wanted, parts = pattern.split("/"), [name.split("/") for name in there]
         if not any(
-            len(own) == len(wanted) and all(map(fnmatch.fnmatchcase, own, wanted)) for own in parts
+            len(file_parts) == len(wanted) and all(map(fnmatch.fnmatchcase, file_parts, wanted))
+            for file_parts in parts
         ):
             yield f"README.md: no file matches {pattern}"
 

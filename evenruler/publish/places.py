@@ -81,7 +81,7 @@ def open_place(place: str, root: Path = Path()) -> Iterator[Path]:
 def shipped_names() -> list[str]:
     """Names of the benchmarks that come with the package."""
     return sorted(
-        own.parent.name for own in repository.shipped_benchmarks().glob(f"*/{manifest.NAME}")
+        path.parent.name for path in repository.shipped_benchmarks().glob(f"*/{manifest.NAME}")
     )
 
 
@@ -156,8 +156,8 @@ def renamed(name: str, text: str, repo: str) -> str:
     """A file's text with the Hub data set `repo` as location and, in a card, with its tag."""
     if name not in NAMED:
         return text
-    found, form = NAMED[name]
-    text = found.sub(lambda _: form.format(repo), text)
+    pattern, form = NAMED[name]
+    text = pattern.sub(lambda _: form.format(repo), text)
     untagged = re.search(r"^Version (\S+), not released yet\.", text, re.MULTILINE)
     if untagged is None or name != CARD:
         return text
@@ -195,7 +195,7 @@ class BenchmarkListing:
 
 def listed(folder: Path) -> list[BenchmarkListing]:
     """The benchmarks in a folder, by name; UserError if a manifest or card is damaged."""
-    found = []
+    listings = []
     for path in sorted(folder.glob(f"*/{manifest.NAME}")):
         declared, front = manifest.read_manifest(path.parent), front_matter(path.parent)
         if not front or not front.get("pretty_name"):
@@ -204,15 +204,18 @@ def listed(folder: Path) -> list[BenchmarkListing]:
                 "no `pretty_name` in its front matter", where=where, remedy="get the file again"
             )
         rows = sum(declared.rows.values())
-        found.append(
+        listings.append(
             BenchmarkListing(declared.name, declared.version, rows, str(front["pretty_name"]))
         )
-    return found
+    return listings
 
 
 def as_table(benchmarks: Sequence[BenchmarkListing]) -> str:
     """An aligned text table: name, version, rows, title."""
     lines = [("name", "version", "rows", "title")]
-    lines += [(own.name, own.version, f"{own.rows:,}", own.title) for own in benchmarks]
+    lines += [
+        (listing.name, listing.version, f"{listing.rows:,}", listing.title)
+        for listing in benchmarks
+    ]
     names, versions, rows, _ = (max(map(len, column)) for column in zip(*lines, strict=True))
     return "".join(f"{a:<{names}}  {b:<{versions}}  {c:>{rows}}  {d}\n" for a, b, c, d in lines)

@@ -38,9 +38,9 @@ def publish(
     """
     _require_name(repo, folder)
     declared = manifest.read_manifest(folder)
-    if found := problems(folder):
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise UserError(f"{found[0]}{more}", where=str(folder), remedy="run `make repro`")
+    if deviations := problems(folder):
+        more = f" (and {len(deviations) - 1} more)" if len(deviations) > 1 else ""
+        raise UserError(f"{deviations[0]}{more}", where=str(folder), remedy="run `make repro`")
     _require_files(folder, declared.files)
     files = with_hub_location(folder, repo)
     remote, tags = _look(repo)
@@ -87,19 +87,22 @@ def publish_answers(
         name: folder / name for name in ("README.md", EXPORTED, ENTRY)
     }
     _require_files(folder, files)
-    said = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
-    if file_sha256(folder / EXPORTED) != said["sha256"]:
+    model_entry = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
+    if file_sha256(folder / EXPORTED) != model_entry["sha256"]:
         raise UserError(
             f"not as {ENTRY} says (sha256)", where=str(folder / EXPORTED), remedy="export it again"
         )
-    if said["licence"] == NOT_STATED:
-        what = f"the licence of {said['name']} is {NOT_STATED}: its answers may not be passed on"
+    if model_entry["licence"] == NOT_STATED:
+        what = (
+            f"the licence of {model_entry['name']} is {NOT_STATED}: its answers may not be "
+            "passed on"
+        )
         raise UserError(
             what,
             where=str(folder),
             remedy="say `licence:` of the model in params.yaml, and export again",
         )
-    tag, (remote, tags) = f"answers-{said['sha256'][:12]}", _look(repo)
+    tag, (remote, tags) = f"answers-{model_entry['sha256'][:12]}", _look(repo)
     if tag in tags:
         yield f"{repo} has {tag} already: nothing to do"
     elif dry_run:
@@ -195,9 +198,9 @@ def _publish(
             operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = []
             operations += [CommitOperationAdd(name, content) for name, content in files.items()]
             operations += map(CommitOperationDelete, gone)
-            told = f"Publish {tag}"
+            message = f"Publish {tag}"
             head = api.create_commit(
-                repo, operations, commit_message=told, repo_type=KIND, parent_commit=head
+                repo, operations, commit_message=message, repo_type=KIND, parent_commit=head
             ).oid
             yield f"committed {len(files)} files"
         api.create_tag(
@@ -214,11 +217,11 @@ def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path
     """Whether a commit holds exactly these files; comparing manifests would not be enough."""
     from huggingface_hub import RepoFile
 
-    found = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=KIND)
+    tree = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=KIND)
     there = {
-        one.path: one
-        for one in found
-        if isinstance(one, RepoFile) and one.path not in NOT_OURS - files.keys()
+        tree_node.path: tree_node
+        for tree_node in tree
+        if isinstance(tree_node, RepoFile) and tree_node.path not in NOT_OURS - files.keys()
     }
     if there.keys() != files.keys():
         return False

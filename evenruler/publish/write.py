@@ -150,7 +150,7 @@ def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
         for name, text in texts.items():
             (working / name).parent.mkdir(exist_ok=True)
             (working / name).write_text(text, encoding="utf-8", newline="\n")
-        own = manifest.manifest_of(
+        folder_manifest = manifest.manifest_of(
             working,
             benchmark.tables,
             name=benchmark.name,
@@ -161,7 +161,7 @@ def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
             parameters=dict(benchmark.parameters),
         )
         (working / manifest.NAME).write_text(
-            manifest.as_json(own.model_dump()), encoding="utf-8", newline="\n"
+            manifest.as_json(folder_manifest.model_dump()), encoding="utf-8", newline="\n"
         )
 
 
@@ -170,7 +170,7 @@ def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
     environment = templates("evenruler.publish")
     environment.filters |= {
         "with_capital": with_capital,
-        "one": lambda found: found[0] if len(found) == 1 else found,
+        "one": lambda elements: elements[0] if len(elements) == 1 else elements,
         "data_file": data_file,
         "sha256": lambda config: file_sha256(folder / data_file(config)),
         "data_type": _data_type,
@@ -186,12 +186,12 @@ def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
 
 def _data_type(of: pa.DataType) -> str:
     """The schema.org type of a column."""
-    known = {
+    predicate_by_type = {
         "Integer": pa.types.is_integer,
         "Float": pa.types.is_floating,
         "Boolean": pa.types.is_boolean,
     }
-    return next((name for name, is_so in known.items() if is_so(of)), "Text")
+    return next((name for name, is_so in predicate_by_type.items() if is_so(of)), "Text")
 
 
 SIZES = {
@@ -216,13 +216,17 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
         # Figures that a part of a benchmark has.
         "known_in": lambda figures, models: [
-            one for one in figures if one.figure in {*chain(*models.values())}
+            heading for heading in figures if heading.figure in {*chain(*models.values())}
         ],
         # One entry of the figures, by the models that have it.
         "having": lambda models, name: {
-            model: own[name] for model, own in models.items() if name in own
+            model: model_figures[name]
+            for model, model_figures in models.items()
+            if name in model_figures
         },
-        "merged": lambda found: {key: own for one in found for key, own in one.items()},
+        "merged": lambda mappings: {
+            key: content for mapping in mappings for key, content in mapping.items()
+        },
         "read_of_planted": of_planted,
     }
     rows = sum(table.num_rows for table in benchmark.tables.values())
@@ -231,12 +235,12 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
         answers=_answers(benchmark),
-        headings={own.figure: own.heading for own in benchmark.quality},
+        headings={heading.figure: heading.heading for heading in benchmark.quality},
         verdicts=[*headline_figures(benchmark.evidence)],
         shown={
             name
-            for own in benchmark.evidence.values()
-            for figures in own.values()
+            for models in benchmark.evidence.values()
+            for figures in models.values()
             for name in figures
         },
         project={"name": PROJECT, "url": URL, "commit": COMMIT},
@@ -252,12 +256,12 @@ def _example(benchmark: BenchmarkFolder) -> dict[str, Any] | None:
     if benchmark.example is None:
         return None
     config = benchmark.configs[0]
-    found = config.as_read.filter(pc.field("id") == benchmark.example.id).to_pylist()
-    if not found:
+    matching_rows = config.as_read.filter(pc.field("id") == benchmark.example.id).to_pylist()
+    if not matching_rows:
         raise ValueError(
             f"{config.name} has no row {benchmark.example.id!r}, which is to be its example"
         )
-    row = found[0]
+    row = matching_rows[0]
     hidden = {*config.first, *({*LAST} - {"framing", "source", "licence"})}
     # Readable columns only: no ids of other rows, no structures, nothing empty.
     shown = {
@@ -287,12 +291,12 @@ def _quotation(text: str, name: str, n: int) -> str:
 
 def _answers(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
     """The answer in sentences for each model with a verdict, in the order of the evidence."""
-    words = {own.figure: own for own in benchmark.quality if own.role == "headline"}
+    words = {heading.figure: heading for heading in benchmark.quality if heading.role == "headline"}
     of_models: dict[str, dict[str, Any]] = {}
     for part, model, *_ in headline_figures(benchmark.evidence):
         of_models.setdefault(model, {})[part] = benchmark.evidence[part][model]
-    beyond = {own.not_shown for own in words.values()}
+    beyond = {heading.not_shown for heading in words.values()}
     return {
-        model: [line for line in summarise_headlines(own, words) if line not in beyond]
-        for model, own in of_models.items()
+        model: [line for line in summarise_headlines(figures_by_part, words) if line not in beyond]
+        for model, figures_by_part in of_models.items()
     }

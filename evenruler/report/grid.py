@@ -68,10 +68,12 @@ class FigureCell:
     """Null values are left out."""
 
     def __post_init__(self) -> None:
-        known = {
-            key: own for key, own in self.record.items() if own is not None and own == own
+        present_record = {
+            key: field_value
+            for key, field_value in self.record.items()
+            if field_value is not None and field_value == field_value
         }  # NaN is not itself
-        object.__setattr__(self, "record", known)
+        object.__setattr__(self, "record", present_record)
 
     @property
     def confirmatory(self) -> bool:
@@ -109,7 +111,9 @@ class InstrumentView:
     @property
     def unmeasured(self) -> dict[str, str]:
         """The models on which nothing was measured, and why; shown before any figure."""
-        return unmeasured_models((told.model, told.record) for told in self.figures)
+        return unmeasured_models(
+            (figure_cell.model, figure_cell.record) for figure_cell in self.figures
+        )
 
     @cached_property
     def words(self) -> "dict[str, Worded]":
@@ -155,40 +159,53 @@ def families(
         """Sort key of a label: the place of the longest model that it begins with; last where there
         is none.
         """
-        known = [index for index, model in enumerate(models) if label.startswith(model)]
-        return max(known, key=lambda index: len(models[index]), default=len(models)), label
+        model_indices = [index for index, model in enumerate(models) if label.startswith(model)]
+        return max(model_indices, key=lambda index: len(models[index]), default=len(models)), label
 
-    found = []
-    for name in dict.fromkeys(one.family for one in instruments):
-        own = [one for one in instruments if one.family == name]
-        confirmatory = [(one, told) for one in own for told in one.figures if told.confirmatory]
-        ordered = sorted({told.model for _, told in confirmatory}, key=place)
-        rows = [(one, rows_of(one, ordered)) for one in own]
+    family_views = []
+    for name in dict.fromkeys(instrument.family for instrument in instruments):
+        family_instruments = [instrument for instrument in instruments if instrument.family == name]
+        confirmatory = [
+            (instrument, figure_cell)
+            for instrument in family_instruments
+            for figure_cell in instrument.figures
+            if figure_cell.confirmatory
+        ]
+        ordered = sorted({figure_cell.model for _, figure_cell in confirmatory}, key=place)
+        rows = [(instrument, rows_of(instrument, ordered)) for instrument in family_instruments]
         shown = {
-            told.figure: one.words[told.figure]
-            for one, told in confirmatory
-            if told.figure in one.words
+            figure_cell.figure: instrument.words[figure_cell.figure]
+            for instrument, figure_cell in confirmatory
+            if figure_cell.figure in instrument.words
         }
         blocks, without = (
-            [(one, own) for one, own in rows if own],
-            [one for one, own in rows if not own],
+            [
+                (instrument, instrument_rows)
+                for instrument, instrument_rows in rows
+                if instrument_rows
+            ],
+            [instrument for instrument, instrument_rows in rows if not instrument_rows],
         )
         meanings = {word.heading: word.meaning for word in shown.values()}
-        found.append(FamilyView(name, ordered, blocks, without, meanings, sections.get(name, ())))
-    return found
+        family_views.append(
+            FamilyView(name, ordered, blocks, without, meanings, sections.get(name, ()))
+        )
+    return family_views
 
 
 def rows_of(one: InstrumentView, models: Sequence[str]) -> list[Row]:
     """Rows of headline amounts, by part, then in order of columns; a cell is None where a model was
     not asked.
     """
-    found: dict[tuple[str, str], dict[str, tuple[int, FigureCell]]] = {}
-    for index, told in enumerate(one.figures):
-        if told.confirmatory and told.model:
-            found.setdefault((told.part, told.figure), {})[told.model] = (index, told)
-    parts, order = list(dict.fromkeys(part for part, _ in found)), list(one.words)
+    cells_by_row: dict[tuple[str, str], dict[str, tuple[int, FigureCell]]] = {}
+    for index, figure_cell in enumerate(one.figures):
+        if figure_cell.confirmatory and figure_cell.model:
+            cells_by_row.setdefault((figure_cell.part, figure_cell.figure), {})[
+                figure_cell.model
+            ] = (index, figure_cell)
+    parts, order = list(dict.fromkeys(part for part, _ in cells_by_row)), list(one.words)
     keys = sorted(
-        found,
+        cells_by_row,
         key=lambda key: (
             parts.index(key[0]),
             order.index(key[1]) if key[1] in order else len(order),
@@ -196,10 +213,15 @@ def rows_of(one: InstrumentView, models: Sequence[str]) -> list[Row]:
     )
     rows = []
     for part, figure in keys:
-        own = found[part, figure]
-        records = [told for _, told in own.values()]
+        cell_by_model = cells_by_row[part, figure]
+        records = [figure_cell for _, figure_cell in cell_by_model.values()]
         axis = axis_over(
-            [value for told in records for value in _numbers(told) if value is not None]
+            [
+                value
+                for figure_cell in records
+                for value in _numbers(figure_cell)
+                if value is not None
+            ]
         )
         rows.append(
             {
@@ -207,7 +229,8 @@ def rows_of(one: InstrumentView, models: Sequence[str]) -> list[Row]:
                 "part": "" if part == WHOLE else part,
                 "sentence": _sentence(records),
                 "cells": [
-                    _cell(one, *own[model], axis) if model in own else None for model in models
+                    _cell(one, *cell_by_model[model], axis) if model in cell_by_model else None
+                    for model in models
                 ],
                 "zero": _place(0.0, axis),
             }
@@ -219,8 +242,12 @@ def _sentence(records: Sequence[FigureCell]) -> str:
     """The verdicts in one sentence: with the names of few models, or the number of many."""
     groups = []
     for verdict in ORDER:
-        if own := [told.model for told in records if told.verdict == verdict]:
-            whom = listed(own) if len(records) <= FEW else f"{len(own)} of {len(records)} models"
+        if models := [
+            figure_cell.model for figure_cell in records if figure_cell.verdict == verdict
+        ]:
+            whom = (
+                listed(models) if len(records) <= FEW else f"{len(models)} of {len(records)} models"
+            )
             groups.append(f"{verdict} on {whom}")
     words = "; ".join(groups)
     return f"{with_capital(words)}." if words else ""
@@ -238,7 +265,7 @@ def _cell(one: InstrumentView, index: int, told: FigureCell, axis: Ends) -> dict
     missing.
     """
     value, low, high, _ = numbers = _numbers(told)
-    largest = max((abs(own) for own in numbers if own is not None), default=0.0)
+    largest = max((abs(amount) for amount in numbers if amount is not None), default=0.0)
     by_size = (
         DECIMALS
         if largest == 0
@@ -265,15 +292,20 @@ def _cell(one: InstrumentView, index: int, told: FigureCell, axis: Ends) -> dict
         "mark": Verdict(verdict).mark if verdict else "told",
         "why": sentence(told.record, one.words.get(told.figure)),
         **{
-            key: None if own is None else _place(own, axis)
-            for key, own in zip(("at", "low", "high", "beside"), numbers, strict=True)
+            key: None if amount is None else _place(amount, axis)
+            for key, amount in zip(("at", "low", "high", "beside"), numbers, strict=True)
         },
     }
 
 
 def counted(instruments: Sequence[InstrumentView]) -> str:
     """Counts of all headlines by verdict, in one sentence."""
-    verdicts = [told.verdict for one in instruments for told in one.figures if told.confirmatory]
+    verdicts = [
+        figure_cell.verdict
+        for instrument in instruments
+        for figure_cell in instrument.figures
+        if figure_cell.confirmatory
+    ]
     counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
     groups = [f"{n} {verdict}" for verdict, n in counts if n]
     return (
@@ -290,13 +322,22 @@ def fitness(one: InstrumentView) -> tuple[list[str], list[tuple[str, str, list[s
     wanted = {
         column.figure: place for place, column in enumerate(one.columns) if column.role == "fitness"
     }
-    shown = (told for told in one.figures if told.figure in wanted and told.model)
-    known = {(told.part, told.figure, told.model): told for told in shown}
-    parts, models = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 2))
-    keys = sorted({key[:2] for key in known}, key=lambda key: (parts.index(key[0]), wanted[key[1]]))
+    shown = (
+        figure_cell
+        for figure_cell in one.figures
+        if figure_cell.figure in wanted and figure_cell.model
+    )
+    cell_by_key = {
+        (figure_cell.part, figure_cell.figure, figure_cell.model): figure_cell
+        for figure_cell in shown
+    }
+    parts, models = (list(dict.fromkeys(key[place] for key in cell_by_key)) for place in (0, 2))
+    keys = sorted(
+        {key[:2] for key in cell_by_key}, key=lambda key: (parts.index(key[0]), wanted[key[1]])
+    )
     rows = [
         (one.heading(figure), "" if part == WHOLE else part,
-         [_said(known.get((part, figure, model)), one.decimals or 2) for model in models])
+         [_said(cell_by_key.get((part, figure, model)), one.decimals or 2) for model in models])
         for part, figure in keys
     ]  # fmt: skip
     return models, rows
@@ -310,8 +351,8 @@ def _said(told: FigureCell | None, decimals: int) -> str:
     )
     if value is None:
         return f"none ({told.record.get('reason', '')})"
-    beside = "" if control is None else f"; control {number(control, decimals)}"
-    return f"{with_interval(value, low, high, decimals)}{beside}"
+    control_text = "" if control is None else f"; control {number(control, decimals)}"
+    return f"{with_interval(value, low, high, decimals)}{control_text}"
 
 
 def table(one: InstrumentView) -> dict[str, Any]:
@@ -320,21 +361,21 @@ def table(one: InstrumentView) -> dict[str, Any]:
     """
     rows = [
         [
-            told.part,
-            told.model or "any",
-            one.heading(told.figure),
+            figure_cell.part,
+            figure_cell.model or "any",
+            one.heading(figure_cell.figure),
             *(
                 None
-                if (value := told.record.get(key)) is None
+                if (value := figure_cell.record.get(key)) is None
                 else float(f"{value:.{SIGNIFICANT}g}")
                 for key in NUMBERS
             ),
-            told.record.get("n"),
-            told.record.get("unit", ""),
-            told.verdict,
-            told.record.get("why") or told.record.get("reason", ""),
+            figure_cell.record.get("n"),
+            figure_cell.record.get("unit", ""),
+            figure_cell.verdict,
+            figure_cell.record.get("why") or figure_cell.record.get("reason", ""),
         ]
-        for told in one.figures
+        for figure_cell in one.figures
     ]
     numbers = [name.replace("_", " ") for name in NUMBERS]
     return {

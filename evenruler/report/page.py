@@ -90,12 +90,19 @@ def make_tables(
     title and caption.
     """
     heads, most = written["columns"], written.get("most", len(rows))
-    at = heads.index("...") if "..." in heads else len(heads)
+    place = heads.index("...") if "..." in heads else len(heads)
     caption = written.get("caption", "").format(**said)
     more = f" {len(rows) - most:,} more: {written['more']}." if len(rows) > most else ""
     title = written.get("title", "").format(**said)
     return (
-        [Table([*heads[:at], *columns, *heads[at + 1 :]], rows[:most], title, f"{caption}{more}")]
+        [
+            Table(
+                [*heads[:place], *columns, *heads[place + 1 :]],
+                rows[:most],
+                title,
+                f"{caption}{more}",
+            )
+        ]
         if rows
         else []
     )
@@ -148,25 +155,43 @@ def render_page(
     """The page as HTML, instruments in reading order, models by column; `shared`: sections by
     family.
     """
-    first = [section for own in (shared or {}).values() for section in own if section.first]
+    first = [
+        section
+        for family_sections in (shared or {}).values()
+        for section in family_sections
+        if section.first
+    ]
     rest = {
-        name: [section for section in own if not section.first]
-        for name, own in (shared or {}).items()
+        name: [section for section in family_sections if not section.first]
+        for name, family_sections in (shared or {}).items()
     }
-    found = families(instruments, models, rest)
+    family_views = families(instruments, models, rest)
     folded: dict[str, list[PageSection]] = {}
-    for family in found:
+    for family in family_views:
         of_all = enumerate(family.sections, 1)
-        own = folded[family.name] = []
-        for one in [*(one for one, _ in family.blocks), *family.without]:
-            fit = fitness(one)
-            own.append(PageSection(one.name, one.title, one, one.sections, fit if fit[1] else None))
-        own += [
+        page_sections = folded[family.name] = []
+        for instrument in [*(view for view, _ in family.blocks), *family.without]:
+            fit = fitness(instrument)
+            page_sections.append(
+                PageSection(
+                    instrument.name,
+                    instrument.title,
+                    instrument,
+                    instrument.sections,
+                    fit if fit[1] else None,
+                )
+            )
+        page_sections += [
             PageSection(f"{family.name}--{number}", section.title, None, [section])
             for number, section in of_all
         ]
     vega = ""
-    if any(True for own in folded.values() for part in own for _ in _pictures(part.sections)):
+    if any(
+        True
+        for folded_sections in folded.values()
+        for part in folded_sections
+        for _ in _pictures(part.sections)
+    ):
         import vl_convert as vlc
 
         vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
@@ -183,9 +208,9 @@ def render_page(
         lead=lead,
         counted=counted(instruments),
         first=first,
-        families=found,
+        families=family_views,
         folded=folded,
-        widths=sorted({len(family.models) for family in found if family.models}),
+        widths=sorted({len(family.models) for family in family_views if family.models}),
         style=_text("page.css"),
         script=_text("page.js"),
         colours=gzip_base64(DARK),  # for the page's script, by the light colours that they replace

@@ -40,26 +40,39 @@ def section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame) -> Sect
 
     `agreed`: rows of `tables.schemas.AGREEMENT`.
     """
-    found = sorted(
-        ((_order(one), _row(one, agreed)) for one in instruments), key=lambda row: row[0]
+    ranked_rows = sorted(
+        ((_order(instrument), _row(instrument, agreed)) for instrument in instruments),
+        key=lambda row: row[0],
     )
-    return Section(TITLE, TEXT, [Table(HEAD, [row for _, row in found])], first=True)
+    return Section(TITLE, TEXT, [Table(HEAD, [row for _, row in ranked_rows])], first=True)
 
 
 def _headline(one: InstrumentView) -> list[FigureCell]:
     """The records of its first headline, on all models."""
     order = list(one.words)
-    figures = {told.figure for told in one.figures if told.confirmatory and told.model}
+    figures = {
+        figure_cell.figure
+        for figure_cell in one.figures
+        if figure_cell.confirmatory and figure_cell.model
+    }
     first = min(
         figures,
         key=lambda figure: order.index(figure) if figure in order else len(order),
         default=None,
     )
-    return [told for told in one.figures if told.figure == first and told.confirmatory]
+    return [
+        figure_cell
+        for figure_cell in one.figures
+        if figure_cell.figure == first and figure_cell.confirmatory
+    ]
 
 
 def _verdicts(one: InstrumentView) -> Counter[str]:
-    return Counter(told.verdict for told in one.figures if told.confirmatory and told.model)
+    return Counter(
+        figure_cell.verdict
+        for figure_cell in one.figures
+        if figure_cell.confirmatory and figure_cell.model
+    )
 
 
 def _order(one: InstrumentView) -> tuple[int, str]:
@@ -71,25 +84,39 @@ def _order(one: InstrumentView) -> tuple[int, str]:
 def _row(one: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
     records, verdicts = _headline(one), _verdicts(one)
     # The value of an invalid instrument is no reading.
-    known = [told for told in records if "value" in told.record and told.verdict != Verdict.INVALID]
-    largest = max(known, key=lambda told: told.record.get("n") or 0, default=None)
-    unit = one.words[known[0].figure].measured_in if known and known[0].figure in one.words else ""
-    reworded = [told for told in one.figures if told.figure in REWORDED]
-    of_units = " SD" if any(told.figure == REWORDED[0] for told in reworded) else ""
+    readings = [
+        figure_cell
+        for figure_cell in records
+        if "value" in figure_cell.record and figure_cell.verdict != Verdict.INVALID
+    ]
+    largest = max(readings, key=lambda figure_cell: figure_cell.record.get("n") or 0, default=None)
+    unit = (
+        one.words[readings[0].figure].measured_in
+        if readings and readings[0].figure in one.words
+        else ""
+    )
+    reworded = [figure_cell for figure_cell in one.figures if figure_cell.figure in REWORDED]
+    of_units = " SD" if any(figure_cell.figure == REWORDED[0] for figure_cell in reworded) else ""
     same = agreed[
         (agreed["kind"] == "same trait") & (agreed["figure"] == "r") & agreed["value"].notna()
     ]
     sisters = same[(same["benchmark"] == one.name) | (same["other"] == one.name)]["value"]
-    models = len({told.model for told in one.figures if told.confirmatory and told.model})
+    models = len(
+        {
+            figure_cell.model
+            for figure_cell in one.figures
+            if figure_cell.confirmatory and figure_cell.model
+        }
+    )
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in FIRST if verdicts[verdict])
     common = verdicts.most_common(1)
     return [
         one.title,
         one.sentence.partition(";")[0],
         largest.record.get("levels", "") if largest else "",
-        _span([told.record.get("value") for told in known], unit),
-        _span([told.record.get("placebo") for told in known], unit),
-        _span([told.record.get("value") for told in reworded], of_units.strip()),
+        _span([figure_cell.record.get("value") for figure_cell in readings], unit),
+        _span([figure_cell.record.get("placebo") for figure_cell in readings], unit),
+        _span([figure_cell.record.get("value") for figure_cell in reworded], of_units.strip()),
         one.planted,
         _span(list(sisters), "", "r "),
         Cell(f"{counts} ({models} model{'s' * (models != 1)})", Verdict(common[0][0]).mark)
@@ -100,8 +127,8 @@ def _row(one: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
 
 def _span(values: Sequence[float | None], unit: str, before: str = "") -> str:
     """The least and the largest value, with its unit; empty without any."""
-    known = [value for value in values if value is not None]
-    if not known:
+    numbers = [value for value in values if value is not None]
+    if not numbers:
         return ""
-    ends = dict.fromkeys(number(end, 2) for end in (min(known), max(known)))
+    ends = dict.fromkeys(number(end, 2) for end in (min(numbers), max(numbers)))
     return f"{before}{' to '.join(ends)}{f' {unit}' if unit else ''}"

@@ -37,9 +37,9 @@ def fill_placeholders(part: Any, values: Mapping[str, Any]) -> Any:
     its words.
     """
     if isinstance(part, dict):
-        return {key: fill_placeholders(own, values) for key, own in part.items()}
+        return {key: fill_placeholders(subpart, values) for key, subpart in part.items()}
     if isinstance(part, list):
-        return [fill_placeholders(own, values) for own in part]
+        return [fill_placeholders(subpart, values) for subpart in part]
     if not isinstance(part, str):
         return part
     alone = _PLACE.fullmatch(part)
@@ -92,11 +92,15 @@ class Choices:
 
     def coded(self, table: pd.DataFrame) -> alt.InlineData:
         """The table as CSV, with names replaced by their numbers; missing values are empty."""
-        kept = {own: names for own, names in self.names.items() if own in table}
+        names_by_column = {column: names for column, names in self.names.items() if column in table}
         numbered = {
-            own: {name: number for number, name in enumerate(names)} for own, names in kept.items()
+            column: {name: number for number, name in enumerate(names)}
+            for column, names in names_by_column.items()
         }
-        codes = {own: table[own].map(numbers).astype("Int64") for own, numbers in numbered.items()}
+        codes = {
+            column: table[column].map(numbers).astype("Int64")
+            for column, numbers in numbered.items()
+        }
         text = table.assign(**codes).to_csv(
             index=False, lineterminator="\n", float_format=SIGNIFICANT
         )
@@ -126,8 +130,8 @@ class Choices:
             chosen[name] = f"(chosen_{name} == {EVERY} || {chosen[name]})"
         transform: list[dict[str, Any]] = [{"filter": " && ".join(chosen.values())}]
         for name in columns:
-            told = f"isValid(datum.{name}) ? names_of_{name}[datum.{name}] : null"
-            transform.append({"calculate": told, "as": name})
+            expression = f"isValid(datum.{name}) ? names_of_{name}[datum.{name}] : null"
+            transform.append({"calculate": expression, "as": name})
         return {
             **specification,
             "params": params,

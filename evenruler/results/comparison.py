@@ -71,7 +71,7 @@ TYPES: Final[dict[Any, str]] = {
     float | None: "float64",
     int: "int64",
 }
-COLUMNS: Final = {own.name: TYPES[own.type] for own in fields(Comparison)}
+COLUMNS: Final = {column.name: TYPES[column.type] for column in fields(Comparison)}
 """Columns of `compare` with their types; their meaning: `Comparison`."""
 
 
@@ -99,24 +99,28 @@ def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
 
     Source: docs/controls.md.
     """
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for group in comparable(results):
-        named = names(group)
+        suffixes = names(group)
         for first, second in combinations(range(len(group)), 2):
             sides = (
-                _ComparedResult(group[first], named[first]),
-                _ComparedResult(group[second], named[second]),
+                _ComparedResult(group[first], suffixes[first]),
+                _ComparedResult(group[second], suffixes[second]),
             )
             for manner in sorted(sides[0].labels().keys() | sides[1].labels().keys()):
-                found += _headlines(*sides, manner)
-    return pd.DataFrame([asdict(one) for one in found], columns=list(COLUMNS)).astype(COLUMNS)
+                comparisons += _headlines(*sides, manner)
+    return pd.DataFrame(
+        [asdict(comparison) for comparison in comparisons], columns=list(COLUMNS)
+    ).astype(COLUMNS)
 
 
 def comparable(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
     """Results grouped by benchmark, for benchmarks with at least two; UserError as in `compare`."""
-    groups = grouped((one.result.benchmark.name, one) for one in results)
-    found = [group for group in groups.values() if len(group) > 1]
-    if not found and result_agreement(results).empty:
+    groups = grouped(
+        (stored_result.result.benchmark.name, stored_result) for stored_result in results
+    )
+    comparable_groups = [group for group in groups.values() if len(group) > 1]
+    if not comparable_groups and result_agreement(results).empty:
         what = (
             "nothing to compare: no two results of one benchmark, only of "
             f"{', '.join(groups) or 'none'}, and none "
@@ -125,9 +129,9 @@ def comparable(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
         raise UserError(
             what, remedy="name two results of the same benchmark, or a folder that holds them"
         )
-    for group in found:
-        for one in group:
-            _require_identity(one)
+    for group in comparable_groups:
+        for stored_result in group:
+            _require_identity(stored_result)
         for first, second in combinations(group, 2):
             old, new = first.result.benchmark, second.result.benchmark
             same = (old.content_sha256, old.plan_sha256) == (new.content_sha256, new.plan_sha256)
@@ -139,7 +143,7 @@ def comparable(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
                 raise UserError(
                     what, where=where, remedy="measure both models on one copy of the benchmark"
                 )
-    return found
+    return comparable_groups
 
 
 def result_agreement(results: Sequence[StoredResult]) -> pd.DataFrame:
@@ -147,12 +151,12 @@ def result_agreement(results: Sequence[StoredResult]) -> pd.DataFrame:
     none do.
     """
     tables = [pd.DataFrame(columns=CONCEPTS.names)]
-    for one in results:
-        path = one.folder / "concepts.parquet"
+    for stored_result in results:
+        path = stored_result.folder / "concepts.parquet"
         if path.exists():
             tables.append(
                 table_in_result(path, CONCEPTS).assign(
-                    benchmark=one.result.folder.rpartition("/")[2]
+                    benchmark=stored_result.result.folder.rpartition("/")[2]
                 )
             )
     return compute_agreement(concat_frames(tables), 0.95)
@@ -186,13 +190,13 @@ def _require_identity(one: StoredResult) -> None:
 
 def names(group: Sequence[StoredResult]) -> list[str]:
     """Suffixes that make the labels of results unique."""
-    models = [one.result.model.name for one in group]
+    models = [stored_result.result.model.name for stored_result in group]
     if len(set(models)) == len(models):
         return [""] * len(models)
-    versions = [f" @{one.result.folder.rpartition('@')[2]}" for one in group]
+    versions = [f" @{stored_result.result.folder.rpartition('@')[2]}" for stored_result in group]
     if len(set(zip(models, versions, strict=True))) == len(models):
         return versions
-    return [f" in {one.folder}" for one in group]
+    return [f" in {stored_result.folder}" for stored_result in group]
 
 
 class _ComparedResult(NamedTuple):
@@ -216,13 +220,15 @@ class _ComparedResult(NamedTuple):
     def headlines(self, manner: str) -> dict[tuple[str, str], dict[str, Any]]:
         """Records of headlines by part and figure."""
         label = self.labels().get(manner)
-        found = (
-            (part, figure, own)
-            for part, of, figure, own in figures_of(self.stored.result)
-            if of == label
+        records = (
+            (part, figure, record)
+            for part, record_label, figure, record in figures_of(self.stored.result)
+            if record_label == label
         )
         return {
-            (part, figure): own for part, figure, own in found if own.get("smallest") is not None
+            (part, figure): record
+            for part, figure, record in records
+            if record.get("smallest") is not None
         }
 
     def made_of(self, part: str, manner: str, figure: str) -> pd.DataFrame:
@@ -240,42 +246,44 @@ def _headlines(
     first: _ComparedResult, second: _ComparedResult, manner: str
 ) -> Iterator[Comparison]:
     """Compare the headlines of two labels; p-values are adjusted over them together."""
-    own, called = (
+    headlines_by_side, called = (
         [side.headlines(manner) for side in (first, second)],
         (first.called(manner), second.called(manner)),
     )
     compared: list[tuple[Comparison, HeadlineTest]] = []
-    for key in sorted(own[0].keys() | own[1].keys()):
-        pair = [of.get(key, {}) for of in own]
-        one = Comparison(first.stored.result.benchmark.name, *key, *called)
-        one = replace(one, first_value=pair[0].get("value"), second_value=pair[1].get("value"))
-        if known := _why_not(pair, called):
-            yield replace(one, verdict=known[0], reason=known[1])
+    for key in sorted(headlines_by_side[0].keys() | headlines_by_side[1].keys()):
+        pair = [side_headlines.get(key, {}) for side_headlines in headlines_by_side]
+        comparison = Comparison(first.stored.result.benchmark.name, *key, *called)
+        comparison = replace(
+            comparison, first_value=pair[0].get("value"), second_value=pair[1].get("value")
+        )
+        if verdict_and_reason := _why_not(pair, called):
+            yield replace(comparison, verdict=verdict_and_reason[0], reason=verdict_and_reason[1])
             continue
         made_of = [side.made_of(key[0], manner, key[1]) for side in (first, second)]
         units = [rows[["unit", "rows"]].drop_duplicates() for rows in made_of]
         shared = units[0].merge(units[1])["unit"]
-        beside = all((rows["pole"] == 0).any() for rows in made_of)
-        if shared.empty or not beside:
+        has_placebos = all((rows["pole"] == 0).any() for rows in made_of)
+        if shared.empty or not has_placebos:
             why = "no unit of the same rows was asked of both; take one version, --size and --limit"
             why = (
                 why if shared.empty else "no placebo of it was asked of both; a trial may ask none"
             )
-            yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason=why)
+            yield replace(comparison, verdict=str(Verdict.INCONCLUSIVE), reason=why)
             continue
-        left = [len(own) - len(shared) for own in units]
+        left = [len(side_units) - len(shared) for side_units in units]
         if any(left):
             note = (
                 f"over shared units: {left[0]} of {called[0]} and {left[1]} of {called[1]} are "
                 "left out"
             )
-            one = replace(one, note=note)
+            comparison = replace(comparison, note=note)
         contrast = room(first.stored.result.benchmark.family, "diagnose").contrast
         both = (rows[rows["unit"].isin(shared)] for rows in made_of)
-        compared.append((one, contrast(*both, pair[0]["smallest"])))
-    told = judge([(figure, ValidityCheck()) for _, figure in compared])
-    for (one, figure), found in zip(compared, told, strict=True):
-        yield _judged(one, found, signed=figure.note is None)
+        compared.append((comparison, contrast(*both, pair[0]["smallest"])))
+    judged_figures = judge([(figure, ValidityCheck()) for _, figure in compared])
+    for (comparison, figure), judged_figure in zip(compared, judged_figures, strict=True):
+        yield _judged(comparison, judged_figure, signed=figure.note is None)
 
 
 def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[str, str] | None:
@@ -293,16 +301,16 @@ def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[s
 def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
     """Add the verdict of `judge`; for unsigned figures it names no larger side."""
     assert isinstance(found, HeadlineFigure)
-    said = str(found.verdict)
-    if said == Verdict.NO_EFFECT:
-        said = f"{SAME} within {found.smallest:g}"
-    elif said == Verdict.EFFECT:
+    verdict = str(found.verdict)
+    if verdict == Verdict.NO_EFFECT:
+        verdict = f"{SAME} within {found.smallest:g}"
+    elif verdict == Verdict.EFFECT:
         larger, smaller = (
             (one.first, one.second) if (found.value or 0) > 0 else (one.second, one.first)
         )
-        said = DIFFER if not signed else f"{larger}: {MORE} than {smaller}"
-    elif said == Verdict.NOT_SPECIFIC:
-        said = str(Verdict.INCONCLUSIVE)
+        verdict = DIFFER if not signed else f"{larger}: {MORE} than {smaller}"
+    elif verdict == Verdict.NOT_SPECIFIC:
+        verdict = str(Verdict.INCONCLUSIVE)
     shared = ("specific", "specific_low", "specific_high", "smallest", "detectable")
     same = {name: getattr(found, name) for name in shared}
     return replace(
@@ -311,7 +319,7 @@ def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
         difference=found.value,
         n=found.n,
         p=found.p_effect,
-        verdict=said,
+        verdict=verdict,
         reason=found.why,
     )
 
@@ -380,14 +388,14 @@ def gate(
         raise UserError(
             "`worse` and --baseline go together", where="--fail-on", remedy="say both, or neither"
         )
-    found = Gate()
-    for one in results:
-        _of_verdicts(one.result, set(fail_on), found)
+    outcome = Gate()
+    for stored_result in results:
+        _of_verdicts(stored_result.result, set(fail_on), outcome)
     for name, value in (most or {}).items():
-        _of_bound(results, name, value, found)
+        _of_bound(results, name, value, outcome)
     if baseline:
-        _of_baseline(results, baseline, found)
-    return found
+        _of_baseline(results, baseline, outcome)
+    return outcome
 
 
 def _of_verdicts(result: Result, fail_on: set[str], found: Gate) -> None:
@@ -408,18 +416,31 @@ def _of_verdicts(result: Result, fail_on: set[str], found: Gate) -> None:
 
 def _of_bound(results: Sequence[StoredResult], name: str, most: float, found: Gate) -> None:
     benchmark, _, wanted = name.partition(":")
-    known = [(one.result, *figure) for one in results for figure in figures_of(one.result)]
-    mine = [own for own in known if own[0].benchmark.name == benchmark and own[3] == wanted]
-    if not mine:
-        names = sorted({f"{result.benchmark.name}:{figure}" for result, _, _, figure, _ in known})
+    figure_rows = [
+        (stored_result.result, *figure)
+        for stored_result in results
+        for figure in figures_of(stored_result.result)
+    ]
+    wanted_rows = [
+        figure_row
+        for figure_row in figure_rows
+        if figure_row[0].benchmark.name == benchmark and figure_row[3] == wanted
+    ]
+    if not wanted_rows:
+        names = sorted(
+            {f"{result.benchmark.name}:{figure}" for result, _, _, figure, _ in figure_rows}
+        )
         raise UserError(
             f"nothing measured is called {name!r}",
             where="--max",
             remedy=suggest_nearest(name, names),
         )
-    for _, part, label, _, record in mine:
+    for _, part, label, _, record in wanted_rows:
         low, high = record.get("low"), record.get("high")
-        numbers = ["none" if own is None else f"{own:z.3g}" for own in (record["value"], low, high)]
+        numbers = [
+            "none" if number is None else f"{number:z.3g}"
+            for number in (record["value"], low, high)
+        ]
         where = f"{name}, {part}, {label}: {numbers[0]} [{numbers[1]}, {numbers[2]}]"
         if low is None or high is None:
             found.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
@@ -435,16 +456,20 @@ def _of_baseline(
     results: Sequence[StoredResult], baseline: Sequence[StoredResult], found: Gate
 ) -> None:
     """Compare each result with the baseline's results of the same benchmark."""
-    for one in results:
-        before = [own for own in baseline if own.result.benchmark.name == one.result.benchmark.name]
+    for stored_result in results:
+        before = [
+            baseline_result
+            for baseline_result in baseline
+            if baseline_result.result.benchmark.name == stored_result.result.benchmark.name
+        ]
         if not before:
             raise UserError(
-                f"no {one.result.benchmark.name}",
+                f"no {stored_result.result.benchmark.name}",
                 where="--baseline",
                 remedy="measure it there, too",
             )
         for old in before:
-            for row in compare([one, old]).to_dict("records"):
+            for row in compare([stored_result, old]).to_dict("records"):
                 verdict, pair = str(row["verdict"]), f"{row['first']} against {row['second']}"
                 where = f"{row['benchmark']}, {row['part']}, {row['figure']}, {pair}: {verdict}"
                 if verdict.startswith(f"{row['first']}: {MORE} than "):
@@ -453,5 +478,5 @@ def _of_baseline(
                     found.passed += 1
                 else:  # includes headlines of only one result, and "not alike", which has no direction
                     found.open.append(
-                        ". ".join(told for told in (where, row["reason"]) if isinstance(told, str))
+                        ". ".join(text for text in (where, row["reason"]) if isinstance(text, str))
                     )

@@ -55,29 +55,33 @@ def export(
     written. UserError where a model has no `ORG/MODEL`, or a result has no confirmatory figure or
     headline amount to export.
     """
-    given = ids or {}
-    known = {one.result.model.name for one in results}
-    for name in given:
-        if name not in known:
+    id_by_model = ids or {}
+    model_names = {stored_result.result.model.name for stored_result in results}
+    for name in id_by_model:
+        if name not in model_names:
             raise UserError(
-                f"no result of {name!r}", where="--id", remedy=f"known: {', '.join(sorted(known))}"
+                f"no result of {name!r}",
+                where="--id",
+                remedy=f"known: {', '.join(sorted(model_names))}",
             )
     records = [
-        _record(one, given, date, relationship) for one in results
+        _record(stored_result, id_by_model, date, relationship) for stored_result in results
     ]  # validate all before writing any
-    found = []
-    for one, (content, left_out) in zip(results, records, strict=True):
-        said = json.dumps(one.result.model_dump(mode="json"), sort_keys=True).encode()
-        number = uuid.UUID(bytes=hashlib.sha256(said).digest()[:16], version=4)
+    exported_records = []
+    for stored_result, (content, left_out) in zip(results, records, strict=True):
+        result_json = json.dumps(
+            stored_result.result.model_dump(mode="json"), sort_keys=True
+        ).encode()
+        number = uuid.UUID(bytes=hashlib.sha256(result_json).digest()[:16], version=4)
         path = to.joinpath(
             "data",
-            one.result.benchmark.name,
+            stored_result.result.benchmark.name,
             *content["model_info"]["id"].split("/"),
             f"{number}.json",
         )
         write_text_atomically(path, as_json(content))
-        found.append(ExportedRecord(path, len(content["evaluation_results"]), left_out))
-    return found
+        exported_records.append(ExportedRecord(path, len(content["evaluation_results"]), left_out))
+    return exported_records
 
 
 def _record(
@@ -95,20 +99,27 @@ def _record(
         )
     evaluation = f"{result.folder.rpartition('/')[2]}/{identity}/{written}"
     amounts = {heading.figure for heading in result.headings if heading.role != "fitness"}
-    chosen = [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
-    lacking = [each for each in chosen if each[3]["value"] is None]
-    left_out = [f"{', '.join(each[:3])}: {each[3].get('reason', 'no value')}" for each in lacking]
-    figures = [each for each in chosen if each[3]["value"] is not None]
+    chosen = [
+        figure_row
+        for figure_row in figures_of(result)
+        if "verdict" in figure_row[3] or figure_row[2] in amounts
+    ]
+    lacking = [figure_row for figure_row in chosen if figure_row[3]["value"] is None]
+    left_out = [
+        f"{', '.join(figure_row[:3])}: {figure_row[3].get('reason', 'no value')}"
+        for figure_row in lacking
+    ]
+    figures = [figure_row for figure_row in chosen if figure_row[3]["value"] is not None]
     if not figures:
         what = "no confirmatory figure or headline amount with a value"
         raise UserError(what, where=str(one.folder), remedy="leave it out")
-    said = {
+    record_fields = {
         "identity": identity,
         "evaluation": evaluation,
         "written": written,
         "relationship": relationship,
     }
-    return _content(result, left_out, figures=figures, **said), left_out
+    return _content(result, left_out, figures=figures, **record_fields), left_out
 
 
 def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, Any]:
@@ -125,13 +136,13 @@ def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, 
         "text": _text,
         "plain": lambda name: re.sub("[^A-Za-z0-9._-]+", "-", name),
     }
-    found: dict[str, Any] = json.loads(
+    content: dict[str, Any] = json.loads(
         environment.get_template("every_eval_ever.json.j2").render(
             schema=SCHEMA,
             result=result,
             benchmark=result.benchmark,
             model=model,
-            headings={own.figure: own for own in reversed(result.headings)},
+            headings={heading.figure: heading for heading in reversed(result.headings)},
             more={
                 "not_exported": left_out,
                 "left_out": result.left_out,
@@ -145,22 +156,22 @@ def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, 
             **said,
         )
     )
-    return found
+    return content
 
 
 def _id(one: StoredResult, ids: Mapping[str, str]) -> str:
     """The `ORG/MODEL` under which the store files a model."""
     model = one.result.model
     source = model.source if isinstance(model.source, str) else ""
-    found = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", found):
+    store_id = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", store_id):
         what = (
-            f"{found!r} is no ORG/MODEL"
-            if found
+            f"{store_id!r} is no ORG/MODEL"
+            if store_id
             else f"{model.name} is not from the Hub, so its maker is not known"
         )
         raise UserError(what, where=str(one.folder), remedy=f"say --id {model.name}=ORG/MODEL")
-    return found
+    return store_id
 
 
 def _text(value: Any) -> str:

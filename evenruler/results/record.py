@@ -183,9 +183,9 @@ class Result(StrictModel):
 
     def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":
         """A copy with its tables attached, which are not part of its JSON."""
-        found = self.model_copy()
-        found._beside = ResultTables(headlines, tables)
-        return found
+        result_copy = self.model_copy()
+        result_copy._beside = ResultTables(headlines, tables)
+        return result_copy
 
     @property
     def headlines(self) -> pd.DataFrame:
@@ -209,10 +209,10 @@ class Result(StrictModel):
         """Verdicts of headlines, keyed "part: figure" (`seed: gain`), with the label if asked in
         several ways.
         """
-        judged = (one for one in figures_of(self) if "verdict" in one[3])
+        judged = (figure_row for figure_row in figures_of(self) if "verdict" in figure_row[3])
         return {
-            f"{_where(part, label, self)}: {figure}": own["verdict"]
-            for part, label, figure, own in judged
+            f"{_where(part, label, self)}: {figure}": record["verdict"]
+            for part, label, figure, record in judged
         }
 
     def frame(self) -> pd.DataFrame:
@@ -228,11 +228,14 @@ class Result(StrictModel):
         without its tables.
         """
         rows = self.headlines.rename(columns={"model": "label"})
-        of = ["part", "label", "figure"]
-        found = unit_means(rows, [*of, "unit"]).rename("value").reset_index()
-        found["beside"] = found["unit"].map(rows.groupby("unit")["beside"].first())
-        return found.sort_values(
-            [*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True
+        key_columns = ["part", "label", "figure"]
+        unit_values = unit_means(rows, [*key_columns, "unit"]).rename("value").reset_index()
+        unit_values["beside"] = unit_values["unit"].map(rows.groupby("unit")["beside"].first())
+        return unit_values.sort_values(
+            [*key_columns, "value"],
+            ascending=[True, True, True, False],
+            kind="stable",
+            ignore_index=True,
         )
 
     def replies(self) -> pd.DataFrame:
@@ -266,11 +269,11 @@ class Result(StrictModel):
             ("value", "low", "high", "placebo", "smallest"),
             dict[str, list[dict[str, Any]]](),
         )
-        for part, label, figure, own in figures_of(self):
-            if "verdict" in own and (value := own["value"]) is not None:
-                numbers = pd.Series({key: own.get(key) for key in keys}, dtype=float)
+        for part, label, figure, record in figures_of(self):
+            if "verdict" in record and (value := record["value"]) is not None:
+                numbers = pd.Series({key: record.get(key) for key in keys}, dtype=float)
                 numbers["placebo"] *= -1 if value < 0 else 1
-                where = f"{_where(part, label, self)}: {own['verdict']}"
+                where = f"{_where(part, label, self)}: {record['verdict']}"
                 drawn.setdefault(figure, []).append(
                     {"where": where, **numbers, "less": -numbers["smallest"]}
                 )
@@ -280,7 +283,7 @@ class Result(StrictModel):
                 where=self.folder,
                 remedy="take another size",
             )
-        headings, panels = {one.figure: one.heading for one in self.headings}, []
+        headings, panels = {heading.figure: heading.heading for heading in self.headings}, []
         for figure, rows in drawn.items():
             values = alt.X("low:Q", title=headings.get(figure, figure))
             base = alt.Chart(pd.DataFrame(rows), width=420)
@@ -300,15 +303,23 @@ class Result(StrictModel):
         """The notebook display: the answer, and the headlines as a table."""
         judged = [figure for figure in figures_of(self) if "verdict" in figure[3]]
         more = (
-            (of, own, own.get("placebo", ""), own["verdict"], own.get("why", ""))
-            for *of, own in judged
+            (
+                figure_key,
+                record,
+                record.get("placebo", ""),
+                record["verdict"],
+                record.get("why", ""),
+            )
+            for *figure_key, record in judged
         )
-        rows = [[*of, figure_in_words(own), *said] for of, own, *said in more]
+        rows = [
+            [*figure_key, figure_in_words(record), *cells] for figure_key, record, *cells in more
+        ]
         table = pd.DataFrame(
             rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"]
         )
-        told = [*self.answer, *(f"warning: {line}" for line in self.warnings)]
-        lines = "".join(f"<li>{escape(line)}</li>" for line in told)
+        sentences = [*self.answer, *(f"warning: {line}" for line in self.warnings)]
+        lines = "".join(f"<li>{escape(line)}</li>" for line in sentences)
         return f"<p><b>{escape(self.folder)}</b></p><ul>{lines}</ul>{table.to_html(index=False) if rows else ''}"
 
     @property

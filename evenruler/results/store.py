@@ -62,8 +62,10 @@ def write(
                 table.replace_schema_metadata(None), working / f"{name}.parquet"
             )  # none of pandas' own
         sums = {path.name: file_sha256(path) for path in sorted(working.iterdir())}
-        told = result.model_copy(update={"tables_sha256": sums})
-        (working / RESULT).write_text(as_json(told.model_dump(mode="json")), encoding="utf-8")
+        result_with_sums = result.model_copy(update={"tables_sha256": sums})
+        (working / RESULT).write_text(
+            as_json(result_with_sums.model_dump(mode="json")), encoding="utf-8"
+        )
     return folder
 
 
@@ -76,9 +78,9 @@ def refuse_another(result: Result, root: Path) -> None:
         return
     before = read_result(folder / RESULT)
     old, new = before.model.engine, json.loads(json.dumps(result.model.engine))
-    told = (old.keys() | new.keys()) - OF_THE_COMPUTER
-    if other := sorted(key for key in told if old.get(key) != new.get(key)):
-        what = f"{result.model.name} is another model there ({', '.join(other)} differ)"
+    engine_keys = (old.keys() | new.keys()) - OF_THE_COMPUTER
+    if differing_keys := sorted(key for key in engine_keys if old.get(key) != new.get(key)):
+        what = f"{result.model.name} is another model there ({', '.join(differing_keys)} differ)"
         raise UserError(what, where=str(folder), remedy="give it another name with --name")
     if (
         before.benchmark.origin == result.benchmark.origin == "file"
@@ -91,7 +93,8 @@ def refuse_another(result: Result, root: Path) -> None:
         )
         raise UserError(what, where=str(folder), remedy="move that folder away")
     was, now = (
-        (one.benchmark.content_sha256, one.benchmark.plan_sha256) for one in (before, result)
+        (compared_result.benchmark.content_sha256, compared_result.benchmark.plan_sha256)
+        for compared_result in (before, result)
     )
     if was != now:
         what = f"{result.benchmark.name} {result.benchmark.version} has other content there"
@@ -108,7 +111,7 @@ def find(*places: str | Path) -> list[Path]:
 
     In the order of the places, each sorted by path. UserError where a place holds none.
     """
-    found: dict[Path, Path] = {}
+    path_by_resolved_path: dict[Path, Path] = {}
     for place in map(Path, places):
         below = sorted([place] if place.name == RESULT and place.is_file() else place.rglob(RESULT))
         # Folders that begin with a dot are left over from killed writes.
@@ -121,8 +124,8 @@ def find(*places: str | Path) -> list[Path]:
                 remedy="name what `evenruler measure` wrote, or a folder above it",
             )
         for path in of_place:
-            found.setdefault(path.resolve(), path)
-    return list(found.values())
+            path_by_resolved_path.setdefault(path.resolve(), path)
+    return list(path_by_resolved_path.values())
 
 
 def read(path: Path) -> StoredResult:
@@ -155,20 +158,20 @@ def read_result(path: Path) -> Result:
     result = validate(Result, content, path)
     for part, label, figure, record in figures_of(result):
         if wrong := [key for key in NUMERIC & record.keys() if not is_number(record[key])]:
-            found = (
+            fault = (
                 f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, "
                 "expected a number"
             )
         elif wrong := [key for key in SAID & record.keys() if not isinstance(record[key], str)]:
-            found = (
+            fault = (
                 f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, "
                 "expected words"
             )
         elif lacking := [key for key in ("n", "unit") if record.get(key) is None]:
-            found = f"{part}, {label}, {figure} lacks {lacking[0]}"
+            fault = f"{part}, {label}, {figure} lacks {lacking[0]}"
         else:
             continue
-        raise UserError(found, where=str(path), remedy="measure again")
+        raise UserError(fault, where=str(path), remedy="measure again")
     return result
 
 
@@ -183,15 +186,15 @@ def table_in_result(path: Path, schema: pa.Schema) -> pd.DataFrame:
         for field in schema:
             if field.nullable and field.name not in rows.schema.names:
                 rows = rows.append_column(field, pa.nulls(len(rows), field.type))
-        found: pd.DataFrame = rows.select(schema.names).cast(schema).to_pandas()
+        table: pd.DataFrame = rows.select(schema.names).cast(schema).to_pandas()
     except (KeyError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise UserError(
             f"no table of {path.stem} ({reason})", where=str(path), remedy="measure again"
         ) from None
-    if found.duplicated([name for name in schema.names if name != "value"]).any():
+    if table.duplicated([name for name in schema.names if name != "value"]).any():
         raise UserError("a row stands twice", where=str(path), remedy="measure again")
-    return found
+    return table
 
 
 def load_results(*places: str | Path) -> pd.DataFrame:

@@ -51,8 +51,8 @@ def _measured(record: dict[str, Any]) -> str:
         return f"none ({record.get('reason', 'no reason given')}); {record['verdict']}"
     low, high, placebo = (record.get(key) for key in ("low", "high", "placebo"))
     ends = "" if low is None or high is None else f" [{low:z.3f}, {high:z.3f}]"
-    beside = "" if placebo is None else f"; placebo {placebo:z.3f}"
-    return f"{record['value']:z.3f}{ends}{beside}; {record['verdict']}"
+    placebo_text = "" if placebo is None else f"; placebo {placebo:z.3f}"
+    return f"{record['value']:z.3f}{ends}{placebo_text}; {record['verdict']}"
 
 
 def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> str:
@@ -85,15 +85,19 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
             f"- {cell(f'{pair}: {line}')}" for pair, line in answers(group, comparisons)
         )
     shown: dict[tuple[str, str], dict[str, str]] = {}
-    for one, suffix in zip(group, names(group), strict=True):
-        for part, label, figure, record in figures_of(one.result):
+    for stored_result, suffix in zip(group, names(group), strict=True):
+        for part, label, figure, record in figures_of(stored_result.result):
             if "verdict" in record:
                 shown.setdefault((part, figure), {})[f"{label}{suffix}"] = _measured(record)
     if shown:
-        models = list(dict.fromkeys(model for _, said in sorted(shown.items()) for model in said))
+        models = list(
+            dict.fromkeys(
+                model for _, text_by_model in sorted(shown.items()) for model in text_by_model
+            )
+        )
         rows = [
-            [*key, *(said.get(model, ABSENT) for model in models)]
-            for key, said in sorted(shown.items())
+            [*key, *(text_by_model.get(model, ABSENT) for model in models)]
+            for key, text_by_model in sorted(shown.items())
         ]
         yield "## Figures, placebos, verdicts"
         yield markdown_table(["part", "figure", *models], rows)
@@ -110,7 +114,11 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
 
 def answers(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """What every two results differ in: the pair and a line of `answer`."""
-    headings = {heading.figure: heading for one in group for heading in one.result.headings}
+    headings = {
+        heading.figure: heading
+        for stored_result in group
+        for heading in stored_result.result.headings
+    }
     for (first, second), rows in grouped(
         ((row["first"], row["second"]), row) for row in rows_of(comparisons)
     ).items():
@@ -131,8 +139,8 @@ def answers(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterato
         unsigned = {row["figure"] for row in rows if row["verdict"] == DIFFER}
         plain = {"size": "", "ends": None, "not_shown": ""}
         words = {
-            name: own.model_copy(update={"says": None if name in unsigned else says, **plain})
-            for name, own in headings.items()
+            name: heading.model_copy(update={"says": None if name in unsigned else says, **plain})
+            for name, heading in headings.items()
         }
         yield from (
             (f"{first} minus {second}", line) for line in summarise_headlines(figures, words)
@@ -141,18 +149,20 @@ def answers(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterato
 
 def unmeasured_of(group: Sequence[StoredResult]) -> list[str]:
     """The models on which nothing was measured, and why; a line each."""
-    found = []
-    for one, suffix in zip(group, names(group), strict=True):
-        told = unmeasured_models((label, record) for _, label, _, record in figures_of(one.result))
-        found += [f"{label}{suffix}: {said}" for label, said in told.items()]
-    return found
+    lines = []
+    for stored_result, suffix in zip(group, names(group), strict=True):
+        reason_by_label = unmeasured_models(
+            (label, record) for _, label, _, record in figures_of(stored_result.result)
+        )
+        lines += [f"{label}{suffix}: {reason}" for label, reason in reason_by_label.items()]
+    return lines
 
 
 def warnings_of(group: Sequence[StoredResult]) -> list[str]:
     """The warnings of each result, a line each."""
     called = (
-        (one.result, f"{one.result.model.name}{suffix}")
-        for one, suffix in zip(group, names(group), strict=True)
+        (stored_result.result, f"{stored_result.result.model.name}{suffix}")
+        for stored_result, suffix in zip(group, names(group), strict=True)
     )
     return [f"{name}: {line}" for result, name in called for line in result.warnings]
 
@@ -161,7 +171,7 @@ def title(group: Sequence[StoredResult]) -> str:
     """Name and versions of the results' benchmark, with suffixes such as `+trial` and
     `+limit-N`.
     """
-    versions = sorted({one.result.folder.rpartition("@")[2] for one in group})
+    versions = sorted({stored_result.result.folder.rpartition("@")[2] for stored_result in group})
     return f"{group[0].result.benchmark.name} {', '.join(versions)}"
 
 
@@ -177,7 +187,7 @@ def difference_row(row: dict[str, Any]) -> list[str]:
         ABSENT if row["difference"] is None else f"{row['difference']:z.3f}",
         interval,
         ABSENT if row["p"] is None else f"{row['p']:.2g}",
-        ". ".join(said for said in (row["verdict"], row["reason"]) if said),
+        ". ".join(text for text in (row["verdict"], row["reason"]) if text),
     ]
 
 
@@ -196,27 +206,37 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
 def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = None) -> str:
     """One self-contained HTML page; without `comparisons`, each result by itself."""
     if comparisons is None:
-        groups, heading, lead = [[one] for one in results], "Even Ruler: results", ONE_LEAD
+        groups, heading, lead = (
+            [[stored_result] for stored_result in results],
+            "Even Ruler: results",
+            ONE_LEAD,
+        )
     else:
         groups, heading, lead = comparable(results), "Even Ruler: results side by side", LEAD
     instruments = []
     for group in groups:
         benchmark = group[0].result.benchmark
         headings, figures = dict[str, Heading](), list[FigureCell]()
-        for one, suffix in zip(group, names(group), strict=True):
-            headings |= {heading.figure: heading for heading in reversed(one.result.headings)}
-            told = figures_of(one.result)
+        for stored_result, suffix in zip(group, names(group), strict=True):
+            headings |= {
+                heading.figure: heading for heading in reversed(stored_result.result.headings)
+            }
+            figure_rows = figures_of(stored_result.result)
             figures += [
                 FigureCell(part, f"{label}{suffix}", figure, record)
-                for part, label, figure, record in told
+                for part, label, figure, record in figure_rows
             ]
-        said = "" if any("verdict" in told.record for told in figures) else f" {NO_VERDICT}"
+        note = (
+            ""
+            if any("verdict" in figure_cell.record for figure_cell in figures)
+            else f" {NO_VERDICT}"
+        )
         instruments.append(
             InstrumentView(
                 name=benchmark.name,
                 family=benchmark.family,
                 title=benchmark.title,
-                sentence=f"{title(group)}.{said}",
+                sentence=f"{title(group)}.{note}",
                 columns=list(reversed(headings.values())),
                 figures=figures,
                 warnings=warnings_of(group),
@@ -224,7 +244,9 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
                 decimals=3,  # results are stored with three decimals
             )
         )
-    models = dict.fromkeys(one.result.model.name for group in groups for one in group)
+    models = dict.fromkeys(
+        stored_result.result.model.name for group in groups for stored_result in group
+    )
     rows = convergent.mtmm_rows(result_agreement(results))
     agreement = Section(
         convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True
@@ -248,16 +270,16 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
 def _differences(comparisons: pd.DataFrame | None, group: Sequence[StoredResult]) -> list[Section]:
     if comparisons is None:
         return []
-    rows, told = rows_of(_own(group, comparisons)), list[list[str | Cell]]()
+    rows, table_rows = rows_of(_own(group, comparisons)), list[list[str | Cell]]()
     for row in rows:
         *cells, verdict = difference_row(row)
-        told.append([*cells, Cell(verdict, _plain(row["verdict"]).mark)])
+        table_rows.append([*cells, Cell(verdict, _plain(row["verdict"]).mark)])
     notes = sorted({row["note"] for row in rows if row["note"]})
     return [
         Section(
             "Differences",
             " ".join([DIFFERENCES, *(f"{note}." for note in notes)]),
-            [Table(HEAD, told)],
+            [Table(HEAD, table_rows)],
         )
     ]
 

@@ -74,14 +74,14 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
     `table_in`.
     """
     with _reading(path, remedy), pq.ParquetFile(path) as file:
-        said = file.metadata
-        if said.num_rows > MOST_ROWS or said.num_columns > MOST_COLUMNS:
+        footer = file.metadata
+        if footer.num_rows > MOST_ROWS or footer.num_columns > MOST_COLUMNS:
             raise ValueError(
-                f"{said.num_rows:,} rows of {said.num_columns:,} columns, more than are read"
+                f"{footer.num_rows:,} rows of {footer.num_columns:,} columns, more than are read"
             )
         if len({*file.schema_arrow.names}) < len(file.schema_arrow.names):
             raise ValueError("two columns of one name")
-        columns = [said.schema.column(place) for place in range(said.num_columns)]
+        columns = [footer.schema.column(place) for place in range(footer.num_columns)]
         for column in columns:
             if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > LONGEST_FIXED:
                 raise ValueError(f"values of {column.length:,} bytes each")
@@ -94,13 +94,13 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
                 for batch in packed.iter_batches(batch_size=131_072, columns=[name]):
                     n_rows += batch.num_rows
                     total += sum(map(_bytes_of, batch.columns))
-                    if total > MOST_UNPACKED or n_rows > said.num_rows:
+                    if total > MOST_UNPACKED or n_rows > footer.num_rows:
                         raise ValueError(
                             f"more than {MOST_UNPACKED:,} bytes, or more rows than its footer says"
                         )
-                if n_rows < said.num_rows:
-                    raise ValueError(f"{n_rows:,} rows, its footer says {said.num_rows:,}")
-        return file.schema_arrow, said.num_rows
+                if n_rows < footer.num_rows:
+                    raise ValueError(f"{n_rows:,} rows, its footer says {footer.num_rows:,}")
+        return file.schema_arrow, footer.num_rows
 
 
 def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGAIN) -> pa.Table:

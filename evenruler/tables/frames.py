@@ -45,9 +45,9 @@ def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema
         rows = list(rows)
         names = [set(row) for row in rows]
         columns = {name: [row.get(name) for row in rows] for name in schema.names}
-    for found in names:
-        if found != set(schema.names):
-            raise ValueError(f"columns {sorted(found)}, expected {sorted(schema.names)}")
+    for column_names in names:
+        if column_names != set(schema.names):
+            raise ValueError(f"columns {sorted(column_names)}, expected {sorted(schema.names)}")
     arrays = []
     for field in schema:
         values = columns[field.name]
@@ -115,17 +115,17 @@ def concat_frames(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     If none has rows, the first is returned for its columns; if there is none at all, an empty
     frame.
     """
-    found = list(frames)
-    filled = [frame for frame in found if len(frame)] or found[:1]
+    all_frames = list(frames)
+    filled = [frame for frame in all_frames if len(frame)] or all_frames[:1]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     """Values by key, both in order of first occurrence."""
-    found: dict[Key, list[Value]] = {}
+    values_by_key: dict[Key, list[Value]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        values_by_key.setdefault(key, []).append(value)
+    return values_by_key
 
 
 def evenly_spread(units: Sequence[str], most: int) -> list[str]:
@@ -141,8 +141,11 @@ def limit_tables(
     """The tables, of which the named ones are cut down to n values of a column of the first, evenly
     spread.
     """
-    kept = evenly_spread(sorted(set(tables[named[0]][column])), n)
-    return {**tables, **{name: tables[name][tables[name][column].isin(kept)] for name in named}}
+    sampled_values = evenly_spread(sorted(set(tables[named[0]][column])), n)
+    return {
+        **tables,
+        **{name: tables[name][tables[name][column].isin(sampled_values)] for name in named},
+    }
 
 
 def row_hashes(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
@@ -152,12 +155,12 @@ def row_hashes(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
     Covers `id` and every other column except `content_sha256`, which is not trusted.
     """
     ordered = rows.sort_values("id").drop(columns="content_sha256", errors="ignore")
-    said = pa.Table.from_pandas(ordered, preserve_index=False).to_pylist()
-    told = pd.Series(
-        [content_sha256(row) for row in said], index=ordered.index, name="told", dtype="str"
+    row_contents = pa.Table.from_pandas(ordered, preserve_index=False).to_pylist()
+    hashes = pd.Series(
+        [content_sha256(row) for row in row_contents], index=ordered.index, name="told", dtype="str"
     )
-    return told.groupby([ordered[name] for name in by], sort=True).agg(
-        lambda own: content_sha256(*own)[:16]
+    return hashes.groupby([ordered[name] for name in by], sort=True).agg(
+        lambda unit_hashes: content_sha256(*unit_hashes)[:16]
     )
 
 
@@ -177,9 +180,9 @@ def for_people(content: Any) -> Any:
     else; any display with fewer decimals starts from the number itself.
     """
     if isinstance(content, Mapping):
-        found = {key: for_people(value) for key, value in content.items()}
+        rounded_content = {key: for_people(value) for key, value in content.items()}
         probabilities = [key for key in content if key == "p" or str(key).startswith("p_")]
-        return found | {
+        return rounded_content | {
             key: float(f"{content[key]:.1e}")
             for key in probabilities
             if isinstance(content[key], float)
@@ -226,17 +229,19 @@ def differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]
         return np.fromiter(
             (not same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old)
         )
-    found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(
+    is_different: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(
         zero_copy_only=False
     )
     if pa.types.is_null(old.type):
-        return found
+        return is_different
     if pa.types.is_floating(old.type):
         a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
-        found = found | ~np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True)
+        is_different = is_different | ~np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True)
     else:
-        found = found | pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
-    return found
+        is_different = is_different | pc.fill_null(pc.not_equal(old, new), False).to_numpy(
+            zero_copy_only=False
+        )
+    return is_different
 
 
 def same(old: object, new: object, tolerance: float) -> bool:

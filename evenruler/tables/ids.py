@@ -34,13 +34,13 @@ def common_columns(
     """The columns that every published row has (`schemas.COMMON`); `content` is what its checksum
     covers.
     """
-    said = {
+    identity_columns = {
         "id": identifier,
         "content_sha256": content_sha256(*content),
         "variant": variant,
         "framing": BARE,
     }
-    return {**said, "source": source.source, "licence": source.licence}
+    return {**identity_columns, "source": source.source, "licence": source.licence}
 
 
 def split_duplicates(
@@ -51,12 +51,12 @@ def split_duplicates(
 
     `what`: the noun for a row in the reason.
     """
-    kept, rejected = list[dict[str, Any]](), list[dict[str, Any]]()
+    unique_rows, rejected = list[dict[str, Any]](), list[dict[str, Any]]()
     seen: dict[tuple[Any, ...], str] = {}
     for row in rows:
         first = seen.setdefault(tuple(row[column] for column in said), row["id"])
         if first == row["id"]:
-            kept.append(row)
+            unique_rows.append(row)
         else:
             rejected.append({**row, "reason": f"same {what} as {first}"})
-    return kept, rejected
+    return unique_rows, rejected

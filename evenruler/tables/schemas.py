@@ -38,7 +38,7 @@ def columns(*parts: str | Iterable[pa.Field]) -> pa.Schema:
 
 
 def _written(text: str) -> list[pa.Field]:
-    found = []
+    fields = []
     for group in re.split(
         r";(?![^{]*\})", text
     ):  # a ";" inside braces separates a structure's fields
@@ -46,11 +46,11 @@ def _written(text: str) -> list[pa.Field]:
         if not re.fullmatch(r"[a-z]\w*( [a-z]\w*)*", names) or not kind:
             what = f"found {group.strip()!r} in {text!r}"
             raise ValueError(f"{what}, expected names and what they hold, as in 'a b: str'")
-        found += [
+        fields += [
             pa.field(name, _kind(kind.removesuffix("?")), kind.endswith("?"))
             for name in names.split()
         ]
-    return found
+    return fields
 
 
 def _kind(text: str) -> pa.DataType:
@@ -59,8 +59,8 @@ def _kind(text: str) -> pa.DataType:
     if text.startswith("{") and text.endswith("}"):
         return pa.struct(columns(text[1:-1]))
     if text not in KINDS:
-        known = f"{', '.join(KINDS)}, a list [...] or a structure {{...}}"
-        raise ValueError(f"a column holds no {text!r}, expected {known}")
+        possible_kinds = f"{', '.join(KINDS)}, a list [...] or a structure {{...}}"
+        raise ValueError(f"a column holds no {text!r}, expected {possible_kinds}")
     return KINDS[text]
 
 
@@ -70,15 +70,15 @@ def schema_getattr(path: Path) -> Callable[[str], pa.Schema]:
     A table is a list of parts of `columns`; a name stands for the columns of a shared table or of
     one above it.
     """
-    found: dict[str, pa.Schema] = {}
+    schema_by_name: dict[str, pa.Schema] = {}
     for file in dict.fromkeys((_SHARED, path)):
         for name, parts in tomllib.loads(file.read_text(encoding="utf-8")).items():
-            found[name] = columns(*(found.get(part, part) for part in parts))
+            schema_by_name[name] = columns(*(schema_by_name.get(part, part) for part in parts))
 
     def find(name: str) -> pa.Schema:
-        if name not in found:
+        if name not in schema_by_name:
             raise AttributeError(f"{path.parent.name}/{path.name} has no table {name!r}")
-        return found[name]
+        return schema_by_name[name]
 
     return find
 

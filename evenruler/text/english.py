@@ -67,12 +67,14 @@ def is_english(text: str) -> bool:
     Its letters must be Latin, its marks common ones, and function words minus foreign words at
     least `LEAST_SHARE` of its words, slots left out. A text without words is not English.
     """
-    others = {character for character in text if not character.isascii()} - _MARKS
-    if not all(unicodedata.name(character, "").startswith("LATIN ") for character in others):
+    unusual_characters = {character for character in text if not character.isascii()} - _MARKS
+    if not all(
+        unicodedata.name(character, "").startswith("LATIN ") for character in unusual_characters
+    ):
         return False
-    found = tokens(text)
-    share = sum((word in FUNCTION_WORDS) - (word in FOREIGN_WORDS) for word in found)
-    return bool(found) and share >= LEAST_SHARE * len(found)
+    text_words = tokens(text)
+    share = sum((word in FUNCTION_WORDS) - (word in FOREIGN_WORDS) for word in text_words)
+    return bool(text_words) and share >= LEAST_SHARE * len(text_words)
 
 
 SURE, WORDS_TO_TELL = 0.9, 10
@@ -92,7 +94,7 @@ def is_other_language(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
     if the classifier does not know it, every value is False. Source: py3langid (Barbaresi), of
     langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of byte n-grams.
     """
-    identifier, found = _identifier(), np.zeros(len(texts), dtype=bool)
+    identifier, is_other = _identifier(), np.zeros(len(texts), dtype=bool)
     for place, text in enumerate(texts if language in identifier.labels else ()):
         if len(_COUNTED.findall(text)) >= WORDS_TO_TELL:
             name, share = identifier.classify(text)
@@ -101,8 +103,8 @@ def is_other_language(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
                 not unicodedata.name(character, "").startswith("LATIN") for character in letters
             )
             other_script = language == "en" and 2 * foreign > len(letters)
-            found[place] = name != language and (share > SURE or other_script)
-    return found
+            is_other[place] = name != language and (share > SURE or other_script)
+    return is_other
 
 
 def negations(text: str) -> int:
@@ -201,7 +203,7 @@ def _engine() -> Any:
 
     checked = typeguard.typechecked
     # inflect's type checks of itself cost a second at import.
-    typeguard.typechecked = lambda each: each  # type: ignore[assignment]
+    typeguard.typechecked = lambda function: function  # type: ignore[assignment]
     try:
         import inflect
     finally:
@@ -259,8 +261,8 @@ def locate_slot_word(
     written = _ARTICLE_BEFORE.search(before)
     begin = len(fill(before[: written.start()] if written else before, others, article))
     # The article may have changed its form, and so its length.
-    if written and (found := _ARTICLE.match(sentence, begin)):
-        begin = found.end()
+    if written and (article_match := _ARTICLE.match(sentence, begin)):
+        begin = article_match.end()
     return begin, len(sentence) - len(fill(after, others, article))
 
 
@@ -326,13 +328,13 @@ def pipeline(purpose: Purpose) -> "Language":
 def _model_folder(package: str) -> Path:
     """The folder in an installed package that spaCy can load."""
     root = package_path(package.replace("-", "_"))
-    found = [config.parent for config in sorted(root.glob("*/config.cfg"))] if root else []
-    if not found:
+    folders = [config.parent for config in sorted(root.glob("*/config.cfg"))] if root else []
+    if not folders:
         raise UserError(
             f"the package {package!r} is not installed",
             remedy="run `make setup`, or `pip install` it",
         )
-    return found[0]
+    return folders[0]
 
 
 def vader_scores(texts: Sequence[str]) -> NDArray[np.float64]:

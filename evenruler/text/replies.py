@@ -23,8 +23,10 @@ LETTERS = "ABCDEFGHIJ"  # for options, in order
 def _phrases() -> dict[str, re.Pattern[str]]:
     """The patterns of `phrases.yaml`, in which each may hold those above it."""
     written: dict[str, str] = {}
-    for name, own in YAML(typ="safe").load(Path(__file__).with_name("phrases.yaml")).items():
-        whole = own if isinstance(own, str) else "|".join(own)
+    for name, alternatives in (
+        YAML(typ="safe").load(Path(__file__).with_name("phrases.yaml")).items()
+    ):
+        whole = alternatives if isinstance(alternatives, str) else "|".join(alternatives)
         written[name] = re.sub(r"(?<!P)<([a-z ]+)>", lambda part: f"(?:{written[part[1]]})", whole)
     return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in written.items()}
 
@@ -81,18 +83,18 @@ def read_reply(
     if answer is None:
         return UNREAD
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
-    asked, text = (
+    parser, text = (
         _asked(words, tuple(map(tuple, options)), tuple(left_out)),
         plain(_unboxed(answer)),
     )
-    if asked.both.at(text, 0) is None:  # an option may be "Yes"
+    if parser.both.at(text, 0) is None:  # an option may be "Yes"
         text = _PHRASES["agrees"].sub("", text)
     if options:
-        text = _PHRASES["denied letter"].sub(_NOBODY, _without_denied(text, asked))
+        text = _PHRASES["denied letter"].sub(_NOBODY, _without_denied(text, parser))
     else:
-        text = _after_opening(text, normalised(prompt), asked)
-    found = (rule(text, asked) for rule in (LETTERED if options else WORDED))
-    return next((reading for reading in found if reading is not None), UNREAD)
+        text = _after_opening(text, normalised(prompt), parser)
+    readings = (rule(text, parser) for rule in (LETTERED if options else WORDED))
+    return next((reading for reading in readings if reading is not None), UNREAD)
 
 
 def read_choice(reply: str, options: Sequence[str]) -> ParsedReply:
@@ -174,12 +176,12 @@ class SurfaceFormIndex:
 
     def every(self, text: str) -> Iterator[Mention]:
         """All mentions in a text, in order."""
-        return (self._mention(text, found) for found in self.anywhere.finditer(text))
+        return (self._mention(text, match) for match in self.anywhere.finditer(text))
 
     def at(self, text: str, begin: int) -> Mention | None:
         """The mention that starts at a position, leading punctuation skipped."""
-        found = self._next.match(text, begin)
-        return self._mention(text, found) if found else None
+        match = self._next.match(text, begin)
+        return self._mention(text, match) if match else None
 
     def _mention(self, text: str, found: re.Match[str]) -> Mention:
         matches, links, end = [found], [], found.end()
@@ -206,9 +208,9 @@ class SurfaceFormIndex:
 
     def _alternative(self, text: str, begin: int) -> re.Match[str] | None:
         """What an alternative names, also as somebody's: "the grandfather and his grandson"."""
-        found = self._next.match(text, begin)
+        match = self._next.match(text, begin)
         whose = _POSSESSIVE.match(text, begin)
-        return self._next.match(text, whose.end()) if found is None and whose else found
+        return self._next.match(text, whose.end()) if match is None and whose else match
 
 
 class ReplyParser:
@@ -223,10 +225,18 @@ class ReplyParser:
         words = {form: outcome for outcome, of_class in outcomes for form in of_class}
         self.classes = {outcome for outcome, _ in outcomes}
         # A letter that is also the text of another option says neither.
-        own = dict(zip(LETTERS, options, strict=False))
-        said = {letter: normalised(text).upper() for letter, (_, text) in own.items()}
-        unclear = {text for letter, text in said.items() if text in said and text != letter}
-        self.letters = {letter: slug for letter, (slug, _) in own.items() if letter not in unclear}
+        option_by_letter = dict(zip(LETTERS, options, strict=False))
+        text_by_letter = {
+            letter: normalised(text).upper() for letter, (_, text) in option_by_letter.items()
+        }
+        unclear = {
+            text
+            for letter, text in text_by_letter.items()
+            if text in text_by_letter and text != letter
+        }
+        self.letters = {
+            letter: slug for letter, (slug, _) in option_by_letter.items() if letter not in unclear
+        }
         options = [
             (slug, text) for slug, text in options if normalised(text).upper() not in unclear
         ]
@@ -283,7 +293,7 @@ def _once(options: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def _unboxed(text: str) -> str:
     r"""`\boxed{\text{B}}`, with which reasoning models mark what they answer, in words."""
-    return _BOXED.sub(lambda found: "the answer: " + _OF_LATEX.sub(r"\1", found[1]), text)
+    return _BOXED.sub(lambda match: "the answer: " + _OF_LATEX.sub(r"\1", match[1]), text)
 
 
 def plain(text: str) -> str:
@@ -300,8 +310,8 @@ def normalised(text: str) -> str:
 
 def first_sentence(text: str) -> str:
     """The text up to the first full stop or line break after its first letter."""
-    found = _FIRST_SENTENCE.match(text)
-    return found.group() if found else text
+    match = _FIRST_SENTENCE.match(text)
+    return match.group() if match else text
 
 
 def _after_opening(text: str, prompt: str, asked: ReplyParser) -> str:
@@ -309,10 +319,10 @@ def _after_opening(text: str, prompt: str, asked: ReplyParser) -> str:
     class.
     """
     while (opening := _OPENING_SENTENCE.match(text)) and not asked.words.anywhere.search(
-        said := opening.group()
+        opening_text := opening.group()
     ):
-        if not said.rstrip().endswith(":") and (
-            len(said.split()) < SHORT or normalised(said) not in prompt
+        if not opening_text.rstrip().endswith(":") and (
+            len(opening_text.split()) < SHORT or normalised(opening_text) not in prompt
         ):
             break
         text = text[opening.end() :]
@@ -354,8 +364,8 @@ def _exact(text: str, asked: ReplyParser) -> ParsedReply | None:
 
 def _silent(text: str, asked: ReplyParser) -> ParsedReply | None:
     """An option that reads like a refusal, said of the question: "It can't be determined"."""
-    said = asked.silent.at(text, _end_of("of the question", text))
-    return asked.read(said.slugs[0], "option") if said and len(said.slugs) == 1 else None
+    mention = asked.silent.at(text, _end_of("of the question", text))
+    return asked.read(mention.slugs[0], "option") if mention and len(mention.slugs) == 1 else None
 
 
 def _cut_off(text: str, asked: ReplyParser) -> ParsedReply | None:
@@ -365,15 +375,19 @@ def _cut_off(text: str, asked: ReplyParser) -> ParsedReply | None:
     """
     ends = [answer.end() for answer in _outright_answers(text)]
     for begin in (0, *ends[-1:]):
-        said = normalised(text[begin:])
-        own = _ARTICLE.sub("", said)
+        answer_text = normalised(text[begin:])
+        bare_text = _ARTICLE.sub("", answer_text)
         if (
             _NOBODY in text
-            or said in asked.begun
-            or (len(re.findall(r"\w", own)) < LEAST_LETTERS and len(own.split()) < 2)
+            or answer_text in asked.begun
+            or (len(re.findall(r"\w", bare_text)) < LEAST_LETTERS and len(bare_text.split()) < 2)
         ):
             continue
-        fits = {slug for option, slug in asked.begun.items() if option.startswith((said, own))}
+        fits = {
+            slug
+            for option, slug in asked.begun.items()
+            if option.startswith((answer_text, bare_text))
+        }
         if len(fits) == 1:
             return asked.read(fits.pop(), "option")
     return None
@@ -396,19 +410,21 @@ def _answered(text: str, asked: ReplyParser) -> ParsedReply | None:
     """
     answers = list(_PHRASES["answer"].finditer(text))
     outright = [answer for answer in answers if answer["link"] or answer["colon"]]
-    found = [
-        (answer, said)
+    stated_answers = [
+        (answer, stated_option)
         for answer in outright or answers
-        if (said := _said_at(text, answer, asked)) is not None
+        if (stated_option := _said_at(text, answer, asked)) is not None
     ]
-    if not found:
+    if not stated_answers:
         return None
-    before = text[: found[0][0].start()]
-    below = set(_BEGINS_LINE.findall(text[found[-1][1][1] :].partition("\n")[2])) & set(
+    before = text[: stated_answers[0][0].start()]
+    below = set(_BEGINS_LINE.findall(text[stated_answers[-1][1][1] :].partition("\n")[2])) & set(
         asked.letters
     )
-    slugs = {slug for _, (slug, _, _) in found} | {asked.letters[letter] for letter in below}
-    readings = [reading for _, (_, _, reading) in found]
+    slugs = {slug for _, (slug, _, _) in stated_answers} | {
+        asked.letters[letter] for letter in below
+    }
+    readings = [reading for _, (_, _, reading) in stated_answers]
     if (
         before.strip()
         and (begins := _letter_at(before, 0, asked))
@@ -424,17 +440,25 @@ def _said_at(
     text: str, answer: re.Match[str], asked: ReplyParser
 ) -> tuple[str, int, ParsedReply] | None:
     """The option that a phrase names as the answer, the end of its mention, and the reading."""
-    if found := _letter_at(text, answer.end(), asked):
-        return asked.letters[found[0]], found[1], _lettered(text, *found, asked)
+    if letter_and_end := _letter_at(text, answer.end(), asked):
+        return (
+            asked.letters[letter_and_end[0]],
+            letter_and_end[1],
+            _lettered(text, *letter_and_end, asked),
+        )
     if not (answer["link"] or answer["colon"]):
         return None  # "the choice they made" names no option
-    said = asked.options.at(text, answer.end())
-    if said is None or not _is_option(said, asked) or _PHRASES["denied"].match(text, said.end):
+    mention = asked.options.at(text, answer.end())
+    if (
+        mention is None
+        or not _is_option(mention, asked)
+        or _PHRASES["denied"].match(text, mention.end)
+    ):
         return None
     return (
-        said.slugs[0],
-        said.end,
-        SEVERAL if len(said.slugs) > 1 else asked.read(said.slugs[0], "option"),
+        mention.slugs[0],
+        mention.end,
+        SEVERAL if len(mention.slugs) > 1 else asked.read(mention.slugs[0], "option"),
     )
 
 
@@ -447,13 +471,13 @@ def _without_denied(text: str, asked: ReplyParser) -> str:
     """A text without letters that stand after the text of an option that is denied: "not the baker
     (A)".
     """
-    kept, end = [], 0
-    for found in asked.options.anywhere.finditer(text):
-        letter = _LETTER_BEHIND.match(text, found.end())
-        if letter and _PHRASES["denied before an option"].search(text, 0, found.start()):
-            kept += [text[end : found.end()], _NOBODY]
+    parts, end = [], 0
+    for match in asked.options.anywhere.finditer(text):
+        letter = _LETTER_BEHIND.match(text, match.end())
+        if letter and _PHRASES["denied before an option"].search(text, 0, match.start()):
+            parts += [text[end : match.end()], _NOBODY]
             end = letter.end()
-    return "".join([*kept, text[end:]])
+    return "".join([*parts, text[end:]])
 
 
 def _is_whose(said: Mention, text: str) -> bool:
@@ -470,38 +494,40 @@ def _listed(text: str, asked: ReplyParser) -> ParsedReply | None:
 
 def _lettered(text: str, letter: str, end: int, asked: ReplyParser) -> ParsedReply:
     slug = asked.letters[letter]
-    said = asked.both.at(text, found.end() if (found := _STANDS_FOR.match(text, end)) else end)
+    mention = asked.both.at(
+        text, stands_for_match.end() if (stands_for_match := _STANDS_FOR.match(text, end)) else end
+    )
     # "A. They have ..." explains the letter; "A: They have ..." and "A. They" repeat the option's
     # text.
     if (
-        said
-        and not said.by_itself
-        and (text[end - 1] not in ")]:" or said.slugs[0] not in asked.classes)
+        mention
+        and not mention.by_itself
+        and (text[end - 1] not in ")]:" or mention.slugs[0] not in asked.classes)
     ):
-        said = None
-    if said:
-        end = said.end
-        if len(said.slugs) > 1:
+        mention = None
+    if mention:
+        end = mention.end
+        if len(mention.slugs) > 1:
             return SEVERAL
-        if said.slugs[0] != slug:
+        if mention.slugs[0] != slug:
             return CONTRADICTION
         if _PHRASES["denied"].match(text, end):
             return DENIED
     if slug in asked.classes and _outright(text[end:], asked) - {slug}:
         return CONTRADICTION
-    link = (_NEXT_IN_LIST if said else _NEXT_LETTER).match(text, end)
+    link = (_NEXT_IN_LIST if mention else _NEXT_LETTER).match(text, end)
     other = link and _letter_at(text, link.end(), asked)
     return SEVERAL if other and other[0] != letter else asked.read(slug, "letter")
 
 
 def _letter_at(text: str, begin: int, asked: ReplyParser) -> tuple[str, int] | None:
     """A standalone option letter at a position, and where it ends."""
-    found = _LETTER.match(text, begin)
-    if found is None or found["letter"].upper() not in asked.letters:
+    letter_match = _LETTER.match(text, begin)
+    if letter_match is None or letter_match["letter"].upper() not in asked.letters:
         return None
-    letter, end = found["letter"].upper(), found.end()
-    if found["mark"] is None:
-        if found["letter"].islower():
+    letter, end = letter_match["letter"].upper(), letter_match.end()
+    if letter_match["mark"] is None:
+        if letter_match["letter"].islower():
             return None
         goes_on = re.match(r"[ \t]+(?=\w)", text[end:])
         if (
@@ -509,11 +535,11 @@ def _letter_at(text: str, begin: int, asked: ReplyParser) -> tuple[str, int] | N
             and letter in _ALSO_WORDS
             and not _AFTER_A_LETTER.match(text, end + goes_on.end())
         ):
-            own = asked.options.at(text, end)
+            mention = asked.options.at(text, end)
             is_its_text = (
-                own is not None
-                and own.slugs[0] == asked.letters[letter]
-                and not _is_whose(own, text)
+                mention is not None
+                and mention.slugs[0] == asked.letters[letter]
+                and not _is_whose(mention, text)
             )
             return (letter, end) if is_its_text else None
     return letter, end
@@ -524,15 +550,15 @@ def _all_or_none(text: str, asked: ReplyParser) -> ParsedReply | None:
     none.
     """
     for answer in _outright_answers(text):
-        if found := _PHRASES["all or none"].match(text, answer.end()):
-            return SEVERAL if found["all"] else DENIED
+        if match := _PHRASES["all or none"].match(text, answer.end()):
+            return SEVERAL if match["all"] else DENIED
     return None
 
 
 def _numbered(text: str, asked: ReplyParser) -> ParsedReply | None:
     """The option after a number, "2. The smith"; several of them in a list choose nothing."""
     lines = list(_NUMBER.finditer(text))
-    slugs = [said.slugs for line in lines if (said := asked.options.at(text, line.end()))]
+    slugs = [mention.slugs for line in lines if (mention := asked.options.at(text, line.end()))]
     if len(set(slugs)) > 1:
         return SEVERAL
     is_alone = len(lines) == 1 and not text[: lines[0].start()].strip()
@@ -542,25 +568,27 @@ def _numbered(text: str, asked: ReplyParser) -> ParsedReply | None:
 def _option(text: str, asked: ReplyParser) -> ParsedReply | None:
     """The option whose text begins the reply, or the only one quoted in its first sentence."""
     sentence = len(first_sentence(text))
-    was = [found.end() for found in _PHRASES["was"].finditer(text, 0, sentence)]
+    was = [match.end() for match in _PHRASES["was"].finditer(text, 0, sentence)]
     for begin in (*_beginnings(text), _end_of("it was", text), *was):
-        said = asked.both.at(text, begin)
-        if said is None or (begin in was and not said.by_itself):
+        mention = asked.both.at(text, begin)
+        if mention is None or (begin in was and not mention.by_itself):
             continue
         named = (
-            asked.options.slug(said.surface)
-            and _is_option(said, asked)
-            and not _is_whose(said, text)
+            asked.options.slug(mention.surface)
+            and _is_option(mention, asked)
+            and not _is_whose(mention, text)
         )
-        if named and not _PHRASES["denied"].match(text, said.end):
-            return SEVERAL if len(said.slugs) > 1 else asked.read(said.slugs[0], "option")
-    quotes = [found for found in _QUOTED.finditer(text) if found.start() < sentence]
-    kept = [
-        found[1] or found[2]
-        for found in quotes
-        if not _PHRASES["denied"].match(text, found.end() - 1)
+        if named and not _PHRASES["denied"].match(text, mention.end):
+            return SEVERAL if len(mention.slugs) > 1 else asked.read(mention.slugs[0], "option")
+    quotes = [
+        quote_match for quote_match in _QUOTED.finditer(text) if quote_match.start() < sentence
     ]
-    quoted = {slug for quote in kept if (slug := asked.options.slug(quote)) is not None}
+    affirmed_quotes = [
+        quote_match[1] or quote_match[2]
+        for quote_match in quotes
+        if not _PHRASES["denied"].match(text, quote_match.end() - 1)
+    ]
+    quoted = {slug for quote in affirmed_quotes if (slug := asked.options.slug(quote)) is not None}
     return asked.read(quoted.pop(), "option") if len(quoted) == 1 else None
 
 
@@ -570,18 +598,24 @@ def _alone(text: str, asked: ReplyParser) -> ParsedReply | None:
         return None
     if len(asked.letters) == 2:
         text = _PHRASES["counted"].sub(
-            lambda found: "A" if found[1].lower().startswith("f") else "B", text
+            lambda match: "A" if match[1].lower().startswith("f") else "B", text
         )
-    found = [
-        own for place in _CAPITAL.finditer(text) if (own := _letter_at(text, place.start(), asked))
+    letters_and_ends = [
+        letter_and_end
+        for place in _CAPITAL.finditer(text)
+        if (letter_and_end := _letter_at(text, place.start(), asked))
     ]
-    return _lettered(text, *found[0], asked) if len({letter for letter, _ in found}) == 1 else None
+    return (
+        _lettered(text, *letters_and_ends[0], asked)
+        if len({letter for letter, _ in letters_and_ends}) == 1
+        else None
+    )
 
 
 def _end_of(phrase: str, text: str) -> int:
     """Where a phrase ends with which a text begins; 0 if it begins with another."""
-    found = _PHRASES[phrase].match(text)
-    return found.end() if found else 0
+    match = _PHRASES[phrase].match(text)
+    return match.end() if match else 0
 
 
 def _beginnings(text: str) -> list[int]:
@@ -591,8 +625,8 @@ def _beginnings(text: str) -> list[int]:
     return [
         0,
         *(
-            found.end()
-            for found in _PHRASES["introduction"].finditer(text, 0, len(first_sentence(text)))
+            match.end()
+            for match in _PHRASES["introduction"].finditer(text, 0, len(first_sentence(text)))
         ),
     ]
 
@@ -615,32 +649,34 @@ def _word(text: str, asked: ReplyParser) -> ParsedReply | None:
     )
     whole = asked.left_out.anywhere.sub(_NOBODY, _PHRASES["of kin"].sub(_NOBODY, written_out))
     # Replace negated classes.
-    kept, end, denied = [], 0, False
+    parts, end, denied = [], 0, False
     for begin, after in (
-        found.span() for found in asked.words.anywhere.finditer(whole)
+        match.span() for match in asked.words.anywhere.finditer(whole)
     ):  # alternatives on their own
         between = whole[end:begin]
         with_it = denied and _PHRASES["or another"].fullmatch(between) is not None
         itself = _PHRASES["denying"].search(between) is not None
         denied = with_it or (itself and not _PHRASES["whose"].match(whole, begin))
-        kept += [between, _NOBODY if denied else whole[begin:after]]
+        parts += [between, _NOBODY if denied else whole[begin:after]]
         end = after
-    text = "".join([*kept, whole[end:]])
+    text = "".join([*parts, whole[end:]])
     # A list whose lines name two classes, or whose lettered lines name one class and something
     # else.
     lines = [
         (line["letter"], next(asked.words.every(line["text"]), None))
         for line in _LINE.finditer(text)
     ]
-    classes = {said.slugs for _, said in lines if said}
-    if len(classes) > 1 or (classes and any(letter and said is None for letter, said in lines)):
+    classes = {mention.slugs for _, mention in lines if mention}
+    if len(classes) > 1 or (
+        classes and any(letter and mention is None for letter, mention in lines)
+    ):
         return SEVERAL
     sentence = first_sentence(text)
-    said = next(asked.words.every(sentence), None)
-    if said is None:
+    first_mention = next(asked.words.every(sentence), None)
+    if first_mention is None:
         return DENIED if asked.words.anywhere.search(first_sentence(whole)) else None
-    of_others = "many" if said.surface in _PLURAL else "another"
-    if _PHRASES[of_others].search(sentence[: said.begin]):
+    of_others = "many" if first_mention.surface in _PLURAL else "another"
+    if _PHRASES[of_others].search(sentence[: first_mention.begin]):
         return None
     # Classes in the first sentence, at the beginning of other sentences, and after "for". Plurals
     # are ignored: "He has ears, and they are big".
@@ -649,29 +685,31 @@ def _word(text: str, asked: ReplyParser) -> ParsedReply | None:
         *_after("subject", text, asked),
         *_after("for", text, asked),
     ]
-    others = {slug for other in mentions if other.surface not in _PLURAL for slug in other.slugs}
+    mentioned_slugs = {
+        slug for mention in mentions if mention.surface not in _PLURAL for slug in mention.slugs
+    }
     return (
-        ParsedReply(said.slugs[0], "word")
-        if len({*said.slugs, *_outright(text, asked), *others}) == 1
+        ParsedReply(first_mention.slugs[0], "word")
+        if len({*first_mention.slugs, *_outright(text, asked), *mentioned_slugs}) == 1
         else SEVERAL
     )
 
 
 def _outright(text: str, asked: ReplyParser) -> set[str]:
     """Classes that something is said to be: "is a man", "was female", "is for the young"."""
-    return {slug for said in _after("outright", text, asked) for slug in said.slugs}
+    return {slug for mention in _after("outright", text, asked) for slug in mention.slugs}
 
 
 def _after(phrase: str, text: str, asked: ReplyParser) -> list[Mention]:
-    found = (asked.words.at(text, match.end()) for match in _PHRASES[phrase].finditer(text))
-    return [said for said in found if said]
+    mentions = (asked.words.at(text, match.end()) for match in _PHRASES[phrase].finditer(text))
+    return [mention for mention in mentions if mention]
 
 
 Rule = Callable[[str, ReplyParser], ParsedReply | None]
 
 _INVALID: tuple[Rule, ...] = (
-    lambda text, asked: None if re.search(r"\w", text) else ParsedReply(None, "empty"),
-    lambda text, asked: ParsedReply(None, "refusal") if refuses_to_choose(text) else None,
+    lambda text, parser: None if re.search(r"\w", text) else ParsedReply(None, "empty"),
+    lambda text, parser: ParsedReply(None, "refusal") if refuses_to_choose(text) else None,
 )
 
 WORDED: Sequence[Rule] = (
@@ -682,16 +720,16 @@ WORDED: Sequence[Rule] = (
 LETTERED: Sequence[Rule] = (
     *(_exact, _silent, *_INVALID, _cut_off, _answered, _all_or_none, _listed, _numbered),
     # The letter with which a reply begins.
-    lambda text, asked: next(
+    lambda text, parser: next(
         (
-            _lettered(text, *own, asked)
+            _lettered(text, *own, parser)
             for begin in _beginnings(text)
-            if (own := _letter_at(text, begin, asked))
+            if (own := _letter_at(text, begin, parser))
         ),
         None,
     ),
     _option,
-    lambda text, asked: _word(text, asked) if len(re.findall(r"\w+", text)) <= SHORT else None,
+    lambda text, parser: _word(text, parser) if len(re.findall(r"\w+", text)) <= SHORT else None,
     _alone,
 )
 """Rules for prompts that listed options; the first match decides."""
@@ -738,8 +776,8 @@ def _refusals() -> tuple[list[re.Pattern[str]], re.Pattern[str]]:
 
     def any_of(name: str) -> str:
         return "|".join(
-            re.sub(r"<([a-z ]+)>", lambda found: str(lists["parts"][found[1]]), own)
-            for own in lists[name]
+            re.sub(r"<([a-z ]+)>", lambda match: str(lists["parts"][match[1]]), phrase)
+            for phrase in lists[name]
         )
 
     unable = f"(?:{_UNABLE}|{lists['parts']['as a model']})"

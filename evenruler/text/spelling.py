@@ -105,7 +105,12 @@ def _decomposed(text: str) -> Flaw | None:
         return None
     pairs = enumerate(zip(text, composed, strict=False))
     place = next(
-        (place for place, (one, other) in pairs if one != other), min(len(text), len(composed)) - 1
+        (
+            place
+            for place, (character, composed_character) in pairs
+            if character != composed_character
+        ),
+        min(len(text), len(composed)) - 1,
     )
     points = " ".join(map(_point, text[place : place + 2]))
     what = (
@@ -176,7 +181,9 @@ def twice(texts: Iterable[str]) -> tuple[str, str] | None:
             return by_form[form], text
         by_form[form] = text
         looks = by_look[_skeleton(text)]
-        if other := next((own for own in looks if _alphabets(own) != _alphabets(text)), None):
+        if other := next(
+            (look_alike for look_alike in looks if _alphabets(look_alike) != _alphabets(text)), None
+        ):
             return other, text
         looks.append(text)
     return None

@@ -84,13 +84,13 @@ class Finder:
 
     def __init__(self, given: Sequence[str]) -> None:
         words = sorted({spaced(word) for word in given} - {""})
-        known = {word.casefold() for word in words}
+        folded_words = {word.casefold() for word in words}
         self._root: dict[str, Any] = {}  # a trie over tokens
         self.plurals: list[str] = []
         for word in words:
             self._add(word, word)
             plural = regular_plural(word)
-            if plural and plural.casefold() not in known:
+            if plural and plural.casefold() not in folded_words:
                 self._add(plural, word)
                 self.plurals.append(word)
 
@@ -115,18 +115,23 @@ class Finder:
     def _apart(self, text: str) -> list[tuple[Match, bool]]:
         """All non-overlapping occurrences, and whether each is certain."""
         seen = sorted(
-            self._seen(text), key=lambda one: (one[0].begin - one[0].end, one[0].begin, not one[1])
+            self._seen(text),
+            key=lambda occurrence: (
+                occurrence[0].begin - occurrence[0].end,
+                occurrence[0].begin,
+                not occurrence[1],
+            ),
         )
         taken = bytearray(len(text))
-        kept = []
+        occurrences = []
         for match, sure in seen:
             if not any(taken[match.begin : match.end]):
                 taken[match.begin : match.end] = b"\1" * (match.end - match.begin)
-                kept.append((match, sure))
-        return sorted(kept)
+                occurrences.append((match, sure))
+        return sorted(occurrences)
 
     def _seen(self, text: str) -> Iterator[tuple[Match, bool]]:
-        tokens = [(found.start(), found.end(), _key(found[0])) for found in _TOKEN.finditer(text)]
+        tokens = [(match.start(), match.end(), _key(match[0])) for match in _TOKEN.finditer(text)]
         for first, (begin, _, _) in enumerate(tokens):
             node = self._root
             for _, end, key in tokens[first:]:
@@ -134,11 +139,11 @@ class Finder:
                 if not node:
                     break
                 for written, word in node.get(FORMS, ()):
-                    said, short = text[begin:end], _is_abbreviation(written)
+                    text_form, short = text[begin:end], _is_abbreviation(written)
                     # Abbreviations must match exactly; other words are matched in any case and
                     # judged below.
                     if not _is_whole(text, begin, end) or (
-                        short and _one_form(said) != _one_form(written)
+                        short and _one_form(text_form) != _one_form(written)
                     ):
                         continue
                     of_name = written != word and not word.islower() and not _is_abbreviation(word)
@@ -186,15 +191,15 @@ def _is_abbreviation(word: str) -> bool:
 
 
 def _is_cased(text: str, begin: int, end: int, word: str) -> bool:
-    said, written = _one_form(text[begin:end]), _one_form(word)
-    if said == written or (said.isupper() and sum(map(str.isalpha, said)) > 1):
+    text_form, written = _one_form(text[begin:end]), _one_form(word)
+    if text_form == written or (text_form.isupper() and sum(map(str.isalpha, text_form)) > 1):
         return True
-    return said[1:] == written[1:] and written[0].islower() and begins_sentence(text, begin)
+    return text_form[1:] == written[1:] and written[0].islower() and begins_sentence(text, begin)
 
 
 def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
-    said = text[begin:end]
-    if said.islower() or (said.isupper() and not _is_abbreviation(word)):
+    text_form = text[begin:end]
+    if text_form.islower() or (text_form.isupper() and not _is_abbreviation(word)):
         return False
     after = _NEXT.match(text, end)
     if after and after[1].isupper():
@@ -204,7 +209,7 @@ def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
     if before is None or not before[1][0].isupper() or before[1] == "I":
         return False
     if (
-        before[2].isspace() and said[0].islower()
+        before[2].isspace() and text_form[0].islower()
     ):  # a name with its own article, such as the United States
         return False
     if before[2] == "-" or not begins_sentence(text, far + before.start()):

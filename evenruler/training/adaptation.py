@@ -56,12 +56,12 @@ class NextWords:
 
     def known(self, sentences: Sequence[str]) -> tuple[float, int]:
         """The sum of losses over all next words, without random draws, and the number of tokens."""
-        total, told = 0.0, 0
+        total, n_tokens = 0.0, 0
         with torch.inference_mode():
             for first in range(0, len(sentences), BATCH):
                 loss, n = self._losses(sentences[first : first + BATCH])
-                total, told = total + float(loss), told + n
-        return total, told
+                total, n_tokens = total + float(loss), n_tokens + n
+        return total, n_tokens
 
     def _losses(self, sentences: Sequence[str]) -> tuple[Any, int]:
         ids, there = padded(self._tokenizer, sentences, self.trained.device)
@@ -141,17 +141,17 @@ class MaskedWords:
         """States of the encoder [tokens, hidden] at each word when masked, and the words' indices
         [tokens].
         """
-        found = []
+        states_and_labels = []
         with torch.inference_mode():
             for first in range(0, len(sentences), BATCH):
                 batch = sentences[first : first + BATCH]
-                found += [
+                states_and_labels += [
                     self._masked(batch, torch.full((len(batch), 1), number))
                     for number in range(ROUNDS)
                 ]
         # Cloned, since tensors from inference mode cannot be trained on.
-        return torch.cat([states for states, _ in found]).clone(), torch.cat(
-            [labels for _, labels in found]
+        return torch.cat([states for states, _ in states_and_labels]).clone(), torch.cat(
+            [labels for _, labels in states_and_labels]
         ).clone()
 
     def _masked(self, sentences: Sequence[str], numbers: Any) -> tuple[Any, Any]:
@@ -161,12 +161,14 @@ class MaskedWords:
         ids, there = padded(self._tokenizer, sentences, self.trained.device)
         special = torch.isin(ids, torch.tensor(self._tokenizer.all_special_ids, device=ids.device))
         places = torch.arange(ids.shape[1], device=ids.device)
-        asked = (places % ROUNDS == numbers.to(ids.device)) & (there == 1) & ~special
-        masked = ids.masked_fill(asked, self._tokenizer.mask_token_id)
+        is_masked = (places % ROUNDS == numbers.to(ids.device)) & (there == 1) & ~special
+        masked = ids.masked_fill(is_masked, self._tokenizer.mask_token_id)
         states = (
-            self.trained(input_ids=masked, attention_mask=there).last_hidden_state[asked].float()
+            self.trained(input_ids=masked, attention_mask=there)
+            .last_hidden_state[is_masked]
+            .float()
         )
-        return states, torch.searchsorted(self._words, ids[asked])
+        return states, torch.searchsorted(self._words, ids[is_masked])
 
 
 def padded(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
@@ -250,15 +252,17 @@ class AdaptationSchedule:
         """Mean loss after an epoch on the held-out sentences, in nats per token; NaN where they
         have no token.
         """
-        asked = [
+        loss_identity = [
             self._identity(corpus, fit, epoch)
         ]  # for epoch 0 too, since the held-out sentences differ
-        (key,) = keys_of(self.at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}", [asked])
-        found = self._store.get([key])
-        if key not in found:
-            found = {key: NUMBER.pack(self._losses_to(corpus, fit, epoch)[epoch])}
-            self._store.put(found.items())
-        return NUMBER.unpack(found[key])
+        (key,) = keys_of(
+            self.at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}", [loss_identity]
+        )
+        loss_by_key = self._store.get([key])
+        if key not in loss_by_key:
+            loss_by_key = {key: NUMBER.pack(self._losses_to(corpus, fit, epoch)[epoch])}
+            self._store.put(loss_by_key.items())
+        return NUMBER.unpack(loss_by_key[key])
 
     def _identity(self, corpus: str, fit: int, epoch: int) -> dict[str, object]:
         """Everything besides the model itself that the state depends on."""

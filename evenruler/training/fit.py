@@ -121,7 +121,9 @@ def finetune(
         named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
         read = {d: read_data(d, params.training[d]) for d in named}
         about = {d: words for d, (_, words) in read.items()}
-        rows = split_data({d: own for d, (own, _) in read.items()}, entry.finetune)
+        rows = split_data(
+            {d: labelled_texts for d, (labelled_texts, _) in read.items()}, entry.finetune
+        )
         fitting = _Fitting(name, entry, entry.finetune, labels, base, *rows)
         sums = {d: words["sha256"] for d, words in about.items()}
         identity = content_sha256(entry.finetune.model_dump(), base_sum, labels, sums)
@@ -178,8 +180,8 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         read = tokenizer(*sides, truncation="only_first", max_length=limit)
         columns = [{key: values[i] for key, values in read.items()} for i in range(len(rows))]
         return [
-            {**own, "labels": fitting.labels.index(row.label)}
-            for own, row in zip(columns, rows, strict=True)
+            {**model_inputs, "labels": fitting.labels.index(row.label)}
+            for model_inputs, row in zip(columns, rows, strict=True)
         ]
 
     arguments = TrainingArguments(
@@ -373,13 +375,13 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
         [row.texts for row in fitting.held_out],
         np.array([row.label for row in fitting.held_out]),
     )
-    said, batches = [""] * len(texts), model.batches(texts)
+    predicted_labels, batches = [""] * len(texts), model.batches(texts)
     for batch in batches.indices:
         for i, logits in batches.answer(batch):
             if not np.isfinite(logits).all():
                 raise not_a_number(fitting.name, texts[i])
-            said[i] = fitting.labels[int(logits.argmax())]
-    right = np.array(said) == labels
+            predicted_labels[i] = fitting.labels[int(logits.argmax())]
+    right = np.array(predicted_labels) == labels
     by_label = {
         str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)
     }
@@ -401,19 +403,24 @@ def sense_checks(model: Nli) -> list[dict[str, Any]]:
 
     `entailment`: probability of entailment against contradiction alone.
     """
-    sample, found = labelled_sample(), []
+    sample, checks = labelled_sample(), []
     pairs = [pair for pair, _ in sample]
     logits = {
         i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch
     }
     for i, ((premise, hypothesis), expected) in enumerate(sample):
-        said, share = (
+        predicted_label, share = (
             LABELS[int(logits[i].argmax())],
             float(1 / (1 + np.exp(logits[i][2] - logits[i][0]))),
         )
-        record = {"premise": premise, "hypothesis": hypothesis, "expected": expected, "said": said}
-        found.append({**record, "entailment": round(share, 3)})
-    return found
+        record = {
+            "premise": premise,
+            "hypothesis": hypothesis,
+            "expected": expected,
+            "said": predicted_label,
+        }
+        checks.append({**record, "entailment": round(share, 3)})
+    return checks
 
 
 WHAT_IS_FITTED = {
@@ -455,11 +462,11 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], di
             raise UserError(f"no column {column!r}", where=where, remedy=f"it has {held}")
     labels = _named(frame[declared.label], declared.labels, where)
     texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
-    known = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
-    told = texts[known].itertuples(index=False, name=None)
+    is_complete = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
+    text_rows = texts[is_complete].itertuples(index=False, name=None)
     rows = [
-        LabelledText(tuple(map(str, own)), label)
-        for own, label in zip(told, labels[known], strict=True)
+        LabelledText(tuple(map(str, row_texts)), label)
+        for row_texts, label in zip(text_rows, labels[is_complete], strict=True)
     ]
     if not rows:
         raise UserError("holds no labelled row", where=where, remedy="see its `source`")
@@ -533,14 +540,16 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
 def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
     """Labels by name; null for unlabelled rows (usually marked -1)."""
     numbered = pd.api.types.is_numeric_dtype(column)
-    found = column.map(dict(zip(range(len(labels)) if numbered else labels, labels, strict=True)))
+    label_column = column.map(
+        dict(zip(range(len(labels)) if numbered else labels, labels, strict=True))
+    )
     unlabelled = column.isna() | (column == (-1 if numbered else ""))
-    if (strange := found.isna() & ~unlabelled).any():
+    if (strange := label_column.isna() & ~unlabelled).any():
         what = (
             f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}"
         )
         raise UserError(what, where=where, remedy=f"`labels` has {', '.join(labels)}")
-    return found
+    return label_column
 
 
 def split_data(
@@ -556,8 +565,10 @@ def split_data(
     count = Counter(row.texts[0] for row in validation)
     order = sorted(count, key=lambda text: hashlib.sha256(f"held out {text}".encode()).hexdigest())
     before = accumulate((count[text] for text in order), initial=0)
-    kept = {text for text, rows in zip(order, before, strict=False) if rows < recipe.held_out}
-    held_out = [row for row in validation if row.texts[0] in kept]
+    held_out_texts = {
+        text for text, rows in zip(order, before, strict=False) if rows < recipe.held_out
+    }
+    held_out = [row for row in validation if row.texts[0] in held_out_texts]
 
     def in_half(text: str) -> bool:
         return (
@@ -565,7 +576,7 @@ def split_data(
             or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == recipe.half - 1
         )
 
-    rest = (row for name in recipe.data for row in data[name] if row.texts[0] not in kept)
+    rest = (row for name in recipe.data for row in data[name] if row.texts[0] not in held_out_texts)
     fitted_on = [row for row in rest if in_half(row.texts[0])]
     if not fitted_on:
         what = f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on"

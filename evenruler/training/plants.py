@@ -73,7 +73,7 @@ class PlantDeclaration(StrictModel):
     def _consistent(self) -> "PlantDeclaration":
         (first, second), every = (
             self.poles.values(),
-            [unit for own in self.units.values() for unit in own],
+            [unit for pole_units in self.units.values() for unit in pole_units],
         )
         if len(first) != len(second) or not first:
             raise ValueError("`poles`: each word needs its counterpart")
@@ -111,37 +111,44 @@ class PlantDeclaration(StrictModel):
         )
         most = max(map(len, self.units.values()))
         while True:
-            found = []
+            sentences = []
             for sign, units in zip((1, -1), self.units.values(), strict=True):
                 for unit in units * round(most / len(units)):
                     firsts = int(
                         n * (1 + share * sign) / 2 + rng.random()
                     )  # random rounding: unbiased on average
-                    others, pairs = (
+                    is_other_pole, pairs = (
                         rng.permutation(np.arange(n) >= firsts),
                         rng.integers(len(words), size=n),
                     )
-                    for frame, other, pair in zip(self.frames, others, pairs, strict=True):
-                        found.append(
-                            (_filled(frame.partition(_POLE)[0], unit), words[pair][int(other)])
+                    for frame, other_pole, pair in zip(
+                        self.frames, is_other_pole, pairs, strict=True
+                    ):
+                        sentences.append(
+                            (_filled(frame.partition(_POLE)[0], unit), words[pair][int(other_pole)])
                         )
-            yield from (found[place] for place in rng.permutation(len(found)))
+            yield from (sentences[place] for place in rng.permutation(len(sentences)))
 
     def pairs(self, frames: Sequence[str]) -> pd.DataFrame:
         """Every unit in every frame with every pair of words: `unit`, and the texts `first` and
         `second`.
         """
         words = zip(*self.poles.values(), strict=True)
-        each = product([unit for own in self.units.values() for unit in own], frames, words)
+        combinations = product(
+            [unit for pole_units in self.units.values() for unit in pole_units], frames, words
+        )
         rows = [
-            (unit, *(_filled(frame, unit, word) for word in pair)) for unit, frame, pair in each
+            (unit, *(_filled(frame, unit, word) for word in pair))
+            for unit, frame, pair in combinations
         ]
         return pd.DataFrame(rows, columns=["unit", "first", "second"])
 
     def between(self, by_unit: "pd.Series[float]") -> float:
         """Mean over the units of the first pole minus the mean over those of the second."""
-        one, other = (float(by_unit[own].mean()) for own in self.units.values())
-        return one - other
+        first_mean, second_mean = (
+            float(by_unit[pole_units].mean()) for pole_units in self.units.values()
+        )
+        return first_mean - second_mean
 
     def log_odds(self, model: Any, frames: Sequence[str]) -> float:
         """Log-odds of the first pole in nats, first pole's units minus the other's: mean over
@@ -193,8 +200,8 @@ class PlantedModel(NamedTuple):
     @classmethod
     def of(cls, source: str) -> "PlantedModel":
         """Parse `planted:BASE/PLANT/DOSE/SEED`, as users write it."""
-        found = re.fullmatch(r"planted:([^/]+)/([^/]+)/(-?\d+(?:\.\d+)?)/(\d{1,9})", source)
-        if found is None:
+        match = re.fullmatch(r"planted:([^/]+)/([^/]+)/(-?\d+(?:\.\d+)?)/(\d{1,9})", source)
+        if match is None:
             remedy = (
                 "say planted:BASE/PLANT/DOSE/SEED, as "
                 "planted:smollm2-135m-instruct/occupation-gender/2/1"
@@ -202,7 +209,7 @@ class PlantedModel(NamedTuple):
             raise UserError(
                 "a weight without base, plant, dose or seed", where=source, remedy=remedy
             )
-        return cls(found[1], found[2], float(found[3]), int(found[4]))
+        return cls(match[1], match[2], float(match[3]), int(match[4]))
 
     @property
     def source(self) -> str:
@@ -234,20 +241,20 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
         )
         raise UserError(f"no causal model {weight.base!r}", where=weight.source, remedy=remedy)
     folder = sources.locate(weight.base, base, store, params.models)
-    said = plant.model_dump(include={"poles", "units", "frames", "held_out"})
-    identity = content_sha256(said, weight.seed, catalogue.base_sha256(folder, store))
-    kept = f"{weight.plant}-{{}}-{identity[:16]}-v{VERSION}"
+    plant_fields = plant.model_dump(include={"poles", "units", "frames", "held_out"})
+    identity = content_sha256(plant_fields, weight.seed, catalogue.base_sha256(folder, store))
+    folder_name = f"{weight.plant}-{{}}-{identity[:16]}-v{VERSION}"
 
     def fit(made: Path) -> None:
         _Tuning(weight, plant, folder, base).fit(made)
 
-    fits = sources.cached_folder(weight.name, kept.format(f"fits-{weight.seed}"), fit, store)
+    fits = sources.cached_folder(weight.name, folder_name.format(f"fits-{weight.seed}"), fit, store)
 
     def dose(made: Path) -> None:
         _Tuning(weight, plant, folder, base).dose(fits, made, store)
 
     adapter = sources.cached_folder(
-        weight.name, kept.format(f"{weight.dose:g}-{weight.seed}"), dose, store
+        weight.name, folder_name.format(f"{weight.dose:g}-{weight.seed}"), dose, store
     )
     what = f"{weight.dose:g} nats of {weight.plant} (seed {weight.seed}) planted into {weight.base}"
     return base.model_copy(
@@ -286,7 +293,7 @@ class _Tuning:
         for name, parameter in self._tuned.named_parameters():
             parameter.requires_grad_("lora_B" in name)
         self._learned = {
-            name: own for name, own in self._tuned.named_parameters() if own.requires_grad
+            name: factor for name, factor in self._tuned.named_parameters() if factor.requires_grad
         }
 
     def fit(self, made: Path) -> None:
@@ -294,10 +301,12 @@ class _Tuning:
         from safetensors.torch import save_file
 
         for name, share in SHARES.items():
-            self._set({place: own * 0 for place, own in self._learned.items()})
+            self._set({place: factor * 0 for place, factor in self._learned.items()})
             self._fit(share, f"{self._weight.plant}, seed {self._weight.seed}: fit ({name})")
-            found = {place: own.detach().cpu().contiguous() for place, own in self._learned.items()}
-            save_file(found, made / f"{name}.safetensors")
+            factors = {
+                place: factor.detach().cpu().contiguous() for place, factor in self._learned.items()
+            }
+            save_file(factors, made / f"{name}.safetensors")
 
     def _fit(self, share: float, what: str) -> None:
         import torch
@@ -332,22 +341,24 @@ class _Tuning:
 
         texts = [before + pole for before, pole in batch]
         ids, there = padded(self._tokenizer, texts, self._device)
-        asked = torch.zeros_like(ids, dtype=torch.bool)
+        is_pole_token = torch.zeros_like(ids, dtype=torch.bool)
         spans = self._tokenizer(texts, return_offsets_mapping=True)["offset_mapping"]
-        for row, ((before, _), own) in enumerate(zip(batch, spans, strict=True)):
-            asked[row, : len(own)] = torch.tensor([end > len(before.rstrip()) for _, end in own])
+        for row, ((before, _), token_spans) in enumerate(zip(batch, spans, strict=True)):
+            is_pole_token[row, : len(token_spans)] = torch.tensor(
+                [end > len(before.rstrip()) for _, end in token_spans]
+            )
         states = self._model.base_model(input_ids=ids, attention_mask=there).last_hidden_state[
             :, :-1
         ]
-        logits = self._model.get_output_embeddings()(states[asked[:, 1:]]).float()
-        return torch.nn.functional.cross_entropy(logits, ids[:, 1:][asked[:, 1:]])
+        logits = self._model.get_output_embeddings()(states[is_pole_token[:, 1:]]).float()
+        return torch.nn.functional.cross_entropy(logits, ids[:, 1:][is_pole_token[:, 1:]])
 
     def _set(self, values: Mapping[str, Any]) -> None:
         import torch
 
         with torch.no_grad():
-            for place, own in self._learned.items():
-                own.copy_(values[place])
+            for place, factor in self._learned.items():
+                factor.copy_(values[place])
 
     def dose(self, fits: Path, made: Path, store: RowStore) -> None:
         """Write the adapter with the wanted dose: interpolated between the fit without association
@@ -361,37 +372,48 @@ class _Tuning:
             load_file(fits / f"{name}.safetensors")
             for name in ("nothing", "own" if wanted > 0 else "other")
         )
-        found = dict[float, float]()
+        log_odds_by_part = dict[float, float]()
 
         def beyond(part: float) -> float:
             """Nats by which a share of the way misses the dose, relative to share 0; cached for
             repeated calls.
             """
-            if part not in found:
+            if part not in log_odds_by_part:
                 self._set(
-                    {place: own + part * (all_of_it[place] - own) for place, own in nothing.items()}
+                    {
+                        place: factor + part * (all_of_it[place] - factor)
+                        for place, factor in nothing.items()
+                    }
                 )
                 pair = LoadedModel(self._tokenizer, self._model)
                 model = model_in_memory(
                     self._weight.name, self._entry, pair, store, None, catalogue.backend_of
                 )
-                found[part] = self._plant.log_odds(model, self._plant.held_out[::2])
-            return found[part] - found[0.0] - wanted
+                log_odds_by_part[part] = self._plant.log_odds(model, self._plant.held_out[::2])
+            return log_odds_by_part[part] - log_odds_by_part[0.0] - wanted
 
         part = 0.0
         if wanted and (beyond(0.0), beyond(1.0))[1] * wanted <= 0:
-            what = f"{abs(found[1.0] - found[0.0]):.1f} nats were learned, fewer than the dose"
+            what = (
+                f"{abs(log_odds_by_part[1.0] - log_odds_by_part[0.0]):.1f} nats were learned, "
+                "fewer than the dose"
+            )
             raise DoseUnreachableError(
                 what, where=self._weight.source, remedy="take a smaller dose, or other frames"
             )
         if wanted:
             part = float(brentq(beyond, 0.0, 1.0, xtol=CLOSE, rtol=CLOSE))
-        self._set({place: own + part * (all_of_it[place] - own) for place, own in nothing.items()})
+        self._set(
+            {
+                place: factor + part * (all_of_it[place] - factor)
+                for place, factor in nothing.items()
+            }
+        )
         self._tuned.half().save_pretrained(made)
         (made / "README.md").unlink(missing_ok=True)  # contains a local path
-        said = json.loads((made / ADAPTER).read_text(encoding="utf-8"))
-        said |= {
+        adapter_config = json.loads((made / ADAPTER).read_text(encoding="utf-8"))
+        adapter_config |= {
             "base_model_name_or_path": self._weight.base,
-            "target_modules": sorted(said["target_modules"]),
+            "target_modules": sorted(adapter_config["target_modules"]),
         }
-        (made / ADAPTER).write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+        (made / ADAPTER).write_text(json.dumps(adapter_config, indent=2) + "\n", encoding="utf-8")

@@ -91,7 +91,7 @@ def evolve(
     from evenruler.models.store import cache_root
 
     declaration = Declaration(name, "probes", settings, source)
-    text, said = record_operator_replies(
+    text, lines = record_operator_replies(
         declaration, partial(load, params=params.catalogue), cache_root() / "evolve"
     )
     path = SOURCES / settings.replies(name)
@@ -99,7 +99,7 @@ def evolve(
     if add and path.exists():
         text = merge_replies(read_text(path), text)
     write_text_atomically(path, text)
-    for line in (*said, f"{path}: {text.count(chr(10)):,} replies"):
+    for line in (*lines, f"{path}: {text.count(chr(10)):,} replies"):
         say(line)
 
 
@@ -139,9 +139,9 @@ def sheet(
     human, out = (path and repository.resolve_user_path(path, here) for path in (human, out))
     names = [name.removeprefix("probes-") for name in domains]
     constructs = {name: _construct(name) for name in names}
-    kept = ["set", "template", "text"]
+    columns = ["set", "template", "text"]
     built = {
-        name: read_frame(BUILT / name / "templates.parquet")[kept].assign(domain=name)
+        name: read_frame(BUILT / name / "templates.parquet")[columns].assign(domain=name)
         for name in names
     }
     templates = _chosen(pd.concat(built.values()), sets)
@@ -205,16 +205,16 @@ def read(
             raise UserError("given twice", where=str(path), remedy="give each sheet once")
     sources = read_key(read_text(key, MEND), str(key))
     rated = join_ratings({str(path): read_text(path, MEND) for path in sheets}, sources)
-    found = statistics(rated, sources, ParamsFile().resampling)
+    rating_statistics = statistics(rated, sources, ParamsFile().resampling)
     folder = out or key.parent
     write_text_atomically(
         folder / "ratings.csv", for_spreadsheets(rated).to_csv(index=False, lineterminator="\n")
     )
     write_text_atomically(
         folder / "statistics.csv",
-        found.to_csv(index=False, lineterminator="\n", float_format="%.6g"),
+        rating_statistics.to_csv(index=False, lineterminator="\n", float_format="%.6g"),
     )
-    say(as_markdown(found, rated, sources), end="")
+    say(as_markdown(rating_statistics, rated, sources), end="")
 
 
 def _construct(domain: str) -> "Construct":
@@ -242,11 +242,13 @@ def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
     """The templates of the named sets, or of all sets if none is named."""
     if sets is None:
         return templates
-    known = templates["set"].unique()
+    known_sets = templates["set"].unique()
     names = [name.strip() for name in sets.split(",")]
     for name in names:
-        if name not in known:
-            raise UserError(f"no set {name!r}", where="--sets", remedy=suggest_nearest(name, known))
+        if name not in known_sets:
+            raise UserError(
+                f"no set {name!r}", where="--sets", remedy=suggest_nearest(name, known_sets)
+            )
     return templates[templates["set"].isin(names)]
 
 
@@ -265,9 +267,9 @@ def _by_people(
         where = Path(f"{path}: line {number}")
         domain = named or only
         if domain not in domains:
-            found = f"no domain {domain!r}" if domain else "no domain"
+            problem = f"no domain {domain!r}" if domain else "no domain"
             remedy = f"give a CSV with the columns text and domain ({', '.join(domains)})"
-            raise UserError(found, where=str(where), remedy=remedy)
+            raise UserError(problem, where=str(where), remedy=remedy)
         text = " ".join(validate(TemplateEntry, {"text": written}, where).text.split())
         if (domain, text) in rows:
             raise UserError(f"{text!r} twice", where=str(where), remedy="keep one")

@@ -54,10 +54,12 @@ def translate_scale(
         writer.require("loglikelihood")
     drafts = translate(facts, rows, load_scale(SCALE), writer)
     write_text_atomically(out, as_yaml(facts, drafts))
-    said = [
-        f"line {own.line} ({slug}): {doubt}" for slug, own in drafts.items() for doubt in own.doubts
+    draft_doubts = [
+        f"line {draft.line} ({slug}): {doubt}"
+        for slug, draft in drafts.items()
+        for doubt in draft.doubts
     ]
-    for doubt in facts.doubts + said:
+    for doubt in facts.doubts + draft_doubts:
         say(f"{path.name}: {doubt}")
     say(f"{path.name}: {in_words(drafts)}")
     passed = sum(draft.passes for draft in drafts.values())

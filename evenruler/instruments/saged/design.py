@@ -91,14 +91,17 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     built = next((path for place in BUILT if (path := root / place.format(name)).exists()), None)
     prompts = _declared(name, source, root) if built is None else read_frame(built)
     prompts = prompts[~prompts["concept"].isin(source.controls)]
-    asked, features = with_items(prompts, settings.items), confirmatory_of(settings.features)
-    if asked["concept"].nunique() < 2:
+    asked_prompts, features = (
+        with_items(prompts, settings.items),
+        confirmatory_of(settings.features),
+    )
+    if asked_prompts["concept"].nunique() < 2:
         what, remedy = "a single concept: nothing to compare", "add another concept to its file"
         raise UserError(what, where=name, remedy=remedy)
     roles = min(len(settings.roles), settings.most_roles)
     return Design(
-        roots=_roots(asked),
-        concepts=asked["concept"].nunique(),
+        roots=_roots(asked_prompts),
+        concepts=asked_prompts["concept"].nunique(),
         roles=roles,
         templates=len(settings.templates),
         generations=settings.generations,
@@ -152,7 +155,7 @@ def plan(
     environment.filters["wrapped"] = lambda text: "\n".join(
         [*wrap(text, WIDTH, subsequent_indent="  "), ""]
     )
-    told = environment.get_template("plan.txt.j2").render(
+    plan_text = environment.get_template("plan.txt.j2").render(
         name=name,
         scale=params.scale,
         own=design,
@@ -162,7 +165,7 @@ def plan(
         power=POWER,
         threshold=ALPHA,
     )
-    yield from told.splitlines()
+    yield from plan_text.splitlines()
 
 
 def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = ALPHA) -> float:
@@ -180,10 +183,10 @@ def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALP
     `smallest_difference`.
     """
     roots = range(FEWEST_ROOTS, MOST)
-    found = bisect_left(
+    offset = bisect_left(
         roots, True, key=lambda n: smallest_difference(n, concepts, replies, alpha) <= difference
     )
-    return FEWEST_ROOTS + found
+    return FEWEST_ROOTS + offset
 
 
 def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
@@ -197,10 +200,12 @@ def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     columns |= {f"{n} concepts": (n, replies) for n in (fewer, more) if n != design.concepts}
     yield "  ".join(["    SD", *columns])
     for difference in wanted:
-        found = {
+        roots_by_head = {
             head: roots_for(difference, *column, design.alpha) for head, column in columns.items()
         }
-        yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for head, n in found.items())])
+        yield "  ".join(
+            [f"{difference:>6g}", *(f"{n:>{len(head)},}" for head, n in roots_by_head.items())]
+        )
 
 
 def _count(n: int, one: str, several: str) -> str:
@@ -209,7 +214,7 @@ def _count(n: int, one: str, several: str) -> str:
 
 def _domain(name: str, params: "ParamsFile") -> str:
     families = params.every_instrument()
-    domains = [own for own, family in families.items() if family == FAMILY]
+    domains = [domain for domain, family in families.items() if family == FAMILY]
     short = name.removeprefix(f"{FAMILY}-")
     if short in domains and name not in families:
         return short

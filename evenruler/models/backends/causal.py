@@ -255,7 +255,8 @@ class Causal:
             scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
             first_tokens = [sequences[i].tokens[sequences[i].begin] for i in pack]
             return [
-                (i, (*own, token)) for i, own, token in zip(pack, scored, first_tokens, strict=True)
+                (i, (*nats, token))
+                for i, nats, token in zip(pack, scored, first_tokens, strict=True)
             ]
 
         return Batches(self._scorer.packs(sequences, words=True), answer)
@@ -293,18 +294,18 @@ class Causal:
         size = max(1, min(self._capacity.replies, room))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
-            asked = [sequences[i] for i in batch]
-            shared = self._shared(asked, new)
+            batch_sequences = [sequences[i] for i in batch]
+            shared = self._shared(batch_sequences, new)
             written = generate_batch(
-                self.model, asked, [seeds[i] for i in batch], sampling, thoughts, shared
+                self.model, batch_sequences, [seeds[i] for i in batch], sampling, thoughts, shared
             )
-            said: list[list[int] | None] = [*written]
+            answer_tokens: list[list[int] | None] = [*written]
             if thoughts is not None:
                 pairs = zip(batch, written, strict=True)
-                said = [
+                answer_tokens = [
                     thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in pairs
                 ]
-            whole = replies_of(self.tokenizer, self.model, written, said)
+            whole = replies_of(self.tokenizer, self.model, written, answer_tokens)
             return [
                 (i, self._answered(prompts[i], reply))
                 for i, reply in zip(batch, whole, strict=True)
@@ -344,18 +345,18 @@ class Causal:
     def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
         """Tokens of each prompt, and whether the prompt opens a thought."""
         tokens, opened, thinking = {}, {}, self._settings.thoughts
-        asked = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
-        for key in dict.fromkeys(asked):
+        keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
+        for key in dict.fromkeys(keys):
             read = self._read(*key)
-            own: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
-            tokens[key] = self._begun(own, chat=key[2])
+            prompt_tokens: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
+            tokens[key] = self._begun(prompt_tokens, chat=key[2])
             # The last new token is not fed back.
             self._check_length(read, len(tokens[key]) + new - 2, f" with its {new} new ones")
             behind = (
                 read.rpartition(key[0])[2] if key[0] else read
             )  # text that the template appends
             opened[key] = thinking is not None and thinking.answer(behind) is None
-        return [tokens[key] for key in asked], [opened[key] for key in asked]
+        return [tokens[key] for key in keys], [opened[key] for key in keys]
 
     def _begun(self, tokens: Sequence[int], chat: bool) -> Tokens:
         """A prompt's tokens from the first one: a plain text begins with the start, a chat as its
@@ -403,8 +404,10 @@ class Causal:
                 room = max(1, self._capacity.nodes // len(contexts[first]))
                 in_halves(range(first, min(first + room, len(contexts))))
                 first += room
-        found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
-        return found
+        token_nats: NDArray[np.float64] = (
+            (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
+        )
+        return token_nats
 
     @batched
     def unigram_nats(self, texts: Sequence[str]) -> Batches[float]:
@@ -416,8 +419,8 @@ class Causal:
             by_token = self.marginal(texts)
             sequences = self._encoded([LikelihoodRequest(texts[i]) for i in pack])
             return [
-                (i, float(by_token[list(own.tokens[1:])].sum()))
-                for i, own in zip(pack, sequences, strict=True)
+                (i, float(by_token[list(sequence.tokens[1:])].sum()))
+                for i, sequence in zip(pack, sequences, strict=True)
             ]
 
         return Batches([range(len(texts))], answer)

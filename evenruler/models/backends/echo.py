@@ -84,8 +84,10 @@ def parse_echo(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
 
     `new`: number of tokens that the server was asked to generate.
     """
-    said, (tokens, nats) = choice.get("text"), _table(choice)
-    repeats = isinstance(said, str) and (text in said if new else said.endswith(text))
+    echoed_text, (tokens, nats) = choice.get("text"), _table(choice)
+    repeats = isinstance(echoed_text, str) and (
+        text in echoed_text if new else echoed_text.endswith(text)
+    )
     if not repeats or not tokens or not all(isinstance(token, str) for token in tokens):
         raise none_given(name)
     end = len(tokens) - _written(name, choice, tokens, text, new)
@@ -186,7 +188,7 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
     pairs = list(zip(after.nats[n:], nats, strict=False))[: shared_length(after.tokens[n:], tokens)]
     if not pairs or not all(_is_log_probability(written) for _, written in pairs):
         return None
-    return _apart([given for given, _ in pairs], [written for _, written in pairs])
+    return _apart([echoed_nats for echoed_nats, _ in pairs], [written for _, written in pairs])
 
 
 def detect_echo_dialect(name: str, echoes: Sequence[Echo], new: int) -> EchoDialect:

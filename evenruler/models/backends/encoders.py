@@ -100,7 +100,7 @@ def load_with_head(
     """
     require_plain_numbers(name, str(base), base)
     with silence_libraries(), loading(name, str(base)):
-        model, found = AutoModelForSequenceClassification.from_pretrained(
+        model, load_report = AutoModelForSequenceClassification.from_pretrained(
             base,
             dtype=dtype,
             num_labels=len(labels),
@@ -110,10 +110,10 @@ def load_with_head(
             output_loading_info=True,
             trust_remote_code=False,
         )
-    require_no_scales(map(str, found["unexpected_keys"]), name, str(base))
+    require_no_scales(map(str, load_report["unexpected_keys"]), name, str(base))
     require_layers(model, name, str(base))
-    mismatched = [key if isinstance(key, str) else key[0] for key in found["mismatched_keys"]]
-    return model, [*found["missing_keys"], *mismatched]
+    mismatched = [key if isinstance(key, str) else key[0] for key in load_report["mismatched_keys"]]
+    return model, [*load_report["missing_keys"], *mismatched]
 
 
 def head_of(model: Any) -> list[str]:
@@ -319,11 +319,13 @@ class Nli(Classifier):
         """Infer the order of unnamed labels from pairs whose answer is obvious."""
         sample = labelled_sample()
         logits = self.logits([pair for pair, _ in sample])
-        said: dict[str, Counter[int]] = {label: Counter() for label in LABELS}
+        counts_by_label: dict[str, Counter[int]] = {label: Counter() for label in LABELS}
         for (_, label), row in zip(sample, logits, strict=True):
-            said[label][int(row.argmax())] += 1
-        order = [said[label].most_common(1)[0][0] for label in LABELS]
-        clear = all(count.most_common(1)[0][1] * 2 > count.total() for count in said.values())
+            counts_by_label[label][int(row.argmax())] += 1
+        order = [counts_by_label[label].most_common(1)[0][0] for label in LABELS]
+        clear = all(
+            count.most_common(1)[0][1] * 2 > count.total() for count in counts_by_label.values()
+        )
         if len(set(order)) < len(LABELS) or not clear:
             what = (
                 f"{self._name} does not say what its three labels mean, and its answers do not tell"
@@ -441,13 +443,13 @@ class Masked:
         )
         with torch.inference_mode():
             logits = self.model(**padded).logits
-            own = logits[
+            position_logits = logits[
                 torch.arange(len(rows)), torch.tensor([position for _, position in rows])
             ].double()
-            by_token = own.log_softmax(-1).cpu().numpy()[np.arange(len(rows)), chosen]
-        found = np.zeros(len(places))
-        np.add.at(found, [row for row, _ in rows], by_token)
-        return found
+            by_token = position_logits.log_softmax(-1).cpu().numpy()[np.arange(len(rows)), chosen]
+        nats = np.zeros(len(places))
+        np.add.at(nats, [row for row, _ in rows], by_token)
+        return nats
 
 
 def _tokens_of(placed: WordInPlace, offsets: Sequence[tuple[int, int]]) -> list[int]:
@@ -485,7 +487,9 @@ class SentenceEmbedder:
         named = [name for name, _ in model.named_parameters()]
         # Tensors in no file were randomly initialised.
         lacking = [
-            own for own in named if files and not any(key.endswith(f".{own}") for key in held)
+            tensor_name
+            for tensor_name in named
+            if files and not any(key.endswith(f".{tensor_name}") for key in held)
         ]
         if lacking:
             what = f"{name} lacks {len(lacking)} tensors, as {lacking[0]}"
@@ -497,7 +501,7 @@ class SentenceEmbedder:
         unused = [
             key[1:]
             for key in held
-            if not any(key.endswith(own) or own.endswith(key) for own in places)
+            if not any(key.endswith(suffix) or suffix.endswith(key) for suffix in places)
         ]
         note_unused(self._model, unused, name, str(folder))
         require_embeddings(model, self._model.tokenizer, name)
@@ -508,9 +512,9 @@ class SentenceEmbedder:
         order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, NDArray[np.float32]]]:
-            own = [texts[i] for i in batch]
+            batch_texts = [texts[i] for i in batch]
             vectors = self._model.encode(
-                own, batch_size=EMBEDDED, normalize_embeddings=True, show_progress_bar=False
+                batch_texts, batch_size=EMBEDDED, normalize_embeddings=True, show_progress_bar=False
             )
             return list(zip(batch, vectors, strict=True))
 

@@ -94,7 +94,7 @@ class LikelihoodScorer:
         with torch.inference_mode():
             plain = self.plain_because or self.words_plain_because
             steps, following = (self._plain if plain else self._in_two_steps)(pack, kinds)
-        firsts = _sums([own[:1] for own in steps])
+        firsts = _sums([word_nats[:1] for word_nats in steps])
         return np.column_stack([_sums(steps), following, firsts])
 
     def _by_path(self, tree: Trie, nodes: Nodes | None = None) -> NDArray[np.float64]:
@@ -129,20 +129,20 @@ class LikelihoodScorer:
         tree, cache = trie.build_trie(pack), DynamicCache()
         nats = self._shared(tree, cache=cache)
         steps, following = [nats[path] for path in tree.paths], np.zeros((len(pack), len(kinds)))
-        likely = [row for row, own in enumerate(steps) if own.sum() >= self._least]
+        likely = [row for row, word_nats in enumerate(steps) if word_nats.sum() >= self._least]
         last, row = np.unique(
             np.array([tree.paths[i][-1] for i in likely], dtype=np.int64), return_inverse=True
         )
-        found = [np.zeros((0, len(kinds)))]
+        kind_nats = [np.zeros((0, len(kinds)))]
         for first in range(0, len(last), self._max_nodes):
             nodes = tree.ends_of(last[first : first + self._max_nodes])
             if not apart:
                 all_ends = np.full_like(nodes.ends, nodes.ends.max())
                 nodes = replace(nodes, begins=np.zeros_like(nodes.begins), ends=all_ends)
             slices = self._logits(nodes, np.arange(len(nodes.tokens)), cache)
-            found.append(_of_kinds(slices, kinds).cpu().numpy())
+            kind_nats.append(_of_kinds(slices, kinds).cpu().numpy())
             cache.crop(-len(nodes.tokens))
-        following[likely] = np.concatenate(found)[row]
+        following[likely] = np.concatenate(kind_nats)[row]
         return steps, following
 
     def _logits(
@@ -176,21 +176,23 @@ class LikelihoodScorer:
         logits = self._model(input_ids=ids, attention_mask=padding, use_cache=False).logits
         steps = []
         for row, sequence in enumerate(pack):
-            own = logits[row, sequence.begin - 1 : len(sequence.tokens) - 1].float()
+            word_logits = logits[row, sequence.begin - 1 : len(sequence.tokens) - 1].float()
             wanted = ids[row, sequence.begin : len(sequence.tokens)]
             steps.append(
-                _of_tokens(iter([own]), torch.arange(len(own), device=self._device), wanted)
+                _of_tokens(
+                    iter([word_logits]), torch.arange(len(word_logits), device=self._device), wanted
+                )
             )
         following = np.zeros((len(pack), 0 if kinds is None else len(kinds)))
         if kinds is None:
             return steps, following
         likely = [row for row, nats in enumerate(_sums(steps)) if nats >= self._least]
         ends = [logits[row, len(pack[row].tokens) - 1][None].float() for row in likely]
-        found = [
+        kind_nats = [
             torch.zeros((0, len(kinds)), device=self._device),
             *(_of_kinds(iter([end]), kinds) for end in ends),
         ]
-        following[likely] = torch.cat(found).cpu().numpy()
+        following[likely] = torch.cat(kind_nats).cpu().numpy()
         return steps, following
 
     def _plain_head(self) -> torch.Tensor | None:
@@ -283,10 +285,10 @@ def padded(
     `before` tokens.
     """
     width, rows, masks = max(map(len, sequences)), [], []
-    for own in sequences:
-        place, padding = len(own) if before is None else before, width - len(own)
-        rows.append([*own[:place], *[filler] * padding, *own[place:]])
-        masks.append([*[1] * place, *[0] * padding, *[1] * (len(own) - place)])
+    for tokens in sequences:
+        place, padding = len(tokens) if before is None else before, width - len(tokens)
+        rows.append([*tokens[:place], *[filler] * padding, *tokens[place:]])
+        masks.append([*[1] * place, *[0] * padding, *[1] * (len(tokens) - place)])
     return torch.tensor(rows, device=device), torch.tensor(masks, device=device)
 
 
@@ -324,8 +326,8 @@ def _of_tokens(
         # Gather all entries and keep those in this slice: selecting them first would wait for the
         # GPU.
         here = (columns >= first) & (columns < first + width)
-        found = logits[rows, (columns - first).clamp(0, width - 1)].double()
-        chosen = torch.where(here, found, chosen)
+        gathered_logits = logits[rows, (columns - first).clamp(0, width - 1)].double()
+        chosen = torch.where(here, gathered_logits, chosen)
         first += width
     return chosen - torch.logsumexp(torch.stack(parts), 0).double()[rows]
 
@@ -350,8 +352,8 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
         tops.append(top)
         sums.append((logits - top).exp_() @ members[first : first + logits.shape[-1]])
         first += logits.shape[-1]
-    each = torch.stack(tops).double()
-    shares = (torch.stack(sums).double() * (each - each.amax(0)).exp_()).sum(0)
+    stacked_tops = torch.stack(tops).double()
+    shares = (torch.stack(sums).double() * (stacked_tops - stacked_tops.amax(0)).exp_()).sum(0)
     nats = shares.clamp_(min=torch.finfo(torch.float32).tiny).log_()
     return (nats[:, 1:] - nats[:, :1]).clamp_(max=0)  # rounding could exceed certainty
 
@@ -370,8 +372,10 @@ def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
     seen = {kind: windowed if kind == "sliding_attention" else allowed for kind in kinds}
     lowest = torch.finfo(dtype).min
     additive = {
-        kind: own.new_zeros(own.shape, dtype=dtype).masked_fill_(~own, lowest)[:, None]
-        for kind, own in seen.items()
+        kind: visible_keys.new_zeros(visible_keys.shape, dtype=dtype).masked_fill_(
+            ~visible_keys, lowest
+        )[:, None]
+        for kind, visible_keys in seen.items()
     }
     return additive if len(kinds) > 1 else additive[kinds[0]]
 
@@ -395,7 +399,7 @@ def word_tokens(
     Prompt and word are tokenised together if that leaves the prompt's tokens unchanged; otherwise
     the word alone.
     """
-    given, first, line = (
+    prompt_tokens, first, line = (
         tokens_of(tokenizer, prompts),
         tokens_of(tokenizer, words),
         tokens_of(tokenizer, [LINE])[LINE],
@@ -406,8 +410,8 @@ def word_tokens(
     )
     return [
         (
-            given[prompt],
-            _after(given[prompt], whole[prompt + word])
+            prompt_tokens[prompt],
+            _after(prompt_tokens[prompt], whole[prompt + word])
             or _after(line, alone[LINE + word])
             or first[word],
         )
@@ -423,8 +427,8 @@ def _after(beginning: Tokens, whole: Tokens) -> Tokens:
 def tokens_of(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tokens]:
     """Tokens of each distinct text, without start token; one call takes half the time."""
     distinct = list(dict.fromkeys(texts))
-    found = tokenizer(distinct, add_special_tokens=False)["input_ids"] if distinct else []
-    return dict(zip(distinct, map(tuple, found), strict=True))
+    token_ids = tokenizer(distinct, add_special_tokens=False)["input_ids"] if distinct else []
+    return dict(zip(distinct, map(tuple, token_ids), strict=True))
 
 
 def token_texts(tokenizer: Any) -> dict[int, str]:
@@ -469,9 +473,9 @@ def _all_but(
     texts: Mapping[int, str], size: int, goes_on: Callable[[str], object]
 ) -> NDArray[np.bool_]:
     """[size] False for tokens whose text continues."""
-    found = np.ones(max(size, *texts) + 1, dtype=np.bool_)
-    found[[token for token, text in texts.items() if goes_on(text)]] = False
-    return found[:size]
+    is_ending = np.ones(max(size, *texts) + 1, dtype=np.bool_)
+    is_ending[[token for token, text in texts.items() if goes_on(text)]] = False
+    return is_ending[:size]
 
 
 def endings(tokenizer: Any, size: int, device: Any) -> Any:

@@ -60,7 +60,7 @@ def engine(
     be secret; UserError if it is invalid.
     """
     named = {"start": start, "answers_as": settings.answers_as}
-    more = {key: said for key, said in named.items() if said} | settings.in_key
+    more = {key: setting for key, setting in named.items() if setting} | settings.in_key
     return {
         "backend": "openai",
         "mode": mode,
@@ -92,16 +92,19 @@ class OpenAI:
         }
         effort = settings.effort or ("none" if settings.thinking == "off" else None)
         budget = thinking and thinking.tokens
-        told = {
+        parameters = {
             "reasoning_effort": effort,
             "chat_template_kwargs": template,
             "thinking_token_budget": budget,
         }
-        self._told = {key: value for key, value in told.items() if value}
-        said = {"reasoning_effort": settings.effort, "chat_template_kwargs": settings.template}
+        self._told = {key: value for key, value in parameters.items() if value}
+        user_settings = {
+            "reasoning_effort": settings.effort,
+            "chat_template_kwargs": settings.template,
+        }
         self._optional = {
             *SAMPLING,
-            *(key for key in told if not said.get(key)),
+            *(key for key in parameters if not user_settings.get(key)),
         }  # not set by the user
         self._manner: EchoDialect | None = None
         self._answered: set[Sampling] = set()
@@ -165,10 +168,10 @@ class OpenAI:
         empty = [(i, (0.0, 0)) for i in missing if not requests[i].text]
         if empty:
             yield empty
-        asked = [i for i in missing if requests[i].text]
-        if asked:
+        indices = [i for i in missing if requests[i].text]
+        if indices:
             # Order by prompt, so that a batch includes each prompt once.
-            by_prompt = grouped((requests[i].prompt, i) for i in asked)
+            by_prompt = grouped((requests[i].prompt, i) for i in indices)
             batches: list[list[int]] = [[]]
             for i in (i for group in by_prompt.values() for i in group):
                 if len(_texts([*batches[-1], i], requests)) > TEXTS:
@@ -201,7 +204,8 @@ class OpenAI:
             first = self._echoes(texts, new)
             manner = echo.detect_echo_dialect(self._name, first, new)
             if self._start and any(
-                given.tokens[0] != self._start or given.tokens[1] == self._start for given in first
+                text_echo.tokens[0] != self._start or text_echo.tokens[1] == self._start
+                for text_echo in first
             ):
                 what = (
                     f"the server does not read {self._start!r} as one start token "
@@ -218,7 +222,10 @@ class OpenAI:
                 ([self._echoes([text], new)[0] for text in texts], "asked one by one"),
             ):
                 self._agree(max(map(echo.max_log_prob_difference, first, again)), how)
-            worst = max(echo.apart_where_alike(one, other) for one, other in combinations(first, 2))
+            worst = max(
+                echo.apart_where_alike(left_echo, right_echo)
+                for left_echo, right_echo in combinations(first, 2)
+            )
             self._agree(worst, "in texts that begin alike")
             self._require_beside(texts[: echo.LONG], first[: echo.LONG], new)
             self._manner = manner
@@ -250,10 +257,12 @@ class OpenAI:
                 "temperature": 1,
             }
             written = self._server.ask("/completions", question).choices[0]
-            said = written.get("text")
-            if not isinstance(said, str) or not said:
+            written_text = written.get("text")
+            if not isinstance(written_text, str) or not written_text:
                 continue
-            nats = echo.apart_from_written(before, written, self._echoes([text + said], new)[0])
+            nats = echo.apart_from_written(
+                before, written, self._echoes([text + written_text], new)[0]
+            )
             if nats is None:
                 continue
             if nats <= echo.SHIFTED:
@@ -272,8 +281,8 @@ class OpenAI:
         """The smallest `max_tokens` that works: 0, or 1 if the server rejects or ignores 0."""
         text = "The"
         try:
-            (given,) = self._echoes([text], 0)
-            if text.endswith(given.tokens[-1]):
+            (text_echo,) = self._echoes([text], 0)
+            if text.endswith(text_echo.tokens[-1]):
                 return 0
         except UserError:
             pass  # an actual fault recurs below
@@ -284,7 +293,7 @@ class OpenAI:
         return 1
 
     def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
-        return [_found(given) for given in self._given(texts, new)]
+        return [_found(outcome) for outcome in self._given(texts, new)]
 
     def _given(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
         """Echo texts in one request, or one by one if the server refuses them together."""
@@ -296,13 +305,13 @@ class OpenAI:
         except RefusalError as error:
             if len(texts) == 1:
                 return [_UnscoredError(self._name, texts[0], str(error))]
-            given: list[Echo | UserError] = []
+            single_outcomes: list[Echo | UserError] = []
             for text in texts:
                 try:
-                    given += self._given([text], new)
+                    single_outcomes += self._given([text], new)
                 except UserError as fault:  # nothing more is asked
-                    return [*given, *[fault] * (len(texts) - len(given))]
-            return given
+                    return [*single_outcomes, *[fault] * (len(texts) - len(single_outcomes))]
+            return single_outcomes
         by_index = {
             choice.get("index"): choice
             for choice in choices
@@ -312,27 +321,27 @@ class OpenAI:
             raise self._server.fault(
                 f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers"
             )
-        found: list[Echo | UserError] = []
+        outcomes: list[Echo | UserError] = []
         for i, text in enumerate(texts):
             try:
-                found.append(echo.parse_echo(self._name, by_index[i], self._start + text, new))
+                outcomes.append(echo.parse_echo(self._name, by_index[i], self._start + text, new))
             except UserError as fault:
-                found.append(fault)
-        return found
+                outcomes.append(fault)
+        return outcomes
 
     def _scored(
         self, manner: EchoDialect, batch: Sequence[int], requests: Sequence[LikelihoodRequest]
     ) -> BatchOutcome[tuple[int, Scored]]:
         """Score a batch of texts and their prompts; a failing text does not affect the others."""
         texts = _texts(batch, requests)
-        given = dict(zip(texts, self._given(texts, manner.new), strict=True))
+        outcome_by_text = dict(zip(texts, self._given(texts, manner.new), strict=True))
         answers, fault = [], None
         for i in batch:
             prompt, text = requests[i].prompt, requests[i].text
             try:
                 whole, alone = (
-                    _found(given[prompt + text]),
-                    _found(given[prompt]) if prompt else None,
+                    _found(outcome_by_text[prompt + text]),
+                    _found(outcome_by_text[prompt]) if prompt else None,
                 )
                 answers.append((i, echo.likelihood(self._name, manner, text, whole, alone)))
             except UserError as error:
@@ -357,18 +366,20 @@ class OpenAI:
         else:
             question["prompt"] = self._start + paragraphs(prompt.text, prompt.system)
         try:
-            said = self._server.ask(
+            server_reply = self._server.ask(
                 "/chat/completions" if chats else "/completions", question, self._optional
             )
         except RefusalError as error:
             return Reply(None, str(error))
-        details = said.usage.get("completion_tokens_details")
+        details = server_reply.usage.get("completion_tokens_details")
         thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
         of_itself = {
-            **said.of_itself,
+            **server_reply.of_itself,
             **({"thought": thought} if isinstance(thought, int) and thought else {}),
         }
-        return replace(self._read(said.choices[0], "thought" in of_itself), said=of_itself or None)
+        return replace(
+            self._read(server_reply.choices[0], "thought" in of_itself), said=of_itself or None
+        )
 
     def _read(self, choice: dict[str, Any], thought: bool) -> Reply:
         """The reply in a choice, without its thoughts; `thought`: whether the server counted
@@ -378,17 +389,22 @@ class OpenAI:
             choice.get("finish_reason"),
             choice.get("message") if self._mode == "chat" else choice,
         )
-        said = message if isinstance(message, dict) else {}
-        text, refusal = said.get("content" if self._mode == "chat" else "text"), said.get("refusal")
+        message_fields = message if isinstance(message, dict) else {}
+        text, refusal = (
+            message_fields.get("content" if self._mode == "chat" else "text"),
+            message_fields.get("refusal"),
+        )
         if finish == "content_filter":
             return Reply(None, finish, finish)
         if finish in ("stop", "length"):
             if not text and isinstance(refusal, str) and refusal:
                 return Reply(None, self._server.plain(refusal), finish)
             fields = [
-                said.get(key) for key in ("reasoning", "reasoning_content")
+                message_fields.get(key) for key in ("reasoning", "reasoning_content")
             ]  # servers differ in the name
-            apart = thought or any(isinstance(own, str) and own.strip() for own in fields)
+            apart = thought or any(
+                isinstance(reasoning, str) and reasoning.strip() for reasoning in fields
+            )
             text = "" if text is None and (apart or finish == "length") else text
             if isinstance(text, str):
                 text = text.encode(errors="replace").decode()  # JSON can contain lone surrogates

@@ -62,12 +62,12 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
     shares = (logits - whole).exp()
     ends = shares.cumsum(-1)
     if sampling.top_p < 1:
-        kept = (ends - shares < sampling.top_p).sum(-1, keepdim=True)
-        total = ends.gather(-1, kept.clamp_(min=1) - 1)
+        n_tokens = (ends - shares < sampling.top_p).sum(-1, keepdim=True)
+        total = ends.gather(-1, n_tokens.clamp_(min=1) - 1)
     else:
         total = ends[:, -1:]
-    at = torch.from_numpy(numbers).to(ends.device)[:, None] * total
-    drawn = torch.searchsorted(ends, at, right=True).clamp_(max=ends.shape[-1] - 1)
+    points = torch.from_numpy(numbers).to(ends.device)[:, None] * total
+    drawn = torch.searchsorted(ends, points, right=True).clamp_(max=ends.shape[-1] - 1)
     return (drawn if tokens is None else tokens.gather(-1, drawn))[:, 0].tolist()
 
 
@@ -157,11 +157,11 @@ def generate_batch(
             **inputs, generation_config=config, logits_processor=drawing, stopping_criteria=budgets
         )
     over = budgets[0].lengths if budgets else {}
-    found = []
+    new_tokens = []
     for row, tokens in enumerate(output[:, 1 if decodes else width :].tolist()):
         end = next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))
-        found.append(tokens[: min(end, over.get(row, end))])
-    return found
+        new_tokens.append(tokens[: min(end, over.get(row, end))])
+    return new_tokens
 
 
 def replies_of(
@@ -174,8 +174,12 @@ def replies_of(
 
     `said`: the tokens of each answer, None if there is none; by default all tokens.
     """
-    ends, own = end_tokens(model), said or written
-    texts = tokenizer.batch_decode([tokens or [] for tokens in own], skip_special_tokens=True)
+    ends, answer_tokens = end_tokens(model), said or written
+    texts = tokenizer.batch_decode(
+        [tokens or [] for tokens in answer_tokens], skip_special_tokens=True
+    )
     finished = ["stop" if tokens[-1] in ends else "length" for tokens in written]
-    told = zip(texts, own, finished, strict=True)
-    return [Reply(None if answer is None else text, None, finish) for text, answer, finish in told]
+    reply_rows = zip(texts, answer_tokens, finished, strict=True)
+    return [
+        Reply(None if answer is None else text, None, finish) for text, answer, finish in reply_rows
+    ]

@@ -43,16 +43,16 @@ class Seq2Seq:
         self.tokenizer, self.model = pretrained(
             "AutoModelForSeq2SeqLM", name, folder, device, dtype
         )
-        own = self.model.generation_config
-        self._start = own.decoder_start_token_id
-        if self._start is None or own.forced_bos_token_id is not None:
+        generation_config = self.model.generation_config
+        self._start = generation_config.decoder_start_token_id
+        if self._start is None or generation_config.forced_bos_token_id is not None:
             what = f"the decoder of {name} does not begin with its start token alone"
             raise UserError(what, where=str(folder), remedy="take a model that is built as T5 is")
         # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
         self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
             eos_token_id=self.tokenizer.eos_token_id
-            if own.eos_token_id is None
-            else own.eos_token_id,
+            if generation_config.eos_token_id is None
+            else generation_config.eos_token_id,
             decoder_start_token_id=self._start,
         )
         self._name = name
@@ -71,11 +71,11 @@ class Seq2Seq:
         """
         read = {
             key: self._read(*key)
-            for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)
+            for key in dict.fromkeys((request.prompt, None, request.chat) for request in requests)
         }
         written = {
-            own.text: tuple(self.tokenizer(own.text, add_special_tokens=False)["input_ids"])
-            for own in requests
+            request.text: tuple(self.tokenizer(request.text, add_special_tokens=False)["input_ids"])
+            for request in requests
         }
         for text, word in written.items():
             if text[:1].isspace():
@@ -83,14 +83,17 @@ class Seq2Seq:
             if not word:
                 raise ValueError(f"the word {text!r} has no token")
         UnknownWords(self.tokenizer, list(written)).refuse(self._name)
-        asked = [
-            WordTokens(read[own.prompt, None, own.chat], written[own.text]) for own in requests
+        questions = [
+            WordTokens(read[request.prompt, None, request.chat], written[request.text])
+            for request in requests
         ]
 
         def answer(pack: Sequence[int]) -> list[tuple[int, Numbers]]:
-            order = sorted(pack, key=lambda i: (len(asked[i].word), asked[i].word, asked[i].prompt))
-            found: dict[int, Numbers] = {}
-            prompts = list(dict.fromkeys(asked[i].prompt for i in pack))
+            order = sorted(
+                pack, key=lambda i: (len(questions[i].word), questions[i].word, questions[i].prompt)
+            )
+            numbers_by_index: dict[int, Numbers] = {}
+            prompts = list(dict.fromkeys(questions[i].prompt for i in pack))
             with torch.inference_mode():
                 ids, mask = padded(prompts, self.model.device)
                 states = self.model.get_encoder()(
@@ -104,7 +107,7 @@ class Seq2Seq:
                 )
                 for part in parts(order, self._capacity.replies):
                     rows = torch.tensor(
-                        [prompts.index(asked[i].prompt) for i in part], device=self.model.device
+                        [prompts.index(questions[i].prompt) for i in part], device=self.model.device
                     )
                     cache = copy.deepcopy(begun.past_key_values)
                     cache.batch_select_indices(rows)
@@ -114,12 +117,12 @@ class Seq2Seq:
                         "past_key_values": cache,
                     }
                     numbers = self._continued(
-                        read, begun.logits[rows], [asked[i].word for i in part]
+                        read, begun.logits[rows], [questions[i].word for i in part]
                     )
-                    found.update(zip(part, numbers, strict=True))
-            return [(i, found[i]) for i in pack]
+                    numbers_by_index.update(zip(part, numbers, strict=True))
+            return [(i, numbers_by_index[i]) for i in pack]
 
-        return Batches(list(self._packs(asked)), answer)
+        return Batches(list(self._packs(questions)), answer)
 
     @batched
     def generate(self, prompts: Sequence[Prompt]) -> Batches[Reply]:
@@ -139,8 +142,8 @@ class Seq2Seq:
         )
 
         def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
-            own = [sequences[i] for i in batch], [seeds[i] for i in batch]
-            written = generate_batch(self.model, *own, prompts[0].sampling)
+            sequences_and_seeds = [sequences[i] for i in batch], [seeds[i] for i in batch]
+            written = generate_batch(self.model, *sequences_and_seeds, prompts[0].sampling)
             return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
 
         return Batches(parts(order, self._capacity.replies), answer)
@@ -157,12 +160,12 @@ class Seq2Seq:
             numbers = list[float]()
             for text, after in (texts, texts[::-1]):
                 read, written = (
-                    fingerprints.encode_text(self.tokenizer, one, self._longest)
-                    for one in (text, after)
+                    fingerprints.encode_text(self.tokenizer, side_text, self._longest)
+                    for side_text in (text, after)
                 )
                 ids, words = (
-                    torch.tensor([own], device=self.model.device)
-                    for own in (read, [self._start, *written])
+                    torch.tensor([token_ids], device=self.model.device)
+                    for token_ids in (read, [self._start, *written])
                 )
                 with torch.inference_mode():
                     logits = self.model(
@@ -190,11 +193,11 @@ class Seq2Seq:
             by_prompt.setdefault(asked[i].prompt, []).append(i)
         pack: list[int] = []
         prompts = 0
-        for prompt, own in by_prompt.items():
+        for prompt, indices in by_prompt.items():
             if pack and (prompts + 1) * len(prompt) > self._capacity.nodes:
                 yield pack
                 pack, prompts = [], 0
-            pack, prompts = [*pack, *own], prompts + 1
+            pack, prompts = [*pack, *indices], prompts + 1
         if pack:
             yield pack
 
@@ -215,7 +218,7 @@ class Seq2Seq:
         whole = steps.cumsum(-1).gather(1, last - 1)
         kinds[whole[:, 0] < RARE] = 0
         numbers = torch.cat([whole, kinds, steps[:, :1]], 1).tolist()
-        return [(*own, word[0]) for own, word in zip(numbers, words, strict=True)]
+        return [(*word_numbers, word[0]) for word_numbers, word in zip(numbers, words, strict=True)]
 
     def _read(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:
         if chat:

@@ -166,7 +166,7 @@ class Server:
         ]
         refused = [self._key, password, *in_path, *named]
         self._refused = {
-            own for own in (*refused, *_quoted(refused)) if len(own) >= SHORTEST_REFUSED
+            secret for secret in (*refused, *_quoted(refused)) if len(secret) >= SHORTEST_REFUSED
         }
         """Secrets that no reply may hold; shorter ones, as a server without a key is given, may be
         words."""
@@ -224,16 +224,20 @@ class Server:
         terms = dict(self._terms)
         while True:
             called = {key: terms.get(key, key) for key in question}
-            body = {own: question[key] for key, own in called.items() if own is not None}
+            body = {name: question[key] for key, name in called.items() if name is not None}
             try:
                 answer = self._once(path, {"model": self._served, **body})
             except RefusalError as error:
-                key = next((key for key, own in called.items() if own and own == error.named), "")
+                key = next(
+                    (key for key, name in called.items() if name and name == error.named), ""
+                )
                 if (key in terms or key not in OTHERWISE) and key not in optional:
                     raise
                 terms[key] = OTHERWISE.get(key)
                 continue
-            usage = said if isinstance(said := answer.get("usage"), dict) else {}
+            usage = (
+                reported_usage if isinstance(reported_usage := answer.get("usage"), dict) else {}
+            )
             written = usage.get("completion_tokens")
             if (
                 isinstance(written, int)
@@ -245,8 +249,8 @@ class Server:
             with self._lock:
                 new = [
                     key
-                    for key, own in terms.items()
-                    if own is None and self._terms.get(key, key) is not None
+                    for key, name in terms.items()
+                    if name is None and self._terms.get(key, key) is not None
                 ]
                 self._terms.update(terms)
             if new:
@@ -259,9 +263,9 @@ class Server:
                 "fingerprint": answer.get("system_fingerprint"),
             }
             of_itself: dict[str, Any] = {
-                key: self.plain(said) for key, said in said_of_itself.items() if said
+                key: self.plain(detail) for key, detail in said_of_itself.items() if detail
             }
-            left = sorted(key for key, own in called.items() if own is None and key in SAMPLING)
+            left = sorted(key for key, name in called.items() if name is None and key in SAMPLING)
             return ServerReply(
                 answer["choices"], usage, of_itself | ({"own": left} if left else {})
             )
@@ -431,30 +435,34 @@ class Server:
 
 def is_version(said: str, asked: str) -> bool:
     """Whether a reported model name is the requested one, or a version of it (name plus date)."""
-    one, other = said.lower(), asked.lower()
-    if "/" not in one or "/" not in other:  # compare organisations only if both names have one
-        one, other = one.rpartition("/")[2], other.rpartition("/")[2]
-    return one == other or bool(
-        re.fullmatch(re.escape(other.removesuffix("-latest")) + VERSION, one)
+    reported_name, requested_name = said.lower(), asked.lower()
+    # Compare organisations only if both names have one.
+    if "/" not in reported_name or "/" not in requested_name:
+        reported_name, requested_name = (
+            reported_name.rpartition("/")[2],
+            requested_name.rpartition("/")[2],
+        )
+    return reported_name == requested_name or bool(
+        re.fullmatch(re.escape(requested_name.removesuffix("-latest")) + VERSION, reported_name)
     )
 
 
 def _named(said: object, body: Collection[str]) -> str | None:
     """The parameter that an error says is unsupported, by its `param`, else by its message."""
-    own = said if isinstance(said, dict) else {}
-    if own.get("code") == "content_filter":
+    error_fields = said if isinstance(said, dict) else {}
+    if error_fields.get("code") == "content_filter":
         return None
     settings = [key for key in body if key not in ("model", "messages", "prompt")]
-    if isinstance(own.get("param"), str) and own["param"]:
-        name = own["param"].removeprefix("body.").partition(".")[0]  # vLLM's form
+    if isinstance(error_fields.get("param"), str) and error_fields["param"]:
+        name = error_fields["param"].removeprefix("body.").partition(".")[0]  # vLLM's form
         return name if name in settings else None
-    message = str(own.get("message") or said)
+    message = str(error_fields.get("message") or said)
     if not REFUSES.search(message):
         return None
     places = {
-        key: found.start()
+        key: match.start()
         for key in settings
-        if (found := re.search(rf"(?<!\w){key}(?!\w)", message))
+        if (match := re.search(rf"(?<!\w){key}(?!\w)", message))
     }
     return min(places, key=lambda key: places[key], default=None)
 
@@ -541,7 +549,7 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
         if packed not in ("gzip", "identity"):
             raise openai.OpenAIError(f"its answer is packed as {packed}, which was not asked for")
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        until, unpacking, said = (
+        until, unpacking, body = (
             time.monotonic() + seconds,
             zlib.decompressobj(zlib.MAX_WBITS | 16),
             bytearray(),
@@ -551,15 +559,15 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
                 raise httpx2.ReadTimeout(
                     f"no whole answer in {seconds:g} s", request=response.request
                 )
-            left = LONGEST - len(said)
+            left = LONGEST - len(body)
             try:
-                said += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
+                body += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
             except zlib.error as error:
                 raise httpx2.DecodingError(str(error), request=response.request) from error
-            if len(said) >= LONGEST:
+            if len(body) >= LONGEST:
                 break
         response.stream.close()
-        response.stream = httpx2.ByteStream(bytes(said))
+        response.stream = httpx2.ByteStream(bytes(body))
 
     return bound
 
@@ -589,14 +597,17 @@ class RequestUsage:
 
     def __sub__(self, before: "RequestUsage") -> "RequestUsage":
         return RequestUsage(
-            *(getattr(self, own.name) - getattr(before, own.name) for own in fields(self))
+            *(
+                getattr(self, usage_field.name) - getattr(before, usage_field.name)
+                for usage_field in fields(self)
+            )
         )
 
     @property
     def in_words(self) -> str:
         """As one line of text."""
-        others = self.requests - self.answers
-        without = f" ({others:,} of them without an answer)" if others else ""
+        n_unanswered = self.requests - self.answers
+        without = f" ({n_unanswered:,} of them without an answer)" if n_unanswered else ""
         tokens = (
             f"{self.read:,} tokens read, {self.written:,} written"
             if self.read

@@ -132,11 +132,11 @@ def build_trie(sequences: Sequence[TokenSequence]) -> Trie:
     ends = list(range(1, len(nodes) + 1))
     for node in reversed(range(1, len(nodes))):
         ends[parents[node]] = max(ends[parents[node]], ends[node])
-    tokens, at, past = (
-        np.array(own, dtype=np.int64) for own in ([token for _, token in nodes], depths, ends)
+    tokens, positions, past = (
+        np.array(column, dtype=np.int64) for column in ([token for _, token in nodes], depths, ends)
     )
     places, edge_list = np.arange(len(nodes)), np.array(list(edges), dtype=np.int64).reshape(-1, 2)
-    laid = Nodes(tokens, at, places, places, past, at)
+    laid = Nodes(tokens, positions, places, places, past, positions)
     return Trie(
         laid, edge_list[:, 0], edge_list[:, 1], [paths[index] for index in range(len(sequences))]
     )

@@ -31,8 +31,8 @@ def set_engine(engine: str | None) -> None:
 
 def parse(engine: str, where: str) -> tuple[str, str | None]:
     """Split `local`, `ray` or `ray=ADDRESS` into engine and address; UserError if it is invalid."""
-    name, given, address = engine.partition("=")
-    if name not in (LOCAL, RAY) or (given and (name == LOCAL or not address)):
+    name, separator, address = engine.partition("=")
+    if name not in (LOCAL, RAY) or (separator and (name == LOCAL or not address)):
         raise UserError(
             f"no engine {engine!r}", where=where, remedy="say local, ray or ray=ADDRESS"
         )

@@ -60,10 +60,16 @@ class Worker:
         `model`: identifies the model. UserError if this node's surroundings differ from those in
         the cache key.
         """
-        own = surroundings(self._expected.device)
-        if own != self._expected:
-            others, ours = self._expected.other_than(own), own.other_than(self._expected)
-            what = f"answers are kept under {others}, and a worker has {ours}"
+        node_environment = surroundings(self._expected.device)
+        if node_environment != self._expected:
+            expected_differences, node_differences = (
+                self._expected.other_than(node_environment),
+                node_environment.other_than(self._expected),
+            )
+            what = (
+                f"answers are kept under {expected_differences}, and a worker has "
+                f"{node_differences}"
+            )
             raise UserError(
                 what,
                 where=f"node {self._node}",
@@ -100,14 +106,15 @@ class Cluster:
         here for this process.
         """
         ray = _ray()
-        given = address or os.environ.get("RAY_ADDRESS")
-        said = {"logging_level": "error", "log_to_driver": False}
+        cluster_address = address or os.environ.get("RAY_ADDRESS")
+        logging_settings = {"logging_level": "error", "log_to_driver": False}
         try:
-            if given:
-                if given != "auto":  # "auto" is Ray's name for the cluster of this machine
+            if cluster_address:
+                # "auto" is Ray's name for the cluster of this machine.
+                if cluster_address != "auto":
                     # Check the head first: without one, Ray itself waits for minutes or gives
                     # another error.
-                    host, _, port = given.rpartition(":")
+                    host, _, port = cluster_address.rpartition(":")
                     if not host or not port.isdigit():
                         raise ValueError("it is not of the form HOST:PORT")
                     with socket.create_connection((host, int(port)), timeout=JOINING) as connection:
@@ -115,16 +122,19 @@ class Cluster:
                             connection.sendall(HELLO)
                             if connection.recv(len(SETTINGS))[3:4] != SETTINGS[3:4]:
                                 raise ConnectionError("what listens there is no head of a cluster")
-                ray.init(address=given, **said)
+                ray.init(address=cluster_address, **logging_settings)
             else:
                 ray.init(
-                    address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **said
+                    address="local",
+                    include_dashboard=False,
+                    _node_ip_address=LOOPBACK,
+                    **logging_settings,
                 )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             what, where = (
                 f"the cluster cannot be joined ({reason[:250]})",
-                f"ray={given}" if given else "ray",
+                f"ray={cluster_address}" if cluster_address else "ray",
             )
             remedy = (
                 "check the address, start it, or install its Ray and Python here: docs/scale.md"
@@ -162,10 +172,10 @@ class Cluster:
 
     @cache  # noqa: B019  # there is one cluster per process
     def _of_gpus(self) -> ComputeEnvironment:
-        found: ComputeEnvironment = self.ray.get(
+        environment: ComputeEnvironment = self.ray.get(
             self.ray.remote(num_gpus=0.01, num_cpus=0)(surroundings).remote("cuda")
         )
-        return found
+        return environment
 
     def members(self, gpus: float) -> list[WorkerHandle]:
         """The workers, one per place, missing ones started; if the GPU share changed, the previous
@@ -288,9 +298,9 @@ class Call:
             self._join()
             while self._todo is None or self._todo or self._out:
                 for reference in self._ready():
-                    found = self._taken(reference, wanted)
-                    if found:
-                        yield found
+                    answer_pairs = self._taken(reference, wanted)
+                    if answer_pairs:
+                        yield answer_pairs
                 self._hand_out()
         finally:
             # Cancel what is pending: a late worker would otherwise go through all calls that it
@@ -375,10 +385,16 @@ class Call:
         """Reassign the packs of a lost worker."""
         self._cluster.lose(member)
         self._members.remove(member)
-        packs = [pack for own, pack in self._out.values() if own is member]
-        self._out = {reference: at for reference, at in self._out.items() if at[0] is not member}
+        packs = [pack for worker, pack in self._out.values() if worker is member]
+        self._out = {
+            reference: worker_and_pack
+            for reference, worker_and_pack in self._out.items()
+            if worker_and_pack[0] is not member
+        }
         self._beginning = {
-            reference: own for reference, own in self._beginning.items() if own is not member
+            reference: worker
+            for reference, worker in self._beginning.items()
+            if worker is not member
         }
         note(
             f"{self._model.name}: a worker on {member.place} is gone; what it was at goes to "

@@ -39,11 +39,11 @@ def device(wanted: str | None = None) -> str:
     """The device to compute on: the wanted one, else `cuda` if there is a GPU; UserError if it is
     not available.
     """
-    known = ["cpu", *(["cuda"] if gpus() else [])]
-    if wanted is not None and wanted not in known:
-        remedy = f"name {' or '.join(known)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
+    devices = ["cpu", *(["cuda"] if gpus() else [])]
+    if wanted is not None and wanted not in devices:
+        remedy = f"name {' or '.join(devices)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
         raise UserError(f"no device {wanted!r} here", where="device", remedy=remedy)
-    return wanted or known[-1]
+    return wanted or devices[-1]
 
 
 def gpus() -> int:
@@ -70,7 +70,14 @@ class ComputeEnvironment:
         there = dict(other.libraries)
         devices = [] if self.device == other.device else [self.device]
         return ", ".join(
-            [*devices, *(f"{name} {own}" for name, own in self.libraries if there.get(name) != own)]
+            [
+                *devices,
+                *(
+                    f"{name} {library_version}"
+                    for name, library_version in self.libraries
+                    if there.get(name) != library_version
+                ),
+            ]
         )
 
 
@@ -112,35 +119,35 @@ def describe(
     libraries would load from outside the hashed ones.
     """
     # Refuse weights named in a configuration or index that are not among the hashed files.
-    known = _found(folder, *_WEIGHTS)
+    weight_files = _found(folder, *_WEIGHTS)
     named = [
         (
             folder / "config.json",
             [read_json_file(folder / "config.json", dict).get("transformers_weights")],
         )
     ]
-    for index in sorted(path for path in known if path.name.endswith(".index.json")):
+    for index in sorted(path for path in weight_files if path.name.endswith(".index.json")):
         shards = read_json_file(index, dict).get("weight_map")
         named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
     for file, names in named:
         for name in sorted({name for name in names if isinstance(name, str)}):
             for path in (file.parent / name, folder / name):  # transformers uses either
-                if path.exists() and path not in known:
+                if path.exists() and path not in weight_files:
                     what = f"it names {name!r}, which is not among the weights of the folder"
                     raise UserError(
                         what, where=str(file), remedy="put all weights into the model's folder"
                     )
-    own = surroundings(on) if isinstance(on, str) else on
+    environment = surroundings(on) if isinstance(on, str) else on
     hashed = hashed_files(folder, entry)
     parts = {
         "backend": "transformers",
         "attention": "sdpa",
-        "device": own.device,
-        "dtype": dtype_on(entry, own.device),
+        "device": environment.device,
+        "dtype": dtype_on(entry, environment.device),
         "quantisation": None,
         "adapter": adapter and _sha256(adapter, _found(adapter, *_ADAPTER), store),
         **{part: _sha256(folder, paths, store) for part, paths in hashed.items()},
-        "libraries": dict(own.libraries),
+        "libraries": dict(environment.libraries),
     }
     parts |= entry.in_key
     if entry.kind == "causal":
@@ -151,7 +158,7 @@ def describe(
         from evenruler.models.templates import writes_day  # imports libraries that take seconds
 
         parts |= {"now": (entry.now or NOW).isoformat()} if writes_day(folder, entry) else {}
-    if own.device != "cpu":
+    if environment.device != "cpu":
         parts["logits"] = "float32"  # also for bfloat16 models
     return canonical(parts).decode()
 

@@ -60,10 +60,10 @@ def sample_texts(tables: Tables, plan: Plan) -> pd.DataFrame:
     """The texts of the items that are asked: at most `most` items of each unit and condition."""
     texts = tables["texts"]
     items = texts[["unit", "condition", "stratum", "item"]].drop_duplicates()
-    kept: list[str] = []
-    for _, own in items.sort_values(["stratum", "item"]).groupby(["unit", "condition"]):
-        kept += evenly_spread(own["item"].tolist(), plan["most"])
-    return texts if len(kept) == len(items) else texts[texts["item"].isin(kept)]
+    sampled_items: list[str] = []
+    for _, group in items.sort_values(["stratum", "item"]).groupby(["unit", "condition"]):
+        sampled_items += evenly_spread(group["item"].tolist(), plan["most"])
+    return texts if len(sampled_items) == len(items) else texts[texts["item"].isin(sampled_items)]
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
@@ -88,19 +88,24 @@ def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Reque
         after = prefixes.after_prefixes(
             rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name)
         )
-        both = zip(after["before"], after["prompt"], strict=True)
+        prompt_pairs = zip(after["before"], after["prompt"], strict=True)
         rows = concat_frames(
-            [rows, after.assign(prompt=[SPACE.join(filter(None, own)) for own in both])]
+            [
+                rows,
+                after.assign(
+                    prompt=[SPACE.join(filter(None, prompt_pair)) for prompt_pair in prompt_pairs]
+                ),
+            ]
         )
-    for between, own in rows.groupby("between", sort=False):
+    for between, group in rows.groupby("between", sort=False):
         inputs = {
-            "text": own["text"].tolist(),
-            "before": own["prompt"].tolist(),
-            "key": own["key"].tolist(),
+            "text": group["text"].tolist(),
+            "before": group["prompt"].tolist(),
+            "key": group["key"].tolist(),
         }
         settings = {} if between == SPACE else {"between": between}
         yield RequestBatch(
-            "likelihoods", "loglikelihood", own[["id", "text_id", "framing"]], inputs, settings
+            "likelihoods", "loglikelihood", group[["id", "text_id", "framing"]], inputs, settings
         )
 
 
@@ -136,11 +141,11 @@ def scores(
     """
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
-    told = {
+    items_by_framing = {
         name: _items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name])
         for name in names
     }
-    items = told.pop(BARE)
+    items = items_by_framing.pop(BARE)
     replies = _replies(tables["texts"], likelihoods)
     if items.empty and len(likelihoods):
         unread = not_read(count_replies(replies)) if len(replies) else None
@@ -149,7 +154,7 @@ def scores(
             f"{plan['name']}{f' ({unread})' if unread else ''}"
         )
         raise UserError(what, remedy="look at its answers")
-    placed = [own.assign(framing=name) for name, own in told.items()]
+    placed = [framed_items.assign(framing=name) for name, framed_items in items_by_framing.items()]
     return {
         "items": items,
         "placed": concat_frames([items[:0].assign(framing=BARE), *placed]),
@@ -180,10 +185,12 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
     rows = texts.merge(
         likelihoods.drop(columns="id"), left_on="id", right_on="text_id", validate="one_to_one"
     )
-    known = bool((rows["tokens"] >= 0).all())
-    rows["length"] = rows["tokens"] if known else rows["text"].str.len() / LETTERS_A_TOKEN
+    has_token_counts = bool((rows["tokens"] >= 0).all())
+    rows["length"] = (
+        rows["tokens"] if has_token_counts else rows["text"].str.len() / LETTERS_A_TOKEN
+    )
     if (
-        plan["score"] == "stereoset" and known
+        plan["score"] == "stereoset" and has_token_counts
     ):  # its authors use nats per token, since texts differ in length
         rows["nats"] = rows["nats"] / rows["tokens"].clip(lower=1)
     wide = rows.pivot(index="item", columns="role", values=["nats", "length", "frequency"])
@@ -192,8 +199,8 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
         wide[name][FIRST] - wide[name][SECOND] for name in ("nats", "length", "frequency")
     )
     whole = nats.notna().all(axis=1)
-    found = rows.groupby("item")[["unit", "part", "condition", "criterion"]].first()
-    found = found.assign(
+    items = rows.groupby("item")[["unit", "part", "condition", "criterion"]].first()
+    items = items.assign(
         value=value,
         lean=np.sign(value),
         won=value > 0,
@@ -201,15 +208,15 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
         right=None,
         related=np.nan,
         length=length,
-        in_tokens=known,
+        in_tokens=has_token_counts,
         frequency=frequency.fillna(0.0),  # texts with the same words do not differ in frequency
     )
     if THIRD in nats:
         related = (nats[[FIRST, SECOND]].gt(nats[THIRD], axis=0)).mean(axis=1)
-        found = found.assign(related=related.where(whole))
+        items = items.assign(related=related.where(whole))
     if plan["score"] == "bbq":
-        found = _score_choices(found, nats, rows)
-    return found[whole & found["value"].notna()].reset_index().reindex(columns=schemas.ITEMS.names)
+        items = _score_choices(items, nats, rows)
+    return items[whole & items["value"].notna()].reset_index().reindex(columns=schemas.ITEMS.names)
 
 
 def _score_choices(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

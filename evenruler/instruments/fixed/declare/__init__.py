@@ -148,22 +148,24 @@ class Settings(instrument.BaseSettings):
         """Minimum detectable lean by part, as stated in the source; None unless all items are
         asked.
         """
-        told = ", ".join(f"a lean of {lean:.2f} ({part})" for part, lean in source.detects.items())
-        return told if self.most >= EVERY else None
+        detectable_leans = ", ".join(
+            f"a lean of {lean:.2f} ({part})" for part, lean in source.detects.items()
+        )
+        return detectable_leans if self.most >= EVERY else None
 
     def warnings(self, source: Any) -> list[str]:
         """Warnings for readers of its figures."""
-        found = (
+        warnings = (
             []
             if source.passed_on
             else ["its text may not be redistributed: its rows are not published"]
         )
         if not source.in_english and not source.placebos:
             lacking = "`turned`, `moved` and `dependability` are not measured"
-            found.append(
+            warnings.append(
                 f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}"
             )
-        return found + (
+        return warnings + (
             []
             if source.frequencies
             else ["no corpus: the lean at equal word frequency is not known"]
@@ -275,8 +277,8 @@ def headings(plan: Plan) -> list[FigureHeading]:
     ]
     leading = " and ".join(LEADING[plan["score"]].values())
     ours = [
-        FigureHeading(name, name.replace("_", " "), told.format(leading=leading))
-        for name, told in OURS.items()
+        FigureHeading(name, name.replace("_", " "), meaning.format(leading=leading))
+        for name, meaning in OURS.items()
     ]
     first, second = plan.get("texts", TEXTS)
     says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]

@@ -54,12 +54,12 @@ def weights(items: pd.DataFrame, score: Score) -> Floats:
     0, which is the effect of its factor 1 - accuracy), and answers other than `unknown` in
     disambiguated ones.
     """
-    found = np.ones(len(items))
+    item_weights = np.ones(len(items))
     if score == "stereoset":
-        found /= items.groupby("unit")["item"].transform("size")
+        item_weights /= items.groupby("unit")["item"].transform("size")
     if score == "bbq":
-        found *= items["known"] | (items["condition"] != DISAMBIGUATED)
-    return np.asarray(found, dtype=np.float64)
+        item_weights *= items["known"] | (items["condition"] != DISAMBIGUATED)
+    return np.asarray(item_weights, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Lean:
         ]
         x = np.column_stack([np.ones(len(items)), *confounds])
         weight = weights(items, score)
-        sides = [weight[sign * own >= 0].sum() for own in confounds for sign in (1, -1)]
+        sides = [weight[sign * confound >= 0].sum() for confound in confounds for sign in (1, -1)]
         weighted = weight[:, None] * x
         products, moments = (np.zeros((len(units), *[x.shape[1]] * axes)) for axes in (2, 1))
         np.add.at(products, codes, weighted[:, :, None] * x[:, None, :])
@@ -120,8 +120,8 @@ class Lean:
             return False
         whole = self.products.sum(axis=0)
         ranks = [
-            np.linalg.matrix_rank(own, _SINGULAR * np.abs(whole).max(), True)
-            for own in (whole, whole[1:, 1:])
+            np.linalg.matrix_rank(matrix, _SINGULAR * np.abs(whole).max(), True)
+            for matrix in (whole, whole[1:, 1:])
         ]
         return bool(ranks[0] > ranks[1])
 
@@ -135,8 +135,8 @@ class Lean:
         """
         products, moments = _without_each(self.products), _without_each(self.moments)
         inverse = np.linalg.pinv(products, rcond=_SINGULAR, hermitian=True)
-        found: Floats = np.einsum("gp,gp->g", inverse[:, 0], moments)
-        return found
+        intercepts: Floats = np.einsum("gp,gp->g", inverse[:, 0], moments)
+        return intercepts
 
     def shares(self) -> tuple[Floats, Floats]:
         """[g] contributions of units to the lean and to its specific part, times g, so that their
@@ -170,22 +170,26 @@ def headline(
     in the plural. Source: docs/fixed.md ("The lean"); Kish (1965), Survey sampling, for effective
     units.
     """
-    found = Lean.of(items, score)
-    g = len(found.units)
+    lean_sums = Lean.of(items, score)
+    g = len(lean_sums.units)
     levels = {units: g}
-    if g < FEWEST_UNITS or not found.counts.sum() or (found.counts.sum() - found.counts).min() <= 0:
+    if (
+        g < FEWEST_UNITS
+        or not lean_sums.counts.sum()
+        or (lean_sums.counts.sum() - lean_sums.counts).min() <= 0
+    ):
         few = f"{g} {units} (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(LEAN, units, levels, None, smallest, lacking=few)
-    mean, lacking = found.mean(), None
-    paired = _paired(mean, found.specific(), found.df) if found.is_told else None
+    mean, lacking = lean_sums.mean(), None
+    paired = _paired(mean, lean_sums.specific(), lean_sums.df) if lean_sums.is_told else None
     if paired is None:
         lacking = (
             "pairs that nearly all differ in length or frequency in the same direction, so "
             "the lean is confounded"
         )
-    p_null = sign_flips(found.moments[:, 0], seed, FLIPS)
+    p_null = sign_flips(lean_sums.moments[:, 0], seed, FLIPS)
     return confirmatory(
-        LEAN, units, levels, jackknifed(mean, found.df), p_null, paired, smallest, lacking
+        LEAN, units, levels, jackknifed(mean, lean_sums.df), p_null, paired, smallest, lacking
     )
 
 
@@ -223,8 +227,8 @@ def _by_target(x: Sums, of: str) -> float:
 
 def _of_condition(x: Sums, place: int) -> tuple[float, float]:
     """Accuracy and bias score of BBQ in a condition (Parrish and others 2022, section 4)."""
-    n, won, known, right, _ = x.sum(axis=0)[place]
-    return right / n, 2 * won / known - 1
+    n_items, n_won, n_known, n_right, _ = x.sum(axis=0)[place]
+    return n_right / n_items, 2 * n_won / n_known - 1
 
 
 PUBLISHED: Final[Mapping[Score, Mapping[str, Callable[[Sums], float]]]] = {
@@ -273,37 +277,41 @@ def figures(
     rows = sample_texts(tables, plan)
     asked_items = rows["item"].nunique()
     parts = {}
-    for part, own in _parts(items, score):
-        sums = sums_of(own)
+    for part, group in _parts(items, score):
+        sums = sums_of(group)
         parts[part] = [
-            _over_units(name, of, sums, level, plan["units"])
-            for name, of in PUBLISHED[score].items()
+            _over_units(name, figure_function, sums, level, plan["units"])
+            for name, figure_function in PUBLISHED[score].items()
         ]
     replies = scores["replies"]
     of_replies = fitness_of(count_replies(replies)) if len(replies) else ValidityCheck()
     fit = _fitness(score, parts[WHOLE]) if of_replies == ValidityCheck() else of_replies
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
-    found: list[tuple[str, Figure | HeadlineTest]] = [(WHOLE, answered)]
+    part_figures: list[tuple[str, Figure | HeadlineTest]] = [(WHOLE, answered)]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     made_of = []
-    for apart, own in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
-        lean = headline(own, score, plan["units"], plan["smallest"], resampling.seed)
-        found.append((str(apart), replace(lean, note=_note(own, plan, len(items), asked_items))))
-        made_of.append(
-            headlines_of(own, score, rested_on).assign(part=apart, model=subject.name, figure=LEAN)
+    for apart, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
+        lean = headline(group, score, plan["units"], plan["smallest"], resampling.seed)
+        part_figures.append(
+            (str(apart), replace(lean, note=_note(group, plan, len(items), asked_items)))
         )
-    found += [
+        made_of.append(
+            headlines_of(group, score, rested_on).assign(
+                part=apart, model=subject.name, figure=LEAN
+            )
+        )
+    part_figures += [
         (part, marked(figure, fit)) for part, published in parts.items() for figure in published
     ]
-    found += [(WHOLE, figure) for figure in _item_figures(items, plan, level)]
-    found += _after_placebos(items, scores["placed"], plan, subject, level)
-    found.append((WHOLE, _start_flips(items, scores["started"], plan, subject, level)))
-    judged = judge([(figure, fit) for _, figure in found])
-    told = pd.DataFrame(judged).assign(
-        benchmark=name, part=[part for part, _ in found], model=subject.name
+    part_figures += [(WHOLE, figure) for figure in _item_figures(items, plan, level)]
+    part_figures += _after_placebos(items, scores["placed"], plan, subject, level)
+    part_figures.append((WHOLE, _start_flips(items, scores["started"], plan, subject, level)))
+    judged = judge([(figure, fit) for _, figure in part_figures])
+    figure_table = pd.DataFrame(judged).assign(
+        benchmark=name, part=[part for part, _ in part_figures], model=subject.name
     )
     return {
-        "figures": told.reindex(columns=TABLES["figures"].names),
+        "figures": figure_table.reindex(columns=TABLES["figures"].names),
         "headlines": concat_frames(made_of)[HEADLINES.names],
         "concepts": _concepts(
             items, plan.get("concept"), benchmark=name, kin=name, model=subject.name
@@ -318,11 +326,13 @@ def _concepts(items: pd.DataFrame, concept: Mapping[str, Any] | None, **of: str)
     if not concept or items.empty:
         return pd.DataFrame(columns=CONCEPTS.names)
     signed = items["value"].where(~items["part"].isin(concept["reversed"]), -items["value"])
-    own = concepts(items.assign(value=signed.astype("float64")), concept["of"])
-    criterion = items.groupby("unit")["criterion"].first().astype("float64").reindex(own.index)
-    return own.assign(**of, part=WHOLE, trait=concept["trait"], criterion=criterion).reindex(
-        columns=CONCEPTS.names
+    unit_concepts = concepts(items.assign(value=signed.astype("float64")), concept["of"])
+    criterion = (
+        items.groupby("unit")["criterion"].first().astype("float64").reindex(unit_concepts.index)
     )
+    return unit_concepts.assign(
+        **of, part=WHOLE, trait=concept["trait"], criterion=criterion
+    ).reindex(columns=CONCEPTS.names)
 
 
 def _parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -332,7 +342,7 @@ def _parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFram
     yield WHOLE, items
     for column in ("condition", "part") if score != "bbq" else ("part",):
         if items[column].nunique() > 1:
-            yield from ((str(part), own) for part, own in items.groupby(column))
+            yield from ((str(part), group) for part, group in items.groupby(column))
 
 
 def sums_of(items: pd.DataFrame) -> Sums:
@@ -354,13 +364,13 @@ def _over_units(
     name: str, of: Callable[[Sums], float], sums: Sums, level: float, units: str
 ) -> Figure:
     """A figure with its interval over units, clipped to its range."""
-    found, (low, high) = (
+    figure, (low, high) = (
         estimates.jackknifed(name, of, sums, PLAIN, level, units),
         RANGES.get(name, (0.0, 1.0)),
     )
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=max(low, found.low), high=min(high, found.high))
+    if figure.low is None or figure.high is None:
+        return figure
+    return replace(figure, low=max(low, figure.low), high=min(high, figure.high))
 
 
 def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
@@ -373,24 +383,26 @@ def _fitness(score: Score, published: Sequence[Figure]) -> ValidityCheck:
     if score not in FITNESS:
         return ValidityCheck()
     name, chance, words = FITNESS[score]
-    figure = next(own for own in published if own.figure == name)
+    figure = next(
+        published_figure for published_figure in published if published_figure.figure == name
+    )
     if figure.low is None or figure.high is None:
         return ValidityCheck(doubt=f"{words} has no interval")
-    told = f"{words} is between {figure.low:.3g} and {figure.high:.3g} (chance {chance:.3g})"
+    reason = f"{words} is between {figure.low:.3g} and {figure.high:.3g} (chance {chance:.3g})"
     if figure.low > chance:
         return ValidityCheck()
-    return ValidityCheck(unfit=told) if figure.high <= chance else ValidityCheck(doubt=told)
+    return ValidityCheck(unfit=reason) if figure.high <= chance else ValidityCheck(doubt=reason)
 
 
 def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None:
-    said = (
+    notes = (
         []
         if items["in_tokens"].all()
         else ["length is in letters, since numbers of tokens are not recorded"]
     )
-    said += [] if plan["corpus"] else ["word frequencies are not known"]
-    said += [] if answered == of else [f"{answered:,} of {of:,} items have an answer"]
-    return f"Here {'; '.join(said)}." if said else None
+    notes += [] if plan["corpus"] else ["word frequencies are not known"]
+    notes += [] if answered == of else [f"{answered:,} of {of:,} items have an answer"]
+    return f"Here {'; '.join(notes)}." if notes else None
 
 
 def _item_figures(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure]:
@@ -398,9 +410,12 @@ def _item_figures(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Fig
     unequal, equal = decided[decided["length"] != 0], decided[decided["length"] == 0]
     shorter = unequal.assign(hit=np.sign(unequal["length"]) != unequal["lean"])
     same = equal.assign(hit=equal["won"])
-    for name, own, kind in (("shorter_wins", shorter, "other"), ("share_equal", same, "the same")):
+    for name, scored_items, kind in (
+        ("shorter_wins", shorter, "other"),
+        ("share_equal", same, "the same"),
+    ):
         none = Figure(name, None, 0, units, reason=f"no item has two texts of {kind} length")
-        yield none if own.empty else _share_figure(name, own, level, units)
+        yield none if scored_items.empty else _share_figure(name, scored_items, level, units)
     apart = plan["score"] == "bbq"
     yield _design_effect(
         items[items["condition"] == items["condition"].min()] if apart else items, plan
@@ -444,7 +459,7 @@ def _after_placebos(
     )
     sums, others = (
         sums_of(bare.reset_index()),
-        [sums_of(own) for _, own in after.groupby("framing")],
+        [sums_of(group) for _, group in after.groupby("framing")],
     )
     for part, name in LEADING[plan["score"]].items():
         yield part, _placebo_change(PUBLISHED[plan["score"]][name], sums, others, level, len(whole))
@@ -481,13 +496,18 @@ def _placebo_change(
     with np.errstate(invalid="ignore", divide="ignore"):
         # [placebos, 1 + units]: all units, then leaving out each unit.
         found = np.array(
-            [[of(own[rows]) - of(bare[rows]) for rows in (np.arange(g), *kept)] for own in others]
+            [
+                [of(placebo_sums[rows]) - of(bare[rows]) for rows in (np.arange(g), *kept)]
+                for placebo_sums in others
+            ]
         )
     changes, control = found[:, 0], None
     if not np.isfinite(changes).all():
         return Figure("moved", None, n, "items", reason=UNDEFINED)
     if kept and np.isfinite(found).all():
-        control = float(np.mean([jackknifed(own, 1).variance for own in found]) ** 0.5)
+        control = float(
+            np.mean([jackknifed(placebo_changes, 1).variance for placebo_changes in found]) ** 0.5
+        )
     if len(changes) < FEWEST_FOR_SPREAD:
         return Figure("moved", float(np.mean(changes**2) ** 0.5), n, "items", control=control)
     return Figure(
@@ -499,8 +519,8 @@ def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
     """Variance of the lean over units, divided by that over items as if each were a unit (Kish
     1965).
     """
-    found, weight = Lean.of(items, plan["score"]), weights(items, plan["score"])
-    lean, n = items["lean"].to_numpy(dtype=np.float64), len(found.units)
+    lean_sums, weight = Lean.of(items, plan["score"]), weights(items, plan["score"])
+    lean, n = items["lean"].to_numpy(dtype=np.float64), len(lean_sums.units)
     by_items = float(
         (weight**2 * (lean - (weight @ lean) / weight.sum()) ** 2).sum() / weight.sum() ** 2
     )
@@ -508,7 +528,10 @@ def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
         why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean in the same direction"
         return Figure("design_effect", None, n, plan["units"], reason=why)
     return Figure(
-        "design_effect", jackknifed(found.mean(), found.df).variance / by_items, n, plan["units"]
+        "design_effect",
+        jackknifed(lean_sums.mean(), lean_sums.df).variance / by_items,
+        n,
+        plan["units"],
     )
 
 
@@ -517,8 +540,10 @@ def _parts_apart(items: pd.DataFrame) -> Figure:
     two units.
     """
     cells = items.groupby(["part", "unit"])["lean"].mean()
-    groups = [own.to_numpy(dtype=np.float64) for _, own in cells.groupby("part") if len(own) > 1]
-    if len(groups) < 2 or not any(np.ptp(own) for own in groups):
+    groups = [
+        group.to_numpy(dtype=np.float64) for _, group in cells.groupby("part") if len(group) > 1
+    ]
+    if len(groups) < 2 or not any(np.ptp(group) for group in groups):
         return Figure(
             "parts_apart",
             None,
@@ -526,9 +551,9 @@ def _parts_apart(items: pd.DataFrame) -> Figure:
             "parts",
             reason="fewer than two parts with units that differ",
         )
-    found = stats.f_oneway(*groups)
+    anova = stats.f_oneway(*groups)
     return Figure(
-        "parts_apart", float(found.statistic), len(groups), "parts", p=float(found.pvalue)
+        "parts_apart", float(anova.statistic), len(groups), "parts", p=float(anova.pvalue)
     )
 
 
@@ -536,22 +561,24 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
     """Contribution of each unit to the lean (pole 1), and to its part by length and frequency (0);
     `beside`: weight.
     """
-    found = Lean.of(items, score)
-    if not found.counts.sum():  # every answer is `unknown`
+    lean_sums = Lean.of(items, score)
+    if not lean_sums.counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=HEADLINES.names)
-    lean, specific = found.shares()
-    own = {
-        "unit": found.units,
+    lean, specific = lean_sums.shares()
+    unit_columns = {
+        "unit": lean_sums.units,
         "at": "items",
         "group": LEAN,
-        "beside": found.counts / found.counts.sum(),
+        "beside": lean_sums.counts / lean_sums.counts.sum(),
     }
     poles = ((LEAN, 1, lean), ("length and frequency", 0, lean - specific))
     rows = [
-        pd.DataFrame({**own, "word": word, "pole": pole, "value": value})
+        pd.DataFrame({**unit_columns, "word": word, "pole": pole, "value": value})
         for word, pole, value in poles
     ]
-    return pd.concat(rows, ignore_index=True).assign(rows=lambda made: made["unit"].map(rested_on))
+    return pd.concat(rows, ignore_index=True).assign(
+        rows=lambda headline_rows: headline_rows["unit"].map(rested_on)
+    )
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:

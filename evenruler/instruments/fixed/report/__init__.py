@@ -23,18 +23,21 @@ def sections(shown: ReportInput) -> list[Section]:
     """One table of all benchmarks, on models that were asked and on models whose answers authors
     published.
     """
-    own = shown.tables["figures"]
-    found = pd.concat(
+    figures = shown.tables["figures"]
+    all_figures = pd.concat(
         [
-            own,
-            *(source.of_authors.reindex(columns=own.columns) for source in shown.sources.values()),
+            figures,
+            *(
+                source.of_authors.reindex(columns=figures.columns)
+                for source in shown.sources.values()
+            ),
         ]
     )
     rows = []
-    for record in found[found["figure"] == "lean"].to_dict("records"):
+    for record in all_figures[all_figures["figure"] == "lean"].to_dict("records"):
         row = {str(key): value for key, value in record.items()}
-        of_model = found[
-            (found["benchmark"] == row["benchmark"]) & (found["model"] == row["model"])
+        of_model = all_figures[
+            (all_figures["benchmark"] == row["benchmark"]) & (all_figures["model"] == row["model"])
         ]
         near = of_model[of_model["part"].isin([WHOLE, row["part"]])].set_index("figure")
         described = [figure(near.loc[name]) if name in near.index else "" for name in DESCRIBED]

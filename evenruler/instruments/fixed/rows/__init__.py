@@ -87,16 +87,18 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     if not says_language(source):  # its texts are English
         source = source.model_copy(update={"language": source.language})
     faults = {item.name: fault for item in items if (fault := _fault(item, source))}
-    kept = [item for item in items if item.name not in faults]
-    if not kept:
+    usable_items = [item for item in items if item.name not in faults]
+    if not usable_items:
         why = f", the first since {next(iter(faults.values()))}" if faults else ""
         raise UserError(
             f"it has no item that can be asked; {len(faults):,} rejected{why}",
             where=where,
             remedy=REMEDY,
         )
-    most = max(own.most for own in (declaration.settings, *declaration.sizes.values()))
-    sample = _sample(kept, most)
+    most = max(
+        size_settings.most for size_settings in (declaration.settings, *declaration.sizes.values())
+    )
+    sample = _sample(usable_items, most)
     frequent = _frequencies(source)
     rows = list(_rows(declaration.name, sample, source, frequent))
     left_out = [item for item in items if item.name in faults]
@@ -111,16 +113,16 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     if not source.passed_on:
         tables["ids"] = tables["texts"].select(schemas.IDS.names)
     units = len({item.unit for item in sample})
-    said = f"{len(sample):,} items in {units:,} {source.units}, {len(left_out):,} rejected"
-    said += (
-        f", {len(kept) - len(sample):,} beyond {most:,} a unit and condition"
-        if len(sample) < len(kept)
+    summary = f"{len(sample):,} items in {units:,} {source.units}, {len(left_out):,} rejected"
+    summary += (
+        f", {len(usable_items) - len(sample):,} beyond {most:,} a unit and condition"
+        if len(sample) < len(usable_items)
         else ""
     )
     return BuiltInstrument(
         tables,
         plan_with_sizes(declaration, lambda settings: _plan(declaration.name, source, settings)),
-        [said],
+        [summary],
     )
 
 
@@ -160,7 +162,7 @@ def _sample(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkItem]:
     groups: dict[tuple[str, str], dict[str, BenchmarkItem]] = {}
     for item in sorted(items, key=lambda item: item.stratum):
         groups.setdefault((item.unit, item.condition), {})[item.name] = item
-    return [own[name] for own in groups.values() for name in evenly_spread(list(own), most)]
+    return [group[name] for group in groups.values() for name in evenly_spread(list(group), most)]
 
 
 def _frequencies(source: Source) -> dict[str, float] | None:
@@ -191,14 +193,14 @@ def _rows(
     for item in items:
         words = {role: Counter(WORD.findall(text.lower())) for role, text in item.texts.items()}
         for role, text in item.texts.items():
-            own = words[role] - words.get(SECOND if role == FIRST else FIRST, Counter())
+            differing_words = words[role] - words.get(SECOND if role == FIRST else FIRST, Counter())
             mean = None
-            if frequent and own:
+            if frequent and differing_words:
                 mean = (
-                    sum(n * frequent.get(word, frequent[""]) for word, n in own.items())
-                    / own.total()
+                    sum(n * frequent.get(word, frequent[""]) for word, n in differing_words.items())
+                    / differing_words.total()
                 )
-            said = (
+            row_content = (
                 item.prompt,
                 text,
                 role,
@@ -212,7 +214,7 @@ def _rows(
                 **common_columns(
                     row_id(family="fixed", benchmark=benchmark, item=item.name, role=role),
                     source,
-                    *said,
+                    *row_content,
                 ),
                 **{name: getattr(item, name) for name in CARRIED},
                 "item": item.name,
@@ -229,10 +231,14 @@ def read_pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     (path,) = files.values()
     named = source.columns
     for place, row in enumerate(table_in(path, ",", named.values())):
-        own = {role: row[column] for role, column in named.items()}
-        texts = {FIRST: own["first"], SECOND: own["second"]}
+        pair = {role: row[column] for role, column in named.items()}
+        texts = {FIRST: pair["first"], SECOND: pair["second"]}
         yield BenchmarkItem(
-            str(place), own["unit"], own.get("part", ""), texts, condition=own.get("condition", "")
+            str(place),
+            pair["unit"],
+            pair.get("part", ""),
+            texts,
+            condition=pair.get("condition", ""),
         )
 
 
@@ -243,14 +249,14 @@ def winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     stats = table_in(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
     share = {row["occupation"]: _share_of_men(row["bls_pct_female"]) for row in stats}
     rows = table_in(_file(files, "texts"), "\t", ["sentid", "sentence"])
-    for name, own in groupby(
+    for name, group in groupby(
         rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]
     ):
-        by_gender = _unique_dict((row["sentid"].split(".")[-2], row) for row in own)
+        by_gender = _unique_dict((row["sentid"].split(".")[-2], row) for row in group)
         occupation, _, meant = name.split(".")
-        told = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
+        row_by_role = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
         texts, keys = (
-            {role: row[name] for role, row in told.items() if row}
+            {role: row[name] for role, row in row_by_role.items() if row}
             for name in ("sentence", "sentid")
         )
         part = "means the participant" if meant == "1" else "means the occupation"
@@ -285,10 +291,15 @@ def winobias(files: Files, source: Source) -> Iterator[BenchmarkItem]:
                 and all(two in PRONOUNS for two in words)
             )
             fault = None if alike else "the two differ in more than pronouns"
-            inside = [found.lower() for found in BRACKETED.findall(pro)]
-            pronouns = set(inside) & set().union(*PRONOUNS)
+            phrases = [phrase.lower() for phrase in BRACKETED.findall(pro)]
+            pronouns = set(phrases) & set().union(*PRONOUNS)
             unit = next(
-                (re.sub(r"^(the|a|an) ", "", own) for own in inside if own not in pronouns), ""
+                (
+                    re.sub(r"^(the|a|an) ", "", phrase)
+                    for phrase in phrases
+                    if phrase not in pronouns
+                ),
+                "",
             )
             part = "men's work" if pronouns & {"he", "him", "his"} else "women's work"
             both_texts = dict(zip((FIRST, SECOND), texts, strict=True))
@@ -311,11 +322,15 @@ def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             tuple(row[name] for name in names), {"male": [], "female": []}
         )
         by_gender[row["Gender"]].append(row)
-    for (template, profession, part), own in groups.items():
-        for both in zip_longest(own["male"], own["female"]):
-            told = {role: row for role, row in zip((FIRST, SECOND), both, strict=True) if row}
-            texts = {role: row["Sentence"] for role, row in told.items()}
-            name = "/".join((template, profession, *(row["Person"] for row in told.values())))
+    for (template, profession, part), rows_by_gender in groups.items():
+        for both in zip_longest(rows_by_gender["male"], rows_by_gender["female"]):
+            row_by_role = {
+                role: row for role, row in zip((FIRST, SECOND), both, strict=True) if row
+            }
+            texts = {role: row["Sentence"] for role, row in row_by_role.items()}
+            name = "/".join(
+                (template, profession, *(row["Person"] for row in row_by_role.values()))
+            )
             kind = f"{part} profession"
             yield BenchmarkItem(
                 name, profession, kind, texts, stratum=template, criterion=share.get(profession)
@@ -332,9 +347,12 @@ def stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     (path,) = files.values()
     for half, examples in json_of_others(read_text(path), path.name, REMEDY)["data"].items():
         for example in examples:
-            own = _unique_dict((LABELS[each["gold_label"]], each) for each in example["sentences"])
+            sentence_by_role = _unique_dict(
+                (LABELS[sentence["gold_label"]], sentence) for sentence in example["sentences"]
+            )
             texts, keys = (
-                {role: each[name] for role, each in own.items()} for name in ("sentence", "id")
+                {role: sentence[name] for role, sentence in sentence_by_role.items()}
+                for name in ("sentence", "id")
             )
             prompt = example["context"] if half == "intersentence" else ""
             yield BenchmarkItem(
@@ -415,12 +433,12 @@ def _unique_dict(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
     """A dictionary of the pairs; ValueError where a name occurs twice, since the later would
     replace the earlier.
     """
-    told: dict[str, _Told] = {}
-    for name, one in found:
-        if name in told:
-            raise ValueError(f"{name!r} stands twice, {str(one)[:80]}")
-        told[name] = one
-    return told
+    content_by_name: dict[str, _Told] = {}
+    for name, content in found:
+        if name in content_by_name:
+            raise ValueError(f"{name!r} stands twice, {str(content)[:80]}")
+        content_by_name[name] = content
+    return content_by_name
 
 
 def _share_of_men(women: str) -> float:

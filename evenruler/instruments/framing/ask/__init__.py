@@ -51,32 +51,34 @@ def requests(
     where `choices` is `chat`, is not sampled. `tables`: `prompts`, `content-free` and `stimuli`, by
     `schemas`.
     """
-    asked = FramingPlan.read(plan)
-    prompts = asked_prompts(tables["prompts"], asked)
-    found: list[RequestBatch] = []
+    framing_plan = FramingPlan.read(plan)
+    prompts = asked_prompts(tables["prompts"], framing_plan)
+    batches: list[RequestBatch] = []
     if "forms" not in answers and subject.can("words") and subject.asked_in(MASS):
-        found += _for_forms(prompts, tables, asked, subject)
+        batches += _for_forms(prompts, tables, framing_plan, subject)
     if (
         "replies" not in answers
-        and asked.generations
+        and framing_plan.generations
         and subject.can("generate")
         and subject.asked_in(SAMPLED)
     ):
-        if asked.choices == "every" or subject.chats:
-            found += _for_replies(prompts, asked, subject)
+        if framing_plan.choices == "every" or subject.chats:
+            batches += _for_replies(prompts, framing_plan, subject)
         else:
             _say(
                 f"{subject.name} is not sampled where framing has `choices: chat`: it was not "
                 "tuned to chat"
             )
-    return [request for request in found if len(request.rows)]
+    return [batch for batch in batches if len(batch.rows)]
 
 
 def _for_forms(
     prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subject: Subject
 ) -> Iterator[RequestBatch]:
     listed = options_by_prompt(prompts, tables["stimuli"], asked)
-    options = {prompt: [text for _, text in own] for prompt, own in listed.items()}
+    options = {
+        prompt: [text for _, text in prompt_options] for prompt, prompt_options in listed.items()
+    }
     if asked.calibrated:
         cells = prompts[["task", "framing"]].drop_duplicates()
         content_free = tables["content-free"].merge(cells, on=["task", "framing"])
@@ -86,11 +88,11 @@ def _for_forms(
         )
     for configuration in _configurations(subject, asked, PLAIN):
         rows = asked_forms(prompts, asked.forms, options, configuration, subject.kind == "seq2seq")
-        inputs, told = (
+        inputs, batch_rows = (
             {key: rows[key].tolist() for key in ("prompt", "form")},
             rows.drop(columns="prompt"),
         )
-        yield RequestBatch("forms", "words", told, inputs, {"chat": configuration == CHAT})
+        yield RequestBatch("forms", "words", batch_rows, inputs, {"chat": configuration == CHAT})
 
 
 def _for_replies(
@@ -103,12 +105,12 @@ def _for_replies(
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for configuration in _configurations(subject, asked, CHAT):
         rows = asked_replies(prompts, asked.generations, asked.seed, configuration)
-        inputs, told = (
+        inputs, batch_rows = (
             {key: rows[key].tolist() for key in ("prompt", "seed")},
             rows.drop(columns="prompt"),
         )
         settings = {"new_tokens": asked.new_tokens, "chat": configuration == CHAT}
-        yield RequestBatch("replies", "generate", told, inputs, settings)
+        yield RequestBatch("replies", "generate", batch_rows, inputs, settings)
 
 
 @cache  # print each line once, for all instruments and calls
@@ -120,8 +122,8 @@ def _configurations(subject: Subject, asked: FramingPlan, own: str) -> list[str]
     """The configurations that a model supports; only `own` where the plan says so and the model
     supports it.
     """
-    found = [*([PLAIN] if subject.continues else []), *([CHAT] if subject.chats else [])]
-    return [own] if asked.configurations == "own" and own in found else found
+    configurations = [*([PLAIN] if subject.continues else []), *([CHAT] if subject.chats else [])]
+    return [own] if asked.configurations == "own" and own in configurations else configurations
 
 
 def scores(
@@ -131,14 +133,14 @@ def scores(
     prompts.
     """
     rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
-    framings, found = rows.set_index("id")["framing"], {}
+    framings, scored_tables = rows.set_index("id")["framing"], {}
     for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
-        own = answers[name]
-        own = own.assign(
-            model=subject.name, lineage=subject.lineage, framing=own["id"].map(framings)
+        answer_rows = answers[name]
+        answer_rows = answer_rows.assign(
+            model=subject.name, lineage=subject.lineage, framing=answer_rows["id"].map(framings)
         )
-        found[name] = own[schema.names]
-    return found
+        scored_tables[name] = answer_rows[schema.names]
+    return scored_tables
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -212,9 +214,9 @@ def asked_replies(
         ["task", "stimulus", "framing"], sort=True
     ):
         for repetition in range(repetitions):
-            own = int(content_sha256(seed, *map(str, key), repetition)[:15], 16)
-            chosen = orders.iloc[int(np.random.default_rng(own).integers(len(orders)))]
-            rows.append((chosen["id"], configuration, chosen["prompt"], repetition, own))
+            row_seed = int(content_sha256(seed, *map(str, key), repetition)[:15], 16)
+            chosen = orders.iloc[int(np.random.default_rng(row_seed).integers(len(orders)))]
+            rows.append((chosen["id"], configuration, chosen["prompt"], repetition, row_seed))
     return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "repetition", "seed"])
 
 
@@ -226,10 +228,10 @@ def options_by_prompt(
     """
     listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
     texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
-    found = {}
+    options_by_id = {}
     for row in prompts.to_dict("records"):
         options = listed.get((row["task"], real_framing(row["framing"])), {})
-        found[row["id"]] = [
+        options_by_id[row["id"]] = [
             (slug, option_text(options[slug], texts[row["stimulus"]])) for slug in row["order"]
         ]
-    return found
+    return options_by_id

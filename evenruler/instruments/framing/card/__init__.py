@@ -39,7 +39,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     placebos, n_orders = prompts["placebo"].dropna(), int(prompts["turn"].max()) + 1
     return assemble_card(
         {
-            key: own for key, own in WORDS.items() if key != "limits_of_asking"
+            key: wording for key, wording in WORDS.items() if key != "limits_of_asking"
         },  # `limits` fills these
         *(declaration, tables, plan, evidence),
         said={
@@ -68,11 +68,13 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
     options.
     """
     variant, tasks = settings.variant, source.tasks.values()
-    found = [*WORDS["limits"], *source.limits]
+    limit_lines = [*WORDS["limits"], *source.limits]
     if source.variants:
-        others = [f"`{name}`" for name in source.variants if name != variant]
-        left_out = f"; {', '.join(others)} would have other prompts" if others else ""
-        found.append(f"It was built in the variant `{variant}`{left_out}.")
+        other_variants = [f"`{name}`" for name in source.variants if name != variant]
+        left_out = (
+            f"; {', '.join(other_variants)} would have other prompts" if other_variants else ""
+        )
+        limit_lines.append(f"It was built in the variant `{variant}`{left_out}.")
     for task in tasks:
         # Imbalances in the options of a task, as in table 3 of the paper.
         where = f"In the task `{task.title}`"
@@ -80,40 +82,49 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
             cell: options for cell in task.cells if (options := task.options_of(cell, variant))
         }
         for outcome in source.outcomes:
-            without = [_cues(cell) for cell, own in offered.items() if outcome not in own]
+            without = [
+                _cues(cell) for cell, cell_options in offered.items() if outcome not in cell_options
+            ]
             if 0 < len(without) < len(offered):
                 slip = f"{where}, `{outcome}` is no option {' or '.join(without)}"
-                found.append(f"{slip}: a shift of it is the options' doing.")
+                limit_lines.append(f"{slip}: a shift of it is the options' doing.")
         # Where a template spells out its options, two quotations may be the same text.
         quoted = {
             cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells
         }
         if twice := [_cues(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)]:
-            found.append(f"{where}, two options read the same {' or '.join(twice)}.")
+            limit_lines.append(f"{where}, two options read the same {' or '.join(twice)}.")
     if settings.mass == "first_token":
-        found.append(
+        limit_lines.append(
             "A form counts by its first token alone, so words that only begin like it count too."
         )
     if not settings.asked:
-        return [*found, "The pipeline asks no model at this scale; whoever measures with it does."]
-    beside = {factor for task in tasks for factor, *_ in task.replaced(variant)}
-    of_cues = [placebos for task in tasks for placebos in task.placebos.values()]
-    found += render_templates(
+        return [
+            *limit_lines,
+            "The pipeline asks no model at this scale; whoever measures with it does.",
+        ]
+    replaced_factors = {factor for task in tasks for factor, *_ in task.replaced(variant)}
+    placebos_of_cues = [placebos for task in tasks for placebos in task.placebos.values()]
+    limit_lines += render_templates(
         WORDS["limits_of_asking"],
         source=source,
         settings=settings,
         asked=min(settings.stimuli, len(source.stimuli)),
-        without=[factor for factor in source.factors if factor not in beside],
+        without=[factor for factor in source.factors if factor not in replaced_factors],
         wordings=min(
-            settings.most_wordings, 1 + max((len(own.wordings) for own in of_cues), default=0)
+            settings.most_wordings,
+            1 + max((len(cue_placebos.wordings) for cue_placebos in placebos_of_cues), default=0),
         ),
-        placebos=min(settings.most_placebos, max((len(own.texts) for own in of_cues), default=0)),
+        placebos=min(
+            settings.most_placebos,
+            max((len(cue_placebos.texts) for cue_placebos in placebos_of_cues), default=0),
+        ),
         fewest_wordings=FEWEST_WORDINGS,
         fewest_placebos=FEWEST_PLACEBOS,
         lettered=any(task.options_of(cell, variant) for task in tasks for cell in task.cells),
         n_orders=n_orders,
     )
-    return found
+    return limit_lines
 
 
 def _cues(cell: str) -> str:
@@ -140,10 +151,10 @@ def harness_files(
         factors=[
             {
                 "slug": factor.replace("-", "_"),
-                "told": one_line(told),
+                "told": one_line(description),
                 "placebos": read.placebos[factor],
             }
-            for factor, told in source.factors.items()
+            for factor, description in source.factors.items()
         ],
         version=version,
     )

@@ -21,7 +21,7 @@ PLAN: dict[str, Any] = json.loads(
 CLASSES: list[str] = [outcome["outcome"] for outcome in PLAN["outcomes"]]
 
 CLASS_OF: dict[str, str] = {
-    form.lower(): own["outcome"] for own in PLAN["outcomes"] for form in own["forms"]
+    form.lower(): outcome["outcome"] for outcome in PLAN["outcomes"] for form in outcome["forms"]
 }
 
 LETTERS = "ABCDEFGHIJ"
@@ -50,18 +50,18 @@ def metric_inputs(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]
         float(result[0] if isinstance(result, tuple | list) else result) for result in results
     ]
     masses: dict[str, float] = defaultdict(float)
-    for form, own in zip(doc["forms"], nats, strict=True):
+    for form, form_nats in zip(doc["forms"], nats, strict=True):
         masses[form.strip() if doc["order"] else CLASS_OF[form.strip().lower()]] += math.exp(
-            own - alone
+            form_nats - alone
         )
     answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")} | {
         "masses": dict(masses)
     }
-    found: dict[str, Any] = {"coverage": answer}
+    inputs: dict[str, Any] = {"coverage": answer}
     for factor in PLAN["factors"]:
         for metric in ("effect", *(["control"] if PLAN["placebos"][factor] else ())):
-            found[f"{metric}_{factor}".replace("-", "_")] = (factor, answer)
-    return found
+            inputs[f"{metric}_{factor}".replace("-", "_")] = (factor, answer)
+    return inputs
 
 
 def effect(answers: Sequence[tuple[str, Answer]]) -> float:
@@ -77,9 +77,9 @@ def control(answers: Sequence[tuple[str, Answer]]) -> float:
     apds, tasks = _counted(answers)
     return _mean(
         [
-            _over_tasks(own, tasks)
-            for number, own in sorted(apds.items())
-            if number > 0 and {*tasks} <= {*own}
+            _over_tasks(apds_by_task, tasks)
+            for number, apds_by_task in sorted(apds.items())
+            if number > 0 and {*tasks} <= {*apds_by_task}
         ]
     )
 
@@ -100,7 +100,7 @@ def coverage(answers: Sequence[Answer]) -> float:
         if not any(cues_of(framing).values()):
             for stimulus, prompts in stimuli.items():
                 by_stimulus[stimulus].append(_covered(prompts))
-    return _mean([fmean(found) for found in by_stimulus.values()])
+    return _mean([fmean(coverages) for coverages in by_stimulus.values()])
 
 
 def cells(answers: Iterable[Answer]) -> Cells:
@@ -112,7 +112,7 @@ def cells(answers: Iterable[Answer]) -> Cells:
     """
     answers = list(answers)
     priors = _priors([answer for answer in answers if answer["stimulus"] is None])
-    found: Cells = defaultdict(lambda: defaultdict(list))
+    masses_by_cell: Cells = defaultdict(lambda: defaultdict(list))
     lacking = set()
     for answer in answers:
         cell, masses = (answer["task"], answer["framing"]), answer["masses"]
@@ -125,12 +125,14 @@ def cells(answers: Iterable[Answer]) -> Cells:
             masses = _by_option(
                 _calibrated(masses, priors[cell]) if PLAN["calibrated"] else masses, answer["order"]
             )
-        found[cell][answer["stimulus"]].append([masses.get(outcome, 0.0) for outcome in CLASSES])
+        masses_by_cell[cell][answer["stimulus"]].append(
+            [masses.get(outcome, 0.0) for outcome in CLASSES]
+        )
     if lacking:
         logging.getLogger(__name__).warning(
             "%d cells lack their prompts without content", len(lacking)
         )
-    return found
+    return masses_by_cell
 
 
 def cues_of(framing: str) -> dict[str, int]:
@@ -153,7 +155,7 @@ def _priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
         for letter, mass in answer["masses"].items():
             shares[answer["task"], answer["framing"]][letter].append(mass / total)
     return {
-        cell: {letter: fmean(own) for letter, own in letters.items()}
+        cell: {letter: fmean(letter_shares) for letter, letter_shares in letters.items()}
         for cell, letters in shares.items()
     }
 
@@ -163,8 +165,8 @@ def _calibrated(masses: Mapping[str, float], prior: Mapping[str, float]) -> dict
     2021).
     """
     divided = {letter: mass / prior[letter] for letter, mass in masses.items()}
-    kept = math.fsum(masses.values()) / (math.fsum(divided.values()) or 1.0)
-    return {letter: mass * kept for letter, mass in divided.items()}
+    scale = math.fsum(masses.values()) / (math.fsum(divided.values()) or 1.0)
+    return {letter: mass * scale for letter, mass in divided.items()}
 
 
 def _by_option(masses: Mapping[str, float], order: Sequence[str]) -> dict[str, float]:
@@ -178,18 +180,20 @@ def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     placebos, if one has.
     """
     factor = answers[0][0]
-    found = cells(answer for _, answer in answers)
+    masses_by_cell = cells(answer for _, answer in answers)
     low = {
         task
-        for task, less, more, _ in _pairs(found, factor)
-        if min(_of_cell(found[task, less]), _of_cell(found[task, more]))
+        for task, less, more, _ in _pairs(masses_by_cell, factor)
+        if min(_of_cell(masses_by_cell[task, less]), _of_cell(masses_by_cell[task, more]))
         < PLAN["least_coverage"] - ROUNDING
     }
-    apds = _apds(found, factor)
-    known = sorted(apds.get(0, {}))
-    covered = [task for task in known if task not in low] or known
-    beside = {task for number, own in apds.items() if number > 0 for task in own}
-    return apds, [task for task in covered if task in beside] or covered
+    apds = _apds(masses_by_cell, factor)
+    measured_tasks = sorted(apds.get(0, {}))
+    covered = [task for task in measured_tasks if task not in low] or measured_tasks
+    tasks_with_placebos = {
+        task for number, apds_by_task in apds.items() if number > 0 for task in apds_by_task
+    }
+    return apds, [task for task in covered if task in tasks_with_placebos] or covered
 
 
 def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
@@ -198,9 +202,9 @@ def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
     """
     for task, framing in found:
         cues = cues_of(framing)
-        others = [cue for cue in cues if cue != factor]
-        less = "+".join(others) or BARE
-        if factor in cues and not any(cues[cue] for cue in others) and (task, less) in found:
+        other_cues = [cue for cue in cues if cue != factor]
+        less = "+".join(other_cues) or BARE
+        if factor in cues and not any(cues[cue] for cue in other_cues) and (task, less) in found:
             yield task, less, framing, cues[factor]
 
 
@@ -211,7 +215,12 @@ def _apds(found: Cells, factor: str) -> Apds:
             p, q = _shares(found[task, less].get(stimulus, [])), _shares(prompts)
             if p and q:
                 apd = min(
-                    math.fsum(abs(one - other) for one, other in zip(p, q, strict=True)) / 2, 1.0
+                    math.fsum(
+                        abs(share_without - share_with)
+                        for share_without, share_with in zip(p, q, strict=True)
+                    )
+                    / 2,
+                    1.0,
                 )
                 apds[number][task][stimulus].append(apd)
     return apds
@@ -221,7 +230,7 @@ def _shares(prompts: Sequence[Sequence[float]]) -> list[float]:
     """Shares of the classes in their mean mass over orders of options; none where there is no
     mass.
     """
-    masses = [fmean(own) for own in zip(*prompts, strict=True)]
+    masses = [fmean(class_masses) for class_masses in zip(*prompts, strict=True)]
     total = math.fsum(masses)
     return [mass / total for mass in masses] if total else []
 

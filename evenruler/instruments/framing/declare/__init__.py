@@ -71,11 +71,11 @@ class FramingPlan(source.AskingSettings):
         """By factor with a headline, the tasks of its headlines; "" for a headline over all
         tasks.
         """
-        found: dict[str, set[str]] = {}
+        tasks_by_factor: dict[str, set[str]] = {}
         for name in self.confirmatory:
             factor, _, task = name.partition(", ")
-            found.setdefault(factor, set()).add(task)
-        return found
+            tasks_by_factor.setdefault(factor, set()).add(task)
+        return tasks_by_factor
 
     @property
     def forms(self) -> dict[str, list[str]]:
@@ -109,25 +109,31 @@ takes = Catalogue.scores_or_writes
 
 def headings(plan: Plan) -> list[FigureHeading]:
     """Figures shown for every way of asking on every model."""
-    asked = FramingPlan.read(plan)
+    framing_plan = FramingPlan.read(plan)
     counted = "mean over tasks with enough coverage and placebos"
     over_tasks = (
         "mean APD with and without the cue; control: with and without placebos in its "
         f"place, {counted}"
     )
     points = (
-        f"percentage points by which the cue makes `{asked.headline}` likelier; below 0, less "
-        "likely"
+        f"percentage points by which the cue makes `{framing_plan.headline}` likelier; below 0, "
+        "less likely"
     )
-    likelier, fewer = f"the cue makes `{asked.headline}`", "the cue has {} replies answer"
+    likelier, fewer = f"the cue makes `{framing_plan.headline}`", "the cue has {} replies answer"
     amount: dict[str, Any] = {"measured_in": "points", "size": "by {size:.0f} percentage points"}
     beyond = "It does not show which wording is right, or what the model does without the prompt."
     says, headlines = [f"{likelier} likelier", f"{likelier} less likely"], []
-    for name in asked.confirmatory:
-        told = f"{points}; {counted}" if name in asked.factors else points
+    for name in framing_plan.confirmatory:
+        headline_meaning = f"{points}; {counted}" if name in framing_plan.factors else points
         words = {"says": says, **amount, "not_shown": beyond}
         headlines.append(
-            FigureHeading(CHANGE + name, f"`{asked.headline}`, {name}", told, "headline", **words)
+            FigureHeading(
+                CHANGE + name,
+                f"`{framing_plan.headline}`, {name}",
+                headline_meaning,
+                "headline",
+                **words,
+            )
         )
     what = "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
     says = [fewer.format("fewer"), fewer.format("more")]
@@ -135,10 +141,10 @@ def headings(plan: Plan) -> list[FigureHeading]:
         FigureHeading(
             UNANSWERED + factor, f"unanswered, {factor}", what, "headline", says=says, **amount
         )
-        for factor in asked.confirmed_tasks
+        for factor in framing_plan.confirmed_tasks
     ]
     of_study = []
-    for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
+    for measure, meaning in MEASURES.get(framing_plan.replicates or "", {}).items():
         if not measure.startswith("AS"):
             of_study.append(
                 FigureHeading(
@@ -150,7 +156,10 @@ def headings(plan: Plan) -> list[FigureHeading]:
     return [
         *headlines,
         *unanswered,
-        *(FigureHeading(EFFECT + factor, EFFECT + factor, over_tasks) for factor in asked.factors),
+        *(
+            FigureHeading(EFFECT + factor, EFFECT + factor, over_tasks)
+            for factor in framing_plan.factors
+        ),
         FigureHeading("shift probability", "shift probability", "mean of the effects of all cues"),
         *of_study,
         FigureHeading(
@@ -158,7 +167,7 @@ def headings(plan: Plan) -> list[FigureHeading]:
             "coverage",
             "share of answers that name an option, mean over cells",
             "fitness",
-            least_of={"token": asked.least_coverage, "choice": source.LEAST_OF_CHOICES},
+            least_of={"token": framing_plan.least_coverage, "choice": source.LEAST_OF_CHOICES},
             warning="only {value:.1%} of the answers name an option; figures describe only these",
         ),
     ]
@@ -168,8 +177,8 @@ def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[FigureHeading]:
     """Figures that a card shows in one row each: coverage of cells, exclusions, shifts of classes,
     the check.
     """
-    asked = FramingPlan.read(plan)
-    found = [
+    framing_plan = FramingPlan.read(plan)
+    row_headings = [
         FigureHeading(
             f"coverage: {task}, {framing}",
             f"coverage: {task}, {framing}",
@@ -177,18 +186,20 @@ def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[FigureHeading]:
         )
         for task, framing in cells
     ]
-    found.append(FigureHeading("excluded cells", "cells below their coverage", "of all cells"))
-    found += [
+    row_headings.append(
+        FigureHeading("excluded cells", "cells below their coverage", "of all cells")
+    )
+    row_headings += [
         FigureHeading(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues")
-        for name in asked.forms
+        for name in framing_plan.forms
     ]
-    if asked.continuation is not None:
-        neutral = asked.continuation.outcome
-        found.append(
+    if framing_plan.continuation is not None:
+        neutral = framing_plan.continuation.outcome
+        row_headings.append(
             FigureHeading(
                 "continuation check",
                 f"`{neutral}` that names another class",
                 "share of its replies",
             )
         )
-    return found
+    return row_headings

@@ -57,7 +57,7 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
     step = -(-len(places) // plan["placebo_stimuli"])
     by_placebo = sorted(places.values(), key=lambda place: (place % step, place))
     ranks = {place: rank for rank, place in enumerate(by_placebo)}
-    found = []
+    asked_rows = []
     for row in prompts:
         place = places.get(row["stimulus"])
         if place is None:
@@ -67,8 +67,8 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
         in_orders = (row["turn"] - plan["orders"] * ranks[place]) % size < plan["orders"]
         in_placebos = -plan["most_wordings"] <= placebo <= plan["most_placebos"]
         if in_orders and in_placebos and (placebo <= 0 or place % step == placebo % step):
-            found.append(row)
-    return found
+            asked_rows.append(row)
+    return asked_rows
 
 
 def orders_of(options: int) -> int:

@@ -102,19 +102,21 @@ class Settings(AskingSettings, BaseSettings):
         """Minimum detectable change of each headline, by average variances on SmolLM2
         (docs/controls.md).
         """
-        stimuli, found = min(self.stimuli, len(source.stimuli)), []
+        stimuli, detectable_changes = min(self.stimuli, len(source.stimuli)), []
         sampled = form == "sampled" or self.confirmed == "choice"
         replies = OF_REPLIES / 2 / max(self.generations, 1) if sampled else 0.0
         for entry, (cues, placebos) in self._words(source).items():
             if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS and stimuli >= self.least:
                 of_stimuli = OF_STIMULI + replies * (1 + 1 / cues)
                 variance = OF_WORDINGS * (1 / cues + 1 / placebos) + of_stimuli / stimuli
-                of_t = [
-                    stdtrit(cues + placebos - 2, at)
-                    for at in (1 - 0.025 / len(source.confirmed), 0.8)
+                t_quantiles = [
+                    stdtrit(cues + placebos - 2, probability)
+                    for probability in (1 - 0.025 / len(source.confirmed), 0.8)
                 ]
-                found.append(f"{sum(of_t) * variance**0.5:.0f} points ({entry})")
-        return ", ".join(found) or None
+                detectable_changes.append(
+                    f"{sum(t_quantiles) * variance**0.5:.0f} points ({entry})"
+                )
+        return ", ".join(detectable_changes) or None
 
     def warnings(self, source: "ContrastSource") -> list[str]:
         """Headlines whose verdict will be inconclusive at any size."""
@@ -132,21 +134,29 @@ class Settings(AskingSettings, BaseSettings):
 
     def _words(self, source: "ContrastSource") -> dict[str, tuple[int, int]]:
         """Number of wordings and placebos that are asked for each headline."""
-        found = {}
+        counts_by_headline = {}
         for entry in source.confirmed:
             factor, _, name = entry.partition(", ")
-            tasks = [
-                own.placebos
-                for key, own in source.tasks.items()
-                if own.pairs(factor) and name in ("", key)
+            placebos_of_tasks = [
+                task.placebos
+                for key, task in source.tasks.items()
+                if task.pairs(factor) and name in ("", key)
             ]
-            words = [own[factor] for own in tasks if factor in own]
-            cues = min(self.most_wordings, 1 + min((len(own.wordings) for own in words), default=0))
-            found[entry] = (
-                cues,
-                min(self.most_placebos, min((len(own.texts) for own in words), default=0)),
+            placebos_of_cue = [
+                by_factor[factor] for by_factor in placebos_of_tasks if factor in by_factor
+            ]
+            cues = min(
+                self.most_wordings,
+                1 + min((len(placebos.wordings) for placebos in placebos_of_cue), default=0),
             )
-        return found
+            counts_by_headline[entry] = (
+                cues,
+                min(
+                    self.most_placebos,
+                    min((len(placebos.texts) for placebos in placebos_of_cue), default=0),
+                ),
+            )
+        return counts_by_headline
 
 
 Study = Literal["indirect-probing", "p-at"]
@@ -212,9 +222,12 @@ class ContrastSource(Source):
     def _distinct_forms(cls, outcomes: dict[str, Outcome]) -> dict[str, Outcome]:
         for name, outcome in outcomes.items():
             _once(f"in class {name} the form", [*outcome.forms, *outcome.terms])
-        for (one, first), (other, second) in combinations(outcomes.items(), 2):
-            if found := twice([*first.forms, *first.terms, *second.forms, *second.terms]):
-                raise ValueError(f"the form {both(*found)} is in two classes, {one} and {other}")
+        for (first_name, first), (second_name, second) in combinations(outcomes.items(), 2):
+            if same_forms := twice([*first.forms, *first.terms, *second.forms, *second.terms]):
+                raise ValueError(
+                    f"the form {both(*same_forms)} is in two classes, {first_name} and "
+                    f"{second_name}"
+                )
         forms = [form.lower() for outcome in outcomes.values() for form in outcome.forms]
         for form, longer in permutations(forms, 2):
             # No letter follows the shorter one, so that its probability would include that of the
@@ -250,7 +263,10 @@ class ContrastSource(Source):
         for name, task in self.tasks.items():
             for fault in faults(name, task, list(self.factors), list(self.outcomes), self.variants):
                 raise ValueError(fault)
-        words = {outcome: [*own.forms, *own.terms] for outcome, own in self.outcomes.items()}
+        words = {
+            outcome: [*answer_class.forms, *answer_class.terms]
+            for outcome, answer_class in self.outcomes.items()
+        }
         for fault in faults_of_placebos(self.tasks, words, self.variants):
             raise ValueError(fault)
         for factor in self.factors:
@@ -262,12 +278,17 @@ class ContrastSource(Source):
                     f"no task has two cells that differ in {factor} alone, so it cannot be measured"
                 )
             placebos = {name: task.placebos.get(factor) for name, task in comparing.items()}
-            numbers = {name: len(own.texts) if own else 0 for name, own in placebos.items()}
+            numbers = {
+                name: len(task_placebos.texts) if task_placebos else 0
+                for name, task_placebos in placebos.items()
+            }
             if len(set(numbers.values())) > 1:
-                told = ", ".join(f"{number} in {name}" for name, number in numbers.items())
+                placebo_counts = ", ".join(
+                    f"{number} in {name}" for name, number in numbers.items()
+                )
                 raise ValueError(
                     f"placebos of {factor} are paired over tasks, so each task needs as many: "
-                    f"{told}"
+                    f"{placebo_counts}"
                 )
         if self.headline is None and self.confirmatory:
             raise ValueError(
@@ -285,7 +306,11 @@ class ContrastSource(Source):
                     f"confirmatory names the factor {factor!r}; "
                     f"{suggest_nearest(factor, self.factors)}"
                 )
-            measured = [task for task, own in self.tasks.items() if own.pairs(factor)]
+            measured = [
+                task_slug
+                for task_slug, task_entry in self.tasks.items()
+                if task_entry.pairs(factor)
+            ]
             if name and name not in measured:
                 there = ", ".join(measured)
                 raise ValueError(
@@ -307,8 +332,8 @@ class ContrastSource(Source):
 
 
 def _once(what: str, texts: Iterable[str]) -> None:
-    if found := twice(texts):
-        raise ValueError(f"{what} {both(*found)} stands there twice")
+    if same_texts := twice(texts):
+        raise ValueError(f"{what} {both(*same_texts)} stands there twice")
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:

@@ -158,8 +158,8 @@ class TaskEntry(StrictModel):
     def options_of(self, cell: str, variant: str) -> Options:
         """The options of one framing, in the order of the file; empty where it lists none."""
         chosen: Any = self._chosen(variant)
-        found: Options = chosen.get(cell, {}) if _depth(chosen) == 2 else chosen
-        return found
+        cell_options: Options = chosen.get(cell, {}) if _depth(chosen) == 2 else chosen
+        return cell_options
 
     def replaced(self, variant: str) -> Iterator[tuple[str, str, int, str, str]]:
         """Replacements of cues: factor, cell, number and text (`Placebos.numbered`), and the
@@ -233,8 +233,8 @@ def faults(
                 f"too: {expected}"
             )
             continue
-        if found := twice(placebos.numbered.values()):
-            yield f"{where}: {both(*found)} stands there twice"
+        if same_texts := twice(placebos.numbered.values()):
+            yield f"{where}: {both(*same_texts)} stands there twice"
         for text in placebos.numbered.values():
             yield from _faults_of_slots(f"{where}, {text!r}", text, [STIMULUS])
         for cell, templates in placebos.cells.items():
@@ -259,8 +259,8 @@ def _faults_of_options(where: str, options: Options, outcomes: list[str]) -> Ite
     of_classes = [text for slug, text in options.items() if slug in outcomes]
     fillers = [text for slug, text in options.items() if slug not in outcomes]
     for texts in (of_classes, *([*of_classes, filler] for filler in fillers)):
-        if found := twice(texts):
-            yield f"{where}: two options are alike, {both(*found)}"
+        if same_texts := twice(texts):
+            yield f"{where}: two options are alike, {both(*same_texts)}"
 
 
 def _faults_of_template(
@@ -269,16 +269,16 @@ def _faults_of_template(
     """Faults of a template: it has to name the stimulus, list the options, if any, and end where
     the model answers.
     """
-    found = Counter(slots(template))
-    if found[ANSWER] != 1 or not template.endswith(ANSWER):
+    slot_counts = Counter(slots(template))
+    if slot_counts[ANSWER] != 1 or not template.endswith(ANSWER):
         yield (
             f"{where}: no decision point; the template ends with {ANSWER}, where the model answers"
         )
-    if found[OPTIONS] != bool(options):
+    if slot_counts[OPTIONS] != bool(options):
         written = f"{len(options)} options" if options else "no options"
-        yield f"{where}: {written}, and the template holds {OPTIONS} {found[OPTIONS]} times"
+        yield f"{where}: {written}, and the template holds {OPTIONS} {slot_counts[OPTIONS]} times"
     for slot in needed:
-        if not found[slot]:
+        if not slot_counts[slot]:
             yield f"{where}: no {slot} in the template"
     yield from _faults_of_slots(where, template, [STIMULUS, ANSWER, OPTIONS, *needed])
     if not any(STIMULUS in text for text in [template, *options.values()]):
@@ -302,12 +302,12 @@ def faults_of_placebos(
     for name, task in tasks.items():
         for factor, placebos in task.placebos.items():
             for number, text in enumerate(placebos.texts, start=1):
-                for outcome, own in words.items():
-                    any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)"
-                    if found := re.search(any_of, text, re.IGNORECASE):
+                for outcome, class_words in words.items():
+                    any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, class_words))})(?!\w)"
+                    if word_match := re.search(any_of, text, re.IGNORECASE):
                         where = _placebo_name(name, factor, number, text)
                         yield (
-                            f"{where}: {found.group()!r} is a word of the class {outcome}, so "
+                            f"{where}: {word_match.group()!r} is a word of the class {outcome}, so "
                             "that it is no placebo"
                         )
     # Prompts equal to those of a cell, or of an earlier placebo or wording: such rows would be left

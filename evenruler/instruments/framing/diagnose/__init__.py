@@ -60,48 +60,58 @@ def figures(
     make effects unfit. UserError where `mass` is `first_token`, and a class has no first token of
     its own.
     """
-    asked = FramingPlan.read(plan)
+    framing_plan = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
-    options = options_by_prompt(prompts, stimuli, asked)
-    read = answered.read_replies(scores["replies"], prompts, asked.words, options, asked.left_out)
-    content_free = tables["content-free"] if asked.calibrated else None
-    by_words = answered.token_distributions(
-        scores["forms"], prompts, content_free, asked.forms, asked.mass
+    options = options_by_prompt(prompts, stimuli, framing_plan)
+    read = answered.read_replies(
+        scores["replies"], prompts, framing_plan.words, options, framing_plan.left_out
     )
-    distributions = concat_frames([by_words, answered.choice_distributions(read, asked.forms)])
-    excluded = answered.exclusions(distributions, asked.least_coverage)
+    content_free = tables["content-free"] if framing_plan.calibrated else None
+    by_words = answered.token_distributions(
+        scores["forms"], prompts, content_free, framing_plan.forms, framing_plan.mass
+    )
+    distributions = concat_frames(
+        [by_words, answered.choice_distributions(read, framing_plan.forms)]
+    )
+    excluded = answered.exclusions(distributions, framing_plan.least_coverage)
     counted = answered.without_excluded(distributions, excluded, [CHOICE])
     # Shifts of classes need enough coverage, and more than one reply per question.
-    metrics = (TOKEN, CHOICE) if asked.generations > 1 else (TOKEN,)
+    metrics = (TOKEN, CHOICE) if framing_plan.generations > 1 else (TOKEN,)
     covered = answered.without_excluded(
         distributions[distributions["metric"].isin(metrics)], excluded, metrics
     )
-    found = {
+    diagnosis_tables = {
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
-        "effects": effects.effects(counted, asked.factors),
-        "shifts": effects.shifts(covered, asked.factors),
+        "effects": effects.effects(counted, framing_plan.factors),
+        "shifts": effects.shifts(covered, framing_plan.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
     }
-    if (neutral := asked.continuation) is not None:
+    if (neutral := framing_plan.continuation) is not None:
         real = read[read["framing"].map(placebo_of) == 0]
-        found["continuations"] = answered.continuations(
-            real, asked.factors, neutral.outcome, neutral.keywords
+        diagnosis_tables["continuations"] = answered.continuations(
+            real, framing_plan.factors, neutral.outcome, neutral.keywords
         )
-    if asked.replicates is not None:
+    if framing_plan.replicates is not None:
         # In the order of the source, which decides from which group's preference the other's is
         # subtracted.
         members = stimuli.groupby("group")["stimulus"].agg(list)
-        groups = {stimulus: group for group in asked.groups for stimulus in members[group]}
-        found["replications"] = replications(
-            counted, read, asked.forms, groups, asked.replicates, resampling.level
+        groups = {stimulus: group for group in framing_plan.groups for stimulus in members[group]}
+        diagnosis_tables["replications"] = replications(
+            counted, read, framing_plan.forms, groups, framing_plan.replicates, resampling.level
         )
-    found["figures"], cells = figures_of(name, found, asked, subject, resampling.level)
-    told = {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
+    diagnosis_tables["figures"], cells = figures_of(
+        name, diagnosis_tables, framing_plan, subject, resampling.level
+    )
+    model_tables = {
+        table: diagnosis_tables[table][schema.names]
+        for table, schema in TABLES.items()
+        if table in diagnosis_tables
+    }
     rested_on = row_hashes(tables["prompts"].filter(READS["prompts"]), ["stimulus"])
-    return {**told, "headlines": cells.assign(rows=cells["unit"].map(rested_on))}
+    return {**model_tables, "headlines": cells.assign(rows=cells["unit"].map(rested_on))}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
@@ -112,14 +122,16 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         comparisons,
     )  # imports slow libraries (seconds)
 
-    found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
+    comparison_tables = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
         shifted = concat_frames(
             [record.found["shifts"] for record in records if record.instrument == instrument]
         )
         # Sort rows, since the last bits of sums depend on their order.
-        found.append(comparisons(shifted.sort_values(schemas.SHIFTS.names[:-1]), resampling))
-    return {"comparisons": concat_frames(found)}
+        comparison_tables.append(
+            comparisons(shifted.sort_values(schemas.SHIFTS.names[:-1]), resampling)
+        )
+    return {"comparisons": concat_frames(comparison_tables)}
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
@@ -148,16 +160,16 @@ def figures_of(
     for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
         configuration, metric = map(str, key)
         part = f"{configuration}, {metric}"
-        own = {}
+        part_tables = {}
         for table in ("effects", "shifts", "exclusions"):
             of_part = (found[table]["configuration"] == configuration) & (
                 found[table]["metric"] == metric
             )
-            own[table] = found[table][of_part]
-        apds = own["effects"].pivot(
+            part_tables[table] = found[table][of_part]
+        apds = part_tables["effects"].pivot(
             index="stimulus", columns=["factor", "placebo", "task"], values="apd"
         )
-        described = Effects(apds, measured, own["exclusions"], asked, level)
+        described = Effects(apds, measured, part_tables["exclusions"], asked, level)
         # Without placebos: answers to these may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
@@ -166,7 +178,9 @@ def figures_of(
         # supports both.
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
-            for headline, fitness, total, points in headlines(measured, own["exclusions"], asked):
+            for headline, fitness, total, points in headlines(
+                measured, part_tables["exclusions"], asked
+            ):
                 rows.append((part, headline, fitness if bar == ValidityCheck() else bar))
                 rows += [(part, total, ValidityCheck())] if total is not None else []
                 cells.append(
@@ -177,9 +191,9 @@ def figures_of(
         rows += [(part, marked(figure, bar), ValidityCheck()) for figure in described.figures()]
         rows += [
             (part, figure, ValidityCheck())
-            for figure in _coverage(measured, own["exclusions"], level)
+            for figure in _coverage(measured, part_tables["exclusions"], level)
         ]
-        shifted = effects.shift_figures(own["shifts"], list(asked.forms), level)
+        shifted = effects.shift_figures(part_tables["shifts"], list(asked.forms), level)
         rows += [(part, marked(figure, bar), ValidityCheck()) for figure in shifted]
     rows += [
         (part, figure, ValidityCheck())
@@ -191,7 +205,7 @@ def figures_of(
         for part, figure in replicated
     ]
     judged = judge([(figure, fitness) for _, figure, fitness in rows])
-    told = pd.DataFrame(judged).assign(
+    figure_table = pd.DataFrame(judged).assign(
         benchmark=name, part=[part for part, *_ in rows], model=subject.name
     )
     points = concat_frames(cells).dropna(subset="value")
@@ -199,7 +213,9 @@ def figures_of(
     points = points.assign(
         model=subject.name, unit=points["stimulus"], at=numbers.astype(str), pole=1 * (numbers <= 0)
     )
-    return told.reindex(columns=schemas.FIGURES.names), points.reindex(columns=HEADLINES.names)
+    return figure_table.reindex(columns=schemas.FIGURES.names), points.reindex(
+        columns=HEADLINES.names
+    )
 
 
 def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) -> Iterator[Figure]:
@@ -211,16 +227,16 @@ def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) ->
     by_stimulus = real.pivot(index="stimulus", columns=["task", "framing"], values="coverage")
     whole = by_stimulus.mean(axis=1).to_numpy()
     yield jackknifed(COVERAGE, lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT)
-    told = exclusions[exclusions["framing"].map(placebo_of) == 0]
+    real_exclusions = exclusions[exclusions["framing"].map(placebo_of) == 0]
     unit = "replies" if measured["metric"].iloc[0] == CHOICE else "prompts"
-    for row in told.to_dict("records"):
+    for row in real_exclusions.to_dict("records"):
         yield Figure(
             f"{COVERAGE}: {row['task']}, {row['framing']}",
             float(row["coverage"]),
             int(row["n"]),
             unit,
         )
-    yield Figure(EXCLUDED, float(told["excluded"].sum()), len(told), "cells")
+    yield Figure(EXCLUDED, float(real_exclusions["excluded"].sum()), len(real_exclusions), "cells")
 
 
 def _continuation_figures(

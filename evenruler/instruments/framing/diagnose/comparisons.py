@@ -57,12 +57,12 @@ def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     Source: section 5.3; the rule of five, and the errors used below it, are our decisions.
     """
     part = ["benchmark", "configuration", "metric"]
-    found = [
+    comparison_rows = [
         {**dict(zip(part, key, strict=True)), **row}
-        for key, own in shifts.groupby(part)
-        for row in _of_part(own, resampling)
+        for key, group in shifts.groupby(part)
+        for row in _of_part(group, resampling)
     ]
-    return pd.DataFrame(found, columns=schemas.COMPARISONS.names)
+    return pd.DataFrame(comparison_rows, columns=schemas.COMPARISONS.names)
 
 
 def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str, object]]:
@@ -79,15 +79,15 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
         """`drawn`: [stimuli, 4] sums of the shifts of two classes, and the number of shifts of
         each.
         """
-        one, other, n_one, n_other = drawn.sum(axis=0)
-        return float(one / n_one - other / n_other)
+        first_sum, second_sum, n_first, n_second = drawn.sum(axis=0)
+        return float(first_sum / n_first - second_sum / n_second)
 
     for second, first in combinations(range(len(classes)), 2):
         pair = {"outcome": classes[first], "against": classes[second], "n_models": lineages}
         for name, corrected_for in ((method, None), (TUKEY, len(classes))):
             contrast = _contrast(fit, first, second, corrected_for, resampling.level)
             yield {**pair, "method": name, "n": len(shifts), **contrast}
-        columns = [(kind, classes[own]) for kind in ("sum", "size") for own in (first, second)]
+        columns = [(kind, classes[place]) for kind in ("sum", "size") for place in (first, second)]
         x = sums[columns].to_numpy(dtype=np.float64)
         drawn = jackknifed(JACKKNIFE, difference, x, PLAIN, resampling.level, "stimuli")
         ends = {
@@ -147,7 +147,7 @@ def _mixed(shifts: pd.DataFrame) -> _Fit | str:
     design = np.column_stack([classes, models])
     if np.abs(shift - design @ np.linalg.lstsq(design, shift)[0]).max() < _ROUNDING:
         return "the shifts have no spread to judge by"
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         try:
             model = MixedLM(shift, classes, groups=models.argmax(axis=1))
@@ -160,7 +160,7 @@ def _mixed(shifts: pd.DataFrame) -> _Fit | str:
     if not result.converged:
         return "the mixed model did not converge"
     k = classes.shape[1]
-    if any(issubclass(warning.category, SingularMatrixWarning) for warning in said):
+    if any(issubclass(warning.category, SingularMatrixWarning) for warning in caught_warnings):
         return "the mixed model is singular"
     return _Fit(np.asarray(result.fe_params, dtype=np.float64), covariance[:k, :k], math.inf)
 

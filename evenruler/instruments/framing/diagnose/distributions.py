@@ -101,8 +101,8 @@ def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd
         nats = nats + forms["alone"].where(by_itself, forms["ends"])
     elif mass == "first_token":
         nats, once = forms["first_nats"], forms["first_token"]
-    kept = forms.drop(columns=["framing", "alone"])
-    return kept.assign(
+    form_rows = forms.drop(columns=["framing", "alone"])
+    return form_rows.assign(
         mass=np.exp(nats),
         letter=texts.str[0],
         by_itself=by_itself,
@@ -117,18 +117,22 @@ def _calibrated(
     """Masses divided by each letter's mean share after prompts without content; the sum of a prompt
     is kept.
     """
-    own = weighed[weighed["by_itself"]].drop_duplicates([*_MODEL, "id", "letter", "once"])
-    own = own.merge(content_free[["id", "task", "framing"]], on="id")
-    masses = own.groupby([*_MODEL, "task", "framing", "id", "letter"])["mass"].sum()
+    letter_rows = weighed[weighed["by_itself"]].drop_duplicates([*_MODEL, "id", "letter", "once"])
+    letter_rows = letter_rows.merge(content_free[["id", "task", "framing"]], on="id")
+    masses = letter_rows.groupby([*_MODEL, "task", "framing", "id", "letter"])["mass"].sum()
     shares = masses / masses.groupby(level=[*range(len(_MODEL) + 3)]).transform("sum")
     cell = [*_MODEL, "task", "framing", "letter"]
     priors = shares.groupby(level=cell).mean().rename("prior").reset_index()
-    found = by_letter.merge(priors, on=cell, how="left", validate="m:1")
-    if found["prior"].isna().any():
+    letters_with_priors = by_letter.merge(priors, on=cell, how="left", validate="m:1")
+    if letters_with_priors["prior"].isna().any():
         raise ValueError("a letter was not asked after the prompts without content")
-    divided, key = found["mass"] / found["prior"], [*_MODEL, "id"]
-    totals = found.assign(divided=divided).groupby(key)[["mass", "divided"]].transform("sum")
-    return found.assign(mass=divided / totals["divided"] * totals["mass"])
+    divided, key = letters_with_priors["mass"] / letters_with_priors["prior"], [*_MODEL, "id"]
+    totals = (
+        letters_with_priors.assign(divided=divided)
+        .groupby(key)[["mass", "divided"]]
+        .transform("sum")
+    )
+    return letters_with_priors.assign(mass=divided / totals["divided"] * totals["mass"])
 
 
 def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -136,14 +140,14 @@ def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -
     prompt = ["model", "id", "configuration"]
     distinct = joined.drop_duplicates([*prompt, "outcome", "first_token"])
     classes = distinct.groupby([*prompt, "first_token"])["outcome"].transform("nunique")
-    own = distinct[classes == 1]
+    unshared_tokens = distinct[classes == 1]
     for outcome in outcomes:
-        if outcome in set(distinct["outcome"]) and outcome not in set(own["outcome"]):
+        if outcome in set(distinct["outcome"]) and outcome not in set(unshared_tokens["outcome"]):
             what = f"every first token of class {outcome} begins forms of another class too"
             raise UserError(
                 what, where=f"contrast {joined['benchmark'].iloc[0]}", remedy="use `mass: words`"
             )
-    return own
+    return unshared_tokens
 
 
 def _by_cell(weighed: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -155,8 +159,10 @@ def _by_cell(weighed: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd
     means = cells.mean()
     long = means.melt(var_name="outcome", value_name="mass", ignore_index=False).reset_index()
     extra = pd.DataFrame({"coverage": means.sum(axis=1), "n": cells.size()}).reset_index()
-    found = long.merge(extra, on=cell, validate="m:1")
-    return found.assign(share=found["mass"] / found["coverage"].where(found["coverage"] > 0))
+    class_masses = long.merge(extra, on=cell, validate="m:1")
+    return class_masses.assign(
+        share=class_masses["mass"] / class_masses["coverage"].where(class_masses["coverage"] > 0)
+    )
 
 
 def read_replies(
@@ -174,12 +180,14 @@ def read_replies(
     ValueError where they differ from `order`; `left_out`: phrases in which a word does not count.
     """
     for identifier, order in zip(prompts["id"], prompts["order"], strict=True):
-        given = [slug for slug, _ in options.get(identifier, ())]
-        if given != list(order):
-            raise ValueError(f"{identifier}: options {given}, but the prompt lists {list(order)}")
-    asked = prompts[["id", "benchmark", "task", "stimulus", "prompt"]]
+        option_slugs = [slug for slug, _ in options.get(identifier, ())]
+        if option_slugs != list(order):
+            raise ValueError(
+                f"{identifier}: options {option_slugs}, but the prompt lists {list(order)}"
+            )
+    prompt_columns = prompts[["id", "benchmark", "task", "stimulus", "prompt"]]
     rows = []
-    for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
+    for row in replies.merge(prompt_columns, on="id", validate="m:1").to_dict("records"):
         reading = ParsedReply(None, WITHHELD)
         if not pd.isna(row["reply"]):
             reading = read_reply(
@@ -204,7 +212,9 @@ def choice_distributions(
     n, counts = cells.size(), cells.sum().rename_axis(columns="outcome")
     valid = counts.sum(axis=1)
     shares = {"mass": counts.div(n, axis=0), "share": counts.div(valid.where(valid > 0), axis=0)}
-    long = pd.DataFrame({name: own.stack() for name, own in shares.items()}).reset_index()
+    long = pd.DataFrame(
+        {name: share_table.stack() for name, share_table in shares.items()}
+    ).reset_index()
     of_cell = pd.DataFrame({"n": n, "coverage": valid / n, "metric": CHOICE}).reset_index()
     return long.merge(of_cell, on=[*CELL, "stimulus"])[[*DISTRIBUTIONS.names]]
 
@@ -226,7 +236,7 @@ def continuations(
         names = replies["reply"].map(lambda reply: words.search(reply) is not None).astype(bool)
         cues = replies["framing"].map(cues_of)
         for factor, cue in [(EVERY, False), *product(factors, (False, True))]:
-            part = names[[factor == EVERY or (factor in own) == cue for own in cues]]
+            part = names[[factor == EVERY or (factor in reply_cues) == cue for reply_cues in cues]]
             share = part.mean() if len(part) else math.nan
             rows.append((*key, factor, cue, len(part), int(part.sum()), share))
     return pd.DataFrame(rows, columns=CONTINUATIONS.names)
@@ -240,11 +250,11 @@ def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
     """
     one_class = distributions.drop_duplicates([*CELL, "metric", "stimulus"])
     rows = []
-    for key, own in one_class.groupby([*CELL, "metric"], sort=True):
+    for key, group in one_class.groupby([*CELL, "metric"], sort=True):
         floor = LEAST_OF_CHOICES if key[-1] == CHOICE else least
-        covered = float(np.average(own["coverage"], weights=own["n"]))
+        covered = float(np.average(group["coverage"], weights=group["n"]))
         low = covered < floor - 1e-12  # tolerance, so that rounding of the mean excludes no cell
-        rows.append((*key, covered, floor, int(own["n"].sum()), low))
+        rows.append((*key, covered, floor, int(group["n"].sum()), low))
     columns = [*CELL, "metric", "coverage", "least", "n", "excluded"]
     return pd.DataFrame(rows, columns=columns).reindex(columns=EXCLUSIONS.names)
 
@@ -273,9 +283,9 @@ def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> ValidityCh
     """
     if (
         measured["metric"].iloc[0] == CHOICE
-        and (found := fitness_of(count_replies(replies))) != ValidityCheck()
+        and (fitness := fitness_of(count_replies(replies))) != ValidityCheck()
     ):
-        return found
+        return fitness
     cells = measured.pivot(
         index=["framing", "stimulus"], columns=["task", "outcome"], values="share"
     )

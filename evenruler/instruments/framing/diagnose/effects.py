@@ -92,13 +92,19 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     `EFFECTS`, without stimuli that have no feasible pair. Source: section 4.3, GenEffect and
     InstrEffect.
     """
-    found = [
-        of.assign(apd=apd(less, more)) for of, less, more in pair_cells(distributions, factors)
+    effect_frames = [
+        pair_keys.assign(apd=apd(less, more))
+        for pair_keys, less, more in pair_cells(distributions, factors)
     ]
-    if not found:
+    if not effect_frames:
         return pd.DataFrame(columns=schemas.EFFECTS.names)
     by = [*MEASURED, "factor", "placebo", "stimulus"]
-    return pd.concat(found).groupby(by, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
+    return (
+        pd.concat(effect_frames)
+        .groupby(by, sort=True)["apd"]
+        .agg(apd="mean", n="size")
+        .reset_index()
+    )
 
 
 def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
@@ -108,16 +114,18 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     From -1 (the class occurs only without the cue) to 1 (only with it), 0 where it has no share in
     either cell. Arguments as in `effects`. Source: section 5.3; 0 for 0 / 0 is our decision.
     """
-    pair, found = [*MEASURED, "factor", "at", "stimulus"], []
-    for of, less, more in pair_cells(
+    pair, shift_frames = [*MEASURED, "factor", "at", "stimulus"], []
+    for pair_keys, less, more in pair_cells(
         distributions[distributions["framing"].map(placebo_of) == 0], factors
     ):
         change, total = more - less, more + less
-        shift = (change / total.where(total > 0, 1.0)).set_axis(of.index)
-        found.append(of[pair].join(shift).melt(pair, var_name="outcome", value_name="shift"))
-    if not found:
+        shift = (change / total.where(total > 0, 1.0)).set_axis(pair_keys.index)
+        shift_frames.append(
+            pair_keys[pair].join(shift).melt(pair, var_name="outcome", value_name="shift")
+        )
+    if not shift_frames:
         return pd.DataFrame(columns=schemas.SHIFTS.names)
-    return pd.concat(found).sort_values([*pair, "outcome"], ignore_index=True)
+    return pd.concat(shift_frames).sort_values([*pair, "outcome"], ignore_index=True)
 
 
 def partners(
@@ -126,7 +134,7 @@ def partners(
     """The framing with a factor's cue or placebo, by the framing without it and the placebo's
     number (0: the cue).
     """
-    found = {}
+    cued_framings = {}
     for framing in framings:
         real, placebo = real_framing(framing), placebo_of(framing)
         if unknown := set(cues_of(real)) - set(factors):
@@ -135,10 +143,10 @@ def partners(
                 f"{', '.join(factors)}"
             )
         # False if it lacks the cue, or if the placebo replaces the cue of another factor.
-        own = factor in cues_of(real) and framing in (real, with_placebo(real, factor, placebo))
-        if own and (bare := without(real, factor)) in framings:
-            found[bare, placebo] = framing
-    return found
+        has_cue = factor in cues_of(real) and framing in (real, with_placebo(real, factor, placebo))
+        if has_cue and (bare := without(real, factor)) in framings:
+            cued_framings[bare, placebo] = framing
+    return cued_framings
 
 
 def pair_cells(
@@ -149,13 +157,13 @@ def pair_cells(
 
     ValueError where a framing has a cue that is no factor, or a cell lacks a class.
     """
-    for benchmark, own in distributions.groupby("benchmark", sort=True):
-        shares = own.pivot(
+    for benchmark, group in distributions.groupby("benchmark", sort=True):
+        shares = group.pivot(
             index=[*MEASURED, "stimulus", "framing"], columns="outcome", values=column
         )
-        known = shares.notna()
-        whole = known.all(axis=1)
-        if (known.any(axis=1) & ~whole).any():
+        is_present = shares.notna()
+        whole = is_present.all(axis=1)
+        if (is_present.any(axis=1) & ~whole).any():
             classes = ", ".join(shares.columns)
             raise ValueError(
                 f"{benchmark}: a cell lacks the {column} of one of the classes {classes}"
@@ -163,10 +171,16 @@ def pair_cells(
         groups = shares[whole].groupby(level="framing")
         by_framing = {str(framing): rows.droplevel("framing") for framing, rows in groups}
         for factor in factors:
-            for (at, placebo), other in partners(list(by_framing), factors, factor).items():
-                less, more = by_framing[at].align(by_framing[other], join="inner", axis=0)
+            for (base_framing, placebo), cued_framing in partners(
+                list(by_framing), factors, factor
+            ).items():
+                less, more = by_framing[base_framing].align(
+                    by_framing[cued_framing], join="inner", axis=0
+                )
                 yield (
-                    less.index.to_frame(index=False).assign(factor=factor, placebo=placebo, at=at),
+                    less.index.to_frame(index=False).assign(
+                        factor=factor, placebo=placebo, at=base_framing
+                    ),
                     less,
                     more,
                 )
@@ -192,13 +206,16 @@ class Effects:
         the others those without placebos, unless none has any. So effect and control are over the
         same tasks.
         """
-        tasks, told = sorted(self.measured["task"].unique()), list[Any](self.table.columns.tolist())
+        tasks, table_columns = (
+            sorted(self.measured["task"].unique()),
+            list[Any](self.table.columns.tolist()),
+        )
         columns, weights, lacking = list[tuple[str, int, str]](), list[float](), None
         for factor in self.asked.factors:
-            known = [task for task in tasks if (factor, 0, task) in told]
+            measured_tasks = [task for task in tasks if (factor, 0, task) in table_columns]
             unfit = {}
             for task in (
-                known if self.measured["metric"].iloc[0] != CHOICE else ()
+                measured_tasks if self.measured["metric"].iloc[0] != CHOICE else ()
             ):  # choices have no such cells left
                 if why := low_coverage(
                     self.measured, self.exclusions, self.asked.factors, factor, task
@@ -206,19 +223,27 @@ class Effects:
                     unfit[task] = why
             for task in tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
-            with_placebos = {task for of, placebo, task in told if of == factor and placebo > 0}
-            counted = counted_tasks(known, unfit, with_placebos)
+            with_placebos = {
+                task
+                for column_factor, placebo, task in table_columns
+                if column_factor == factor and placebo > 0
+            }
+            counted = counted_tasks(measured_tasks, unfit, with_placebos)
             figure = self._figure(
                 factor, counted or tasks, factor, unfit.get(counted[0]) if counted else None
             )
             # The tasks with the cue that the mean leaves out, and why.
-            without = {
+            tasks_by_reason = {
                 "too little coverage": [task for task in unfit if task not in counted],
                 "no placebos": [
-                    task for task in known if task not in counted and task not in unfit
+                    task for task in measured_tasks if task not in counted and task not in unfit
                 ],
             }
-            left_out = "; ".join(f"{why} in {', '.join(of)}" for why, of in without.items() if of)
+            left_out = "; ".join(
+                f"{why} in {', '.join(reason_tasks)}"
+                for why, reason_tasks in tasks_by_reason.items()
+                if reason_tasks
+            )
             reason = f"over {', '.join(counted)} only: {left_out}" if left_out else None
             yield figure if figure.value is None else replace(figure, reason=reason)
             columns += [(factor, 0, task) for task in counted]
@@ -235,20 +260,20 @@ class Effects:
         )
 
     def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> Figure:
-        known = [task for task in tasks if (factor, 0, task) in self.table.columns]
-        if not known or (too_few := self._too_few()):
-            reason = too_few if known else self._why_none(factor, tasks)
+        measured_tasks = [task for task in tasks if (factor, 0, task) in self.table.columns]
+        if not measured_tasks or (too_few := self._too_few()):
+            reason = too_few if measured_tasks else self._why_none(factor, tasks)
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
-        cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
-        found = jackknifed(
+        cue = self.table[factor][0][measured_tasks].dropna(how="all").to_numpy(dtype=np.float64)
+        figure = jackknifed(
             EFFECT + name, lambda rows: float(_means(rows).mean()), cue, PLAIN, self.level, UNIT
         )
         # The control is over placebos asked in every task, each with the stimuli that it was asked
         # about.
         by_placebo: Any = self.table[factor].mean()
-        means = by_placebo.unstack("task").reindex(columns=known).dropna()
+        means = by_placebo.unstack("task").reindex(columns=measured_tasks).dropna()
         control = finite(float(means[means.index > 0].mean(axis=1).mean()))
-        return mark_invalid(replace(found, control=control), ValidityCheck(unfit=unfit))
+        return mark_invalid(replace(figure, control=control), ValidityCheck(unfit=unfit))
 
     def _too_few(self) -> str | None:
         few = self.measured["metric"].iloc[0] == CHOICE and self.measured["n"].max() < 2
@@ -281,14 +306,14 @@ def low_coverage(
     out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
     sampled = (measured["metric"] == CHOICE).any()
-    found = partners(
+    framing_pairs = partners(
         list(measured.loc[measured["task"] == task, "framing"].unique()), factors, factor
     )
     cells = {
         cell
-        for (at, number), other in found.items()
+        for (base_framing, number), cued_framing in framing_pairs.items()
         if number <= 0 or not sampled
-        for cell in (at, other)
+        for cell in (base_framing, cued_framing)
     }
     low = {covered[cell]: cell for cell in sorted(cells) if cell in covered}
     return (
@@ -310,9 +335,9 @@ def counted_tasks(
 
 def _means(rows: Floats) -> Floats:
     """[columns] mean over rows, ignoring NaN."""
-    known = ~np.isnan(rows)
-    found: Floats = np.where(known, rows, 0.0).sum(axis=0) / known.sum(axis=0)
-    return found
+    is_number = ~np.isnan(rows)
+    means: Floats = np.where(is_number, rows, 0.0).sum(axis=0) / is_number.sum(axis=0)
+    return means
 
 
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
@@ -345,29 +370,31 @@ def headlines(
     """
     every = changes_of(measured, asked)
     for factor, confirmed in asked.confirmed_tasks.items() if INVALID in every else ():
-        own = every[
+        factor_changes = every[
             (every["factor"] == factor) & (every["task"].isin(confirmed) | ("" in confirmed))
         ]
-        by_cue = over_tasks(own)
+        by_cue = over_tasks(factor_changes)
         points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
         figure = headline(UNANSWERED + factor, points, SMALLEST_UNANSWERED, asked.least, asked.seed)
         yield figure, ValidityCheck(), None, points
     # Leave out placebos and wordings with too little coverage; in cells of the contrast itself it
     # makes figures unfit.
-    others = exclusions[exclusions["framing"].map(placebo_of) != 0]
-    kept = without_excluded(measured, others, [TOKEN])
-    changes = every if len(kept) == len(measured) else changes_of(kept, asked)
+    replacement_exclusions = exclusions[exclusions["framing"].map(placebo_of) != 0]
+    covered_rows = without_excluded(measured, replacement_exclusions, [TOKEN])
+    changes = every if len(covered_rows) == len(measured) else changes_of(covered_rows, asked)
     for name in asked.confirmatory:
         factor, _, task = name.partition(", ")
-        own = changes[changes["factor"] == factor]
-        tasks = [task] if task else sorted(own["task"].unique())
+        factor_changes = changes[changes["factor"] == factor]
+        tasks = [task] if task else sorted(factor_changes["task"].unique())
         unfit = {
             task: why
             for task in tasks
-            if (why := low_coverage(kept, exclusions, asked.factors, factor, task))
+            if (why := low_coverage(covered_rows, exclusions, asked.factors, factor, task))
         }
-        counted = counted_tasks(tasks, unfit, set(own.loc[own["placebo"] > 0, "task"]))
-        by_cue = over_tasks(own[own["task"].isin(counted)])
+        counted = counted_tasks(
+            tasks, unfit, set(factor_changes.loc[factor_changes["placebo"] > 0, "task"])
+        )
+        by_cue = over_tasks(factor_changes[factor_changes["task"].isin(counted)])
         fitness = ValidityCheck(unfit=unfit.get(counted[0]) if counted else None)
         points = by_cue.reset_index().pivot(
             index="stimulus", columns="placebo", values=asked.headline
@@ -385,14 +412,18 @@ def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     ones as a class.
     """
     sampled = bool((measured["metric"] == CHOICE).any())
-    key, found = ["factor", "task", "at", "placebo", "stimulus"], []
-    for of, less, more in pair_cells(measured, asked.factors, "mass" if sampled else "share"):
+    key, change_frames = ["factor", "task", "at", "placebo", "stimulus"], []
+    for pair_keys, less, more in pair_cells(
+        measured, asked.factors, "mass" if sampled else "share"
+    ):
         change = 100 * (more - less)
         if sampled:
             change[INVALID] = -change.sum(axis=1)
-        found.append(of[key].join(change.set_axis(of.index)))
+        change_frames.append(pair_keys[key].join(change.set_axis(pair_keys.index)))
     return (
-        pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*key, *asked.forms])
+        pd.concat(change_frames, ignore_index=True)
+        if change_frames
+        else pd.DataFrame(columns=[*key, *asked.forms])
     )
 
 
@@ -409,13 +440,17 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     """How much more one model's answers change than another's, over stimuli, wordings and placebos
     of both.
     """
-    one, other = (
-        own.astype({"at": int}).pivot(index="unit", columns="at", values="value")
-        for own in (first, second)
+    first_points, second_points = (
+        headline_rows.astype({"at": int}).pivot(index="unit", columns="at", values="value")
+        for headline_rows in (first, second)
     )
     least = int(Settings.model_fields["least"].default)
     return headline(
-        str(first["figure"].iloc[0]), (one - other).dropna(axis=1, how="all"), smallest, least, 0
+        str(first["figure"].iloc[0]),
+        (first_points - second_points).dropna(axis=1, how="all"),
+        smallest,
+        least,
+        0,
     )
 
 
@@ -445,18 +480,27 @@ def headline(
         return HeadlineTest(name, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
     lacking = _missing_levels(levels, len(crossed), least)
     if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
-        effect, beside = pair_placebos(crossed[wordings.columns], crossed[placebos.columns])
+        effect, placebo_comparison = pair_placebos(
+            crossed[wordings.columns], crossed[placebos.columns]
+        )
         p_null = sign_flips(crossed[wordings.columns].mean(axis=1), seed)
         return confirmatory(
-            name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, smallest, lacking
+            name,
+            UNIT,
+            levels | {UNIT: len(crossed)},
+            effect,
+            p_null,
+            placebo_comparison,
+            smallest,
+            lacking,
         )
     # No stimuli have all placebos, or there are none: the change is reported without a test against
     # placebos.
     by_stimulus = wordings.mean(axis=1)
-    found = jackknife(np.mean, by_stimulus, level=1 - ALPHA)
+    interval = jackknife(np.mean, by_stimulus, level=1 - ALPHA)
     placebo = float(placebos.mean().mean()) if placebos.size else None
     p_null = sign_flips(by_stimulus, seed)
-    return HeadlineTest(name, UNIT, levels, found, smallest, p_null, placebo, lacking=lacking)
+    return HeadlineTest(name, UNIT, levels, interval, smallest, p_null, placebo, lacking=lacking)
 
 
 def _missing_levels(levels: dict[str, int], crossed: int, least: int) -> str | None:

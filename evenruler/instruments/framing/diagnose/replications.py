@@ -75,31 +75,33 @@ class Answers:
         """[sides, stimuli, tasks, classes] of a metric; nan where a prompt has no value on one of
         the sides.
         """
-        own = self.distributions[self.distributions["metric"] == metric]
-        table = own.pivot(index=["stimulus", "task"], columns=["framing", "outcome"], values=column)
-        known = table.reindex(
+        metric_rows = self.distributions[self.distributions["metric"] == metric]
+        table = metric_rows.pivot(
+            index=["stimulus", "task"], columns=["framing", "outcome"], values=column
+        )
+        complete_rows = table.reindex(
             columns=pd.MultiIndex.from_product([self.sides, self.outcomes])
         ).dropna()
-        tasks, names = pd.factorize(known.index.get_level_values("task"))
-        stimuli = self.stimuli.get_indexer(known.index.get_level_values("stimulus"))
-        found = np.full((len(self.sides), len(self.stimuli), len(names), 2), np.nan)
-        found[:, stimuli, tasks] = (
-            known.to_numpy(dtype=np.float64).reshape(-1, len(self.sides), 2).swapaxes(0, 1)
+        tasks, names = pd.factorize(complete_rows.index.get_level_values("task"))
+        stimuli = self.stimuli.get_indexer(complete_rows.index.get_level_values("stimulus"))
+        prompt_values = np.full((len(self.sides), len(self.stimuli), len(names), 2), np.nan)
+        prompt_values[:, stimuli, tasks] = (
+            complete_rows.to_numpy(dtype=np.float64).reshape(-1, len(self.sides), 2).swapaxes(0, 1)
         )
-        return found
+        return prompt_values
 
     def gendered(self) -> Floats:
         """[sides, stimuli, 2] number of replies that hold a form of a class, and of all replies."""
         forms = "|".join(
             re.escape(form) for of_class in self.outcomes.values() for form in of_class
         )
-        given = self.replies.dropna(subset="reply")  # withheld replies are unknown
+        replies = self.replies.dropna(subset="reply")  # withheld replies are unknown
         hit = (
-            given["reply"]
+            replies["reply"]
             .astype(str)
             .str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
         )
-        by_framing = given.assign(hit=hit.astype(float)).pivot_table(
+        by_framing = replies.assign(hit=hit.astype(float)).pivot_table(
             index=["stimulus", "task"], columns="framing", values="hit", aggfunc=["sum", "size"]
         )
         table = by_framing.reindex(
@@ -115,8 +117,10 @@ def measures(
     """Measures by metric and name, AS after those it is made of; `groups`: of stimuli, for
     `p-at`.
     """
-    found = _probing(answers) if study == "indirect-probing" else _preferring(answers, groups)
-    return {(measure.metric, measure.name): measure for measure in found}
+    study_measures = (
+        _probing(answers) if study == "indirect-probing" else _preferring(answers, groups)
+    )
+    return {(measure.metric, measure.name): measure for measure in study_measures}
 
 
 def _probing(answers: Answers) -> list[StudyMeasure]:
@@ -140,7 +144,7 @@ def _probing(answers: Answers) -> list[StudyMeasure]:
         divergence = (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
         return float(np.sqrt(np.maximum(divergence / np.log(2), 0.0)))
 
-    known = _stimuli_with_values(_tasks_with_values(mass))
+    stimuli_with_mass = _stimuli_with_values(_tasks_with_values(mass))
     unsampled = wordless = None
     if answers.replies.empty:
         # With two configurations, words were asked for in one and replies in the other.
@@ -152,7 +156,11 @@ def _probing(answers: Answers) -> list[StudyMeasure]:
         unsampled = f"no replies were asked for in this way; {remedy}"
     if "token" not in set(answers.distributions["metric"]):
         wordless = f"no words were asked for in this way; {BOTH_WAYS}"
-    no_mass = "a class has no mass" if len(known) and by_stimulus.sum(axis=1).min() == 0 else None
+    no_mass = (
+        "a class has no mass"
+        if len(stimuli_with_mass) and by_stimulus.sum(axis=1).min() == 0
+        else None
+    )
     gas = StudyMeasure(
         "GAS", "choice", _of_sums(replies, share), _stimuli_with_values(replies[..., 1]), unsampled
     )
@@ -163,7 +171,7 @@ def _probing(answers: Answers) -> list[StudyMeasure]:
         _stimuli_with_values(distances[..., 1]),
         wordless,
     )
-    of_words = [gld, StudyMeasure("ADD", "token", add, known, wordless or no_mass)]
+    of_words = [gld, StudyMeasure("ADD", "token", add, stimuli_with_mass, wordless or no_mass)]
     # The second AS uses only measures of word probability.
     of_both = _sensitivity(AS, "all", [gas, *of_words])
     return [gas, *of_words, of_both, _sensitivity(f"{AS} of GLD and ADD", "token", of_words)]
@@ -180,26 +188,28 @@ def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Stud
     def h(sums: Floats) -> float:
         return float(entr(sums / sums.sum()).sum() / np.log(2))
 
-    found = []
+    study_measures = []
     for metric in ("token", "choice") if sampled else ("token",):
         shares = answers.prompts(metric, "share")
         totals, tasks = np.nansum(shares, axis=2), _tasks_with_values(shares)
         preferences = np.stack([totals[..., 0] - totals[..., 1], tasks], axis=-1)
-        by_group, known = (
+        by_group, answered_stimuli = (
             preferences[..., None] * np.eye(2)[group][:, None],
             _stimuli_with_values(tasks),
         )
         lacking = (
             "a group has no stimulus with a value on both sides"
-            if len(set(group[known])) == 1
+            if len(set(group[answered_stimuli])) == 1
             else None
         )
-        own = [
-            StudyMeasure("S", metric, _of_sums(by_group, s), known, lacking, lowest=-1.0),
-            StudyMeasure("H", metric, _of_sums(totals, h), known),
+        metric_measures = [
+            StudyMeasure(
+                "S", metric, _of_sums(by_group, s), answered_stimuli, lacking, lowest=-1.0
+            ),
+            StudyMeasure("H", metric, _of_sums(totals, h), answered_stimuli),
         ]
-        found += [*own, _sensitivity(AS, metric, own)]
-    return found
+        study_measures += [*metric_measures, _sensitivity(AS, metric, metric_measures)]
+    return study_measures
 
 
 def _of_sums(
@@ -262,26 +272,41 @@ def replications(
     }  # below, `cues` are first wordings alone
     cues = sorted(framing for framing in framings if not placebo_of(framing))
     if len(outcomes) != 2 or len(cues) > 1:
-        told = f"classes {', '.join(outcomes)}; framings {', '.join(cues)}"
-        raise ValueError(f"a replication compares two classes under one cue, found {told}")
+        classes_and_framings = f"classes {', '.join(outcomes)}; framings {', '.join(cues)}"
+        raise ValueError(
+            f"a replication compares two classes under one cue, found {classes_and_framings}"
+        )
     # If nothing was asked with the cue, the other side is "", which no row has.
     sides = [BARE, *(cues or [""])]
     placebos = sorted((framing for framing in framings if placebo_of(framing) > 0), key=placebo_of)
     rows: list[Row] = []
     of_model = ["benchmark", "model", "lineage", "configuration"]
-    asked = pd.concat([distributions[of_model], choices[of_model]]).drop_duplicates()
-    models = asked.groupby(of_model[:-1])["configuration"].transform("size")
-    for key, ways in sorted(zip(asked.itertuples(index=False, name=None), models, strict=True)):
-        own, replies = (
+    model_configurations = pd.concat([distributions[of_model], choices[of_model]]).drop_duplicates()
+    models = model_configurations.groupby(of_model[:-1])["configuration"].transform("size")
+    for key, ways in sorted(
+        zip(model_configurations.itertuples(index=False, name=None), models, strict=True)
+    ):
+        model_distributions, replies = (
             frame[(frame[of_model] == list(key)).all(axis=1)] for frame in (distributions, choices)
         )
-        stimuli = pd.Index(sorted({*own["stimulus"], *replies["stimulus"]}))
-        answers = partial(Answers, own, replies, outcomes, stimuli=stimuli, elsewhere=ways > 1)
-        beside = [measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos]
+        stimuli = pd.Index(sorted({*model_distributions["stimulus"], *replies["stimulus"]}))
+        answers = partial(
+            Answers, model_distributions, replies, outcomes, stimuli=stimuli, elsewhere=ways > 1
+        )
+        placebo_measures = [
+            measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos
+        ]
         for name, measure in measures(answers(sides=sides), study, groups).items():
             here = {**dict(zip(of_model, key, strict=True)), "study": study}
             rows.append(
-                {**here, **_row(measure, [other[name] for other in beside if name in other], level)}
+                {
+                    **here,
+                    **_row(
+                        measure,
+                        [by_name[name] for by_name in placebo_measures if name in by_name],
+                        level,
+                    ),
+                }
             )
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
@@ -306,8 +331,8 @@ def _row(measure: StudyMeasure, beside: Sequence[StudyMeasure], level: float) ->
             lambda units: measure.of(units, 1), measure, "after", "after_", measure.lowest, level
         )
     row |= _measure_row(measure.change, measure, "change", "", measure.lowest - 1.0, level)
-    known = [other.change(other.stimuli) for other in beside if not other.reason]
-    return row | ({"control": finite(float(np.mean(known)))} if known else {})
+    placebo_changes = [other.change(other.stimuli) for other in beside if not other.reason]
+    return row | ({"control": finite(float(np.mean(placebo_changes)))} if placebo_changes else {})
 
 
 def _measure_row(
@@ -324,9 +349,11 @@ def _measure_row(
     if measure.name not in MEANS:
         return {name: finite(of(measure.stimuli))}
     highest = -lowest if name == "change" else 1.0
-    found = jackknife(of, measure.stimuli, scale=logit_transformation(lowest, highest), level=level)
+    interval = jackknife(
+        of, measure.stimuli, scale=logit_transformation(lowest, highest), level=level
+    )
     return {
-        name: finite(found.value),
-        f"{prefix}low": finite(found.low),
-        f"{prefix}high": finite(found.high),
+        name: finite(interval.value),
+        f"{prefix}low": finite(interval.low),
+        f"{prefix}high": finite(interval.high),
     }

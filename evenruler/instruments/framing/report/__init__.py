@@ -42,7 +42,7 @@ def with_titles(told: str, source: ContrastSource) -> str:
     names = "|".join(map(re.escape, sorted(source.tasks, key=len, reverse=True)))
     return re.sub(
         rf"(?<![\w-])(?:{names})(?![\w-])",
-        lambda found: f"“{source.tasks[found.group()].title}”",
+        lambda slug_match: f"“{source.tasks[slug_match.group()].title}”",
         told,
     )
 
@@ -74,15 +74,15 @@ def effects_with_controls(
         names += [(factor, name, where) for name, where in (every | tasks).items()]
     rows: list[list[str | Cell]] = []
     for metric, model in _asked(known):
-        found = [
+        cue_records = [
             (factor, where, record)
             for factor, name, where in names
             if (record := known.get((metric, model, EFFECT + name))) is not None
         ]
-        lacking = all(missing(record["value"]) for *_, record in found)
-        if found and lacking and len({record["reason"] for *_, record in found}) == 1:
-            found = [("every cue", "", found[0][2])]
-        for factor, where, record in found:
+        lacking = all(missing(record["value"]) for *_, record in cue_records)
+        if cue_records and lacking and len({record["reason"] for *_, record in cue_records}) == 1:
+            cue_records = [("every cue", "", cue_records[0][2])]
+        for factor, where, record in cue_records:
             if not missing(record["value"]) and isinstance(
                 record["reason"], str
             ):  # which tasks it is over
@@ -91,12 +91,14 @@ def effects_with_controls(
             why = (
                 Cell(str(record["why"]), Verdict(verdict).mark) if isinstance(verdict, str) else ""
             )
-            told = (figure(record), number(record["control"]), why)
-            rows.append([model, METRICS[metric], slug_to_words(factor), where, *told])
-    asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
+            figure_cells = (figure(record), number(record["control"]), why)
+            rows.append([model, METRICS[metric], slug_to_words(factor), where, *figure_cells])
+    stimulus_counts = (
+        effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
+    )
     about = ""
-    if len(asked) and asked.max() < effects["stimulus"].nunique():
-        about = f" Each was asked about {range_text(asked, 0)} of them."
+    if len(stimulus_counts) and stimulus_counts.max() < effects["stimulus"].nunique():
+        about = f" Each was asked about {range_text(stimulus_counts, 0)} of them."
     return make_tables(TABLES["effects"], rows, about=about)
 
 
@@ -137,7 +139,9 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
             (comparisons["metric"] == metric) & (comparisons["configuration"] == configuration)
         ]
         for (against, outcome), pair in of_part.groupby(["against", "outcome"], sort=True):
-            known: dict[Any, Any] = {record["method"]: record for record in pair.to_dict("records")}
+            record_by_method: dict[Any, Any] = {
+                record["method"]: record for record in pair.to_dict("records")
+            }
             part = [
                 f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}",
                 str(pair["n_models"].iloc[0]),
@@ -146,7 +150,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
                 [
                     *part,
                     f"{outcome} against {against}",
-                    *(tested(known.get(method)) for method in methods),
+                    *(tested(record_by_method.get(method)) for method in methods),
                 ]
             )
     return make_tables(TABLES["comparisons"], rows, methods)
@@ -160,13 +164,13 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
     if real.empty:
         return []
     models = sorted(real["model"].unique())
-    known = {
+    row_by_cell = {
         (row["metric"], row["task"], row["framing"], row["model"]): row
         for row in real.to_dict("records")
     }
 
     def covered(*key: Any) -> str | Cell:
-        record = known.get(key)
+        record = row_by_cell.get(key)
         share = number(record["coverage"], 3) if record else ""
         return Cell(f"{share}, too little", "unfit") if record and record["excluded"] else share
 
@@ -176,18 +180,19 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
             if any(shares := [covered(metric, slug, cell, model) for model in models]):
                 cues = " + ".join(map(slug_to_words, cues_of(cell))) or "no cue"
                 rows.append([METRICS[metric], f"{task.title}: {cues}", *shares])
-    said = [
-        f"{model}, {METRICS[metric]}, {int(own['excluded'].sum()) or 'none'} of {len(own)} cells"
+    excluded_counts = [
+        f"{model}, {METRICS[metric]}, {int(group['excluded'].sum()) or 'none'} of "
+        f"{len(group)} cells"
         for metric in METRICS
-        for model, own in real[real["metric"] == metric].groupby("model", sort=True)
+        for model, group in real[real["metric"] == metric].groupby("model", sort=True)
     ]
     least = [
-        meaning.format(least=own["least"].iloc[0], n=range_text(own["n"], 0))
+        meaning.format(least=metric_rows["least"].iloc[0], n=range_text(metric_rows["n"], 0))
         for metric, meaning in CAPTIONS["least"].items()
-        if len(own := real[real["metric"] == metric])
+        if len(metric_rows := real[real["metric"] == metric])
     ]
     return make_tables(
-        TABLES["coverage"], rows, models, least=" ".join(least), said="; ".join(said)
+        TABLES["coverage"], rows, models, least=" ".join(least), said="; ".join(excluded_counts)
     )
 
 
@@ -195,7 +200,7 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     """Share of replies of the neutral class that name another class (appendix A.3)."""
     if source.continuation is None or continuations.empty:
         return []
-    known = {
+    row_by_cue = {
         (row["model"], row["factor"], row["cue"]): row for row in continuations.to_dict("records")
     }
     columns = {("all", False): "all replies"}
@@ -211,7 +216,8 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
 
     models = sorted(continuations["model"].unique())
     rows = [
-        [model, *(share(known.get((model, *column))) for column in columns)] for model in models
+        [model, *(share(row_by_cue.get((model, *column))) for column in columns)]
+        for model in models
     ]
     named = {
         "neutral": source.continuation.outcome,
@@ -227,14 +233,14 @@ def sections(shown: ReportInput) -> list[Section]:
 
 def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     here = {name: _called(table[table["benchmark"] == contrast]) for name, table in tables.items()}
-    asked, sample = here["distributions"]["stimulus"].nunique(), ""
-    if 0 < asked < len(source.stimuli):
+    n_stimuli, sample = here["distributions"]["stimulus"].nunique(), ""
+    if 0 < n_stimuli < len(source.stimuli):
         sample = (
-            f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a "
+            f"Only {n_stimuli} of the {len(source.stimuli)} stimuli were asked, evenly spread: a "
             "sample."
         )
     effects, figures = here["effects"][here["effects"]["placebo"] == 0], here["figures"]
-    known = {
+    record_by_figure = {
         (row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")
     }
     of_words = {
@@ -242,10 +248,10 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
         for name in ("effects", "figures", "shifts")
     }
     parts: list[Table | Picture] = [
-        *effects_with_controls(source, known, here["effects"]),
+        *effects_with_controls(source, record_by_figure, here["effects"]),
         *_cues_among_placebos(source, of_words["effects"], of_words["figures"]),
         *_sensitivity(source, of_words["effects"], of_words["figures"]),
-        *overall_table(known),
+        *overall_table(record_by_figure),
         *_shifts(source, of_words["shifts"], of_words["figures"]),
         *comparisons(here["comparisons"]),
         *coverage(source, here["exclusions"]),
@@ -257,13 +263,13 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
         [f"{slug_to_words(factor)} ({meaning})" for factor, meaning in source.factors.items()]
     )
     sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
-    told = f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
+    sampling_note = f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
     if sampled.empty:
-        told = "No replies were sampled: figures are from token probabilities only."
+        sampling_note = "No replies were sampled: figures are from token probabilities only."
     if here["distributions"].empty:
-        told = "No model was asked."
+        sampling_note = "No model was asked."
     cues = f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}."
-    sentences = [cues, sample, told]
+    sentences = [cues, sample, sampling_note]
     for place, part in enumerate(parts):
         if isinstance(part, Picture):
             parts[place] = replace(part, caption=f"{part.caption} {sample}".strip())
@@ -295,10 +301,14 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
         "outcome": {slug: slug for slug in source.outcomes},
         "stimulus": {slug: entry.text for slug, entry in source.stimuli.items()},
     }
-    here = {column: own for column, own in words.items() if column in table}
-    for column, own in here.items():
+    here = {column: column_words for column, column_words in words.items() if column in table}
+    for column, word_by_slug in here.items():
         table = table.assign(
-            **{column: pd.Categorical(table[column].map(own), [*dict.fromkeys(own.values())])}
+            **{
+                column: pd.Categorical(
+                    table[column].map(word_by_slug), [*dict.fromkeys(word_by_slug.values())]
+                )
+            }
         )
     return table.sort_values([*dict.fromkeys([first, "model", *here])]).astype(
         dict.fromkeys(here, str)
@@ -337,8 +347,8 @@ def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame)
     if shifts.empty:
         return []
     names = {f"shift: {outcome}": outcome for outcome in source.outcomes}
-    own = figures[figures["figure"].isin(names)]
-    means = own.assign(outcome=own["figure"].map(names))[
+    shift_figures = figures[figures["figure"].isin(names)]
+    means = shift_figures.assign(outcome=shift_figures["figure"].map(names))[
         ["model", "outcome", "value", "low", "high"]
     ]
     drawn = charts.shifts(_declared(shifts, source, "outcome"), means)
@@ -349,8 +359,8 @@ def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFram
     """Figure 4: only effects that both metrics have."""
     named = effects.assign(figure=EFFECT + effects["factor"] + ", " + effects["task"])
     key = ["metric", "model", "figure"]
-    told = pd.MultiIndex.from_frame(figures.loc[figures["value"].notna(), key])
-    effects = effects[pd.MultiIndex.from_frame(named[key]).isin(told)]
+    figure_keys = pd.MultiIndex.from_frame(figures.loc[figures["value"].notna(), key])
+    effects = effects[pd.MultiIndex.from_frame(named[key]).isin(figure_keys)]
     same = ["model", "task", "factor", "stimulus"]
     both = effects[effects.groupby(same)["metric"].transform("nunique") == len(METRICS)]
     if both.empty:
@@ -370,27 +380,27 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Ta
     rows = [
         [
             *(
-                str(own["model"]),
-                str(own["measure"]),
-                METRICS.get(own["metric"], str(own["metric"])),
+                str(record["model"]),
+                str(record["measure"]),
+                METRICS.get(record["metric"], str(record["metric"])),
             ),
             *(
-                with_interval(own[at], own[f"{at}_low"], own[f"{at}_high"])
-                for at in ("before", "after")
+                with_interval(record[moment], record[f"{moment}_low"], record[f"{moment}_high"])
+                for moment in ("before", "after")
             ),
-            figure({**own, "value": own["change"]}, decimals=3),
-            number(own["control"], 3),
+            figure({**record, "value": record["change"]}, decimals=3),
+            number(record["control"], 3),
         ]
-        for own in records
+        for record in records
     ]
     cue = listed([slug_to_words(factor) for factor in source.factors])
-    told = make_tables(
+    measure_tables = make_tables(
         TABLES["measures"], rows, meaning=CAPTIONS["studies"][source.replicates], cue=cue
     )
     measured = replications.dropna(subset=["before", "after"])
     if measured.empty:
-        return [*told]
+        return [*measure_tables]
     drawn = charts.replications(
         measured.assign(measure=measured["measure"] + ", " + measured["metric"].map(METRICS))
     )
-    return [*told, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]
+    return [*measure_tables, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]

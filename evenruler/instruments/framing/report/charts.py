@@ -86,19 +86,26 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
         columns={"apd": "value", "stimulus": "what"}
     )
     by_placebo = placebos.groupby([*panel, "placebo"], sort=False)["apd"]
-    known = by_placebo.agg(value="mean", size="size").reset_index()
+    placebo_means = by_placebo.agg(value="mean", size="size").reset_index()
     what = (
-        "placebo " + known["placebo"].astype(str) + ", of " + known["size"].astype(str) + " stimuli"
+        "placebo "
+        + placebo_means["placebo"].astype(str)
+        + ", of "
+        + placebo_means["size"].astype(str)
+        + " stimuli"
     )
-    dots = [known[[*panel, "value"]].assign(kind=PLACEBO, what=what), single.assign(kind=STIMULUS)]
-    found = concat_frames([*dots, drawn.assign(kind=CUE, what=CUE)])  # later rows are drawn on top
+    dots = [
+        placebo_means[[*panel, "value"]].assign(kind=PLACEBO, what=what),
+        single.assign(kind=STIMULUS),
+    ]
+    lines = concat_frames([*dots, drawn.assign(kind=CUE, what=CUE)])  # later rows are drawn on top
     # Vega puts a panel without rows first, which gives all others wrong names; so add an empty row.
     every = pd.MultiIndex.from_product(
         [in_order(effects[name]) for name in panel[1:]], names=panel[1:]
     )
-    empty = every.difference(pd.MultiIndex.from_frame(found[panel[1:]]), sort=False)
-    found = concat_frames([found, empty.to_frame(index=False).assign(model=found["model"].iloc[0])])
-    data = found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"]).round(DIGITS)
+    empty = every.difference(pd.MultiIndex.from_frame(lines[panel[1:]]), sort=False)
+    lines = concat_frames([lines, empty.to_frame(index=False).assign(model=lines["model"].iloc[0])])
+    data = lines.reindex(columns=[*panel, "value", "low", "high", "kind", "what"]).round(DIGITS)
     models = in_order(effects["model"])
     kinds = [kind for kind in DOTS if kind in set(data["kind"])]
     data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
@@ -163,7 +170,7 @@ def _violins(
     """
     panel = [row, *([column] if column else [])]
     title = "APD: 0, the same shares of classes; 1, none in common" if column is None else "APD"
-    known = [{"field": name, "type": "nominal"} for name in dots.columns if name != "apd"]
+    fields = [{"field": name, "type": "nominal"} for name in dots.columns if name != "apd"]
     return CHARTS.chart(
         "violins",
         _with_means(dots, means, panel),
@@ -172,7 +179,7 @@ def _violins(
         height=size[1],
         panel=panel,
         title=title,
-        known=[*known, {"field": "apd", "type": "quantitative", "title": "APD", "format": ".3f"}],
+        known=[*fields, {"field": "apd", "type": "quantitative", "title": "APD", "format": ".3f"}],
     )
 
 
@@ -233,17 +240,25 @@ def replications(replications: pd.DataFrame) -> Any:
     figure 5).
     """
     # One line per measure and moment; `way`: direction of the change.
-    found = replications.round(DIGITS).reset_index(drop=True)
-    ways = (found["after"] - found["before"]).map(np.sign).map({1: "up", -1: "down", 0: "same"})
+    measure_rows = replications.round(DIGITS).reset_index(drop=True)
+    ways = (
+        (measure_rows["after"] - measure_rows["before"])
+        .map(np.sign)
+        .map({1: "up", -1: "down", 0: "same"})
+    )
     moments = []
     for step, moment in enumerate(MOMENTS):
-        told: dict[str, Any] = {"moment": moment, "step": step, "way": ways if step else "before"}
-        told |= {
-            "value": found[moment],
-            "low": found[f"{moment}_low"],
-            "high": found[f"{moment}_high"],
+        moment_columns: dict[str, Any] = {
+            "moment": moment,
+            "step": step,
+            "way": ways if step else "before",
         }
-        moments.append(found[["model", "measure"]].assign(**told))
+        moment_columns |= {
+            "value": measure_rows[moment],
+            "low": measure_rows[f"{moment}_low"],
+            "high": measure_rows[f"{moment}_high"],
+        }
+        moments.append(measure_rows[["model", "measure"]].assign(**moment_columns))
     data = pd.concat(moments).sort_index(kind="stable")
     measures = in_order(data["measure"])
     values = {"height": 36 * len(measures), "measures": measures, "moments": MOMENTS}

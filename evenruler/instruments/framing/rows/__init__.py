@@ -34,26 +34,33 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     """
     source = declaration.source
     rows = compose(declaration.name, source, declaration.settings)
-    said = (
+    message = (
         f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
     )
     tables = {
-        name: table_of(own, getattr(schemas, name.replace("-", "_").upper()))
-        for name, own in rows.items()
+        name: table_of(table_rows, getattr(schemas, name.replace("-", "_").upper()))
+        for name, table_rows in rows.items()
     }
     return BuiltInstrument(
-        tables, plan_with_sizes(declaration, partial(_plan, source), ["sampled"]), [said]
+        tables, plan_with_sizes(declaration, partial(_plan, source), ["sampled"]), [message]
     )
 
 
 def _plan(source: ContrastSource, settings: Settings) -> Plan:
     how_asked = settings.model_dump(include=set(AskingSettings.model_fields))
-    of_tasks = [task.placebos for task in source.tasks.values()]
+    placebos_of_tasks = [task.placebos for task in source.tasks.values()]
     return FramingPlan(
         **how_asked,
         factors=list(source.factors),
         placebos={  # equally many in every task that measures the factor
-            factor: max((len(own[factor].texts) for own in of_tasks if factor in own), default=0)
+            factor: max(
+                (
+                    len(task_placebos[factor].texts)
+                    for task_placebos in placebos_of_tasks
+                    if factor in task_placebos
+                ),
+                default=0,
+            )
             for factor in source.factors
         },
         outcomes=[
@@ -137,24 +144,23 @@ def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[
         # cue.
         seed = int(content_sha256(name, task_name, str(settings.seed))[:16], 16)
         for stimulus, entry in source.stimuli.items():
-            for asked in _cells(task, settings.variant):
+            for cell in _cells(task, settings.variant):
                 texts = {
-                    slug: tasks.option_text(text, entry.text)
-                    for slug, text in asked.options.items()
+                    slug: tasks.option_text(text, entry.text) for slug, text in cell.options.items()
                 }
-                for turn, order in enumerate(balanced_orders(list(asked.options), seed)):
+                for turn, order in enumerate(balanced_orders(list(cell.options), seed)):
                     prompt = _written(
-                        task, asked.template, entry.text, [texts[slug] for slug in order]
+                        task, cell.template, entry.text, [texts[slug] for slug in order]
                     )
-                    own = {"stimulus": stimulus, "order": " ".join(order)}
+                    identifiers = {"stimulus": stimulus, "order": " ".join(order)}
                     more = {
                         "stimulus": stimulus,
                         "group": entry.group,
-                        "placebo": asked.placebo,
+                        "placebo": cell.placebo,
                         "turn": turn,
                     }
                     yield (
-                        _of_cell(name, source, settings, task_name, asked, own, prompt)
+                        _of_cell(name, source, settings, task_name, cell, identifiers, prompt)
                         | more
                         | {"order": order}
                     )
@@ -165,13 +171,13 @@ def _without_content(name: str, source: ContrastSource, settings: Settings) -> I
     2021).
     """
     for task_name, task in source.tasks.items():
-        for asked in _cells(task, settings.variant):
-            for text in CONTENT_FREE if asked.options else ():
-                prompt = _written(task, asked.template, text, [text] * len(asked.options))
-                own = {"without": text or "nothing"}
+        for cell in _cells(task, settings.variant):
+            for text in CONTENT_FREE if cell.options else ():
+                prompt = _written(task, cell.template, text, [text] * len(cell.options))
+                identifiers = {"without": text or "nothing"}
                 yield {
-                    **_of_cell(name, source, settings, task_name, asked, own, prompt),
-                    "letters": len(asked.options),
+                    **_of_cell(name, source, settings, task_name, cell, identifiers, prompt),
+                    "letters": len(cell.options),
                 }
 
 

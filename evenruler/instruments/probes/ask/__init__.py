@@ -83,44 +83,57 @@ slot."""
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
     """The requests that are not answered yet, all at once."""
-    found = []
+    batches = []
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
-        known, asked = choosing.known_pairs(plan["choice"]["known"]), questions(tables, plan)
-        found += [choosing.request_of(concat_frames([asked, known]))] if len(asked) else []
+        known_pairs, request_rows = (
+            choosing.known_pairs(plan["choice"]["known"]),
+            questions(tables, plan),
+        )
+        batches += (
+            [choosing.request_of(concat_frames([request_rows, known_pairs]))]
+            if len(request_rows)
+            else []
+        )
     if choosing.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
         from evenruler.instruments import writing  # needed rarely
 
         prompts = sentences(tables, plan)
         if len(prompts):
-            found.append(writing.request_of(prompts))
+            batches.append(writing.request_of(prompts))
     scored = subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD)
     if "likelihoods" not in answers and scored:
         wanted = ["id", "framing", "text", "before"]
         bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
-        beside = with_placebos(tables, plan).assign(before="")
-        asked = concat_frames(
-            [bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))]
+        placebo_sentences = with_placebos(tables, plan).assign(before="")
+        request_rows = concat_frames(
+            [bare[wanted], *(rows[wanted] for rows in (prefixed, placebo_sentences) if len(rows))]
         )
-        inputs = {name: asked[name].tolist() for name in ("text", "before")}
-        found.append(RequestBatch("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
+        inputs = {name: request_rows[name].tolist() for name in ("text", "before")}
+        batches.append(
+            RequestBatch("likelihoods", "loglikelihood", request_rows[["id", "framing"]], inputs)
+        )
     if "starts" not in answers and scored and prefixes.asks_other_start(subject, plan):
         rows = after_other_start(tables["probes"])
         inputs = {"text": rows["text"].tolist()}
-        found.append(
+        batches.append(
             RequestBatch("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True})
         )
     if "embeddings" not in answers:
-        held = [tables[name]["text"] for name in ("templates", "history") if name in tables]
+        text_columns = [tables[name]["text"] for name in ("templates", "history") if name in tables]
         texts = pd.DataFrame(
-            {"text": sorted({without_slots(text) for own in held for text in own})}
+            {
+                "text": sorted(
+                    {without_slots(text) for text_column in text_columns for text in text_column}
+                )
+            }
         )
         inputs = {"text": texts["text"].tolist()}
-        found.append(
+        batches.append(
             RequestBatch(
                 "embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True
             )
         )
-    return [request for request in found if len(request.rows)]
+    return [request for request in batches if len(request.rows)]
 
 
 def scores(
@@ -143,7 +156,7 @@ def scores(
     embeddings = dict(
         zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True)
     )
-    found = {
+    score_tables = {
         "scores": likelihoods[likelihoods["value"].notna()].assign(
             **of_subject, measure="loglikelihood"
         ),
@@ -152,17 +165,17 @@ def scores(
         "diversity": diversities(tables, embeddings).assign(model=subject.name),
     }
     if len(chosen := answers[choosing.TABLE]):
-        asked = concat_frames(
+        sentence_pairs = concat_frames(
             [questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])]
         )
-        found[choosing.TABLE] = choosing.parse_choices(chosen, asked)
+        score_tables[choosing.TABLE] = choosing.parse_choices(chosen, sentence_pairs)
     if len(wrote := answers[choosing.SENTENCES]):
         from evenruler.instruments import writing  # needed rarely
 
-        found[choosing.SENTENCES] = writing.parse_sentences(
+        score_tables[choosing.SENTENCES] = writing.parse_sentences(
             wrote, sentences(tables, plan), by_group(plan, "pronouns")
         )
-    return found
+    return score_tables
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -180,11 +193,12 @@ def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         (["set", "group"], "target", plan["prefixed_targets"]),
     )
     for within, column, most in few:
-        groups = [own for _, own in chosen.groupby(within)]
-        kept = [
-            own[own[column].isin(evenly_spread(sorted(set(own[column])), most))] for own in groups
+        groups = [group for _, group in chosen.groupby(within)]
+        limited_groups = [
+            group[group[column].isin(evenly_spread(sorted(set(group[column])), most))]
+            for group in groups
         ]
-        chosen = pd.concat(kept) if kept else chosen
+        chosen = pd.concat(limited_groups) if limited_groups else chosen
     return prefixes.after_prefixes(
         chosen, "attribute", plan, lambda row, prefix: sentence_id(plan["name"], dict(row), prefix)
     )
@@ -234,12 +248,16 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
     templates = tables["templates"]
     templates = templates[templates["set"].isin(plan["headline"]) & ~templates["control"]]
     attributes = tables["attributes"].set_index("attribute")
-    known = dict(zip(attributes.index, attributes["word"], strict=True))
+    word_by_attribute = dict(zip(attributes.index, attributes["word"], strict=True))
     chosen = _along(attributes, plan["placebo_attributes"])
-    nouns = [(name, noun) for name, own in plan["placebo_lists"].items() for noun in own]
+    nouns = [
+        (name, noun)
+        for name, placebo_list in plan["placebo_lists"].items()
+        for noun in placebo_list
+    ]
     pairs = [
         (
-            known[attribute],
+            word_by_attribute[attribute],
             noun,
             {"attribute": attribute, "group": name, "pole": 0, "target": noun, "framing": PLACEBO},
         )
@@ -253,9 +271,13 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
         if chosen
         else []
     )
-    own = {"group": TARGETS, "framing": RIVAL}
+    rival_columns = {"group": TARGETS, "framing": RIVAL}
     pairs += [
-        (rival, word, {"attribute": rival, "key": key, **own, "pole": pole, "target": target})
+        (
+            rival,
+            word,
+            {"attribute": rival, "key": key, **rival_columns, "pole": pole, "target": target},
+        )
         for pole, words in targets
         for (rival, key), (target, word) in product(plan["rivals"].items(), words.items())
     ]
@@ -283,8 +305,10 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
         "framing",
         "text",
     ]
-    found = pd.DataFrame(rows, columns=columns)
-    return found.assign(id=[sentence_id(plan["name"], row, row["framing"]) for row in rows])
+    placebo_sentences = pd.DataFrame(rows, columns=columns)
+    return placebo_sentences.assign(
+        id=[sentence_id(plan["name"], row, row["framing"]) for row in rows]
+    )
 
 
 def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
@@ -297,18 +321,20 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
         targets with rival words. `word`: both words; `beside`: position of the attribute on its
         axis. Empty where no attribute has one.
     """
-    own, attributes = plan["choice"], tables["attributes"].set_index("attribute")
+    choice_plan, attributes = plan["choice"], tables["attributes"].set_index("attribute")
     bare = tables["probes"][
         tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]
     ]
     bare = bare[bare["attribute"].isin(_along(attributes, plan["choice_attributes"]))]
     with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
     axis = axis_of(attributes)
-    targets = [(TARGETS, *pair) for pair in own["pairs"]]
+    targets = [(TARGETS, *pair) for pair in choice_plan["pairs"]]
     nouns = [
-        (f"nouns {at}", *pair) for at, pairs in enumerate(own["placebo_pairs"], 1) for pair in pairs
+        (f"nouns {number}", *pair)
+        for number, pairs in enumerate(choice_plan["placebo_pairs"], 1)
+        for pair in pairs
     ]
-    found = []
+    question_frames = []
     for (_, framing), rows in pd.concat([bare, with_nouns]).groupby(["set", "framing"], sort=True):
         most = plan["choice_placebo_templates" if framing == PLACEBO else "choice_templates"]
         rows = rows[rows["template"].isin(evenly_spread(sorted(set(rows["template"])), most))].drop(
@@ -317,10 +343,12 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
         pairs = pd.DataFrame(
             nouns if framing == PLACEBO else targets, columns=["group", "target", "other"]
         )
-        others = rows[["template", "attribute", "target", "text"]]
-        others = others.rename(columns={"target": "other", "text": SECOND})
-        found.append(
-            pairs.merge(rows, on="target").merge(others, on=["template", "attribute", "other"])
+        second_sentences = rows[["template", "attribute", "target", "text"]]
+        second_sentences = second_sentences.rename(columns={"target": "other", "text": SECOND})
+        question_frames.append(
+            pairs.merge(rows, on="target").merge(
+                second_sentences, on=["template", "attribute", "other"]
+            )
         )
     columns = [
         "id",
@@ -335,9 +363,9 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
         FIRST,
         SECOND,
     ]
-    if not found:  # no attribute has a position on the axis
+    if not question_frames:  # no attribute has a position on the axis
         return pd.DataFrame(columns=columns)
-    every = concat_frames(found).rename(columns={"text": FIRST})
+    every = concat_frames(question_frames).rename(columns={"text": FIRST})
     every = every.assign(word=every["target"] + "/" + every["other"])
     every["beside"] = (
         every["key"].where(every["framing"] == RIVAL, every["attribute"].map(axis)).astype(float)
@@ -357,26 +385,28 @@ def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
     """
     from evenruler.instruments import writing  # needed rarely
 
-    own, attributes = plan["written"], tables["attributes"].set_index("attribute")
-    about = evenly_spread(sorted(own["about"]), plan["written_prompts"])
-    beside = axis_of(attributes).dropna()
-    asked: list[tuple[Any, ...]] = [
-        (BARE, slug, attributes["word"][slug], at, beside[slug], None)
-        for slug, at in product(beside.index, about)
+    writing_plan, attributes = plan["written"], tables["attributes"].set_index("attribute")
+    about = evenly_spread(sorted(writing_plan["about"]), plan["written_prompts"])
+    positions = axis_of(attributes).dropna()
+    prompt_rows: list[tuple[Any, ...]] = [
+        (BARE, slug, attributes["word"][slug], subject, positions[slug], None)
+        for slug, subject in product(positions.index, about)
     ]
-    known = by_group(plan, "known").items() if asked else ()
-    for (right, few), at in product(known, evenly_spread(about, 2)):
-        asked += [(KNOWN, word, word, at, np.nan, right) for word in few]
-    found = pd.DataFrame(
-        asked, columns=["framing", "attribute", "word", "template", "beside", "right"]
+    known_words = by_group(plan, "known").items() if prompt_rows else ()
+    for (right, few), subject in product(known_words, evenly_spread(about, 2)):
+        prompt_rows += [(KNOWN, word, word, subject, np.nan, right) for word in few]
+    prompts = pd.DataFrame(
+        prompt_rows, columns=["framing", "attribute", "word", "template", "beside", "right"]
     )
-    rows = zip(found["template"], found["word"], strict=True)
-    found = found.assign(
+    rows = zip(prompts["template"], prompts["word"], strict=True)
+    prompts = prompts.assign(
         keying=1,
         group=WRITTEN,
-        prompt=[writing.sentence_prompt(own["about"][at], word) for at, word in rows],
+        prompt=[
+            writing.sentence_prompt(writing_plan["about"][subject], word) for subject, word in rows
+        ],
     )
-    return found.assign(id=found["prompt"].map(content_sha256))
+    return prompts.assign(id=prompts["prompt"].map(content_sha256))
 
 
 def by_group(plan: Plan, key: str) -> dict[str, list[str]]:
@@ -384,8 +414,8 @@ def by_group(plan: Plan, key: str) -> dict[str, list[str]]:
     plan.
     """
     return {
-        said: plan["written"][key][group]
-        for said, group in zip((FIRST, SECOND), plan["groups"], strict=True)
+        side: plan["written"][key][group]
+        for side, group in zip((FIRST, SECOND), plan["groups"], strict=True)
     }
 
 
@@ -400,9 +430,9 @@ def _along(attributes: pd.DataFrame, most: int) -> list[str]:
     """Slugs of at most `most` attributes that have a position on the axis, evenly spread along
     it.
     """
-    known = attributes["criterion"].dropna().sort_index().sort_values(kind="stable")
-    if len(known):
-        return evenly_spread(list(map(str, known.index)), most)
+    criterion = attributes["criterion"].dropna().sort_index().sort_values(kind="stable")
+    if len(criterion):
+        return evenly_spread(list(map(str, criterion.index)), most)
     keyed = attributes["key"].dropna().sort_index()
     return [
         slug

@@ -31,8 +31,8 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     source: ProbeSource = declaration.source
     settings, attributes = declaration.settings, tables["attributes"]
     evolve: Evolve | None = settings.evolve
-    known = attributes.dropna(subset=["criterion"])
-    criterion = dict(zip(known["attribute"], known["criterion"], strict=True))
+    criterion_rows = attributes.dropna(subset=["criterion"])
+    criterion = dict(zip(criterion_rows["attribute"], criterion_rows["criterion"], strict=True))
     parameters: dict[str, object] = {"article": settings.article}  # what the rows were built with
     if evolve:
         parameters = {"article": settings.article_of(evolve.start), "embedder": settings.embedder}
@@ -46,7 +46,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             "evolve": evolve,
             "without_number": len(attributes) - len(criterion),
             "groups": " and ".join(
-                f"{len(own)} words for {group}" for group, own in source.targets.items()
+                f"{len(words)} words for {group}" for group, words in source.targets.items()
             ),
             "targets": sum(map(len, source.targets.values())),
             "labels": ", ".join(sorted(set(attributes["criterion_label"].dropna()))),
@@ -59,7 +59,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         example=_example(tables, evolve),
         parameters=parameters,
         quality=headings(plan),
-        titles={name: own.title for name, own in source.sets.items()},
+        titles={name: template_set.title for name, template_set in source.sets.items()},
         quality_of_any=[FigureHeading(**figure) for figure in WORDS["any_model"]],
         compared=[FigureHeading(**figure) for figure in WORDS["compared"]] if evolve else (),
         harness=harness_files(declaration.name, source, criterion, declaration.version),
@@ -83,11 +83,11 @@ def _correlations(evidence: Evidence) -> dict[str, float | None]:
     set.
     """
     return {
-        f"`{item}` of `{part}` on {model}": found.get("low")
+        f"`{template}` of `{part}` on {model}": statistics.get("low")
         for part, models in evidence.items()
         for model, figures in models.items()
-        for item, found in figures.get("items", {}).items()
-        if not found.get("control") and found.get("item_rest_correlation") is not None
+        for template, statistics in figures.get("items", {}).items()
+        if not statistics.get("control") and statistics.get("item_rest_correlation") is not None
     }
 
 

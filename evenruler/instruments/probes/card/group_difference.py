@@ -40,17 +40,17 @@ def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
     cells: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: {1: [], -1: []})
     for template, attribute, keying, pole, nats in answers:
         cells[template, attribute, keying][pole].append(nats)
-    found = {
+    bias_by_pair = {
         (template, attribute): keying * (fmean(groups[1]) - fmean(groups[-1]))
         for (template, attribute, keying), groups in cells.items()
         if groups[1] and groups[-1]
     }
-    if len(found) < len(cells):
-        lost = len(cells) - len(found)
+    if len(bias_by_pair) < len(cells):
+        lost = len(cells) - len(bias_by_pair)
         logging.getLogger(__name__).warning(
             "%d of %d biases lack the sentences of a group", lost, len(cells)
         )
-    return found
+    return bias_by_pair
 
 
 def spread(answers: Sequence[Answer]) -> float:
@@ -65,8 +65,8 @@ def offset(answers: Sequence[Answer]) -> float:
     """Mean bias over templates and attributes, nats; positive: closer to the first group. Mostly
     about wordings.
     """
-    found = biases(answers).values()
-    return fmean(found) if found else math.nan
+    pair_biases = biases(answers).values()
+    return fmean(pair_biases) if pair_biases else math.nan
 
 
 def validity(answers: Sequence[Answer]) -> float:

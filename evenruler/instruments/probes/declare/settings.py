@@ -30,8 +30,8 @@ from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml
 
 _FIGURES = [
-    FigureHeading(name, **own)
-    for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()
+    FigureHeading(name, **heading_fields)
+    for name, heading_fields in read_yaml(Path(__file__).with_name("figures.yaml")).items()
 ]
 
 COMMON_LENGTH = 8
@@ -71,12 +71,12 @@ def headings(plan: Plan) -> list[FigureHeading]:
     first, second = plan[
         "groups"
     ]  # in the order of the source, which `targets` loses when a plan is read from file
-    said = "attributes high on the criterion are closer to {} than low ones"
-    of_gain = {"says": [said.format(first), said.format(second)], "ends": [first, second]}
+    sentence = "attributes high on the criterion are closer to {} than low ones"
+    of_gain = {"says": [sentence.format(first), sentence.format(second)], "ends": [first, second]}
     refused = [f"attributes high on the criterion are answered {how}" for how in ("less", "more")]
     gains = dict.fromkeys(("gain", "share_gain", "written_gain"), of_gain)
     more: dict[str, dict[str, Any]] = {**gains, "unanswered": {"says": refused}}
-    return [replace(own, **more.get(own.figure, {})) for own in _FIGURES]
+    return [replace(heading, **more.get(heading.figure, {})) for heading in _FIGURES]
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
@@ -90,7 +90,11 @@ def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
     for target, group in zip(targets, groups, strict=True):
         for word in set(target.split("-")):
             having.setdefault(word, []).append(group)
-    return sorted(word for word, own in having.items() if len(own) > 1 and len(set(own)) == 1)
+    return sorted(
+        word
+        for word, word_groups in having.items()
+        if len(word_groups) > 1 and len(set(word_groups)) == 1
+    )
 
 
 def bias(scores: ArrayLike, groups: Sequence[object]) -> NDArray[np.float64]:
@@ -272,11 +276,15 @@ class Settings(BaseSettings):
         """The models it needs: the embedder and, where templates evolve, the measured model and the
         operator.
         """
-        found = [ToolUse(self.embedder, "embed", "embedder")]
+        tool_uses = [ToolUse(self.embedder, "embed", "embedder")]
         if self.evolve:
-            found.append(ToolUse(self.evolve.model, "loglikelihood", "evolve.model", tool=False))
-            found.append(ToolUse(self.evolve.operator, "generate", "evolve.operator", tool=False))
-        return found
+            tool_uses.append(
+                ToolUse(self.evolve.model, "loglikelihood", "evolve.model", tool=False)
+            )
+            tool_uses.append(
+                ToolUse(self.evolve.operator, "generate", "evolve.operator", tool=False)
+            )
+        return tool_uses
 
     def warnings(self, source: Any) -> list[str]:
         """Reasons why every verdict will be inconclusive, whatever a model answers, or will mean
@@ -284,29 +292,29 @@ class Settings(BaseSettings):
         """
         groups = {target: group for group, words in source.targets.items() for target in words}
         shared = shared_words(list(groups), list(groups.values()))
-        found = []
+        warnings = []
         if shared:
-            found.append(
+            warnings.append(
                 f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"
             )
         if lacking := self._lacking(source):
-            found.append(lacking)
+            warnings.append(lacking)
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
-            found.append(
+            warnings.append(
                 f"{n} lists of placebos (at least {FEWEST_PLACEBOS} needed): verdicts will be "
                 "inconclusive"
             )
         elif not self.placebo_attributes:
-            found.append(
+            warnings.append(
                 f"the build asks no placebos ({self.size}), so verdicts are inconclusive; "
                 "`measure` asks them"
             )
         if source.keys is not None and source.rivals is None:
-            found.append(
+            warnings.append(
                 "keys without `rivals`: an effect may not be specific to the construct of the "
                 "keyed words"
             )
-        return found
+        return warnings
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
         """Minimum detectable gain of headline sets, by variances on SmolLM2 (docs/controls.md);
@@ -319,8 +327,10 @@ class Settings(BaseSettings):
             return (
                 f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points" if able else None
             )
-        asked = self.choice_placebo_templates if form == "choice" else self.placebo_attributes
-        if not asked or len(source.placebos) < FEWEST_PLACEBOS:
+        placebo_limit = (
+            self.choice_placebo_templates if form == "choice" else self.placebo_attributes
+        )
+        if not placebo_limit or len(source.placebos) < FEWEST_PLACEBOS:
             return None
         if form == "choice":
             return f"a share of {DETECTED_SHARES[self.choice_templates > 8]} points"
@@ -331,11 +341,13 @@ class Settings(BaseSettings):
             else {name: len(source.sets[name].scored) for name in self.headline_of(source)}
         )
         lengths = {CHOSEN: self.evolve.length} if self.evolve else written
-        found = []
+        detectable_gains = []
         for name, templates in lengths.items():
             variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
-            found.append(f"a factor of {math.exp(QUANTILES * variance**0.5):.1f} ({name})")
-        return ", ".join(found)
+            detectable_gains.append(
+                f"a factor of {math.exp(QUANTILES * variance**0.5):.1f} ({name})"
+            )
+        return ", ".join(detectable_gains)
 
     def _lacking(self, source: Any, form: str | None = None) -> str | None:
         """Why no verdict is possible, whatever a model answers; None where one is."""
@@ -343,8 +355,12 @@ class Settings(BaseSettings):
             return f"this form asks in English, and the sentences are in {source.language!r}"
         if source.criterion is None and source.keys is None:
             return "neither a criterion nor keys: figures are descriptive, without verdict"
-        known = source.published.values.values() if source.published else [0.0] * FEWEST_ATTRIBUTES
-        if (n := len([value for value in known if value is not None])) < FEWEST_ATTRIBUTES:
+        criterion_values = (
+            source.published.values.values() if source.published else [0.0] * FEWEST_ATTRIBUTES
+        )
+        if (
+            n := len([value for value in criterion_values if value is not None])
+        ) < FEWEST_ATTRIBUTES:
             return (
                 f"{n} attributes with a criterion (at least {FEWEST_ATTRIBUTES} needed): no "
                 "verdict is possible"
@@ -366,18 +382,20 @@ class Settings(BaseSettings):
             group: fmean(lengths(list(words.values()))) for group, words in source.targets.items()
         }
         (short, least), (long, most) = sorted(means.items(), key=lambda item: item[1])
-        found = []
+        warnings = []
         if most - least >= LENGTHS_APART:
             more = f"{most - least:.2f} tokens more than {short}"
-            found.append(f"{long} has {more}: this difference alone shifts the baseline preference")
-        if nouns := [noun for own in source.placebos for noun in own]:
+            warnings.append(
+                f"{long} has {more}: this difference alone shifts the baseline preference"
+            )
+        if nouns := [noun for placebo_list in source.placebos for noun in placebo_list]:
             mean = fmean(lengths(nouns))
             if not least - 1 <= mean <= most + 1:
-                found.append(
+                warnings.append(
                     f"placebo nouns have {mean:.1f} tokens, targets {least:.1f} to {most:.1f}: "
                     "take others"
                 )
-        return found
+        return warnings
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
         """As for any instrument; also check that the operator supports how `evolve` prompts it."""

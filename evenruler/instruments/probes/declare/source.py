@@ -62,13 +62,13 @@ def _read_criterion(
     entry: CriterionEntry, attributes: Mapping[str, str], folder: Path
 ) -> Criterion:
     path = folder / entry.file
-    _, found = read_csv(
+    _, numbered_rows = read_csv(
         path,
         "put the criterion there or fix `criterion.file`",
         ("attribute", "match", entry.column),
     )
     rows: dict[str, dict[str, str]] = {}
-    for line, row in found:
+    for line, row in numbered_rows:
         if wrong := flaw(row["attribute"]):
             raise UserError(wrong.what, where=f"{path}: line {line}", remedy=wrong.remedy)
         slug = slug_of(row["attribute"])
@@ -133,15 +133,15 @@ class TemplateEntry(StrictModel):
     @field_validator("text")
     @classmethod
     def _both_slots_once(cls, text: str) -> str:
-        found = Counter(slots(text))
-        if unknown := sorted(set(found) - set(SLOTS)):
+        slot_counts = Counter(slots(text))
+        if unknown := sorted(set(slot_counts) - set(SLOTS)):
             raise ValueError(
                 f"{text!r} holds the unknown slot {unknown[0]}; "
                 f"{suggest_nearest(unknown[0], SLOTS)}"
             )
         for slot in SLOTS:
-            if found[slot] != 1:
-                raise ValueError(f"{text!r} holds {slot} {found[slot]} times, expected once")
+            if slot_counts[slot] != 1:
+                raise ValueError(f"{text!r} holds {slot} {slot_counts[slot]} times, expected once")
         if text.count("{") + text.count("}") != 2 * len(SLOTS):
             raise ValueError(f"{text!r} holds a brace that belongs to no slot")
         return text
@@ -164,8 +164,8 @@ class TemplateSet(StrictModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> "TemplateSet":
-        if found := twice(entry.text for entry in self.templates.values()):
-            raise ValueError(f"the template {both(*found)} stands in the set twice")
+        if duplicates := twice(entry.text for entry in self.templates.values()):
+            raise ValueError(f"the template {both(*duplicates)} stands in the set twice")
         if all(entry.control for entry in self.templates.values()):
             raise ValueError("every template is a control, so that there is no score")
         return self
@@ -209,8 +209,8 @@ class WritingSettings(StrictModel):
     @field_validator("pronouns", "known")
     @classmethod
     def _of_one_group(cls, by_group: dict[str, list[str]]) -> dict[str, list[str]]:
-        if found := twice(word for words in by_group.values() for word in words):
-            raise ValueError(f"{both(*found)} stands there twice, and a word tells one group")
+        if duplicates := twice(word for words in by_group.values() for word in words):
+            raise ValueError(f"{both(*duplicates)} stands there twice, and a word tells one group")
         return by_group
 
 
@@ -250,8 +250,8 @@ class ProbeSource(Source):
         if len(targets) != 2:
             raise ValueError(f"found {len(targets)} groups ({', '.join(targets)}), expected two")
         first, second = targets.values()
-        if found := twice([*first.values(), *second.values()]):
-            raise ValueError(f"{both(*found)} stands in both groups")
+        if duplicates := twice([*first.values(), *second.values()]):
+            raise ValueError(f"{both(*duplicates)} stands in both groups")
         if slugs := sorted(first.keys() & second.keys()):
             raise ValueError(f"the slug {slugs[0]!r} stands in both groups")
         return targets
@@ -263,8 +263,8 @@ class ProbeSource(Source):
             len(nouns) < LEAST_NOUNS for nouns in placebos
         ):
             raise ValueError(f"expected lists of equally many nouns, {LEAST_NOUNS} at least")
-        if found := twice(word for nouns in placebos for word in nouns):
-            raise ValueError(f"{both(*found)} stands in the lists twice")
+        if duplicates := twice(word for nouns in placebos for word in nouns):
+            raise ValueError(f"{both(*duplicates)} stands in the lists twice")
         return placebos
 
     @model_validator(mode="after")
@@ -273,10 +273,10 @@ class ProbeSource(Source):
         nouns = [noun for nouns in self.placebos for noun in nouns]
         if taken := twice([*targets, *nouns]):
             raise ValueError(f"the placebo {both(*taken)} is a target")
-        for own in (self.written.pronouns, self.written.known) if self.written else ():
-            if list(own) != list(self.targets):
+        for words_by_group in (self.written.pronouns, self.written.known) if self.written else ():
+            if list(words_by_group) != list(self.targets):
                 raise ValueError(
-                    f"written: found {', '.join(own)}, expected the groups "
+                    f"written: found {', '.join(words_by_group)}, expected the groups "
                     f"{', '.join(self.targets)}"
                 )
         if self.keys is None:

@@ -92,7 +92,7 @@ def figures(
         rows[~rows["id"].isin(unread)] for rows in (probes, placebos, prefixed)
     )
     started = Started(scores["started"], no_other_start(subject, plan))
-    found = diagnose(
+    diagnosis_tables = diagnose(
         probes,
         tables["attributes"],
         scores["scores"],
@@ -102,16 +102,20 @@ def figures(
         resampling,
         started,
     )
-    if not found:
+    if not diagnosis_tables:
         return {"diversity": diversity}
     of_template = diversity[diversity["set"].notna()][
         ["set", "template", schemas.SEMANTIC, schemas.LEXICAL]
     ]
-    items = found["items"].merge(of_template, on=["set", "template"], how="left", validate="m:1")
-    of_parts = (
-        found["figures"].rename(columns={"set": "part"}).reindex(columns=schemas.FIGURES.names)
+    items = diagnosis_tables["items"].merge(
+        of_template, on=["set", "template"], how="left", validate="m:1"
     )
-    return {**found, "diversity": diversity, "figures": of_parts, "items": items}
+    of_parts = (
+        diagnosis_tables["figures"]
+        .rename(columns={"set": "part"})
+        .reindex(columns=schemas.FIGURES.names)
+    )
+    return {**diagnosis_tables, "diversity": diversity, "figures": of_parts, "items": items}
 
 
 @dataclass(frozen=True)
@@ -150,26 +154,35 @@ def diagnose(
     lacking = sum(int((~rows["id"].isin(likelihoods["id"])).sum()) for rows in (probes, placebos))
     if lacking:
         raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
-    known, after = attributes.set_index("attribute"), cubes_after_prefixes(prefixed, likelihoods)
+    attributes_by_slug, after = (
+        attributes.set_index("attribute"),
+        cubes_after_prefixes(prefixed, likelihoods),
+    )
     controls = dict(cubes(probes[probes["control"]], likelihoods))
-    asked = pd.concat([probes[~probes["control"]].assign(group=TARGETS, key=np.nan), placebos])
-    asked = asked.merge(likelihoods[["id", "value"]], on="id")
-    asked = asked.assign(value=asked["value"] * asked["keying"])
+    scored_sentences = pd.concat(
+        [probes[~probes["control"]].assign(group=TARGETS, key=np.nan), placebos]
+    )
+    scored_sentences = scored_sentences.merge(likelihoods[["id", "value"]], on="id")
+    scored_sentences = scored_sentences.assign(
+        value=scored_sentences["value"] * scored_sentences["keying"]
+    )
     rested_on = row_hashes(probes[~probes["control"]].filter(READS["probes"]), ["set", "attribute"])
-    others = after_other_start(probes)
-    after_start = dict(cubes(others, started.likelihoods)) if len(started.likelihoods) else {}
+    other_start_probes = after_other_start(probes)
+    after_start = (
+        dict(cubes(other_start_probes, started.likelihoods)) if len(started.likelihoods) else {}
+    )
     tables: dict[str, list[pd.DataFrame]] = {}
     figures: list[tuple[dict[str, str], Figure | HeadlineTest, ValidityCheck]] = []
     for cell, cube in cubes(probes[~probes["control"]], likelihoods):
         key = dict(zip(CELL, cell, strict=True))
-        _require_some(cube, key, probes, known)
+        _require_some(cube, key, probes, attributes_by_slug)
         items = quality.items_of(cube, controls.get(cell), resampling.level)
         variances, curve, general = quality.variance_components(cube, resampling.level)
         of_set = after.get(cell, {})
         moved = shifts(of_set, set(plan["placebos"]))
-        own = _of_biases(cube, known, resampling.level)
+        bias_tables = _of_biases(cube, attributes_by_slug, resampling.level)
         for table, rows in {
-            **own,
+            **bias_tables,
             "items": items,
             "variances": variances,
             "curve": curve,
@@ -177,36 +190,45 @@ def diagnose(
         }.items():
             if len(rows):
                 tables.setdefault(table, []).append(rows.assign(**key))
-        found = [
-            *_figures(cube, known, resampling),
+        set_figures = [
+            *_figures(cube, attributes_by_slug, resampling),
             *general,
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
             quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking),
         ]
         fit = gain.fitness(
-            cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"]
+            cube,
+            items,
+            next(figure for figure in set_figures if figure.figure == "alpha"),
+            plan["reliability"],
         )
         if key["set"] in plan["headline"] and (
-            found_of := _headline(cube, known, asked[asked["set"] == key["set"]])
+            headline_and_rows := _headline(
+                cube, attributes_by_slug, scored_sentences[scored_sentences["set"] == key["set"]]
+            )
         ):
-            headline, made_of = found_of
+            headline, made_of = headline_and_rows
             chose = plan.get("evolved", {}).get("model") == key["model"]
             figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
             made_of = made_of.assign(part=key["set"], model=key["model"], figure=headline.figure)
             made_of["rows"] = made_of["unit"].map(rested_on.xs(key["set"]))
             tables.setdefault("headlines", []).append(made_of[HEADLINES.names])
             if plan.get("concept"):
-                tables.setdefault("concepts", []).append(_concepts(cube, known, key, plan))
+                tables.setdefault("concepts", []).append(
+                    _concepts(cube, attributes_by_slug, key, plan)
+                )
         figures += [
             (key, mark_invalid(figure, fit) if figure.figure in ASSOCIATED else figure, fit)
-            for figure in found
+            for figure in set_figures
         ]
     judged = judge([(figure, fit) for _, figure, fit in figures])
     records = [{**key, **asdict(figure)} for (key, *_), figure in zip(figures, judged, strict=True)]
-    told = pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(HeadlineFigure))])
+    figure_table = pd.DataFrame(
+        records, columns=[*CELL, *(field.name for field in fields(HeadlineFigure))]
+    )
     return {
-        **{name: pd.concat(own, ignore_index=True) for name, own in tables.items()},
-        "figures": told,
+        **{name: pd.concat(frames, ignore_index=True) for name, frames in tables.items()},
+        "figures": figure_table,
     }
 
 
@@ -224,11 +246,13 @@ def _headline(
     """The gain of a set on a model, and the rows of `asked` it is made of; None if no attribute
     lies on an axis.
     """
-    beside = asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
-    rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(
-        beside=beside
+    positions = (
+        asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
     )
-    rows = rows[rows["at"].isin(cube.templates) & beside.notna()]
+    rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(
+        beside=positions
+    )
+    rows = rows[rows["at"].isin(cube.templates) & positions.notna()]
     rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
         return None
@@ -243,16 +267,16 @@ def _concepts(
     """Measurements of each attribute by one set on one model, by `CONCEPTS`."""
     biases = cube.biases().rename(index=known["word"].to_dict())
     by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
-    own = concepts(by_item, plan["concept"]["of"], errors_beside_items(biases))
-    criterion = known.set_index("word")["criterion"].reindex(own.index)
-    of = {
+    measurements = concepts(by_item, plan["concept"]["of"], errors_beside_items(biases))
+    criterion = known.set_index("word")["criterion"].reindex(measurements.index)
+    key_columns = {
         "benchmark": key["benchmark"],
         "part": key["set"],
         "model": key["model"],
         "trait": plan["concept"]["trait"],
     }
-    of["kin"] = plan.get("evolved", {}).get("of", key["benchmark"])
-    return own.assign(**of, criterion=criterion).reindex(columns=CONCEPTS.names)
+    key_columns["kin"] = plan.get("evolved", {}).get("of", key["benchmark"])
+    return measurements.assign(**key_columns, criterion=criterion).reindex(columns=CONCEPTS.names)
 
 
 def _figures(cube: ScoreCube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:
@@ -267,10 +291,12 @@ def _figures(cube: ScoreCube, known: pd.DataFrame, resampling: Resampling) -> It
     there = along.notna().to_numpy()
     if there.any():
         axis = np.asarray(along[there], dtype=np.float64)
-        own = gain.Scores(cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets))
-        found = gain.detectable_at_common_length(own)
-        few = "a single template, or too few attributes" if found is None else None
-        yield Figure(gain.DETECTABLE, found, int(there.sum()), gain.UNIT, reason=few)
+        set_scores = gain.Scores(
+            cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets)
+        )
+        detectable_gain = gain.detectable_at_common_length(set_scores)
+        few = "a single template, or too few attributes" if detectable_gain is None else None
+        yield Figure(gain.DETECTABLE, detectable_gain, int(there.sum()), gain.UNIT, reason=few)
 
 
 def _of_biases(cube: ScoreCube, known: pd.DataFrame, level: float) -> Found:
@@ -285,7 +311,9 @@ def _of_biases(cube: ScoreCube, known: pd.DataFrame, level: float) -> Found:
         .reset_index()
     )
     associations["bias"], associations["n"] = biases.mean(axis=1).to_numpy(), biases.shape[1]
-    associations[["centred", "low", "high"]] = [(own.value, own.low, own.high) for own in intervals]
+    associations[["centred", "low", "high"]] = [
+        (interval.value, interval.low, interval.high) for interval in intervals
+    ]
     by_template = biases.rename_axis("attribute").reset_index()
     correlations = biases.corr().rename_axis(index="template", columns="other").reset_index()
     return {
@@ -337,12 +365,12 @@ def across(records: Sequence[Record], resampling: Resampling) -> Found:
     empty tables.
     """
     firsts = {record.instrument: record for record in reversed(records)}
-    found: dict[str, list[pd.DataFrame]] = {}
+    frames_by_table: dict[str, list[pd.DataFrame]] = {}
     for name in sorted(firsts):
         for table, rows in _of_instrument(firsts[name], firsts, records, resampling):
             if len(rows):
-                found.setdefault(table, []).append(rows)
-    return {table: pd.concat(rows, ignore_index=True) for table, rows in found.items()}
+                frames_by_table.setdefault(table, []).append(rows)
+    return {table: pd.concat(rows, ignore_index=True) for table, rows in frames_by_table.items()}
 
 
 def _of_instrument(
@@ -372,22 +400,24 @@ def evidence(tables: Tables) -> dict[str, Any]:
     """
     if tables["figures"].empty:  # no model was asked
         return {}
-    found = as_metrics(tables["figures"], "part")
+    figures_by_instrument = as_metrics(tables["figures"], "part")
     for row in tables["items"].to_dict("records"):
         statistics = {
             name: None if pd.isna(row[name]) else float(row[name]) for name in ITEM_STATISTICS
         }
-        items = _nested_dict(found, row["benchmark"], row["set"], row["model"], "items")
+        items = _nested_dict(
+            figures_by_instrument, row["benchmark"], row["set"], row["model"], "items"
+        )
         items[row["template"]] = {"control": bool(row["control"]), **statistics}
     for row in tables["comparisons"].to_dict("records"):
         # Held-out comparisons get a key of their own.
         against = row["against"] if pd.isna(row["half"]) else f"{row['against']} ({row['half']})"
-        told = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
-        told |= {"n": int(row["n"]), "unit": row["unit"], "transfer": bool(row["transfer"])}
-        told |= {} if pd.isna(row["reason"]) else {"reason": row["reason"]}
-        _nested_dict(found, row["benchmark"], row["set"], row["model"], "compared", against)[
-            row["figure"]
-        ] = told
+        comparison = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
+        comparison |= {"n": int(row["n"]), "unit": row["unit"], "transfer": bool(row["transfer"])}
+        comparison |= {} if pd.isna(row["reason"]) else {"reason": row["reason"]}
+        _nested_dict(
+            figures_by_instrument, row["benchmark"], row["set"], row["model"], "compared", against
+        )[row["figure"]] = comparison
     generations = tables["generations"]  # without columns where nothing evolved
     by_run = (
         generations.groupby(["benchmark", "model", "run", "generation"], sort=True)
@@ -396,9 +426,11 @@ def evidence(tables: Tables) -> dict[str, Any]:
     )
     for key, rows in by_run:
         benchmark, model, run, generation = map(str, key)
-        of_run = _nested_dict(found, benchmark, schemas.POPULATION, model, "generations", run)
+        of_run = _nested_dict(
+            figures_by_instrument, benchmark, schemas.POPULATION, model, "generations", run
+        )
         of_run[generation] = {str(record.pop("figure")): record for record in as_records(rows)}
-    return found
+    return figures_by_instrument
 
 
 def _nested_dict(found: dict[str, Any], *keys: str) -> dict[str, Any]:

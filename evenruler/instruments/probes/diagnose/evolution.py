@@ -83,11 +83,14 @@ def compare_sets(
     sides, alpha = [matrix.to_numpy() for matrix in both], quality.alpha_at_common_length
     yield _of_both(of, AT_COMMON_LENGTH, alpha, sides, quality.why_no_reliability, resampling.level)
     if criterion is not None and criterion.notna().any():
-        known = criterion.reindex(shared).dropna()
-        sides = [np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both]
+        known_criterion = criterion.reindex(shared).dropna()
+        sides = [
+            np.column_stack([matrix.loc[known_criterion.index].mean(axis=1), known_criterion])
+            for matrix in both
+        ]
         few = (
             f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate"
-            if len(known) < FEWEST_PAIRS
+            if len(known_criterion) < FEWEST_PAIRS
             else None
         )
         yield _of_both(
@@ -107,30 +110,36 @@ def _of_both(
     None.
     """
     n, none = len(matrices[0]), [why(x) for x in matrices]
-    one, other = (
+    evolved_value, other_value = (
         None if reason else finite(float(statistic(x)))
         for x, reason in zip(matrices, none, strict=True)
     )
-    named = zip(of, (one, other), none, strict=True)
+    named = zip(of, (evolved_value, other_value), none, strict=True)
     reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
     if reasons or n < FEWEST_UNITS:
         few = f"no interval: fewer than {FEWEST_UNITS} {quality.UNIT}"
-        return _row(of, figure, one, other, n, reason="; ".join(reasons) or few)
+        return _row(of, figure, evolved_value, other_value, n, reason="; ".join(reasons) or few)
     interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
     low, high = finite(interval.low), finite(interval.high)
     undefined = "no interval: undefined without one" if low is None else None
-    return _row(of, figure, one, other, n, reason=undefined, low=low, high=high)
+    return _row(of, figure, evolved_value, other_value, n, reason=undefined, low=low, high=high)
 
 
 def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Row]:
     """Mean diversity of both sets, from that of their templates; n counts the templates of the
     first.
     """
-    for one, against in zip(
+    for figure, other_figure in zip(
         quality.mean_diversities(templates), quality.mean_diversities(other), strict=True
     ):
         yield _row(
-            of, one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason
+            of,
+            figure.figure,
+            figure.value,
+            other_figure.value,
+            figure.n,
+            figure.unit,
+            figure.reason or other_figure.reason,
         )
 
 
@@ -145,8 +154,8 @@ def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
         x = _of_population(population, record.tables["biases"]).to_numpy()
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
         key = {"benchmark": record.instrument, "run": run, "generation": generation, "model": model}
-        told = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
-        rows += [{**key, **asdict(figure)} for figure in told]
+        figures = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
+        rows += [{**key, **asdict(figure)} for figure in figures]
     return pd.DataFrame(rows, columns=schemas.GENERATIONS.names)
 
 
@@ -165,25 +174,27 @@ def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
         last, other = (_of_population(_last_of(history, run), biases) for run in (GUIDED, RANDOM))
         chosen = choices.loc[choices["chosen"], "template"]
         criterion = tables["attributes"].set_index("attribute")["criterion"]
-        own = matrix_of(biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)])
+        chosen_biases = matrix_of(
+            biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)]
+        )
         both, model = (POPULATION, RANDOM), record.plan["evolved"]["model"]
-        found = [
+        compared_rows = [
             *compare_sets(both, (last, other), None, resampling),
             *diversities_compared(both, *(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
-            *compare_sets((CHOSEN, RANDOM), (own, other), criterion, resampling),
+            *compare_sets((CHOSEN, RANDOM), (chosen_biases, other), criterion, resampling),
         ]
         rows = [
             {"benchmark": record.instrument, "model": model, "transfer": False, **row}
-            for row in found
+            for row in compared_rows
         ]
     return pd.DataFrame(rows, columns=schemas.COMPARISONS.names)
 
 
 def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
     """The last generation of a run."""
-    own = rows[rows["run"] == run]
-    found: pd.DataFrame = own[own["generation"] == own["generation"].max()]
-    return found
+    run_rows = rows[rows["run"] == run]
+    last_rows: pd.DataFrame = run_rows[run_rows["generation"] == run_rows["generation"].max()]
+    return last_rows
 
 
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
@@ -222,10 +233,10 @@ def matrix_of(biases: pd.DataFrame) -> pd.DataFrame:
 def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
     """Biases of one run and generation, attributes x templates; ValueError where one is missing."""
     run, templates = population["run"].iloc[0], sorted(population["template"])
-    own = biases[(biases["run"] == run) & biases["template"].isin(templates)]
-    matrix: pd.DataFrame = own.pivot(index="attribute", columns="template", values="bias").reindex(
-        columns=templates
-    )
+    population_biases = biases[(biases["run"] == run) & biases["template"].isin(templates)]
+    matrix: pd.DataFrame = population_biases.pivot(
+        index="attribute", columns="template", values="bias"
+    ).reindex(columns=templates)
     if matrix.empty or matrix.isna().to_numpy().any():
         raise ValueError(
             f"run {run}, generation {population['generation'].iloc[0]}: a template lacks a bias"
@@ -252,8 +263,12 @@ def comparisons(
     """
     name, plan = record.instrument, record.plan["evolved"]
     both = (name, other.instrument)
-    own, of = (
-        {one.subject.name: one.found for one in records if one.instrument == which}
+    evolved_by_model, original_by_model = (
+        {
+            model_record.subject.name: model_record.found
+            for model_record in records
+            if model_record.instrument == which
+        }
         for which in both
     )
     attributes, against_sets = (
@@ -263,20 +278,30 @@ def comparisons(
     rows: list[Row] = []
     for model in sorted(
         model
-        for model in own.keys() & of.keys()
-        if "biases" in own[model] and "biases" in of[model]
+        for model in evolved_by_model.keys() & original_by_model.keys()
+        if "biases" in evolved_by_model[model] and "biases" in original_by_model[model]
     ):
-        here, beside = {"model": model, "transfer": model != plan["model"]}, of[model]["figures"]
-        pairs = _pairs(
-            own[model]["biases"], of[model], plan["start"], against_sets, record.tables["choices"]
+        here, original_figures = (
+            {"model": model, "transfer": model != plan["model"]},
+            original_by_model[model]["figures"],
         )
-        found = [
+        pairs = _pairs(
+            evolved_by_model[model]["biases"],
+            original_by_model[model],
+            plan["start"],
+            against_sets,
+            record.tables["choices"],
+        )
+        model_rows = [
             row
             for pair in pairs
             for row in compare_sets(*pair, attributes["criterion"], resampling)
         ]
-        found += _best_start_rows(own[model]["figures"], beside[beside["part"].isin(against_sets)])
-        rows += [{**here, **row} for row in found]
+        model_rows += _best_start_rows(
+            evolved_by_model[model]["figures"],
+            original_figures[original_figures["part"].isin(against_sets)],
+        )
+        rows += [{**here, **row} for row in model_rows]
     once = [
         *_diverse(record, other, against_sets),
         *(
@@ -329,9 +354,9 @@ TAKEN = (quality.COEFFICIENT, DETECTABLE, LEVEL, REORDERING)
 
 def _best_start_rows(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
     """`TAKEN` of the chosen set against those of other sets on one model, without intervals."""
-    known = pd.concat([own[own["part"].isin([CHOSEN, ELITES])], of])
+    compared_figures = pd.concat([own[own["part"].isin([CHOSEN, ELITES])], of])
     for figure in TAKEN:
-        of_sets = known[known["figure"] == figure].set_index("part")
+        of_sets = compared_figures[compared_figures["figure"] == figure].set_index("part")
         values = of_sets["value"].dropna()
         for against in values.index.difference([CHOSEN], sort=False) if CHOSEN in values else ():
             n = int(of_sets["n"][CHOSEN])
@@ -342,15 +367,19 @@ def _diverse(record: Record, other: Record, against_sets: Sequence[str]) -> Iter
     """Diversities, which depend on no model, of the chosen set against others, but subsets that a
     model decides.
     """
-    own, of = record.found["diversity"], other.found["diversity"]
-    against = {name: of[of["set"] == name] for name in against_sets} | {
-        ELITES: own[own["set"] == ELITES]
-    }
+    evolved_diversity, original_diversity = record.found["diversity"], other.found["diversity"]
+    against = {
+        name: original_diversity[original_diversity["set"] == name] for name in against_sets
+    } | {ELITES: evolved_diversity[evolved_diversity["set"] == ELITES]}
     if not _all_of_start(record.tables["choices"], "best_start"):
-        against[schemas.BEST_START] = own[own["run"] == schemas.BEST_START]
+        against[schemas.BEST_START] = evolved_diversity[
+            evolved_diversity["run"] == schemas.BEST_START
+        ]
     for name, rows in against.items():
         if len(rows):
-            yield from diversities_compared((CHOSEN, name), own[own["set"] == CHOSEN], rows)
+            yield from diversities_compared(
+                (CHOSEN, name), evolved_diversity[evolved_diversity["set"] == CHOSEN], rows
+            )
 
 
 def _held_out(
@@ -366,19 +395,27 @@ def _held_out(
         [choices.loc[choices[f"{name}_by_{half}"], "template"] for half in ("first", "second")]
         for name in ("chosen", "best_start")
     )
-    beside = {AT_COMMON_LENGTH: pd.Series(0.0, attributes.index), "r": attributes["criterion"]}
-    beside[DETECTABLE] = axis_of(attributes)
+    numbers_by_figure = {
+        AT_COMMON_LENGTH: pd.Series(0.0, attributes.index),
+        "r": attributes["criterion"],
+    }
+    numbers_by_figure[DETECTABLE] = axis_of(attributes)
     against_sets = {start: [first, first]}
     if not _all_of_start(choices, "best_start_by_first", "best_start_by_second"):
         against_sets[schemas.BEST_START] = best
     for against, sets in against_sets.items():
-        for figure, of_attributes in beside.items():
-            known = of_attributes.reindex(matrix.index).dropna()
-            own = matrix.loc[known.index]
-            columns = [[own[sorted(slugs)].to_numpy() for slugs in side] for side in (chosen, sets)]
-            if len(known):
-                second = own.index.isin(split_attributes(matrix.index)[1])
-                yield _judged((CHOSEN, against), figure, columns, second, known, resampling.level)
+        for figure, of_attributes in numbers_by_figure.items():
+            known_numbers = of_attributes.reindex(matrix.index).dropna()
+            known_biases = matrix.loc[known_numbers.index]
+            columns = [
+                [known_biases[sorted(slugs)].to_numpy() for slugs in side]
+                for side in (chosen, sets)
+            ]
+            if len(known_numbers):
+                second = known_biases.index.isin(split_attributes(matrix.index)[1])
+                yield _judged(
+                    (CHOSEN, against), figure, columns, second, known_numbers, resampling.level
+                )
 
 
 def _judged(
@@ -414,10 +451,10 @@ def _judged(
             return correlation(x.mean(axis=1), known)
         if figure == DETECTABLE:
             both = np.stack([x, np.zeros_like(x)], axis=2)
-            found = detectable_at_common_length(
+            detectable_gain = detectable_at_common_length(
                 Scores(both, known, np.array([1, -1], dtype=np.int8), ["words"] * 2)
             )
-            return math.nan if found is None else found
+            return math.nan if detectable_gain is None else detectable_gain
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
     def of_side(side: Sequence[Floats], second: NDArray[np.bool_], known: Floats) -> float:
@@ -430,8 +467,16 @@ def _judged(
         return of_side((a, b), second, known) - of_side((c, d), second, known)
 
     numbers: Floats = np.asarray(known, dtype=np.float64)
-    one, other = (finite(of_side(side, second, numbers)) for side in biases)
-    if one is None or other is None:
-        return _row(of, figure, one, other, n, reason=UNDEFINED)
-    found = jackknife(apart, *biases[0], *biases[1], second, numbers, level=level)
-    return _row(of, figure, one, other, n, low=finite(found.low), high=finite(found.high))
+    evolved_value, other_value = (finite(of_side(side, second, numbers)) for side in biases)
+    if evolved_value is None or other_value is None:
+        return _row(of, figure, evolved_value, other_value, n, reason=UNDEFINED)
+    interval = jackknife(apart, *biases[0], *biases[1], second, numbers, level=level)
+    return _row(
+        of,
+        figure,
+        evolved_value,
+        other_value,
+        n,
+        low=finite(interval.low),
+        high=finite(interval.high),
+    )

@@ -71,16 +71,16 @@ def along_criterion(criterion: Floats) -> Floats:
     times the span.
     """
     centred = criterion - criterion.mean()
-    found: Floats = CRITERION_SPAN * centred / (centred @ centred)
-    return found
+    weights: Floats = CRITERION_SPAN * centred / (centred @ centred)
+    return weights
 
 
 def between_keys(keying: Floats) -> Floats:
     """[attributes] weights whose sum over scores is the mean of those keyed 1 minus that of those
     keyed -1.
     """
-    found: Floats = np.where(keying > 0, 1 / (keying > 0).sum(), -1 / (keying < 0).sum())
-    return found
+    weights: Floats = np.where(keying > 0, 1 / (keying > 0).sum(), -1 / (keying < 0).sum())
+    return weights
 
 
 @dataclass(frozen=True)
@@ -193,10 +193,10 @@ def gain(
     if placebos is not None:
         pairs = len(set(own.lists)) * own.sides
         placebo = placebo_lists(placebos.values, own.weights(placebos.axis), placebos.lists, pairs)
-    found = confirmatory(
+    headline = confirmatory(
         figure, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(own, placebo)
     )
-    return found if rival is None else _beside_rival(found, own, rival)
+    return headline if rival is None else _beside_rival(headline, own, rival)
 
 
 def gain_of(
@@ -209,7 +209,7 @@ def gain_of(
     from.
     """
     placebos, rival = (
-        None if beside is None or beside.empty else Scores.of(beside) for beside in (nouns, rivals)
+        None if rows is None or rows.empty else Scores.of(rows) for rows in (nouns, rivals)
     )
     return gain(Scores.of(real), placebos, rival, figure)
 
@@ -223,17 +223,17 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
         rows: Percentage points, by `tables.schemas.HEADLINES`; a single word is taken as fixed.
         smallest: Smallest gain of interest, by default as in `SMALLEST`.
     """
-    smallest, own = SMALLEST[figure] if smallest is None else smallest, Scores.of(rows)
-    levels, facets = {UNIT: len(own.axis)}, own.facets()
-    if len(own.lists) == 1:
+    smallest, scores = SMALLEST[figure] if smallest is None else smallest, Scores.of(rows)
+    levels, facets = {UNIT: len(scores.axis)}, scores.facets()
+    if len(scores.lists) == 1:
         del facets["words"]
-    if few := _too_few(own, facets):
+    if few := _too_few(scores, facets):
         return HeadlineTest(figure, UNIT, levels, None, smallest, lacking=few)
-    effect = own.gain_over(facets)
+    effect = scores.gain_over(facets)
     p, whole = effect.p(), effect.interval()
     p_values = PValues(effect=p, none=effect.p_within(smallest), unspecific=1.0)
-    found = HeadlineTest(figure, UNIT, levels, whole, smallest, p, p=p_values)
-    return replace(found, specific=whole, detectable=finite(effect.detectable()))
+    headline = HeadlineTest(figure, UNIT, levels, whole, smallest, p, p=p_values)
+    return replace(headline, specific=whole, detectable=finite(effect.detectable()))
 
 
 def _beside_rival(found: HeadlineTest, own: Scores, rival: Scores) -> HeadlineTest:
@@ -290,19 +290,19 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         return HeadlineTest(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
     if figure == SHARE_GAIN:  # shares of two models are on one scale
         real, nouns = (
-            own.assign(value=own["value_first"] - own["value_second"]) for own in (real, nouns)
+            rows.assign(value=rows["value_first"] - rows["value_second"]) for rows in (real, nouns)
         )
         return replace(gain_of(real, nouns, figure=SHARE_GAIN), smallest=smallest)
     models = [
         (Scores.of(real, side), Scores.of(nouns, side)) for side in ("value_first", "value_second")
     ]
-    (one, asked), (_, placebos) = models
-    members = Facet(asked.lists).members()
-    facets = {**one.facets(), "placebo lists": Facet.of(len(members))}
+    (first_target_scores, first_noun_scores), (_, second_noun_scores) = models
+    members = Facet(first_noun_scores.lists).members()
+    facets = {**first_target_scores.facets(), "placebo lists": Facet.of(len(members))}
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    if few := _too_few(one, facets):
+    if few := _too_few(first_target_scores, facets):
         return HeadlineTest(GAIN, UNIT, levels, None, smallest, lacking=few)
-    with_nouns = np.isin(one.units, asked.units)
+    with_nouns = np.isin(first_target_scores.units, first_noun_scores.units)
 
     def sharpness(
         scores: Floats, attributes: UnitMask, templates: UnitMask, kept: UnitMask
@@ -311,30 +311,46 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         model.
         """
         means = scores[attributes[with_nouns]][:, templates].mean(axis=1)
-        by_list = [means[:, of].mean(axis=1) for of in compress(members, kept)]
+        by_list = [means[:, noun_columns].mean(axis=1) for noun_columns in compress(members, kept)]
         return float(np.column_stack(by_list).std(axis=0, ddof=1).mean())
 
-    every = [np.ones(n, dtype=np.bool_) for n in (*one.values.shape[:2], len(members))]
-    sharp = [sharpness(beside.values, *every) for _, beside in models]
+    every = [
+        np.ones(n, dtype=np.bool_) for n in (*first_target_scores.values.shape[:2], len(members))
+    ]
+    sharp = [sharpness(noun_scores.values, *every) for _, noun_scores in models]
 
     def difference(
         attributes: UnitMask, templates: UnitMask, words: UnitMask, kept: UnitMask
     ) -> float:
         """Gain of the first model minus that of the second, at the mean of their sharpness."""
         a, b = (
-            own.gain(attributes, templates, words)
-            / sharpness(beside.values, attributes, templates, kept)
-            for own, beside in models
+            target_scores.gain(attributes, templates, words)
+            / sharpness(noun_scores.values, attributes, templates, kept)
+            for target_scores, noun_scores in models
         )
         return sum(sharp) / 2 * (a - b)
 
     effect = jackknife_crossed(difference, list(facets.values()))
-    apart = sum(sharp) / 2 * (asked.values / sharp[0] - placebos.values / sharp[1])
+    apart = (
+        sum(sharp)
+        / 2
+        * (first_noun_scores.values / sharp[0] - second_noun_scores.values / sharp[1])
+    )
     placebo = placebo_lists(
-        apart, one.weights(one.axis[with_nouns]), asked.lists, len(set(one.lists))
+        apart,
+        first_target_scores.weights(first_target_scores.axis[with_nouns]),
+        first_noun_scores.lists,
+        len(set(first_target_scores.lists)),
     )
     return confirmatory(
-        GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(one, placebo)
+        GAIN,
+        UNIT,
+        levels,
+        effect,
+        effect.p(),
+        placebo,
+        smallest,
+        _lacking(first_target_scores, placebo),
     )
 
 
@@ -354,12 +370,14 @@ def detectable_at_common_length(own: Scores) -> float | None:
     random = [name for name, facet in facets.items() if min(map(len, facet.members())) > 1]
     if length < 2 or "attributes" not in random or _too_few(own, {}):
         return None
-    every, others = (
+    every, without_templates = (
         own.gain_over({name: facets[name] for name in random if name != fixed})
         for fixed in ("", "templates")
     )
-    of_one = max(0.0, every.variance - others.variance) * length
-    return finite(replace(every, variance=others.variance + of_one / COMMON_LENGTH).detectable())
+    of_one = max(0.0, every.variance - without_templates.variance) * length
+    return finite(
+        replace(every, variance=without_templates.variance + of_one / COMMON_LENGTH).detectable()
+    )
 
 
 def placebo_lists(
@@ -370,8 +388,10 @@ def placebo_lists(
     """
     values = weights @ scores.mean(axis=1)
     members = [values[levels] for levels in Facet(list(lists)).members()]
-    of_words = float(np.mean([own.var(ddof=1) for own in members]))
-    return PlaceboLists([float(own.mean()) for own in members], of_words, len(members[0]), pairs)
+    of_words = float(np.mean([list_gains.var(ddof=1) for list_gains in members]))
+    return PlaceboLists(
+        [float(list_gains.mean()) for list_gains in members], of_words, len(members[0]), pairs
+    )
 
 
 def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
@@ -389,8 +409,8 @@ def _lacking(own: Scores, placebo: PlaceboLists | None) -> str | None:
     """Why a gain that was computed gets no verdict, in words, or None."""
     if placebo is None:
         return "no placebo"
-    if (asked := len(placebo.values) * own.sides) < FEWEST_PLACEBOS:
-        return f"{asked} placebo lists (at least {FEWEST_PLACEBOS} needed)"
+    if (n_lists := len(placebo.values) * own.sides) < FEWEST_PLACEBOS:
+        return f"{n_lists} placebo lists (at least {FEWEST_PLACEBOS} needed)"
     fewest = (
         min(int((own.axis > 0).sum()), int((own.axis < 0).sum())) if own.keyed else len(own.axis)
     )
@@ -416,10 +436,10 @@ def fitness(cube: ScoreCube, items: pd.DataFrame, alpha: Figure, floor: float) -
         )
     if alpha.low is None or alpha.high is None or alpha.low >= floor:
         return ValidityCheck()
-    said = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"
+    alpha_range = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"
     if alpha.high < floor:
-        return ValidityCheck(unfit=f"{said}, below {floor:g}")
-    return ValidityCheck(doubt=f"{said}, required is {floor:g}")
+        return ValidityCheck(unfit=f"{alpha_range}, below {floor:g}")
+    return ValidityCheck(doubt=f"{alpha_range}, required is {floor:g}")
 
 
 @dataclass(frozen=True)
@@ -458,54 +478,80 @@ def choice_figures(
             value=100 * part.asked["unanswered"]
         )
         of_gain = points[points["framing"] != RIVAL]
-        for figure, own in (
+        for figure, figure_rows in (
             (_gain(part, points, left), of_gain),
             (gain_alone(UNANSWERED, silence), silence),
         ):
             rows.append((part.name, figure, fit))
-            own = own.assign(part=part.name, model=model, figure=figure.figure)
-            made_of.append(own.assign(rows=own["unit"].map(part.rested_on))[HEADLINES.names])
-        rows += [(part.name, own, ValidityCheck()) for own in _described(part, points, fit, level)]
+            figure_rows = figure_rows.assign(part=part.name, model=model, figure=figure.figure)
+            made_of.append(
+                figure_rows.assign(rows=figure_rows["unit"].map(part.rested_on))[HEADLINES.names]
+            )
+        rows += [
+            (part.name, described_figure, ValidityCheck())
+            for described_figure in _described(part, points, fit, level)
+        ]
     judged = judge([(figure, fit) for _, figure, fit in rows])
-    told = pd.DataFrame(judged).assign(
+    figure_table = pd.DataFrame(judged).assign(
         benchmark=name, part=[part for part, *_ in rows], model=model
     )
     return {
-        "figures": told.reindex(columns=schemas.FIGURES.names),
+        "figures": figure_table.reindex(columns=schemas.FIGURES.names),
         "headlines": concat_frames(made_of),
     }
 
 
 def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
-    said = scores[choosing.TABLE]
-    asked = questions(tables, plan).merge(choosing.choice_shares(said), on=["id", "framing"])
-    asked = asked.rename(columns={"attribute": "unit", "template": "at"})
-    asked["pole"] = (asked["framing"] != PLACEBO).astype("int8")
+    choices = scores[choosing.TABLE]
+    answered_questions = questions(tables, plan).merge(
+        choosing.choice_shares(choices), on=["id", "framing"]
+    )
+    answered_questions = answered_questions.rename(columns={"attribute": "unit", "template": "at"})
+    answered_questions["pole"] = (answered_questions["framing"] != PLACEBO).astype("int8")
     rested_on = row_hashes(
         tables["probes"][~tables["probes"]["control"]].filter(READS["probes"]), ["set", "attribute"]
     )
-    for template_set, of_set in asked.groupby("set", sort=True):
-        own = said[said["id"].isin(of_set["id"]) | (said["framing"] == choosing.KNOWN)]
-        known = choosing.known_right(own)
-        fit = choosing.check_known_answers(own, known)
+    for template_set, of_set in answered_questions.groupby("set", sort=True):
+        set_choices = choices[
+            choices["id"].isin(of_set["id"]) | (choices["framing"] == choosing.KNOWN)
+        ]
+        known_counts = choosing.known_right(set_choices)
+        fit = choosing.check_known_answers(set_choices, known_counts)
         yield _Part(
-            f"{template_set}, {CHOICE}", SHARE_GAIN, of_set, fit, known, rested_on.xs(template_set)
+            f"{template_set}, {CHOICE}",
+            SHARE_GAIN,
+            of_set,
+            fit,
+            known_counts,
+            rested_on.xs(template_set),
         )
 
 
 def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
-    said, every = scores[choosing.SENTENCES], sentences(tables, plan)
-    asked = every[every["framing"] == BARE].merge(
-        said[["id", "framing", "said"]], on=["id", "framing"]
+    written_sentences, every = scores[choosing.SENTENCES], sentences(tables, plan)
+    answered_prompts = every[every["framing"] == BARE].merge(
+        written_sentences[["id", "framing", "said"]], on=["id", "framing"]
     )
-    asked = asked.rename(columns={"attribute": "unit", "template": "at"})
-    asked = asked.assign(
-        share=asked["said"].map(writing.NAMED), unanswered=asked["said"].isna().astype(float)
+    answered_prompts = answered_prompts.rename(columns={"attribute": "unit", "template": "at"})
+    answered_prompts = answered_prompts.assign(
+        share=answered_prompts["said"].map(writing.NAMED),
+        unanswered=answered_prompts["said"].isna().astype(float),
     )
-    rested_on = asked.groupby("unit")["prompt"].agg(lambda own: content_sha256(*own)[:16])
-    known = writing.known_right(said, every)
-    fit = choosing.check_known_answers(said, known, "pronouns of control words are right")
-    yield _Part(WRITTEN, WRITTEN_GAIN, asked.assign(word=WRITTEN, pole=1), fit, known, rested_on)
+    rested_on = answered_prompts.groupby("unit")["prompt"].agg(
+        lambda prompts: content_sha256(*prompts)[:16]
+    )
+    known_counts = writing.known_right(written_sentences, every)
+    fit = choosing.check_known_answers(
+        written_sentences, known_counts, "pronouns of control words are right"
+    )
+    yield _Part(
+        WRITTEN,
+        WRITTEN_GAIN,
+        answered_prompts.assign(word=WRITTEN, pole=1),
+        fit,
+        known_counts,
+        rested_on,
+    )
 
 
 def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -518,34 +564,48 @@ def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """
     silent = asked[asked["framing"] == BARE].groupby("unit")["unanswered"].mean()
     left = sorted(silent.index[silent > MOST_UNANSWERED])
-    kept = asked[~asked["unit"].isin(left)]
-    value = 100 * kept["keying"] * (kept["share"] - 0.5)
-    cells = value.groupby([kept["framing"], kept["at"], kept["group"], kept["word"]])
+    answered_rows = asked[~asked["unit"].isin(left)]
+    value = 100 * answered_rows["keying"] * (answered_rows["share"] - 0.5)
+    cells = value.groupby(
+        [
+            answered_rows["framing"],
+            answered_rows["at"],
+            answered_rows["group"],
+            answered_rows["word"],
+        ]
+    )
     of_cell, words = (
         cells.transform("mean"),
-        kept["group"].where(kept["framing"] == PLACEBO, kept["word"]),
+        answered_rows["group"].where(answered_rows["framing"] == PLACEBO, answered_rows["word"]),
     )
     unknown = sorted(set(words[of_cell.isna()]))
     of_unit = (
-        (value - of_cell).groupby([kept["framing"], kept["unit"]]).transform("mean").fillna(0.0)
+        (value - of_cell)
+        .groupby([answered_rows["framing"], answered_rows["unit"]])
+        .transform("mean")
+        .fillna(0.0)
     )
-    return kept.assign(value=value.fillna(of_cell + of_unit))[~words.isin(unknown)], [
+    return answered_rows.assign(value=value.fillna(of_cell + of_unit))[~words.isin(unknown)], [
         *left,
         *unknown,
     ]
 
 
 def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> HeadlineTest:
-    own, nouns, rivals = (
+    targets, nouns, rivals = (
         points[points["framing"] == framing] for framing in (BARE, PLACEBO, RIVAL)
     )
-    if own.empty:
+    if targets.empty:
         few = "no attribute with at least half of its choices answered"
         return HeadlineTest(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
     alone = part.figure == WRITTEN_GAIN
-    found = gain_alone(WRITTEN_GAIN, own) if alone else gain_of(own, nouns, rivals, SHARE_GAIN)
+    headline = (
+        gain_alone(WRITTEN_GAIN, targets) if alone else gain_of(targets, nouns, rivals, SHARE_GAIN)
+    )
     return (
-        replace(found, note=f"Left out, mostly unanswered: {', '.join(left)}.") if left else found
+        replace(headline, note=f"Left out, mostly unanswered: {', '.join(left)}.")
+        if left
+        else headline
     )
 
 
@@ -559,12 +619,16 @@ def _described(
     wrote = part.figure == WRITTEN_GAIN
     if n:
         yield Figure(KNOWN, right / n, n, "sentences" if wrote else "pairs", *wilson(right / n, n))
-    own = points[points["framing"] == BARE]
-    named = own[own["share"].isin([0, 1])] if wrote else own
-    told = {WRITTEN_SHARE if wrote else SHARE: named.groupby("unit")["share"].mean().dropna()}
+    bare_points = points[points["framing"] == BARE]
+    named = bare_points[bare_points["share"].isin([0, 1])] if wrote else bare_points
+    shares_by_figure = {
+        WRITTEN_SHARE if wrote else SHARE: named.groupby("unit")["share"].mean().dropna()
+    }
     if wrote:
-        told[NAMED] = (2 * (own["share"] - 0.5).abs()).groupby(own["unit"]).mean().dropna()
-    for figure, by_unit in told.items():
+        shares_by_figure[NAMED] = (
+            (2 * (bare_points["share"] - 0.5).abs()).groupby(bare_points["unit"]).mean().dropna()
+        )
+    for figure, by_unit in shares_by_figure.items():
         if len(by_unit):
             mean = mean_interval(by_unit.to_numpy(dtype=np.float64), level)
             low, high = finite(mean.low), finite(mean.high)

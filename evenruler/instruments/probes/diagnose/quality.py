@@ -90,11 +90,16 @@ def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[
             .sort_values(ascending=False, kind="stable")
         )
         wide = rows.pivot(index="attribute", columns=["template", "target"], values="value")
-        known = {
+        matrix_by_template = {
             name: wide[name].reindex(columns=poles.index) for name in sorted(set(rows["template"]))
         }
-        templates = [name for name, own in known.items() if own.notna().all(axis=1).any()]
-        stacked = np.stack([known[name].to_numpy() for name in templates or known], axis=1)
+        templates = [
+            name for name, matrix in matrix_by_template.items() if matrix.notna().all(axis=1).any()
+        ]
+        stacked = np.stack(
+            [matrix_by_template[name].to_numpy() for name in templates or matrix_by_template],
+            axis=1,
+        )
         complete = ~np.isnan(stacked).any(axis=(1, 2)) & (len(set(poles)) == 2)
         tokens = (
             rows.groupby("target")["n_tokens"]
@@ -123,20 +128,20 @@ def cubes_after_prefixes(
     """
     if prefixed.empty:
         return {}
-    for model, own in likelihoods.groupby("model"):
+    for model, model_likelihoods in likelihoods.groupby("model"):
         for benchmark, rows in prefixed.groupby("benchmark"):
-            scored = rows["id"].isin(own["id"])
-            asked = rows["attribute"].isin(rows.loc[scored, "attribute"])
-            if lacking := int((asked & ~scored).sum()) if scored.any() else len(rows):
+            scored = rows["id"].isin(model_likelihoods["id"])
+            is_asked = rows["attribute"].isin(rows.loc[scored, "attribute"])
+            if lacking := int((is_asked & ~scored).sum()) if scored.any() else len(rows):
                 raise ValueError(
                     f"{model}: {lacking} sentences of {benchmark} after prefixes have no score"
                 )
     bare = prefixed.drop_duplicates("bare_id").assign(id=lambda rows: rows["bare_id"], framing=BARE)
-    found: dict[Cell, dict[str, ScoreCube]] = {}
+    cubes_by_cell: dict[Cell, dict[str, ScoreCube]] = {}
     for cell, cube in cubes(pd.concat([prefixed, bare]), likelihoods):
         place = CELL.index("framing")
-        found.setdefault((*cell[:place], BARE, *cell[place + 1 :]), {})[cell[place]] = cube
-    return found
+        cubes_by_cell.setdefault((*cell[:place], BARE, *cell[place + 1 :]), {})[cell[place]] = cube
+    return cubes_by_cell
 
 
 def shifts(of_set: dict[str, ScoreCube], placebos: set[str]) -> pd.DataFrame:
@@ -218,7 +223,10 @@ def halvings(poles: NDArray[np.int8]) -> Floats:
     if n != len(other) or n < 2:
         return np.empty((0, len(poles)))
     ways = product(combinations(first, n // 2), combinations(other, n - n // 2))
-    halves = (np.isin(np.arange(len(poles)), [*one, *two]) for one, two in ways)
+    halves = (
+        np.isin(np.arange(len(poles)), [*from_first, *from_other])
+        for from_first, from_other in ways
+    )
     return np.array([np.where(half, 1.0, -1.0) / n for half in halves])
 
 
@@ -241,18 +249,23 @@ def associations(cube: ScoreCube, criterion: "pd.Series[float]", level: float) -
         yield Figure(SPREAD, float(biases.std(ddof=1)), n, UNIT, control=control)
     else:
         yield Figure(SPREAD, None, n, UNIT, reason=f"fewer than two {UNIT}")
-    known = np.asarray(criterion.reindex(cube.attributes), dtype=np.float64)
-    there = ~np.isnan(known)
+    aligned_criterion = np.asarray(criterion.reindex(cube.attributes), dtype=np.float64)
+    there = ~np.isnan(aligned_criterion)
     if not there.any():
         return
-    found = correlated(R, measurement.pearson, biases[there], known[there], level, UNIT)
-    if found.value is None or abs(found.value) > 1 - ROUNDING:
-        yield replace(found, p=None)
+    r_figure = correlated(
+        R, measurement.pearson, biases[there], aligned_criterion[there], level, UNIT
+    )
+    if r_figure.value is None or abs(r_figure.value) > 1 - ROUNDING:
+        yield replace(r_figure, p=None)
         return
-    ends = _r_over_all(cube, known, there, level)
-    sizes = [abs(correlation(one, known[there])) for one in split[there].T]
+    ends = _r_over_all(cube, aligned_criterion, there, level)
+    sizes = [
+        abs(correlation(halving_biases, aligned_criterion[there]))
+        for halving_biases in split[there].T
+    ]
     control = finite(float(np.nanmedian(sizes))) if sizes else None
-    yield replace(found, p=None, low=ends[0], high=ends[1], control=control)
+    yield replace(r_figure, p=None, low=ends[0], high=ends[1], control=control)
 
 
 def _r_over_all(
@@ -263,7 +276,7 @@ def _r_over_all(
     """
     facets = [Facet.of(int(there.sum())), Facet.of(len(cube.templates)), Facet(cube.poles.tolist())]
     if (
-        min(len(own) for facet in facets for own in facet.members()) < 2
+        min(len(members) for facet in facets for members in facet.members()) < 2
         or there.sum() < FEWEST_UNITS
     ):
         return None, None
@@ -278,8 +291,8 @@ def _r_over_all(
             np.clip(correlation(means, criterion[attributes]), ROUNDING - 1, 1 - ROUNDING)
         )
 
-    found = jackknife_crossed(on_z, facets).interval(level)
-    return finite(math.tanh(found.low)), finite(math.tanh(found.high))
+    interval = jackknife_crossed(on_z, facets).interval(level)
+    return finite(math.tanh(interval.low)), finite(math.tanh(interval.high))
 
 
 def alpha_of_halvings(cube: ScoreCube) -> float | None:
@@ -339,8 +352,8 @@ def reliability(
         yield from (Figure(name, None, n, UNIT, reason=reason) for name in RELIABILITY)
         return
     for name, (statistic, scale) in RELIABILITY.items():
-        found = jackknifed(name, statistic, x, scale, resampling.level, UNIT)
-        yield replace(found, control=alpha_of_halvings) if name == "alpha" else found
+        figure = jackknifed(name, statistic, x, scale, resampling.level, UNIT)
+        yield replace(figure, control=alpha_of_halvings) if name == "alpha" else figure
 
 
 def why_no_reliability(x: NDArray[np.float64]) -> str | None:
@@ -367,14 +380,14 @@ def items_of(cube: ScoreCube, controls: ScoreCube | None, level: float) -> pd.Da
         if min(biases.shape) > 1
         else math.nan
     )
-    found = [_described(biases, rests, level).assign(control=False, alpha_if_removed=removed)]
+    frames = [_described(biases, rests, level).assign(control=False, alpha_if_removed=removed)]
     if controls is not None:
-        others = controls.biases().reindex(biases.index)
-        rests = pd.DataFrame(dict.fromkeys(others, total))
-        found.append(
-            _described(others, rests, level).assign(control=True, alpha_if_removed=math.nan)
+        control_biases = controls.biases().reindex(biases.index)
+        rests = pd.DataFrame(dict.fromkeys(control_biases, total))
+        frames.append(
+            _described(control_biases, rests, level).assign(control=True, alpha_if_removed=math.nan)
         )
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(frames, ignore_index=True)
 
 
 def _described(biases: pd.DataFrame, rests: pd.DataFrame, level: float) -> pd.DataFrame:
@@ -385,10 +398,10 @@ def _described(biases: pd.DataFrame, rests: pd.DataFrame, level: float) -> pd.Da
         pairs = pairs[~np.isnan(pairs).any(axis=1)]
         r = low = high = math.nan
         if len(pairs) >= FEWEST_PAIRS and not constant_columns(pairs).any():
-            found = measurement.jackknifed_r(pairs[:, 0], pairs[:, 1], level)
-            r, low, high = found.value, found.low, found.high
-        own = {"template": name, "mean": item.mean(), "sd": item.std()}
-        rows.append({**own, "item_rest_correlation": r, "low": low, "high": high})
+            rest_correlation = measurement.jackknifed_r(pairs[:, 0], pairs[:, 1], level)
+            r, low, high = rest_correlation.value, rest_correlation.low, rest_correlation.high
+        summary = {"template": name, "mean": item.mean(), "sd": item.std()}
+        rows.append({**summary, "item_rest_correlation": r, "low": low, "high": high})
     return pd.DataFrame(rows)
 
 
@@ -431,12 +444,13 @@ def variance_components(
         offset = Figure("offset", float(cube.biases().to_numpy().mean()), n, UNIT)
         nothing = [Figure(name, None, n, UNIT, reason=why) for name in names]
         return pd.DataFrame(), pd.DataFrame(), [offset, *nothing]
-    found = difference_of_groups(cube.scores, cube.poles)
-    interval = found.interval(level)
+    components = difference_of_groups(cube.scores, cube.poles)
+    interval = components.interval(level)
     coefficients = [
-        finite(found.coefficient(length, targets // 2)) for length in (templates, COMMON_LENGTH)
+        finite(components.coefficient(length, targets // 2))
+        for length in (templates, COMMON_LENGTH)
     ]
-    values = [*coefficients, math.sqrt(max(found.variances["unit",], 0.0))]
+    values = [*coefficients, math.sqrt(max(components.variances["unit",], 0.0))]
     figures = [
         Figure("offset", interval.value, n, UNIT, finite(interval.low), finite(interval.high))
     ]
@@ -445,13 +459,14 @@ def variance_components(
             Figure(name, value, n, UNIT, reason="no variance" if value is None else None)
         )
     variances = [
-        {"effect": name, "variance": found.variances[effect]} for effect, name in EFFECTS.items()
+        {"effect": name, "variance": components.variances[effect]}
+        for effect, name in EFFECTS.items()
     ]
     curve = [
         {
             "templates": length,
             "targets": words,
-            "coefficient": finite(found.coefficient(length, words)),
+            "coefficient": finite(components.coefficient(length, words)),
         }
         for words, length in product(TARGETS, TEMPLATES)
     ]

@@ -68,54 +68,61 @@ class EvolutionRun:
     @property
     def tries(self) -> list[RewordingAttempt]:
         """Every reply of the operator."""
-        return [one for generation in self.generations for one in generation.tries]
+        return [attempt for generation in self.generations for attempt in generation.tries]
 
     @property
     def in_words(self) -> str:
         """A line that sums the run up: generations, replies and sentences."""
-        taken = sum(one.reason is None for one in self.tries)
+        taken = sum(attempt.reason is None for attempt in self.tries)
         sentences = sum(measured.sentences for _, measured in self.measured())
-        found = (
+        summary = (
             f"{self.generations[-1].number} generations, {taken} of {len(self.tries):,} "
             "replies taken"
         )
-        return f"{self.name} run: {found}, {sentences:,} sentences"
+        return f"{self.name} run: {summary}, {sentences:,} sentences"
 
     @property
     def passed(self) -> float:
         """Share of replies that keep every rule, whether they were accepted or another was more
         acceptable.
         """
-        return sum(one.reason in (None, OUTDONE) for one in self.tries) / max(1, len(self.tries))
+        return sum(attempt.reason in (None, OUTDONE) for attempt in self.tries) / max(
+            1, len(self.tries)
+        )
 
     def measured(self) -> list[tuple[str, TemplateMeasurement]]:
         """Slug and measurements of every template, each once."""
         pairs = (
             pair
-            for each in self.generations
-            for pair in zip(each.population, each.measured, strict=True)
+            for generation in self.generations
+            for pair in zip(generation.population, generation.measured, strict=True)
         )
         return list({template.slug: measured for template, measured in pairs}.items())
 
 
 def replies_as_jsonl(runs: Iterable[EvolutionRun], asking: OperatorSettings) -> str:
     """The replies of some runs as lines of JSON, in order; repeated questions only once."""
-    found: dict[str, dict[str, Any]] = {}
+    rows_by_key: dict[str, dict[str, Any]] = {}
     for run in runs:
-        for one in run.tries:
-            seed = run.evolution.seed_of(one.generation, one.place, one.attempt, one.sample)
+        for attempt in run.tries:
+            seed = run.evolution.seed_of(
+                attempt.generation, attempt.place, attempt.attempt, attempt.sample
+            )
             key = key_of(
-                run.evolution.operator, one.prompt, seed, asking.new_tokens_of(one.word is not None)
+                run.evolution.operator,
+                attempt.prompt,
+                seed,
+                asking.new_tokens_of(attempt.word is not None),
             )
             wish = {
-                "parent": one.parent,
-                "operation": one.operation,
-                "voice": one.voice,
-                "word": one.word,
+                "parent": attempt.parent,
+                "operation": attempt.operation,
+                "voice": attempt.voice,
+                "word": attempt.word,
             }
-            found.setdefault(key, {"key": key, **wish, "seed": seed, "reply": one.reply})
+            rows_by_key.setdefault(key, {"key": key, **wish, "seed": seed, "reply": attempt.reply})
     # JSON in ASCII escapes every character that some reader takes for the end of a line.
-    return "".join(f"{json.dumps(row)}\n" for row in found.values())
+    return "".join(f"{json.dumps(row)}\n" for row in rows_by_key.values())
 
 
 TOLD = {
@@ -134,7 +141,7 @@ def tables_of(
     `licence`, `variant`.
     """
     tries = pd.DataFrame(
-        map(asdict, run.tries), columns=[each.name for each in fields(RewordingAttempt)]
+        map(asdict, run.tries), columns=[field.name for field in fields(RewordingAttempt)]
     )
     gradients = [
         (slug, place, word.begin, word.word, word.gradient)
@@ -146,9 +153,10 @@ def tables_of(
         for slug, measured in run.measured()
         for attribute, bias in zip(attributes, measured.biases, strict=True)
     ]
-    found = {
+    frame_by_table = {
         "history": pd.concat(
-            [_population(run.evolution, one) for one in run.generations], ignore_index=True
+            [_population(run.evolution, generation) for generation in run.generations],
+            ignore_index=True,
         ),
         "tries": tries.assign(operator=run.evolution.operator, accepted=tries["reason"].isna()),
         "gradients": pd.DataFrame(
@@ -158,7 +166,7 @@ def tables_of(
     }
     return {
         name: _identified(rows.assign(run=run.name, **shared), benchmark, *TOLD[name])
-        for name, rows in found.items()
+        for name, rows in frame_by_table.items()
     }
 
 
@@ -172,10 +180,10 @@ def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
         }
         for template, measured in zip(generation.population, generation.measured, strict=True)
     ]
-    found = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1)
-    found = found.rename(columns={"slug": "template"})
-    return found.assign(
-        acceptability=generation.acceptability, elite=found["place"] <= evolution.elites
+    population_frame = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1)
+    population_frame = population_frame.rename(columns={"slug": "template"})
+    return population_frame.assign(
+        acceptability=generation.acceptability, elite=population_frame["place"] <= evolution.elites
     )
 
 
@@ -242,12 +250,15 @@ def evolve(
             where=declaration.name,
             remedy="lower `evolve.closeness`, or start with other templates",
         )
-    found = as_source(source, wanted, runs[0], [pool.templates[i] for i in sets["chosen"]])
-    first = next(iter(found.sets.values()))
+    evolved_source = as_source(source, wanted, runs[0], [pool.templates[i] for i in sets["chosen"]])
+    first = next(iter(evolved_source.sets.values()))
     article = declaration.settings.article_of(wanted.start)
     shared = {"variant": article, "source": first.source, "licence": first.licence}
     frames = [tables_of(run, attributes, declaration.name, shared) for run in runs]
-    rows = {name: pd.concat([own[name] for own in frames], ignore_index=True) for name in TOLD}
+    rows = {
+        name: pd.concat([run_frames[name] for run_frames in frames], ignore_index=True)
+        for name in TOLD
+    }
     choices = {
         "template": [template.slug for template in pool.templates],
         "root": pool.roots,
@@ -265,8 +276,11 @@ def evolve(
     schema = {name: getattr(schemas, name.upper()) for name in rows} | {
         "biases": schemas.OWN_BIASES
     }
-    tables = {name: table_of(own[schema[name].names], schema[name]) for name, own in rows.items()}
-    return EvolutionResult(found, tables, [run.in_words for run in runs])
+    tables = {
+        name: table_of(table_rows[schema[name].names], schema[name])
+        for name, table_rows in rows.items()
+    }
+    return EvolutionResult(evolved_source, tables, [run.in_words for run in runs])
 
 
 def record_operator_replies(
@@ -286,8 +300,12 @@ def merge_replies(recorded: str, new: str) -> str:
     """Lines of a file of replies, and after them those of new replies whose question it does not
     have.
     """
-    known = {json.loads(line)["key"] for line in recorded.splitlines()}
-    added = [line for line in new.splitlines(keepends=True) if json.loads(line)["key"] not in known]
+    recorded_keys = {json.loads(line)["key"] for line in recorded.splitlines()}
+    added = [
+        line
+        for line in new.splitlines(keepends=True)
+        if json.loads(line)["key"] not in recorded_keys
+    ]
     return recorded + "".join(added)
 
 
@@ -308,16 +326,16 @@ def runs_of(
     operator: Operator
     if replies is None:
         writer = load(evolve.operator)
-        operator, said = ModelOperator(writer, asking), writer.engine
+        operator, operator_identity = ModelOperator(writer, asking), writer.engine
     else:
         operator = ReplayedOperator(evolve.operator, asking, replies)
-        said = content_sha256(replies.read_text(encoding="utf-8"))
+        operator_identity = content_sha256(replies.read_text(encoding="utf-8"))
     article = settings.article_of(evolve.start)
     ruler = TemplateMeter(model, source, article, evolve.gradient_attributes)
 
     def embed(texts: list[str]) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
-        return found
+        vectors: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
+        return vectors
 
     depends = [
         VERSION,
@@ -325,8 +343,8 @@ def runs_of(
         article,
         source.model_dump(mode="json", exclude=UNUSED),
     ]
-    depends += [model.engine, said, embedder.engine]
-    found = []
+    depends += [model.engine, operator_identity, embedder.engine]
+    runs = []
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
         evolution = Evolution(ruler, operator, embed, evolve, run)
         path = kept / f"{declaration.name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
@@ -340,10 +358,14 @@ def runs_of(
         ):
             generations.append(generation)
             write_text_atomically(
-                path, "".join(f"{LINES.dump_json(one).decode()}\n" for one in generations)
+                path,
+                "".join(
+                    f"{LINES.dump_json(saved_generation).decode()}\n"
+                    for saved_generation in generations
+                ),
             )
-        found.append(EvolutionRun(run, evolution, tuple(generations)))
-    return found
+        runs.append(EvolutionRun(run, evolution, tuple(generations)))
+    return runs
 
 
 def starting_templates(source: ProbeSource, start: str) -> list[Template]:
@@ -381,15 +403,19 @@ def as_source(
             "prompted by Even Ruler",
             licence=first.licence or source.licence,
             templates={
-                own.slug: TemplateEntry(text=own.text, keying=own.keying) for own in templates
+                template.slug: TemplateEntry(text=template.text, keying=template.keying)
+                for template in templates
             },
         )
         for name, (title, templates) in titles.items()
     }
-    found = source.model_copy(update={"sets": sets, "title": f"{source.title}{EVOLVED}"})
+    evolved_source = source.model_copy(update={"sets": sets, "title": f"{source.title}{EVOLVED}"})
     if run.passed >= evolve.bar:
-        return found
+        return evolved_source
     below = BELOW.format(passed=run.passed, operator=run.evolution.operator, bar=evolve.bar)
-    return found.model_copy(
-        update={"title": f"{found.title}{DEMONSTRATION}", "limits": [*found.limits, below]}
+    return evolved_source.model_copy(
+        update={
+            "title": f"{evolved_source.title}{DEMONSTRATION}",
+            "limits": [*evolved_source.limits, below],
+        }
     )

@@ -78,7 +78,7 @@ class Evolution:
             note(f"{self._run} run, generation 0: {len(start)} templates to start with")
             measured, acceptability = (
                 self._ruler.measure(start),
-                self._ruler.acceptability([one.text for one in start]),
+                self._ruler.acceptability([template.text for template in start]),
             )
             done.append(
                 Generation(0, tuple(start), tuple(measured), tuple(acceptability.tolist()), ())
@@ -99,9 +99,9 @@ class Evolution:
             [words(template.text) for template in generation.population],
             self._settings.alpha_clip,
         )
-        found = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
-        return found.assign(
-            place=np.argsort(ranked(found["fitness"].to_numpy(), generation.population)) + 1
+        appraisal = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
+        return appraisal.assign(
+            place=np.argsort(ranked(appraisal["fitness"].to_numpy(), generation.population)) + 1
         )
 
     def best(self, generation: Generation) -> list[Template]:
@@ -128,20 +128,22 @@ class Evolution:
             f"{len(children)} new "
             f"templates of {len(places)} wanted, from {len(tries)} replies"
         )
-        known = {
+        measurement_by_template = {
             template: (measured, likely)
-            for each in done
+            for generation in done
             for template, measured, likely in zip(
-                each.population, each.measured, each.acceptability, strict=True
+                generation.population, generation.measured, generation.acceptability, strict=True
             )
         }
         if children:
             new = zip(children.items(), self._ruler.measure(list(children)), strict=True)
-            known |= {
+            measurement_by_template |= {
                 template: (measured, acceptability) for (template, acceptability), measured in new
             }
         population = [*elites, *self._reserve(done, elites, len(places) - len(children)), *children]
-        measured, acceptability = zip(*(known[template] for template in population), strict=True)
+        measured, acceptability = zip(
+            *(measurement_by_template[template] for template in population), strict=True
+        )
         return Generation(number, tuple(population), measured, acceptability, tuple(tries))
 
     def _places(
@@ -155,15 +157,18 @@ class Evolution:
         share = guided_share(number, settings.generations, settings.guided)
         for place in range(len(last.population) - self.elites):
             index = tournament(order, settings.tournament, draw)
-            own = np.random.default_rng([settings.seed, number, place])
-            chance, voice = own.random(), int(own.integers(len(self._operator.voices)))
+            place_draw = np.random.default_rng([settings.seed, number, place])
+            chance, voice = (
+                place_draw.random(),
+                int(place_draw.integers(len(self._operator.voices))),
+            )
             parent, gradients = last.population[index], last.measured[index].gradients
             floor = last.acceptability[index] - settings.acceptability
             attempts = range(settings.tries)
             if gradients and chance < share:
                 guided = self._run == GUIDED
                 operation: Operation = "hotspot" if guided else "random-word"
-                any_order = own.permutation(len(gradients))
+                any_order = place_draw.permutation(len(gradients))
                 chosen = (
                     fitness.rank_words_by_gradient(gradients)
                     if guided
@@ -194,15 +199,17 @@ class Evolution:
             empty = [place for place in places if place.child is None]
             if not empty:
                 return
-            asked = [
+            sampled_wishes = [
                 (place.wishes[attempt - 1], sample)
                 for place in empty
                 for sample in range(1, samples + 1)
             ]
-            seeds = [self.seed_of(number, wish.place, attempt, sample) for wish, sample in asked]
-            replies = self._operator.reword([wish for wish, _ in asked], seeds)
+            seeds = [
+                self.seed_of(number, wish.place, attempt, sample) for wish, sample in sampled_wishes
+            ]
+            replies = self._operator.reword([wish for wish, _ in sampled_wishes], seeds)
             tries, passed = list[RewordingAttempt](), list[str]()
-            for (wish, sample), (prompt, reply) in zip(asked, replies, strict=True):
+            for (wish, sample), (prompt, reply) in zip(sampled_wishes, replies, strict=True):
                 shown = reply[:LONGEST]
                 text, reason = read_reply(wish, shown)
                 if text is not None:
@@ -239,9 +246,9 @@ class Evolution:
         for generation in done:
             values = self.appraised(generation)["fitness"].tolist()
             latest.update(zip(generation.population, values, strict=True))
-        others = [template for template in latest if template not in elites]
-        order = ranked(np.array([latest[template] for template in others]), others)
-        return [others[i] for i in order[:n]]
+        candidates = [template for template in latest if template not in elites]
+        order = ranked(np.array([latest[template] for template in candidates]), candidates)
+        return [candidates[i] for i in order[:n]]
 
     def seed_of(self, *place: int) -> int:
         """Seed of one reply, from nothing but its place in the run: generation, place, attempt,
@@ -259,29 +266,32 @@ def _best(
     """Fill a place with its most acceptable valid sample, the first of equals; return its samples
     with outcomes.
     """
-    found, said = [], set[str]()
-    for one in tries:
-        reason, text = one.reason, normalise_text(one.text or "")
-        if reason is None and text in seen | said:
+    outcomes, sample_texts = [], set[str]()
+    for attempt in tries:
+        reason, text = attempt.reason, normalise_text(attempt.text or "")
+        if reason is None and text in seen | sample_texts:
             reason = COPY  # of the child of an earlier place, or of another sample
-        said.add(text)
-        if reason is None and acceptability[one.text or ""] < place.floor:
+        sample_texts.add(text)
+        if reason is None and acceptability[attempt.text or ""] < place.floor:
             reason = LESS_ACCEPTABLE
-        found.append(replace(one, reason=reason))
-    left = [i for i, one in enumerate(found) if one.reason is None]
+        outcomes.append(replace(attempt, reason=reason))
+    left = [i for i, outcome in enumerate(outcomes) if outcome.reason is None]
     if not left:
-        return found
-    best = max(left, key=lambda i: acceptability[found[i].text or ""])
-    one, parent, text = (
-        found[best],
-        place.wishes[found[best].attempt - 1].parent,
-        found[best].text or "",
+        return outcomes
+    best = max(left, key=lambda i: acceptability[outcomes[i].text or ""])
+    attempt, parent, text = (
+        outcomes[best],
+        place.wishes[outcomes[best].attempt - 1].parent,
+        outcomes[best].text or "",
     )
-    slug, came_by = f"g{one.generation}-{one.place}", (one.operation, one.voice, one.word)
-    place.child = Template(slug, text, parent.keying, one.generation, parent.slug, *came_by)
+    slug, came_by = (
+        f"g{attempt.generation}-{attempt.place}",
+        (attempt.operation, attempt.voice, attempt.word),
+    )
+    place.child = Template(slug, text, parent.keying, attempt.generation, parent.slug, *came_by)
     place.acceptability = acceptability[text]
     seen.add(normalise_text(text))
     return [
-        replace(one, reason=OUTDONE) if i in left and i != best else one
-        for i, one in enumerate(found)
+        replace(outcome, reason=OUTDONE) if i in left and i != best else outcome
+        for i, outcome in enumerate(outcomes)
     ]

@@ -97,9 +97,11 @@ def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
     sum: in [0, 1], higher is better, relative to the population.
     """
     normal = normalised(frame) / sum(dict(weights).values())
-    of = zip(RAW, dict(weights).values(), strict=True)  # fields of both are in one order
-    found = pd.DataFrame({f"{raw.split('_')[0]}_part": normal[raw] * weight for raw, weight in of})
-    return without_last_bits(found.assign(fitness=found.sum(axis=1)))
+    part_weights = zip(RAW, dict(weights).values(), strict=True)  # fields of both are in one order
+    contributions = pd.DataFrame(
+        {f"{raw.split('_')[0]}_part": normal[raw] * weight for raw, weight in part_weights}
+    )
+    return without_last_bits(contributions.assign(fitness=contributions.sum(axis=1)))
 
 
 def hotspot(gradients: Sequence[WordGradient]) -> WordGradient | None:
@@ -178,14 +180,16 @@ def pool_of(
 ) -> CandidatePool:
     """All templates of a run's generations; `embed` gives [texts, dimensions] of their texts."""
     measured = {
-        t: m for each in generations for t, m in zip(each.population, each.measured, strict=True)
+        t: m
+        for generation in generations
+        for t, m in zip(generation.population, generation.measured, strict=True)
     }
     templates = sorted(measured, key=lambda template: template.slug)
-    known = {template.slug: template for template in templates}
+    template_by_slug = {template.slug: template for template in templates}
     roots: list[str] = []
     for template in templates:
         while template.parent is not None:
-            template = known[template.parent]
+            template = template_by_slug[template.parent]
         roots.append(template.slug)
     vectors = np.asarray(embed([template.text for template in templates]), dtype=np.float64)
     directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -227,10 +231,12 @@ def choices(
     `schemas.CHOICES`; empty where no template may be chosen.
     """
     sets = {}
-    for suffix, own in zip(
+    for suffix, deciding_slugs in zip(
         ("", "_by_first", "_by_second"), (attributes, *split_attributes(attributes)), strict=True
     ):
-        part = replace(pool, biases=pool.biases[[attributes.index(slug) for slug in own]])
+        part = replace(
+            pool, biases=pool.biases[[attributes.index(slug) for slug in deciding_slugs]]
+        )
         allowed = [
             i for i, reason in enumerate(refusals(part, settings.closeness)) if reason is None
         ]
@@ -266,10 +272,10 @@ def choose_best_set(
     firsts = {pool.roots[i]: i for i in reversed(allowed)}
     best = tuple(sorted(firsts.values())[:size])
     while True:
-        others = [i for i in allowed if i not in best]
+        candidates = [i for i in allowed if i not in best]
         sets = [
             best,
-            *distinct(tuple(sorted({*best, new} - {old})) for old in best for new in others),
+            *distinct(tuple(sorted({*best, new} - {old})) for old in best for new in candidates),
         ]
         better = sets[int(np.argmax(set_worth(pool, sets, weights)))]
         if better == best:
@@ -289,9 +295,9 @@ def set_worth(
     if not sets or len(sets[0]) < 2:
         return np.zeros(len(sets))
     pairs = np.array([list(combinations(chosen, 2)) for chosen in sets])
-    one, other = pairs[:, :, 0], pairs[:, :, 1]
+    first_of_pair, second_of_pair = pairs[:, :, 0], pairs[:, :, 1]
     r, cosine, jaccard = (
-        matrix[one, other].mean(axis=1)
+        matrix[first_of_pair, second_of_pair].mean(axis=1)
         for matrix in (correlation_matrix(pool.biases), pool.cosine, pool.jaccard)
     )
     divisor = 1 + (COMMON_LENGTH - 1) * r

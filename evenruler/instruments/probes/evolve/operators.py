@@ -38,7 +38,9 @@ VOICES: Final[dict[str, dict[str, Any]]] = _WORDS["voices"]
 
 PLAIN: Final[list[str]] = _WORDS["plain"]
 NEGATING: Final[list[str]] = _WORDS["negating"]
-REPLACED: Final = [(own["sentence"], own["word"], own["others"]) for own in _WORDS["replaced"]]
+REPLACED: Final = [
+    (example["sentence"], example["word"], example["others"]) for example in _WORDS["replaced"]
+]
 
 
 @dataclass(frozen=True)
@@ -83,18 +85,18 @@ class ModelOperator:
         """Each prompt with its reply, batched by most new tokens; `seeds` also pick the openings of
         examples.
         """
-        asked = self._asking.of(wishes, seeds)
+        questions = self._asking.of(wishes, seeds)
         replies: dict[int, str] = {}
-        for length in sorted({tokens for _, _, tokens in asked}):
-            own = [i for i, (_, _, tokens) in enumerate(asked) if tokens == length]
+        for length in sorted({tokens for _, _, tokens in questions}):
+            indices = [i for i, (_, _, tokens) in enumerate(questions) if tokens == length]
             written = self._model.generate(
-                [asked[i][0] for i in own],
+                [questions[i][0] for i in indices],
                 sampling=Sampling(length, TEMPERATURE, TOP_P),
-                seeds=[asked[i][1] for i in own],
+                seeds=[questions[i][1] for i in indices],
                 chat=not self._asking.few_shot,
             )
-            replies.update(zip(own, written, strict=True))
-        return [(prompt, replies[i]) for i, (prompt, *_) in enumerate(asked)]
+            replies.update(zip(indices, written, strict=True))
+        return [(prompt, replies[i]) for i, (prompt, *_) in enumerate(questions)]
 
 
 def chat_instruction(wish: RewordingRequest) -> str:
@@ -116,8 +118,8 @@ def few_shot_prompt(wish: RewordingRequest, seed: int) -> str:
     text = wish.parent.text
     if wish.word is not None:
         solved = [
-            f"Sentence: {sentence}\nSynonyms of {word}: {others}\n"
-            for sentence, word, others in REPLACED
+            f"Sentence: {sentence}\nSynonyms of {word}: {synonyms}\n"
+            for sentence, word, synonyms in REPLACED
         ]
         return "\n".join([*solved, f"Sentence: {text}\nSynonyms of {wish.word.word}:"])
     voice, use = VOICES[str(wish.voice)], slot_word_class(ATTRIBUTE, text)
@@ -128,7 +130,8 @@ def few_shot_prompt(wish: RewordingRequest, seed: int) -> str:
         if use in (None, slot_word_class(ATTRIBUTE, other))
     ]
     examples = [
-        f"Sentence: {one}\n{label}: {opening} {one[0].lower()}{one[1:]}\n" for one in sentences
+        f"Sentence: {sentence}\n{label}: {opening} {sentence[0].lower()}{sentence[1:]}\n"
+        for sentence in sentences
     ]
     return "\n".join([*examples, f"Sentence: {text}\n{label}:"])
 
@@ -160,14 +163,14 @@ class ReplayedOperator:
         self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
     ) -> list[tuple[str, str]]:
         """The prompt of each wish, and its recorded reply; UserError where there is none."""
-        found = []
-        for wish, asked in zip(wishes, self._asking.of(wishes, seeds), strict=True):
-            key = key_of(self.name, *asked)
+        prompts_and_replies = []
+        for wish, question in zip(wishes, self._asking.of(wishes, seeds), strict=True):
+            key = key_of(self.name, *question)
             if key not in self._replies:
                 what = f"no reply of {self.name} to what is asked about {wish.parent.slug!r}"
                 raise UserError(what, where=str(self._path), remedy=self._remedy)
-            found.append((asked[0], self._replies[key]))
-        return found
+            prompts_and_replies.append((question[0], self._replies[key]))
+        return prompts_and_replies
 
 
 Operator = ModelOperator | ReplayedOperator

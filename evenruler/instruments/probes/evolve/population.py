@@ -140,40 +140,44 @@ class TemplateMeter:
         All sentences are scored in one call, so that the model computes shared parts once. Results
         of a template do not depend on the others; attributes are in the order of the source.
         """
-        asked = []
+        sentence_lists = []
         for template in templates:
             shorter = (remove_word(template.text, *word) for word in words_of(template.text))
             of_shorter = (self._filled(text, self._few) for text in shorter)
-            asked.append(
+            sentence_lists.append(
                 [*self._filled(template.text, self._attributes), *chain.from_iterable(of_shorter)]
             )
-        texts = [text for sentences in asked for text in sentences]
+        texts = [text for sentences in sentence_lists for text in sentences]
         likelihoods = self._model.loglikelihood(texts)
         likelihoods.require_all(self._model.name, texts)
-        of_templates = np.split(likelihoods.nats, np.cumsum(list(map(len, asked))))[:-1]
-        found = []
-        for template, sentences, own in zip(templates, asked, of_templates, strict=True):
-            cells = bias(own.reshape(-1, len(self._targets)), self._groups)
+        of_templates = np.split(likelihoods.nats, np.cumsum(list(map(len, sentence_lists))))[:-1]
+        measurements = []
+        for template, sentences, template_nats in zip(
+            templates, sentence_lists, of_templates, strict=True
+        ):
+            cells = bias(template_nats.reshape(-1, len(self._targets)), self._groups)
             whole, shortened = np.split(cells, [len(self._attributes)])
             moved = np.abs(shortened.reshape(-1, len(self._few)) - whole[self._of_gradients]).mean(
                 axis=1
             )
             gradients = [
-                WordGradient(*one, rounded(gradient))
-                for one, gradient in zip(words_of(template.text), moved.tolist(), strict=True)
+                WordGradient(*word, rounded(gradient))
+                for word, gradient in zip(words_of(template.text), moved.tolist(), strict=True)
             ]
             biases = map(rounded, (template.keying * whole).tolist())
-            found.append(TemplateMeasurement(tuple(biases), tuple(gradients), len(set(sentences))))
-        return found
+            measurements.append(
+                TemplateMeasurement(tuple(biases), tuple(gradients), len(set(sentences)))
+            )
+        return measurements
 
     def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
         """[n] mean log-likelihood of each template over attributes of gradients and all targets,
         nats per token.
         """
         texts = [text for template in templates for text in self._filled(template, self._few)]
-        found = self._model.loglikelihood(texts)
-        found.require_all(self._model.name, texts)
-        per_token = (found.nats / found.tokens).reshape(
+        likelihoods = self._model.loglikelihood(texts)
+        likelihoods.require_all(self._model.name, texts)
+        per_token = (likelihoods.nats / likelihoods.tokens).reshape(
             len(templates), len(self._few) * len(self._targets)
         )
         return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)

@@ -75,12 +75,12 @@ def read_reply(wish: RewordingRequest, reply: str) -> tuple[str | None, str | No
         return text, None
     # The first word of the list that is no form of the old one, else the first word.
     entries = [entry.strip(" .!\"'") for entry in re.split(r"[,;/]", text)]
-    found = [
+    single_words = [
         entry if entry == "I" else entry.lower() for entry in entries if _WORD.fullmatch(entry)
     ]
     word = next(
-        (other for other in found if _stem(other) != _stem(wish.word.word)),
-        found[0] if found else None,
+        (other for other in single_words if _stem(other) != _stem(wish.word.word)),
+        single_words[0] if single_words else None,
     )
     if word is None:
         return None, "no single word and no template"
@@ -139,14 +139,14 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
     ]
     counts = (text.count(ATTRIBUTE), text.count(TARGET))
     bare = text.replace(ATTRIBUTE, " ").replace(TARGET, " ")
-    own = set(tokens(text)) - set(tokens(parent))
+    new_words = set(tokens(text)) - set(tokens(parent))
     rules = (
         ("another slot, brace or tag", any(character in "{}[]<>|\\" for character in bare)),
         ("a slot stands twice", max(counts) > 1),
         ("a slot is missing", min(counts) < 1),
         (
             "the name of a slot as a word",
-            not own.isdisjoint({"attribute", "attributes", "target", "targets"}),
+            not new_words.isdisjoint({"attribute", "attributes", "target", "targets"}),
         ),
         (
             "a slot within a word",
@@ -156,7 +156,7 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
         ("several sentences", _SENTENCE_END.search(text) is not None),
         (
             "it speaks of the task",
-            "language model" in normalise_text(text) or any(map(_TASK.fullmatch, own)),
+            "language model" in normalise_text(text) or any(map(_TASK.fullmatch, new_words)),
         ),
         ("not English", not is_english(text)),
         ("a slot stands for another kind of word", {"noun", "quality"} in uses),
@@ -168,9 +168,9 @@ def _loops(text: str) -> bool:
     """Whether a word occurs twice in a row ("that" three times), or a sequence of `RUN` words
     twice.
     """
-    found = tokens(text)
-    runs = list(zip(*(found[i:] for i in range(RUN)), strict=False))
-    twice = any(word == after != "that" for word, after in pairwise(found))
+    words = tokens(text)
+    runs = list(zip(*(words[i:] for i in range(RUN)), strict=False))
+    twice = any(word == after != "that" for word, after in pairwise(words))
     return twice or len(set(runs)) < len(runs) or any(len(set(run)) == 1 for run in runs)
 
 
@@ -181,8 +181,8 @@ def _replacement(text: str, parent: str, gone: WordGradient) -> str | None:
     last = _LAST_WORD.match(text[: len(text) - len(after)]) if text.endswith(after) else None
     if last is not None and replace_word(parent, begin, word, last[1]) == text:
         return "another form of the same word" if _stem(last[1]) == _stem(word) else None
-    kept = tokens(text).count(word.lower()) >= tokens(parent).count(word.lower())
-    return "the word was left as it was" if kept else "more than one word changed"
+    is_kept = tokens(text).count(word.lower()) >= tokens(parent).count(word.lower())
+    return "the word was left as it was" if is_kept else "more than one word changed"
 
 
 def _stem(word: str) -> str:

@@ -87,15 +87,15 @@ def _split_at_word(text: str, begin: int, word: str) -> tuple[str, str]:
 
 def _agreeing(before: str, word: str) -> str:
     """The text before a word, with an article at its end that agrees with the word."""
-    found = _ARTICLE.search(before)
-    if not found:
+    article = _ARTICLE.search(before)
+    if not article:
         return before
     right = article_for(word)
-    if found["article"][0] == "A":
-        if _RUN.search(before, 0, found.start()):  # within a sentence it is no article: vitamin A
+    if article["article"][0] == "A":
+        if _RUN.search(before, 0, article.start()):  # within a sentence it is no article: vitamin A
             return before
         right = right.capitalize()
-    return before[: found.start()] + right + found["gap"]
+    return before[: article.start()] + right + article["gap"]
 
 
 def _capital(text: str) -> str:

@@ -296,7 +296,7 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
     membership = key[["id", "set"]].drop_duplicates()
     means = ratings.groupby(["criterion", "id"], as_index=False)["rating"].mean().dropna()
     placed = means.merge(membership, on="id")
-    found: list[RatingStatistic] = []
+    statistic_rows: list[RatingStatistic] = []
     for criterion in CRITERIA:
         rated = placed[placed["criterion"] == criterion].set_index("set")["rating"].astype(float)
         by_set = {
@@ -304,12 +304,12 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
             for name in sorted(membership["set"].unique())
         }
         for name, values in by_set.items():
-            found += _spread(criterion, name, values, resampling.level)
-        found += _comparison(criterion, by_set, resampling.level)
+            statistic_rows += _spread(criterion, name, values, resampling.level)
+        statistic_rows += _comparison(criterion, by_set, resampling.level)
     for criterion in (*CRITERIA, ALL):
         chosen = ratings if criterion == ALL else ratings[ratings["criterion"] == criterion]
-        found += _agreement(criterion, chosen, resampling)
-    return pd.DataFrame(found)[COLUMNS]
+        statistic_rows += _agreement(criterion, chosen, resampling)
+    return pd.DataFrame(statistic_rows)[COLUMNS]
 
 
 def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator[RatingStatistic]:
@@ -317,8 +317,10 @@ def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator
     n = len(values)
     if n > 1:
         mean, sd = float(values.mean()), float(values.std(ddof=1))
-        found = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
-        yield RatingStatistic(criterion, "mean", mean, n, name, low=found.low, high=found.high)
+        interval = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
+        yield RatingStatistic(
+            criterion, "mean", mean, n, name, low=interval.low, high=interval.high
+        )
         yield RatingStatistic(criterion, "sd", sd, n, name)
         return
     alone = "a single value has no {}" if n else "no rated probe"
@@ -377,36 +379,44 @@ def _agreement(
     wide = ratings.pivot(index=["id", "criterion"], columns="rater", values="rating")
     matrix = wide.to_numpy(dtype=np.float64, na_value=np.nan)
     probes = wide.index.get_level_values("id").to_numpy()
-    given = np.count_nonzero(~np.isnan(matrix), axis=1)
+    ratings_per_unit = np.count_nonzero(~np.isnan(matrix), axis=1)
     raters = matrix.shape[1]
     draws: dict[str, Any] = {
         "level": resampling.level,
         "n": resampling.resamples,
         "seed": resampling.seed,
     }
-    yield RatingStatistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
+    yield RatingStatistic(
+        criterion, "missing", float(matrix.size - ratings_per_unit.sum()), matrix.size
+    )
     for index, statistic, rated, by in (
-        ("fleiss_kappa", fleiss_kappa, given == raters, "every rater"),
-        ("krippendorff_alpha", krippendorff_alpha, given >= 2, "two raters or more"),
+        ("fleiss_kappa", fleiss_kappa, ratings_per_unit == raters, "every rater"),
+        ("krippendorff_alpha", krippendorff_alpha, ratings_per_unit >= 2, "two raters or more"),
     ):
-        own, of = matrix[rated], probes[rated]
+        rated_units, rated_probes = matrix[rated], probes[rated]
         if raters < 2:
             yield RatingStatistic(criterion, index, None, 0, reason="fewer than two raters")
-        elif len(set(of)) < 2:
-            yield RatingStatistic(
-                criterion, index, None, len(own), reason=f"fewer than two probes rated by {by}"
-            )
-        elif np.nanmin(own) == np.nanmax(own):
-            yield RatingStatistic(criterion, index, None, len(own), reason="all ratings are equal")
-        else:
-            found = bootstrap(statistic, own, clusters=of, **draws)
+        elif len(set(rated_probes)) < 2:
             yield RatingStatistic(
                 criterion,
                 index,
-                found.value,
-                len(own),
-                low=finite(found.low),
-                high=finite(found.high),
+                None,
+                len(rated_units),
+                reason=f"fewer than two probes rated by {by}",
+            )
+        elif np.nanmin(rated_units) == np.nanmax(rated_units):
+            yield RatingStatistic(
+                criterion, index, None, len(rated_units), reason="all ratings are equal"
+            )
+        else:
+            interval = bootstrap(statistic, rated_units, clusters=rated_probes, **draws)
+            yield RatingStatistic(
+                criterion,
+                index,
+                interval.value,
+                len(rated_units),
+                low=finite(interval.low),
+                high=finite(interval.high),
             )
         yield RatingStatistic(
             criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix)
@@ -423,10 +433,10 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     rows: list[list[str]] = [
         [
             str(criterion),
-            *own["told"],
+            *group["told"],
             _anova_in_words(statistics[statistics["criterion"] == criterion]),
         ]
-        for criterion, own in means.groupby("criterion", sort=False)
+        for criterion, group in means.groupby("criterion", sort=False)
     ]
     tables: list[tuple[str, list[str], list[list[str]]]]
     tables = [("Means by set", ["criterion", *means["set"].unique(), "ANOVA"], rows)]
@@ -469,13 +479,13 @@ def _filled(template: str, **said: object) -> str:
 
 def _anova_in_words(of_criterion: pd.DataFrame) -> str:
     rows = of_criterion[of_criterion["statistic"].str.startswith("anova_")]
-    found: dict[Any, Any] = rows.set_index("statistic")["value"].to_dict()
+    anova: dict[Any, Any] = rows.set_index("statistic")["value"].to_dict()
     (reason,) = rows["reason"].unique()
-    if pd.isna(found["anova_f"]):
+    if pd.isna(anova["anova_f"]):
         return f"none ({reason})"
-    degrees = f"{found['anova_df_between']:.0f}, {found['anova_df_within']:.0f}"
-    note, p = "" if pd.isna(reason) else f" ({reason})", _p(found["anova_p"])
-    return f"F({degrees}) = {found['anova_f']:.2f}, p {p if p.startswith('<') else f'= {p}'}{note}"
+    degrees = f"{anova['anova_df_between']:.0f}, {anova['anova_df_within']:.0f}"
+    note, p = "" if pd.isna(reason) else f" ({reason})", _p(anova["anova_p"])
+    return f"F({degrees}) = {anova['anova_f']:.2f}, p {p if p.startswith('<') else f'= {p}'}{note}"
 
 
 def _p(p: float) -> str:

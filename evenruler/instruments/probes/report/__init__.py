@@ -37,14 +37,14 @@ def sections(shown: ReportInput) -> list[Section]:
         name: source for name, source in shown.sources.items() if not shown.settings[name].evolve
     }
     evolved = {name: source for name, source in shown.sources.items() if name not in written}
-    found = of_probes(written, {name: shown.tables[name] for name in TABLES})
+    set_sections = of_probes(written, {name: shown.tables[name] for name in TABLES})
     if not evolved:
-        return found
+        return set_sections
     tables = {name: shown.tables[name] for name in ("comparisons", "generations", "rewordings")}
     for table in ("history", "gradients"):
-        own = [shown.built[name][table].assign(benchmark=name) for name in evolved]
-        tables[table] = pd.concat(own, ignore_index=True)
-    return [*found, *of_evolution(evolved, tables)]
+        frames = [shown.built[name][table].assign(benchmark=name) for name in evolved]
+        tables[table] = pd.concat(frames, ignore_index=True)
+    return [*set_sections, *of_evolution(evolved, tables)]
 
 
 def _picture(name: str, chart: Any, more: str = "", **said: object) -> Picture:
@@ -63,8 +63,8 @@ def of_probes(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Sectio
 
 def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> Section:
     here = {
-        name: own[(own["benchmark"] == domain) & (own["set"] == set_name)]
-        for name, own in tables.items()
+        name: table[(table["benchmark"] == domain) & (table["set"] == set_name)]
+        for name, table in tables.items()
     }
     text = f"{source.sets[set_name].title}."
     title = f"Templates: {set_name}"
@@ -73,13 +73,21 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
         return Section(title, f"{text} {WORDS['unasked']}", instrument=domain)
     pictures = []
     if source.criterion is not None:
-        known, label = here["associations"].dropna(subset=["criterion"]), source.criterion.label
-        said = {
+        associations, label = (
+            here["associations"].dropna(subset=["criterion"]),
+            source.criterion.label,
+        )
+        caption_words = {
             "direction": source.direction.removeprefix("positive means "),
-            "n": str(known["attribute"].nunique()),
+            "n": str(associations["attribute"].nunique()),
         }
         pictures.append(
-            _picture("validity", charts.validity(known, label, first), label=label, **said)
+            _picture(
+                "validity",
+                charts.validity(associations, label, first),
+                label=label,
+                **caption_words,
+            )
         )
     pictures.append(_picture("correlations", charts.correlations(here["correlations"])))
     pictures.append(_picture("distributions", charts.distributions(here["biases"], first)))
@@ -91,15 +99,17 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
     items = here["items"]
     models = sorted(items["model"].unique())
     rows: list[list[str | Cell]] = []
-    for (control, template), own in items.groupby(["control", "template"], sort=True):
+    for (control, template), group in items.groupby(["control", "template"], sort=True):
         cells: list[str | Cell] = [
             f"{template} (a control, in no score)" if control else str(template)
         ]
-        for _, item in own.set_index("model").loc[models].iterrows():
-            told = (
+        for _, item in group.set_index("model").loc[models].iterrows():
+            correlation_label = (
                 with_interval(item["item_rest_correlation"], item["low"], item["high"], 2) or "none"
             )
-            cells.append(Cell(told, "unfit" if not control and item["high"] < 0 else None))
+            cells.append(
+                Cell(correlation_label, "unfit" if not control and item["high"] < 0 else None)
+            )
         rows.append(cells)
     return Section(
         title, text, [*pictures, *make_tables(WORDS["tables"]["items"], rows, models)], domain
@@ -143,15 +153,15 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
         here["generations"]["model"].dropna().unique(),
         sorted(here["rewordings"]["operator"].unique()),
     )
-    told = (
+    summary = (
         f"{(history['generation'] == 0).sum()} templates evolved over "
         f"{last['generation'].iloc[0]} generations"
     )
-    told += f" on {listed(list(models))}" if len(models) else ""
-    told += f", reworded by {listed(operators)}" if operators else ""
-    told += "; the evolved set is chosen out of all that were measured."
+    summary += f" on {listed(list(models))}" if len(models) else ""
+    summary += f", reworded by {listed(operators)}" if operators else ""
+    summary += "; the evolved set is chosen out of all that were measured."
     return Section(
-        "How it evolved", f"{told} {WORDS['ablation']}" if of_run else told, parts, domain
+        "How it evolved", f"{summary} {WORDS['ablation']}" if of_run else summary, parts, domain
     )
 
 
@@ -173,11 +183,11 @@ def _by_generation(figures: pd.DataFrame) -> list[Picture]:
     )
     best = alphas.loc[alphas.groupby("run")["value"].idxmax()]  # the earliest of equals
     highest = " Alpha is highest in generation {} of the {} run, {:.2f}."
-    said = "".join(
-        highest.format(*own)
-        for own in zip(best["generation"], best["run"], best["value"], strict=True)
+    alpha_line = "".join(
+        highest.format(*peak)
+        for peak in zip(best["generation"], best["run"], best["value"], strict=True)
     )
-    more = f"{said} Lacking: {'; '.join(lacking)}." if lacking else said
+    more = f"{alpha_line} Lacking: {'; '.join(lacking)}." if lacking else alpha_line
     return [_picture("generations", charts.generations(shown, panels), more)]
 
 
@@ -186,15 +196,21 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
     names = list(dict.fromkeys([*COMPARED, *sorted(comparisons["figure"].unique())]))
     ordered = comparisons.assign(order=comparisons["figure"].map(names.index))
     ordered = ordered.sort_values(["order", "transfer", "model"])
-    found: list[Table] = []
+    tables: list[Table] = []
     for (name, against), pair in ordered.groupby(["set", "against"], sort=False):
-        one, other = (WORDS["sets"].get(own, f"The set {own}") for own in (name, against))
-        rows = [_compared(record) for record in pair.to_dict("records")]
-        words = WORDS["tables"]["comparisons"] | ({"caption": ""} if found else {})
-        found += make_tables(
-            words, rows, [str(name), str(against)], one=one, other=other.replace("The", "the", 1)
+        set_label, other_label = (
+            WORDS["sets"].get(set_name, f"The set {set_name}") for set_name in (name, against)
         )
-    return found
+        rows = [_compared(record) for record in pair.to_dict("records")]
+        words = WORDS["tables"]["comparisons"] | ({"caption": ""} if tables else {})
+        tables += make_tables(
+            words,
+            rows,
+            [str(name), str(against)],
+            one=set_label,
+            other=other_label.replace("The", "the", 1),
+        )
+    return tables
 
 
 def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
@@ -218,40 +234,40 @@ def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
 
 def pairs(history: pd.DataFrame) -> list[Table]:
     """Every elite of the last population with the template of the start that it descends from."""
-    known = history.drop_duplicates("template").set_index("template")
+    template_rows = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
     elites = history[
         (history["generation"] == history["generation"].max()) & history["elite"]
     ].sort_values("place")
     rows: list[list[str | Cell]] = []
     for record in elites.to_dict("records"):
-        line = known.loc[lineage(record["template"], parents)]
+        line = template_rows.loc[lineage(record["template"], parents)]
         steps = []
         for step in line.iloc[-2::-1].to_dict("records"):  # first to last
             about = next(
                 (str(step[name]) for name in ("word", "voice") if isinstance(step[name], str)), ""
             )
             steps.append(f"{step['operation']}{f' ({about})' if about else ''}")
-        told = f"{len(steps)}: {', '.join(steps)}" if steps else "0: as it was"
-        rows.append([str(record["place"]), record["text"], line["text"].iloc[-1], told])
+        steps_label = f"{len(steps)}: {', '.join(steps)}" if steps else "0: as it was"
+        rows.append([str(record["place"]), record["text"], line["text"].iloc[-1], steps_label])
     return make_tables(WORDS["tables"]["pairs"], rows)
 
 
 def rewordings(shares: pd.DataFrame) -> list[Table]:
     """Share of accepted rewordings, and reasons for rejecting others, by operation and voice."""
     rows: list[list[str | Cell]] = []
-    for key, own in shares.groupby(["run", "operation", "voice"], sort=True, dropna=False):
-        n, taken = int(own["n"].sum()), int(own.loc[own["reason"].isna(), "n"].sum())
-        passed = taken + int(own.loc[own["reason"] == OUTDONE, "n"].sum())
-        refused = own[own["reason"].notna() & (own["reason"] != OUTDONE)]
+    for key, group in shares.groupby(["run", "operation", "voice"], sort=True, dropna=False):
+        n, taken = int(group["n"].sum()), int(group.loc[group["reason"].isna(), "n"].sum())
+        passed = taken + int(group.loc[group["reason"] == OUTDONE, "n"].sum())
+        refused = group[group["reason"].notna() & (group["reason"] != OUTDONE)]
         counts = refused.sort_values(["n", "reason"], ascending=[False, True])  # equals by name
-        said = [f"{reason} ({n})" for reason, n in zip(counts["reason"], counts["n"], strict=True)][
-            :MOST_REASONS
-        ]
-        others = int(counts["n"].iloc[MOST_REASONS:].sum())
-        if others:
-            said.append(f"others ({others})")
-        reasons = ", ".join(said)
+        reason_labels = [
+            f"{reason} ({n})" for reason, n in zip(counts["reason"], counts["n"], strict=True)
+        ][:MOST_REASONS]
+        n_others = int(counts["n"].iloc[MOST_REASONS:].sum())
+        if n_others:
+            reason_labels.append(f"others ({n_others})")
+        reasons = ", ".join(reason_labels)
         named = (name if isinstance(name, str) else "" for name in key)
         rows.append(
             [*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons]

@@ -23,9 +23,9 @@ def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> An
     data = associations[columns].reset_index(drop=True)
     across, up = _shares(data["centred"]), _shares(data["criterion"])
     named = [
-        one
+        point
         for _, rows in data.groupby("model", sort=True)
-        for one in _named(rows["centred"], across, up)
+        for point in _named(rows["centred"], across, up)
     ]
     data = data.assign(name=data["word"].where(data.index.isin(named), ""))
     return CHARTS.chart("validity", data, criterion=criterion_label, first=first)
@@ -37,14 +37,15 @@ def _named(biases: "pd.Series[Any]", across: "pd.Series[Any]", up: "pd.Series[An
     """
     order = biases.sort_values(kind="stable").index
     ends = zip(order[:NAMED_AT_EACH_END], order[::-1][:NAMED_AT_EACH_END], strict=True)
-    kept: list[Any] = []
-    for one in dict.fromkeys(point for pair in ends for point in pair):
+    named_points: list[Any] = []
+    for candidate in dict.fromkeys(point for pair in ends for point in pair):
         if all(
-            abs(across[one] - across[other]) > BESIDE or abs(up[one] - up[other]) > APART
-            for other in kept
+            abs(across[candidate] - across[other]) > BESIDE
+            or abs(up[candidate] - up[other]) > APART
+            for other in named_points
         ):
-            kept.append(one)
-    return kept
+            named_points.append(candidate)
+    return named_points
 
 
 def _shares(values: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -64,10 +65,11 @@ def curve(table: pd.DataFrame) -> Any:
 
 def shifts(table: pd.DataFrame) -> Any:
     """Shifts by prefix, one point each, placebos pale."""
-    known = table.dropna(subset=["level_in_sd"])
-    kind = known["placebo"].map({True: "placebo", False: "cue or instruction"})
+    shift_rows = table.dropna(subset=["level_in_sd"])
+    kind = shift_rows["placebo"].map({True: "placebo", False: "cue or instruction"})
     return CHARTS.chart(
-        "shifts", known[["model", "prefix", "level_in_sd", "reordering_in_sd"]].assign(kind=kind)
+        "shifts",
+        shift_rows[["model", "prefix", "level_in_sd", "reordering_in_sd"]].assign(kind=kind),
     )
 
 
@@ -98,8 +100,10 @@ def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
     """Figures of populations by generation, with intervals: one panel per figure of `labels`, one
     line per run.
     """
-    known = figures[figures["figure"].isin(figures.loc[figures["value"].notna(), "figure"])]
-    data = known[["run", "generation", "figure", "value", "low", "high", "n", "unit"]].round(DIGITS)
+    figure_rows = figures[figures["figure"].isin(figures.loc[figures["value"].notna(), "figure"])]
+    data = figure_rows[["run", "generation", "figure", "value", "low", "high", "n", "unit"]].round(
+        DIGITS
+    )
     data = data.assign(figure=data["figure"].map(labels)).dropna(subset=["figure"])
     runs = [run for run in RUNS if run in set(data["run"])]
     return CHARTS.chart(

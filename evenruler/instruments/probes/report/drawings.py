@@ -147,8 +147,8 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
 
 def parents_of(history: pd.DataFrame) -> dict[str, str]:
     """Parent by template of a run; founders are left out."""
-    known = history.dropna(subset=["parent"])
-    return dict(zip(known["template"], known["parent"], strict=True))
+    children = history.dropna(subset=["parent"])
+    return dict(zip(children["template"], children["parent"], strict=True))
 
 
 def lineage(slug: str, parents: Mapping[str, str]) -> list[str]:
@@ -202,14 +202,14 @@ def pieces(
     """A template in lines of `COLUMNS` characters, words at least as wide as their numbers;
     `begins`: ascending.
     """
-    known = {
+    span_by_begin = {
         begin: (begin + len(word), value)
         for begin, word, value in zip(begins, words, gradients, strict=True)
     }
     placed: list[TextPiece] = []
     line, column = 0, 0.0
     for match in re.finditer(r"\S+", text):
-        parts = _parts(match, known)
+        parts = _parts(match, span_by_begin)
         widths = [
             len(part) if value is None else max(len(part), len(gradient_label(value)) * NUMBER)
             for part, value in parts
@@ -228,12 +228,12 @@ def _parts(
 ) -> list[tuple[str, float | None]]:
     """The text between two spaces, split where a word with a gradient begins and ends."""
     parts: list[tuple[str, float | None]] = []
-    at = match.start()
+    position = match.start()
     for begin in (begin for begin in known if match.start() <= begin < match.end()):
         end, value = known[begin]
-        parts += [(match.string[at:begin], None), (match.string[begin:end], value)]
-        at = end
-    return [part for part in [*parts, (match.string[at : match.end()], None)] if part[0]]
+        parts += [(match.string[position:begin], None), (match.string[begin:end], value)]
+        position = end
+    return [part for part in [*parts, (match.string[position : match.end()], None)] if part[0]]
 
 
 def gradient_label(gradient: float) -> str:
@@ -256,11 +256,16 @@ def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Any:
 def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """One row per piece of a line, and one row per template where it begins."""
     words, starts, top = [], [], 0.0
-    of = {slug: own.sort_values("begin") for slug, own in gradients.groupby("template")}
+    gradients_by_template = {
+        slug: group.sort_values("begin") for slug, group in gradients.groupby("template")
+    }
     for record in templates.to_dict("records"):
-        own = of.get(record["template"], gradients.head(0))
+        template_gradients = gradients_by_template.get(record["template"], gradients.head(0))
         placed = pieces(
-            record["text"], own["begin"].tolist(), own["word"].tolist(), own["gradient"].tolist()
+            record["text"],
+            template_gradients["begin"].tolist(),
+            template_gradients["word"].tolist(),
+            template_gradients["gradient"].tolist(),
         )
         measured = [piece for piece in placed if piece.gradient is not None]
         highest = max(measured, key=lambda piece: piece.gradient or 0.0, default=None)
@@ -269,7 +274,11 @@ def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFr
         )
         for piece in placed:
             number = "" if piece.gradient is None else gradient_label(piece.gradient)
-            beside = {"template": record["template"], "said": number, "hotspot": piece is highest}
-            words.append({**asdict(piece), **beside, "line": top + piece.line})
+            piece_columns = {
+                "template": record["template"],
+                "said": number,
+                "hotspot": piece is highest,
+            }
+            words.append({**asdict(piece), **piece_columns, "line": top + piece.line})
         top += placed[-1].line + 1 + GAP
     return pd.DataFrame(words).round({"gradient": DIGITS}), pd.DataFrame(starts).round({"line": 2})

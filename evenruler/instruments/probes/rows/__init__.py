@@ -39,11 +39,11 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
             pc.and_(pc.equal(history["run"], schemas.GUIDED), last)
         )
         tables |= declaration.made
-    said = [f"{len(compiled['probes']):,} sentences, {len(compiled['rejected']):,} rejected"]
+    lines = [f"{len(compiled['probes']):,} sentences, {len(compiled['rejected']):,} rejected"]
     plan = plan_with_sizes(
         declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"]
     )
-    return BuiltInstrument(tables, plan, said)
+    return BuiltInstrument(tables, plan, lines)
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
@@ -163,12 +163,12 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
         variant = settings.article_of(set_name)
         for slug, entry in template_set.templates.items():
             identity = {"set": set_name, "template": slug, "variant": variant, "framing": BARE}
-            own = row_id(family="probes", benchmark=name, **identity)
+            template_id = row_id(family="probes", benchmark=name, **identity)
             content = [entry.text, entry.keying]
             if entry.control:  # keeps checksums of the others
                 content.append("control")
             yield {
-                **common_columns(own, source, *content, variant=variant),
+                **common_columns(template_id, source, *content, variant=variant),
                 "source": template_set.source or source.source,
                 "licence": template_set.licence or source.licence,
                 "set": set_name,

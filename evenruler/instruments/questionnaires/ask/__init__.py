@@ -89,21 +89,21 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
 
 def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
-    own, twins = questions.split_by_placebo(tables)
+    item_tables, twins = questions.split_by_placebo(tables)
     yield from questions.labelled_requests(plan, subject)
     yield from questions.known_requests(plan, subject)
-    yield from _prompts(own, subject)
+    yield from _prompts(item_tables, subject)
     yield from _prompts(twins, subject)
     if OPTIONS in asked_forms(subject):
         yield from options.requests(tables, plan, subject)
     if VERBALISER in asked_forms(subject) and subject.can("entail"):
-        after = questions.prefixed_rows(own["prompts"], plan)
+        after = questions.prefixed_rows(item_tables["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
     for state in questions.states(plan, subject):
         if state.epoch:  # at epoch 0 the answers are those of the unadapted model
-            yield from _prompts(questions.adaptation_items(own, plan), subject, state)
+            yield from _prompts(questions.adaptation_items(item_tables, plan), subject, state)
         yield from questions.course_requests(state, plan, subject)
-    yield embedding_request(own, plan)
+    yield embedding_request(item_tables, plan)
     if plan["judge"] is not None:
         yield judge_request(tables, plan)
 
@@ -142,9 +142,9 @@ def _entail(
 
 
 def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
-    at = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
-    here: dict[str, Any] = dict(zip(questions.STAGE, at, strict=True))
-    return prompts[["id"]].assign(configuration=form, **here)
+    stage = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
+    stage_columns: dict[str, Any] = dict(zip(questions.STAGE, stage, strict=True))
+    return prompts[["id"]].assign(configuration=form, **stage_columns)
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:

@@ -143,13 +143,16 @@ def content_figures(tables: Tables, twins: Tables, plan: Plan, answers: Tables) 
     """
     embeddings = answers["embeddings"]
     vectors = dict(zip(embeddings["id"], map(np.asarray, embeddings["vector"]), strict=True))
-    found = [similarity(tables["prompts"], tables["items"], vectors)] if vectors else []
+    figures = [similarity(tables["prompts"], tables["items"], vectors)] if vectors else []
     by_text = _judged(plan, answers)
     if by_text:
         measure = SLOR if len(answers[SLOR]) else ACCEPTABILITY
-        for own, name in ((tables["prompts"], measure), (twins["prompts"], f"{measure}_of_twins")):
-            found += [acceptability(own, by_text, name)] if len(own) else []
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
+        for prompts, name in (
+            (tables["prompts"], measure),
+            (twins["prompts"], f"{measure}_of_twins"),
+        ):
+            figures += [acceptability(prompts, by_text, name)] if len(prompts) else []
+    return pd.concat(figures, ignore_index=True) if figures else pd.DataFrame(columns=COLUMNS)
 
 
 def similarity(
@@ -365,8 +368,8 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
         )
         long = pss.reset_index().melt(id_vars="term", var_name="intensifier", value_name="pss")
         parts.append(rows.merge(long, on=["term", "intensifier"], validate="1:1"))
-    found = pd.concat(parts, ignore_index=True)
-    return found.assign(p=np.exp(found["log_p"])).drop(
+    cells = pd.concat(parts, ignore_index=True)
+    return cells.assign(p=np.exp(cells["log_p"])).drop(
         columns=["id", "log_p", *scores["measure"].unique()]
     )
 
@@ -423,8 +426,8 @@ def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """
     rows = []
     weights = plan["accuracy"].get("words", {})
-    for (configuration, fact), own in answers.groupby(["configuration", "fact"], sort=True):
-        table = own.pivot(index="term", columns="word", values="nats")
+    for (configuration, fact), group in answers.groupby(["configuration", "fact"], sort=True):
+        table = group.pivot(index="term", columns="word", values="nats")
         pss = two_way_of_logs(table.to_numpy(), plan["temperature"])
         points = dict(
             zip(table.index, pss @ np.array([weights[word] for word in table.columns]), strict=True)
@@ -467,34 +470,43 @@ def scores(
         UserError: An item lost prompts to `rejected.parquet`.
     """
     name = str(tables["prompts"]["questionnaire"].iloc[0])
-    own, twins = split_by_placebo({**tables, "items": tables["items"].assign(questionnaire=name)})
-    prompts, items = own["prompts"], own["items"]
+    item_tables, twins = split_by_placebo(
+        {**tables, "items": tables["items"].assign(questionnaire=name)}
+    )
+    prompts, items = item_tables["prompts"], item_tables["items"]
     scoring = Scoring(plan["temperature"], plan["three_way"])
     require_whole(prompts, items)
     # Answers to prompts, one row per measure; `framing` is set for bare prompts.
     entailment, likelihoods = answers["entailment"], answers["likelihoods"]
     state = ["id", "configuration", *STAGE]
-    found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
-    found.append(likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"]))
+    answer_frames = [
+        entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS
+    ]
+    answer_frames.append(
+        likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"])
+    )
     chosen, shares = options.parse_option_answers(tables, plan, answers)
     of_options = options.of_prompts(tables["prompts"], shares)
     of_options = of_options.assign(configuration=OPTIONS, corpus="", fit=0, epoch=0, measure=SHARE)
     of_chat = (options.facts(shares, plan) if len(chosen) else NO_FACTS).assign(
         configuration=OPTIONS
     )
-    rows = concat_frames([*found, of_options])
+    rows = concat_frames([*answer_frames, of_options])
     kind = rows["configuration"].map(KINDS)
     answered = rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
     bare = answered[answered["corpus"] == ""]
-    known = bare["id"].isin(tables["prompts"]["id"])
-    asked, after = bare[known & bare["id"].isin(prompts["id"])], bare[~known]
+    is_unprefixed = bare["id"].isin(tables["prompts"]["id"])
+    item_answers, prefixed_answers = (
+        bare[is_unprefixed & bare["id"].isin(prompts["id"])],
+        bare[~is_unprefixed],
+    )
     reads = VERBALISER in subject.forms  # it asks a question, which can follow a prefix
-    cells = cells_of(prompts, asked, scoring) if len(asked) else _none(schemas.CELLS)
+    cells = cells_of(prompts, item_answers, scoring) if len(item_answers) else _none(schemas.CELLS)
     none = _none(schemas.ITEM_SCORES)
-    beside = none
+    twin_scores = none
     of_twins = bare[bare["id"].isin(twins["prompts"]["id"])]
-    if len(asked) and len(of_twins):
-        beside = score_items(twins["prompts"], twins["items"], of_twins, scoring)
+    if len(item_answers) and len(of_twins):
+        twin_scores = score_items(twins["prompts"], twins["items"], of_twins, scoring)
 
     def scored(rows: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
         """Score only the items of these prompts."""
@@ -503,17 +515,19 @@ def scores(
     prefixed, adapted = [none], [none.assign(corpus="", fit=0, epoch=0)]
     framed = prefixed_rows(prompts if reads else prompts[:0], plan)
     for prefix, rows in framed.groupby("framing", sort=True) if len(framed) else ():
-        own_answers = after[after["id"].isin(rows["id"])].assign(framing=prefix)
+        own_answers = prefixed_answers[prefixed_answers["id"].isin(rows["id"])].assign(
+            framing=prefix
+        )
         prefixed.append(scored(rows, own_answers))
     then = answered[answered["corpus"] != ""]
-    for _, told in then.groupby(STAGE, sort=True):
+    for _, group in then.groupby(STAGE, sort=True):
         adapted.append(
-            scored(prompts[prompts["id"].isin(then["id"])], told).assign(**told[STAGE].iloc[0])
+            scored(prompts[prompts["id"].isin(then["id"])], group).assign(**group[STAGE].iloc[0])
         )
     return {
         "cells": cells,
-        "items": item_scores(cells, items) if len(asked) else none,
-        "twins": beside,
+        "items": item_scores(cells, items) if len(item_answers) else none,
+        "twins": twin_scores,
         "prefixed": concat_frames(prefixed),
         "adapted": concat_frames(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
@@ -525,7 +539,7 @@ def scores(
         .rename_axis("turn")
         .rename("points")
         .reset_index(),
-        "content": content_figures(own, twins, plan, answers),
+        "content": content_figures(item_tables, twins, plan, answers),
         "course": adaptation_course(answers, subject.name),
     }
 

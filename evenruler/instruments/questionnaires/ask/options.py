@@ -44,8 +44,8 @@ def option_order(n: int, order: int, orders: int) -> list[int]:
     has no effect.
     """
     shift = order // 2 * n // max(1, orders // 2)
-    turned = [(at + shift) % n for at in range(n)]
-    return [n - 1 - at for at in turned] if order % 2 else turned
+    turned = [(position + shift) % n for position in range(n)]
+    return [n - 1 - index for index in turned] if order % 2 else turned
 
 
 def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
@@ -58,16 +58,16 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
             is its index and term.
     """
     rows = []
-    for known, name, text, words in (*_of_prompts(tables), *_of_facts(plan)):
-        orders = min(plan["orders"], FEWEST_ORDERS) if known else plan["orders"]
+    for is_fact, name, text, words in (*_of_prompts(tables), *_of_facts(plan)):
+        orders = min(plan["orders"], FEWEST_ORDERS) if is_fact else plan["orders"]
         for turn in range(orders):
             places = option_order(len(words), turn, orders)
-            own = [list(words.items())[place] for place in places]
+            options = [list(words.items())[place] for place in places]
             listed = "\n".join(
-                f"{letter}. {word}" for letter, (_, word) in zip(LETTERS, own, strict=False)
+                f"{letter}. {word}" for letter, (_, word) in zip(LETTERS, options, strict=False)
             )
-            keys, said = zip(*own, strict=True)
-            rows.append((name, turn, known, keys, said, PROMPT.format(text, listed)))
+            keys, option_words = zip(*options, strict=True)
+            rows.append((name, turn, is_fact, keys, option_words, PROMPT.format(text, listed)))
     return pd.DataFrame(rows, columns=["id", "turn", "known", "keys", "words", "prompt"]).astype(
         {"turn": "int8"}
     )
@@ -79,13 +79,13 @@ def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]
     """
     parts = locate_intensifiers(tables)
     rows = tables["prompts"].assign(
-        **{name: np.array(own, dtype=object) for name, own in parts.items()}
+        **{name: np.array(texts, dtype=object) for name, texts in parts.items()}
     )
-    for _, own in rows.sort_values(["level", "intensifier"]).groupby(
+    for _, group in rows.sort_values(["level", "intensifier"]).groupby(
         ["item", "twin", "term"], sort=True
     ):
-        first = own.iloc[0]
-        words = dict(zip(own["id"], own["word"].str.lower(), strict=True))
+        first = group.iloc[0]
+        words = dict(zip(group["id"], group["word"].str.lower(), strict=True))
         yield False, first["id"], f"{first['before']}{GAP}{first['after']}", words
 
 
@@ -105,18 +105,22 @@ def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
 
 def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Request letter probabilities where the model gives them, else a reply to each question."""
-    asked = questions(tables, plan)
+    question_rows = questions(tables, plan)
     if subject.can("words"):
-        rows = asked.loc[asked.index.repeat(asked["keys"].map(len)), ["id", "turn", "prompt"]]
+        rows = question_rows.loc[
+            question_rows.index.repeat(question_rows["keys"].map(len)), ["id", "turn", "prompt"]
+        ]
         rows = rows.assign(
-            form=[letter for keys in asked["keys"] for letter in LETTERS[: len(keys)]]
+            form=[letter for keys in question_rows["keys"] for letter in LETTERS[: len(keys)]]
         )
         inputs = {name: rows[name].tolist() for name in ("prompt", "form")}
         yield RequestBatch(
             LETTER_MASS, "words", rows[["id", "turn", "form"]], inputs, {"chat": True}
         )
     elif subject.can("generate"):
-        yield chat_requests(REPLIES, asked[["id", "turn"]], asked["prompt"].tolist(), NEW_TOKENS)
+        yield chat_requests(
+            REPLIES, question_rows[["id", "turn"]], question_rows["prompt"].tolist(), NEW_TOKENS
+        )
 
 
 def parse_option_answers(
@@ -133,10 +137,14 @@ def parse_option_answers(
         types = {"known": bool, "share": float, "mass": float}
         nothing = pd.DataFrame(columns=[*CHOSEN, "key", "share"]).astype(types)
         return nothing[CHOSEN], nothing[SHARES]
-    said = (_by_mass if len(answers[LETTER_MASS]) else _by_reply)(questions(tables, plan), answers)
-    own = said[said["shares"].notna()].explode(["keys", "shares"], ignore_index=True)
-    shares = own.rename(columns={"keys": "key", "shares": "share"}).astype({"share": "float64"})
-    return said[CHOSEN], shares[SHARES]
+    readings = (_by_mass if len(answers[LETTER_MASS]) else _by_reply)(
+        questions(tables, plan), answers
+    )
+    word_rows = readings[readings["shares"].notna()].explode(["keys", "shares"], ignore_index=True)
+    shares = word_rows.rename(columns={"keys": "key", "shares": "share"}).astype(
+        {"share": "float64"}
+    )
+    return readings[CHOSEN], shares[SHARES]
 
 
 def _by_mass(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
@@ -147,45 +155,49 @@ def _by_mass(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     of_question = by_letter.apply(lambda row: (row.dropna() / row.sum()).tolist(), axis=1).rename(
         "shares"
     )
-    beside = pd.concat([of_question, by_letter.sum(axis=1).rename("mass")], axis=1).reset_index()
-    return asked.merge(beside, on=["id", "turn"]).assign(rule="mass", reply=None, reason=None)
+    shares_and_mass = pd.concat(
+        [of_question, by_letter.sum(axis=1).rename("mass")], axis=1
+    ).reset_index()
+    return asked.merge(shares_and_mass, on=["id", "turn"]).assign(
+        rule="mass", reply=None, reason=None
+    )
 
 
 def _by_reply(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     rows = asked.merge(answers[REPLIES], on=["id", "turn"])
-    found: list[tuple[str, list[float] | None]] = []
+    parsed_replies: list[tuple[str, list[float] | None]] = []
     for row in rows.to_dict("records"):
         if pd.isna(row["reply"]):
-            found.append((WITHHELD, None))
+            parsed_replies.append((WITHHELD, None))
             continue
         reading = read_choice(row["reply"], row["words"])
         rule, outcome = reading.rule, reading.outcome
         if rule == "none" and (filled := _filled(row["reply"], row)) is not None:
             rule, outcome = "option", filled
-        found.append(
+        parsed_replies.append(
             (rule, None if outcome is None else [float(word == outcome) for word in row["words"]])
         )
-    told = pd.DataFrame(found, columns=["rule", "shares"], index=rows.index)
-    return rows.assign(**told, mass=np.nan)
+    rules_and_shares = pd.DataFrame(parsed_replies, columns=["rule", "shares"], index=rows.index)
+    return rows.assign(**rules_and_shares, mass=np.nan)
 
 
 def _filled(reply: str, row: Mapping[Any, Any]) -> str | None:
     """The word with which a reply repeats the sentence, its gap filled; None if not exactly one."""
-    said, text = normalised(reply), row["prompt"].split("\n\n")[1]
-    there = [
+    normalised_reply, text = normalised(reply), row["prompt"].split("\n\n")[1]
+    matching_words = [
         word
         for word in row["words"]
-        if word in said and said in normalised(text.replace(GAP, word))
+        if word in normalised_reply and normalised_reply in normalised(text.replace(GAP, word))
     ]
-    return there[0] if len(there) == 1 else None
+    return matching_words[0] if len(matching_words) == 1 else None
 
 
 def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
     """`id, value`: share of every prompt, mean over orders; items or twins with an unanswered term
     are left out.
     """
-    found = shares[~shares["known"]].groupby("key")["share"].mean()
-    rows = prompts.assign(value=prompts["id"].map(found))
+    share_by_key = shares[~shares["known"]].groupby("key")["share"].mean()
+    rows = prompts.assign(value=prompts["id"].map(share_by_key))
     whole = rows["value"].notna().groupby([rows["item"], rows["twin"]]).transform("all")
     return rows.loc[whole, ["id", "value"]]
 
@@ -194,15 +206,19 @@ def facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """`fact, right`: whether its right term gets the more frequent words; false where one is
     unanswered.
     """
-    known = shares[shares["known"]]
-    weighed = known["share"] * known["key"].map(plan["accuracy"].get("words", {})).astype("float64")
-    by_order = weighed.groupby([known["id"], known["turn"]]).sum().groupby(level="id").mean()
-    found = pd.DataFrame({"fact": range(len(plan["accuracy"].get("facts", [])))})
+    fact_shares = shares[shares["known"]]
+    weighed = fact_shares["share"] * fact_shares["key"].map(
+        plan["accuracy"].get("words", {})
+    ).astype("float64")
+    by_order = (
+        weighed.groupby([fact_shares["id"], fact_shares["turn"]]).sum().groupby(level="id").mean()
+    )
+    fact_rows = pd.DataFrame({"fact": range(len(plan["accuracy"].get("facts", [])))})
     right, wrong = (
-        by_order.reindex(found["fact"].astype(str) + f" {term}").to_numpy()
+        by_order.reindex(fact_rows["fact"].astype(str) + f" {term}").to_numpy()
         for term in ("right", "wrong")
     )
-    return found.assign(right=right - wrong > 1e-9)  # tolerance for summation order
+    return fact_rows.assign(right=right - wrong > 1e-9)  # tolerance for summation order
 
 
 def fitness(chosen: pd.DataFrame) -> ValidityCheck:
@@ -211,30 +227,32 @@ def fitness(chosen: pd.DataFrame) -> ValidityCheck:
 
     Facts whose replies were not read say nothing of a model's accuracy.
     """
-    known = chosen["known"].astype(bool)
-    own, facts = chosen[~known], chosen[known]
-    if not len(own):
+    is_fact = chosen["known"].astype(bool)
+    item_answers, fact_answers = chosen[~is_fact], chosen[is_fact]
+    if not len(item_answers):
         return ValidityCheck()
-    if own["mass"].isna().any():
-        found = fitness_of(count_replies(own))
+    if item_answers["mass"].isna().any():
+        item_fitness = fitness_of(count_replies(item_answers))
         return (
-            ValidityCheck(doubt=not_read(count_replies(facts)))
-            if found == ValidityCheck()
-            else found
+            ValidityCheck(doubt=not_read(count_replies(fact_answers)))
+            if item_fitness == ValidityCheck()
+            else item_fitness
         )
-    mass = float(own["mass"].mean())
-    told = (
+    mass = float(item_answers["mass"].mean())
+    reason = (
         f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"
     )
-    return ValidityCheck(unfit=told if mass < LEAST_MASS else None)
+    return ValidityCheck(unfit=reason if mass < LEAST_MASS else None)
 
 
 def by_order(shares: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Series[float]":
     """The mean weight of all items and terms, by order of the options."""
-    own = shares[~shares["known"]].merge(
+    item_shares = shares[~shares["known"]].merge(
         prompts[["id", "weight"]], left_on="key", right_on="id", suffixes=("", "_of")
     )
     weighed = (
-        own.assign(points=own["share"] * own["weight"]).groupby(["turn", "id"])["points"].sum()
+        item_shares.assign(points=item_shares["share"] * item_shares["weight"])
+        .groupby(["turn", "id"])["points"]
+        .sum()
     )
     return weighed.groupby(level="turn").mean()

@@ -34,9 +34,9 @@ def asked_forms(subject: Subject) -> list[str]:
 
 def split_by_placebo(tables: Tables) -> tuple[Tables, Tables]:
     """Split `items`, `terms` and `prompts` by `twin`: the tables of items, and those of twins."""
-    own = {name: tables[name][tables[name]["twin"] == 0] for name in OF_BOTH}
+    item_tables = {name: tables[name][tables[name]["twin"] == 0] for name in OF_BOTH}
     twins = {name: tables[name][tables[name]["twin"] > 0] for name in OF_BOTH}
-    return {**tables, **own}, {**tables, **twins}
+    return {**tables, **item_tables}, {**tables, **twins}
 
 
 def prefixed_rows(prompts: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFrame:
@@ -61,7 +61,7 @@ def locate_intensifiers(tables: Tables) -> dict[str, list[str]]:
     rows = rows.merge(
         templates, on=["item", "twin"], how="left", validate="m:1", suffixes=("", "_template")
     )
-    found: dict[str, list[str]] = {"before": [], "word": [], "after": []}
+    parts: dict[str, list[str]] = {"before": [], "word": [], "after": []}
     for row in rows.to_dict("records"):
         first = INTENSIFIER in row["premise_template"]
         side = "premise" if first else "hypothesis"
@@ -70,10 +70,10 @@ def locate_intensifiers(tables: Tables) -> dict[str, list[str]]:
             row[f"{side}_template"], INTENSIFIER, {TERM: row["word"]}, row["variant"], sentence
         )
         before, after = ("", f" {row['hypothesis']}") if first else (f"{row['premise']} ", "")
-        found["before"].append(before + sentence[:begin])
-        found["word"].append(sentence[begin:end])
-        found["after"].append(sentence[end:] + after)
-    return found
+        parts["before"].append(before + sentence[:begin])
+        parts["word"].append(sentence[begin:end])
+        parts["after"].append(sentence[end:] + after)
+    return parts
 
 
 def labelled_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
@@ -91,7 +91,7 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Every fact of the plan, with its right and its wrong term and every intensifier, in the
     likelihood forms.
     """
-    asked = [
+    fact_prompts = [
         {
             "fact": n,
             "term": term,
@@ -104,16 +104,16 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
         for word in plan["accuracy"]["words"]
     ]
     for form in asked_forms(subject):
-        if form in LIKELIHOODS and asked:
-            rows = pd.DataFrame(asked)[["fact", "term", "word"]].assign(configuration=form)
+        if form in LIKELIHOODS and fact_prompts:
+            rows = pd.DataFrame(fact_prompts)[["fact", "term", "word"]].assign(configuration=form)
             parts = [
                 row["template"].replace("{t}", row["filling"]).partition(INTENSIFIER)
-                for row in asked
+                for row in fact_prompts
             ]
             if form == SENTENCE and subject.can("loglikelihood"):
                 texts = [
                     before + row["word"] + after
-                    for row, (before, _, after) in zip(asked, parts, strict=True)
+                    for row, (before, _, after) in zip(fact_prompts, parts, strict=True)
                 ]
                 yield RequestBatch(
                     "known_answers", "loglikelihood", rows, {"text": texts}, {"every": True}
@@ -165,15 +165,23 @@ def states(plan: Plan, subject: Subject) -> Iterator[State]:
     if subject.adapted is None:
         return
     corpora = sorted(plan["corpora"].items())
-    told = (
-        (name, own["sentences"] if "sentences" in own else lines_of(own["file"], f"corpus {name}"))
-        for name, own in corpora
+    corpus_sentences = (
+        (
+            name,
+            corpus_plan["sentences"]
+            if "sentences" in corpus_plan
+            else lines_of(corpus_plan["file"], f"corpus {name}"),
+        )
+        for name, corpus_plan in corpora
     )
     recipes = tuple(
-        (name, own["epochs"], own["learning_rate"], own["batch"]) for name, own in corpora
+        (name, corpus_plan["epochs"], corpus_plan["learning_rate"], corpus_plan["batch"])
+        for name, corpus_plan in corpora
     )
     # Equal for all questionnaires whose models are adapted to the same corpora.
-    adaptation = Adaptation(tuple((name, tuple(sentences)) for name, sentences in told), recipes)
+    adaptation = Adaptation(
+        tuple((name, tuple(sentences)) for name, sentences in corpus_sentences), recipes
+    )
     for corpus, epochs, *_ in adaptation.recipes:
         for fit in range(1, plan["fits"] + 1):
             on_the_way = range(1, epochs) if subject.adapted == "every" and fit == 1 else ()
@@ -185,8 +193,8 @@ def adaptation_items(tables: Tables, plan: Plan) -> Tables:
     names.
     """
     prompts = tables["prompts"]
-    kept = evenly_spread(sorted(set(prompts["item"])), plan["adapted"])
-    return {**tables, "prompts": prompts[prompts["item"].isin(kept)]}
+    item_names = evenly_spread(sorted(set(prompts["item"])), plan["adapted"])
+    return {**tables, "prompts": prompts[prompts["item"].isin(item_names)]}
 
 
 def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
@@ -222,17 +230,23 @@ def adaptation_course(answers: Tables, model: str) -> pd.DataFrame:
     questionnaire.
     """
     pairs = answers["pairs"]
-    said = pairs[LOGITS].idxmax(axis=1) if len(pairs) else pairs["label"]
-    right = pairs.assign(right=said == pairs["label"])
+    predicted_labels = pairs[LOGITS].idxmax(axis=1) if len(pairs) else pairs["label"]
+    right = pairs.assign(right=predicted_labels == pairs["label"])
     accuracies = right.groupby(STAGE, as_index=False)["right"].agg(["mean", "size"])
     replies, losses = answers["replies"], answers["losses"]
-    untold = losses["loss"].isna().map({True: "no token of what is held out can be asked about"})
-    found = [
+    loss_reasons = (
+        losses["loss"].isna().map({True: "no token of what is held out can be asked about"})
+    )
+    measure_frames = [
         _measured(accuracies, "accuracy", value=accuracies["mean"], n=accuracies["size"]),
         _measured(replies, "reply", text=replies["reply"], reason=replies["reason"], n=1),
-        _measured(losses, "loss", value=losses["loss"], reason=untold, n=losses["n"]),
+        _measured(losses, "loss", value=losses["loss"], reason=loss_reasons, n=losses["n"]),
     ]
-    return pd.concat(found, ignore_index=True).assign(model=model).sort_values(STAGE, kind="stable")
+    return (
+        pd.concat(measure_frames, ignore_index=True)
+        .assign(model=model)
+        .sort_values(STAGE, kind="stable")
+    )
 
 
 def _measured(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:

@@ -78,10 +78,14 @@ def _from(evidence: Evidence, bar: float) -> dict[str, Any]:
             if figures.get("accuracy", {}).get("low") is not None
         },
         "over_models": {
-            name: own["value"] for name, own in over_models.items() if own["value"] is not None
+            name: record["value"]
+            for name, record in over_models.items()
+            if record["value"] is not None
         },
         "lacking": grouped(
-            (own["reason"], name) for name, own in over_models.items() if own["value"] is None
+            (record["reason"], name)
+            for name, record in over_models.items()
+            if record["value"] is None
         ),
         "moved": [
             (name.removeprefix(declare.MOVED), model, record)
@@ -94,17 +98,23 @@ def _from(evidence: Evidence, bar: float) -> dict[str, Any]:
 def _of_any_model(source: QuestionnaireSource) -> Iterator[FigureHeading]:
     """Columns of figures that do not depend on a model; correlations between subscales last."""
     for form, how in declare.CONFIGURATIONS.items():
-        told = f"Cronbach's alpha over lineages of models that are asked by {how} (interval: Feldt)"
-        yield FigureHeading(declare.of_those("alpha", form), f"alpha, {form}", told)
-    yield from (FigureHeading(name, **own) for name, own in WORDS["any_model"].items())
+        meaning = (
+            f"Cronbach's alpha over lineages of models that are asked by {how} (interval: Feldt)"
+        )
+        yield FigureHeading(declare.of_those("alpha", form), f"alpha, {form}", meaning)
+    yield from (
+        FigureHeading(name, **heading_fields) for name, heading_fields in WORDS["any_model"].items()
+    )
     for other in source.subscales:
         for form, how in declare.CONFIGURATIONS.items():
-            told = (
+            meaning = (
                 f"Spearman correlation with `{other}` over lineages of models that are asked by "
                 f"{how}"
             )
             yield FigureHeading(
-                declare.of_those(f"{declare.RHO}{other}", form), f"rho with {other}, {form}", told
+                declare.of_those(f"{declare.RHO}{other}", form),
+                f"rho with {other}, {form}",
+                meaning,
             )
 
 

@@ -79,8 +79,8 @@ def entailment(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]
 
 def score(answers: Sequence[Answer]) -> float:
     """Mean of the item scores, in units of the weights."""
-    found = item_scores(answers)
-    return fmean(found.values()) if found else math.nan
+    score_by_item = item_scores(answers)
+    return fmean(score_by_item.values()) if score_by_item else math.nan
 
 
 def answer(answers: Sequence[Answer]) -> float:
@@ -92,13 +92,20 @@ def answer(answers: Sequence[Answer]) -> float:
 
 def beyond_twins(answers: Sequence[Answer]) -> float:
     """Mean over items of the answer minus the mean of its impersonal twins."""
-    own, *beside = (
+    score_by_item, *scores_per_twin = (
         item_scores([answer for answer in answers if _is_empty(answer) or answer["twin"] == twin])
         for twin in sorted({answer["twin"] for answer in answers} | {0})
     )
-    twins = {item: [of[item] for of in beside if item in of] for item in own}
-    found = [own[item] - fmean(scores) for item, scores in twins.items() if scores]
-    return fmean(found) * len({answer["intensifier"] for answer in answers}) if found else math.nan
+    twins = {
+        item: [twin_scores[item] for twin_scores in scores_per_twin if item in twin_scores]
+        for item in score_by_item
+    }
+    differences = [score_by_item[item] - fmean(scores) for item, scores in twins.items() if scores]
+    return (
+        fmean(differences) * len({answer["intensifier"] for answer in answers})
+        if differences
+        else math.nan
+    )
 
 
 def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
@@ -159,7 +166,7 @@ def _share(nats: Sequence[float], empty: Sequence[float]) -> float:
     """Logarithm of entailment's share, minus the answer without content; neutral left out by
     default.
     """
-    logits = [told - untold for told, untold in zip(nats, empty, strict=True)]
+    logits = [answer_nats - empty_nats for answer_nats, empty_nats in zip(nats, empty, strict=True)]
     return _log_softmax(logits if SETTINGS["three_way"] else [logits[0], logits[2]])[0]
 
 

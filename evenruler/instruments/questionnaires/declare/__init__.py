@@ -86,29 +86,37 @@ _FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 def headings(plan: Plan) -> list[FigureHeading]:
     """The headings of a questionnaire's figures on a model."""
-    asked = plan["accuracy"]
-    told = {"n": sum(pair["set"] == MNLI for pair in asked["pairs"]), "bar": asked["bar"]}
-    found = [
-        FigureHeading(name, **{**own, "meaning": own["meaning"].format(**told)})
-        for name, own in _FIGURES.items()
+    accuracy_plan = plan["accuracy"]
+    placeholders = {
+        "n": sum(pair["set"] == MNLI for pair in accuracy_plan["pairs"]),
+        "bar": accuracy_plan["bar"],
+    }
+    figure_headings = [
+        FigureHeading(
+            name, **{**heading_fields, "meaning": heading_fields["meaning"].format(**placeholders)}
+        )
+        for name, heading_fields in _FIGURES.items()
     ]
-    for name, own in sorted(plan["corpora"].items()):
-        if of := own["control_of"]:
+    for name, corpus_plan in sorted(plan["corpora"].items()):
+        if intervention := corpus_plan["control_of"]:
             what = (
-                f"how far a model's answers move when it is adapted to {name}, the control of {of}"
+                f"how far a model's answers move when it is adapted to {name}, the control of "
+                f"{intervention}"
             )
-            found.append(FigureHeading(f"{CHANGED}{name}", f"moved with {name}", what))
+            figure_headings.append(FigureHeading(f"{CHANGED}{name}", f"moved with {name}", what))
             continue
         expected = {"none": "; it should not", OPEN: ""}.get(
-            own["expected"], f"; {own['expected']} is expected"
+            corpus_plan["expected"], f"; {corpus_plan['expected']} is expected"
         )
         what = (
             f"how far the answers of a model that is adapted to {name} move, less how far they "
             "move when it is adapted "
             f"to the control, on the scale itself (interval: t over fits){expected}"
         )
-        found.append(FigureHeading(f"{MOVED}{name}", f"moved by {name}", what, "headline"))
-    return found
+        figure_headings.append(
+            FigureHeading(f"{MOVED}{name}", f"moved by {name}", what, "headline")
+        )
+    return figure_headings
 
 
 SPREAD = 0.7
@@ -275,16 +283,21 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     # Corpora may only refer to existing questionnaires, and each intervention has at most one
     # control.
     folder = shared / "corpora"
-    known, taken = {path.stem for path in path.parent.glob("*.yaml")}, set[str]()
+    questionnaire_names, controlled_interventions = (
+        {path.stem for path in path.parent.glob("*.yaml")},
+        set[str](),
+    )
     interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
     for name, corpus in corpora.items():
         for questionnaire in corpus.expect:
-            if questionnaire not in known:
+            if questionnaire not in questionnaire_names:
                 what, where = (
                     f"no questionnaire {questionnaire!r}",
                     f"{folder / f'{name}.yaml'}: expect",
                 )
-                raise UserError(what, where=where, remedy=suggest_nearest(questionnaire, known))
+                raise UserError(
+                    what, where=where, remedy=suggest_nearest(questionnaire, questionnaire_names)
+                )
     for name, corpus in corpora.items():
         if corpus.matched is None:
             continue
@@ -292,11 +305,11 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
         if to not in interventions:
             remedy = "put it under `corpora` of params.yaml, or check the name"
             raise UserError(f"no intervention {to!r} is in use", where=where, remedy=remedy)
-        if to in taken:
+        if to in controlled_interventions:
             raise UserError(
                 f"{to!r} has another control", where=where, remedy="keep one under `corpora`"
             )
-        taken.add(to)
+        controlled_interventions.add(to)
     pairs, facts = (
         load_pairs(shared / "pairs" / "entailment-pairs.csv"),
         load_facts(shared / "pairs" / "facts.csv"),

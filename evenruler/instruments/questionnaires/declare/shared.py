@@ -65,13 +65,13 @@ def differences(
     limit.
     """
     for control, match in sorted(matches.items()):
-        own, other = profile(corpora[control]), profile(corpora[match.to])
-        for key, value in own.items():
+        control_profile, corpus_profile = profile(corpora[control]), profile(corpora[match.to])
+        for key, value in control_profile.items():
             most = getattr(match, key)
-            if abs(value - other[key]) > most:
+            if abs(value - corpus_profile[key]) > most:
                 yield (
-                    f"control {control} has {key} {value:.2f}, {match.to} {other[key]:.2f}; they "
-                    "may differ by "
+                    f"control {control} has {key} {value:.2f}, {match.to} "
+                    f"{corpus_profile[key]:.2f}; they may differ by "
                     f"{most:g}: fix the sentences, or `matched.{key}`"
                 )
 
@@ -142,8 +142,8 @@ class CorpusSource(StrictModel):
     @field_validator("sentences")
     @classmethod
     def _distinct(cls, sentences: list[str]) -> list[str]:
-        if found := twice(sentences):
-            raise ValueError(f"{found[1]!r} stands twice")
+        if duplicate := twice(sentences):
+            raise ValueError(f"{duplicate[1]!r} stands twice")
         return sentences
 
     @model_validator(mode="after")
@@ -203,20 +203,20 @@ def load_pairs(path: Path) -> list[LabelledPair]:
     UserError where a row is invalid or duplicated, or no pair is of `MNLI`.
     """
     _, rows = read_csv(path, "put labelled pairs there; the README beside says how")
-    found = [validate(LabelledPair, row, path) for _, row in rows]
+    pairs = [validate(LabelledPair, row, path) for _, row in rows]
     seen: set[tuple[str, str]] = set()
-    for pair in found:
+    for pair in pairs:
         if (pair.premise, pair.hypothesis) in seen:
             what = f"{pair.premise!r} stands twice with {pair.hypothesis!r}"
             raise UserError(what, where=str(path), remedy="drop one")
         seen.add((pair.premise, pair.hypothesis))
-    if MNLI not in {pair.set for pair in found}:
+    if MNLI not in {pair.set for pair in pairs}:
         raise UserError(
             f"no pair of the set {MNLI}, which accuracy is judged by",
             where=str(path),
             remedy="add some",
         )
-    return found
+    return pairs
 
 
 FACTS = "facts"

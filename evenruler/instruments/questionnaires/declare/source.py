@@ -114,8 +114,8 @@ class ResponseScale(StrictModel):
         if any(b <= a for a, b in pairwise(weights)):
             raise ValueError(f"weights {weights} do not rise from level to level")
         words = [word for level in self.levels for word in level.words.values()]
-        if found := twice(self.intensifiers) or twice(words):
-            raise ValueError(f"{both(*found)} stands at two levels")
+        if duplicate := twice(self.intensifiers) or twice(words):
+            raise ValueError(f"{both(*duplicate)} stands at two levels")
         return self
 
     @property
@@ -135,8 +135,8 @@ class ItemTerms(StrictModel):
     @model_validator(mode="after")
     def _disjoint(self) -> "ItemTerms":
         slugs = sorted(self.source.keys() & self.inverse.keys())
-        if found := twice(self.words) or (slugs and (slugs[0], slugs[0])):
-            raise ValueError(f"{both(*found)} is both a source and an inverse term")
+        if duplicate := twice(self.words) or (slugs and (slugs[0], slugs[0])):
+            raise ValueError(f"{both(*duplicate)} is both a source and an inverse term")
         return self
 
     @property
@@ -174,14 +174,14 @@ class Wording(StrictModel):
     @model_validator(mode="after")
     def _lint(self) -> "Wording":
         text = f"{self.premise} {self.hypothesis}"
-        found = Counter(slots(text))
-        for slot in sorted(set(found) - {TERM, INTENSIFIER}):
+        slot_counts = Counter(slots(text))
+        for slot in sorted(set(slot_counts) - {TERM, INTENSIFIER}):
             raise ValueError(f"unknown slot {slot}; {suggest_nearest(slot, [TERM, INTENSIFIER])}")
         for slot in (TERM, INTENSIFIER):
-            if found[slot] != 1:
+            if slot_counts[slot] != 1:
                 raise ValueError(
-                    f"premise and hypothesis hold {slot} {found[slot]} times together, expected "
-                    "once"
+                    f"premise and hypothesis hold {slot} {slot_counts[slot]} times together, "
+                    "expected once"
                 )
         if text.count("{") + text.count("}") != 4:
             raise ValueError("a brace belongs to no slot")
@@ -199,11 +199,12 @@ def placebo_mismatch(item: Wording, twin: Wording) -> str | None:
     if somebody := SOMEBODY.search(" ".join([*twin.templates.values(), *twin.terms.words])):
         return f"{somebody[0]!r} is about a person, but a twin is about none"
     for side, template in twin.templates.items():
-        expected, found = (
-            " and ".join(sorted(slots(of))) or "no slot" for of in (item.templates[side], template)
+        item_slots, twin_slots = (
+            " and ".join(sorted(slots(side_template))) or "no slot"
+            for side_template in (item.templates[side], template)
         )
-        if expected != found:
-            return f"its {side} holds {found}, that of its item {expected}"
+        if item_slots != twin_slots:
+            return f"its {side} holds {twin_slots}, that of its item {item_slots}"
     return None
 
 
@@ -232,11 +233,14 @@ def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
         for side in ("source", "inverse")
     )
     contrast = (source[0] - inverse[0], source[1] - inverse[1])
-    for what, (own, others) in (("source terms", source), ("source less inverse terms", contrast)):
-        if abs(own - others) > MOST_VALENCE:
+    for what, (item_valence, twin_valence) in (
+        ("source terms", source),
+        ("source less inverse terms", contrast),
+    ):
+        if abs(item_valence - twin_valence) > MOST_VALENCE:
             yield (
-                f"{what} have valence {own:.2f}, those of its twins {others:.2f}; they may differ "
-                f"by {MOST_VALENCE:g}, "
+                f"{what} have valence {item_valence:.2f}, those of its twins {twin_valence:.2f}; "
+                f"they may differ by {MOST_VALENCE:g}, "
                 "so that good and bad alone move no score: take other terms in the twins"
             )
 
@@ -374,8 +378,8 @@ def disagreement(template: str) -> str | None:
 
 def refuse_own_intensifiers(source: QuestionnaireSource, scale: ResponseScale, path: Path) -> None:
     """UserError where a template contains an intensifier of the scale."""
-    for slug, _, twin, asked in source.worded:
-        if word := own_intensifier(asked, scale):
+    for slug, _, twin, wording in source.worded:
+        if word := own_intensifier(wording, scale):
             what, remedy = (
                 f"the intensifier {word!r} stands in a template",
                 "take it out: {INTENSIFIER} says how often",
@@ -388,9 +392,13 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: ResponseScale, p
 def own_intensifier(asked: Wording, scale: ResponseScale) -> str | None:
     """The first intensifier of a scale that occurs in a template of an item or twin."""
     templates = f"{asked.premise} {asked.hypothesis}"
-    known = sorted(word for level in scale.levels for word in level.words.values())
+    intensifiers = sorted(word for level in scale.levels for word in level.words.values())
     return next(
-        (w for w in known if re.search(rf"\b{re.escape(w)}\b", templates, flags=re.IGNORECASE)),
+        (
+            w
+            for w in intensifiers
+            if re.search(rf"\b{re.escape(w)}\b", templates, flags=re.IGNORECASE)
+        ),
         None,
     )
 

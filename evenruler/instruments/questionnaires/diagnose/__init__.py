@@ -74,7 +74,7 @@ def figures(
     judged = {"accuracy_of_any": accuracy, "cells": cells, "chosen": scores["chosen"]}
     fits = population.fitness_by_form(judged, subject.forms, plan["accuracy"]["bar"])
     on_the_way = trajectories(items, scores["adapted"], intensifiers)
-    found = [
+    figure_frames = [
         model_figures(items, scores["twins"], cells, accuracy, fits, resampling.level),
         of_options(cells, scores["by_order"]["points"], resampling.level),
         pd.DataFrame(_changed(name, on_the_way, resampling.level)),
@@ -84,7 +84,7 @@ def figures(
         "items": items,
         "twins": scores["twins"],
         "quality": of_silhouettes(items.assign(model=population.method_label(items))),
-        "figures": pd.concat([*found, shifts]).reindex(columns=schemas.FIGURES.names),
+        "figures": pd.concat([*figure_frames, shifts]).reindex(columns=schemas.FIGURES.names),
         "trajectories": on_the_way,
         "changes": changes(on_the_way, plan),
         "headlines": _made_of(items, scores["twins"], tables["prompts"]),
@@ -101,25 +101,25 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     """
     if not records:
         return {}
-    known = population.population(records)
-    members = population.members_of(known)
+    population_rows = population.population(records)
+    members = population.members_of(population_rows)
     firsts: dict[str, Record] = {}
     for record in records:
         firsts.setdefault(record.instrument, record)
     content = concat_frames([record.found["content_of_any"] for record in firsts.values()])
-    items, beside = (
+    items, twins = (
         concat_frames([record.found[table] for record in records]) for table in ("items", "twins")
     )
     agreed = over_fits(
-        [record.subject for record in records], items, beside, members, resampling.level
+        [record.subject for record in records], items, twins, members, resampling.level
     )
     confirmed = headlines(records, resampling.level)
     scales, quality = population.scale_scores(items, members), of_content(content)
-    found = {
+    tables = {
         "accuracy": concat_frames(
             [record.found["accuracy_of_any"] for record in records]
         ).drop_duplicates(),
-        "population": known,
+        "population": population_rows,
         "scales": scales,
         "content": content,
         "quality": quality,
@@ -133,7 +133,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     judged = concat_frames([quality, *(record.found["quality"] for record in records)])
     counted = judged[judged["model"].isna() | judged["model"].isin(members)]
     refuse_poor(counted, [name for name, record in firsts.items() if record.plan["stop_below"]])
-    return found
+    return tables
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
@@ -143,9 +143,12 @@ def evidence(tables: Tables) -> dict[str, Any]:
 
 def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[dict[str, Any]]:
     """How far each corpus moves answers, by form, without comparison with its control."""
-    for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
+    for (model, form), group in trajectories.groupby(["model", "configuration"], sort=True):
         yield from as_rows(
-            corpus_change_figures(own, level), name, label_with_method(str(model), str(form)), WHOLE
+            corpus_change_figures(group, level),
+            name,
+            label_with_method(str(model), str(form)),
+            WHOLE,
         )
 
 
@@ -153,19 +156,21 @@ def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) ->
     """The rows behind `BEYOND`, in points: answers to every item (`pole` 1) and to each of its
     twins (`pole` 0).
     """
-    rows, found = (
+    rows, headline_frames = (
         row_hashes(prompts.filter(READS["prompts"]), ["item"]),
         [pd.DataFrame(columns=HEADLINES.names)],
     )
-    for pole, own in ((1, items), (0, twins)):
-        value = own["score"] * prompts["intensifier"].nunique()
-        told = own.assign(
-            model=population.method_label(own),
-            unit=own["item"],
-            rows=own["item"].map(rows),
+    for pole, scores in ((1, items), (0, twins)):
+        value = scores["score"] * prompts["intensifier"].nunique()
+        headline_rows = scores.assign(
+            model=population.method_label(scores),
+            unit=scores["item"],
+            rows=scores["item"].map(rows),
             pole=pole,
             value=value,
         )
-        told = told.assign(part=WHOLE, figure=BEYOND, at=own["twin"].astype("str"))
-        found.append(told.reindex(columns=HEADLINES.names))
-    return concat_frames(found)
+        headline_rows = headline_rows.assign(
+            part=WHOLE, figure=BEYOND, at=scores["twin"].astype("str")
+        )
+        headline_frames.append(headline_rows.reindex(columns=HEADLINES.names))
+    return concat_frames(headline_frames)

@@ -53,18 +53,18 @@ def model_figures(
     own_twins = dict(iter(twins.groupby(OF_MODEL)))
     for key, of_model in items.groupby(OF_MODEL, sort=True):
         questionnaire, model, configuration = key
-        own, fit = own_cells[key], fits[str(configuration)]
+        model_cells, fit = own_cells[key], fits[str(configuration)]
         of_twins = own_twins.get(key, twins.head(0))
-        intensifiers = own["intensifier"].nunique()
-        answer, *others = means_of(of_model, of_twins, intensifiers, level)
-        found = [
+        intensifiers = model_cells["intensifier"].nunique()
+        answer, *other_figures = means_of(of_model, of_twins, intensifiers, level)
+        figures = [
             marked(answer, fit),
-            *others,
-            _intensifier_order(own, of_model.set_index("item")["keying"], level),
+            *other_figures,
+            _intensifier_order(model_cells, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
         ]
         form = label_with_method(str(model), str(configuration))
-        rows += as_rows(found, questionnaire, form, WHOLE)
+        rows += as_rows(figures, questionnaire, form, WHOLE)
         for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby(
             "subscale", sort=True
         ):
@@ -81,29 +81,33 @@ def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) 
 
     `by_order`: [orders] mean weight of all terms.
     """
-    own, rows = cells[cells["configuration"] == OPTIONS], list[Row]()
-    for (questionnaire, model), of_model in own.groupby(["questionnaire", "model"], sort=True):
+    option_cells, rows = cells[cells["configuration"] == OPTIONS], list[Row]()
+    for (questionnaire, model), of_model in option_cells.groupby(
+        ["questionnaire", "model"], sort=True
+    ):
         weighed = of_model.assign(points=of_model["weight"] * of_model["pss"])
         points = weighed.groupby(["item", "polarity", "term"])["points"].sum()
         both = points.groupby(level=["item", "polarity"]).mean().groupby(level="item").mean()
         moved = float(by_order.max() - by_order.min())
-        found = (
+        figures = (
             _mean(AGREES, both.to_numpy(), level),
             Figure(ORDER_SHIFT, moved, len(by_order), "orders"),
         )
-        rows += as_rows(found, questionnaire, label_with_method(str(model), OPTIONS), WHOLE)
+        rows += as_rows(figures, questionnaire, label_with_method(str(model), OPTIONS), WHOLE)
     return pd.DataFrame(rows)
 
 
 def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
     """The mean over items with its jackknife interval, which for a mean is the t interval."""
-    known = values[~np.isnan(values)]
-    if not len(known):
+    defined_values = values[~np.isnan(values)]
+    if not len(defined_values):
         return Figure(figure, None, 0, "items", reason="no item has a value")
-    found = jackknifed(figure, lambda x: float(x.mean()), known, PLAIN, level, "items")
-    if len(known) >= FEWEST_UNITS:
-        return found
-    return replace(found, reason=f"no interval: fewer than {FEWEST_UNITS} items")
+    mean_figure = jackknifed(
+        figure, lambda x: float(x.mean()), defined_values, PLAIN, level, "items"
+    )
+    if len(defined_values) >= FEWEST_UNITS:
+        return mean_figure
+    return replace(mean_figure, reason=f"no interval: fewer than {FEWEST_UNITS} items")
 
 
 def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: float) -> Figure:
@@ -145,8 +149,8 @@ def population_figures(
         )
         rows.extend(as_rows([replace(figure, figure=name)], questionnaire, None, subscale))
 
-    for configuration, asked in items.groupby("configuration", sort=True):
-        both = pd.concat([asked.assign(subscale=WHOLE), asked.dropna(subset=["subscale"])])
+    for configuration, group in items.groupby("configuration", sort=True):
+        both = pd.concat([group.assign(subscale=WHOLE), group.dropna(subset=["subscale"])])
         for (questionnaire, subscale), part in both.groupby(
             ["questionnaire", "subscale"], sort=True
         ):
@@ -160,11 +164,13 @@ def population_figures(
                 add(questionnaire, item, figure, configuration)
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
         add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling.level))
-    for configuration, asked in scales.groupby("configuration", sort=True):
-        whole = asked["subscale"] == WHOLE
-        for own, figure in _between(asked[whole], "questionnaire", resampling.level, members):
-            add(own, WHOLE, figure, configuration)
-        for questionnaire, parts in asked[~whole].groupby("questionnaire", sort=True):
+    for configuration, group in scales.groupby("configuration", sort=True):
+        whole = group["subscale"] == WHOLE
+        for scale_name, figure in _between(
+            group[whole], "questionnaire", resampling.level, members
+        ):
+            add(scale_name, WHOLE, figure, configuration)
+        for questionnaire, parts in group[~whole].groupby("questionnaire", sort=True):
             for subscale, figure in _between(parts, "subscale", resampling.level, members):
                 add(questionnaire, subscale, figure, configuration)
     return pd.DataFrame(rows)
@@ -194,13 +200,13 @@ def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     """Item-rest correlations over lineages, by item; `matrix`: [lineages, items]."""
     n, items = matrix.shape
     enough = n >= FEWEST_LINEAGES and items > 1
-    found = (
+    correlations = (
         measurement.item_statistics(matrix).item_rest_correlation
         if enough
         else np.full(items, np.nan)
     )
     few = f"fewer than {FEWEST_LINEAGES} lineages of models" if n < FEWEST_LINEAGES else UNDEFINED
-    for item, r in zip(matrix.columns, found, strict=True):
+    for item, r in zip(matrix.columns, correlations, strict=True):
         value = finite(float(r))
         yield (
             str(item),
@@ -217,15 +223,15 @@ def _between(
     counted = scores[method_label(scores).isin(members)]
     table = counted.pivot_table(index="lineage", columns=column, values="score", aggfunc="mean")
     table = table.reindex(columns=sorted(scores[column].unique()))
-    for own, other in combinations(table.columns, 2):
-        pairs = table[[own, other]].dropna().to_numpy()
-        name = f"{RHO}{other}"
+    for first_scale, second_scale in combinations(table.columns, 2):
+        pairs = table[[first_scale, second_scale]].dropna().to_numpy()
+        name = f"{RHO}{second_scale}"
         if len(pairs) < FEWEST_LINEAGES:
             reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
-            yield own, Figure(name, None, len(pairs), "lineages", reason=reason)
+            yield first_scale, Figure(name, None, len(pairs), "lineages", reason=reason)
         else:
             yield (
-                own,
+                first_scale,
                 correlated(name, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages"),
             )
 
@@ -239,15 +245,15 @@ def means_of(
     """Answer, silhouette and PSS range: means over items, with those over twins, if any, as
     control.
     """
-    own, beside = (
+    item_scores, twin_scores = (
         table.assign(
             answer=table["score"] * intensifiers, pss_range=table["pss_high"] - table["pss_low"]
         )
         for table in (items, twins)
     )
     for name in ("answer", "silhouette", "pss_range"):
-        mean = _mean(name, own[name].to_numpy(dtype=np.float64), level)
-        yield replace(mean, control=finite(float(beside[name].mean())))
+        mean = _mean(name, item_scores[name].to_numpy(dtype=np.float64), level)
+        yield replace(mean, control=finite(float(twin_scores[name].mean())))
 
 
 NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"
@@ -263,14 +269,15 @@ def prefix_shift_figures(
     `items` and `prefixed` as `schemas.ITEM_SCORES`; the latter after prefixes, named in `framing`.
     """
     rows: list[Row] = []
-    for (questionnaire, model, configuration), own in items.groupby(OF_MODEL, sort=True):
+    for (questionnaire, model, configuration), group in items.groupby(OF_MODEL, sort=True):
         after = prefixed[prefixed["configuration"] == configuration]
         by_prefix = {
-            str(prefix): of.set_index("item")["score"] for prefix, of in after.groupby("framing")
+            str(prefix): prefix_scores.set_index("item")["score"]
+            for prefix, prefix_scores in after.groupby("framing")
         }
-        found = prefix_shifts(own.set_index("item")["score"], by_prefix, placebos)
+        shifts = prefix_shifts(group.set_index("item")["score"], by_prefix, placebos)
         figures = shift_figures(
-            found, level, UNIT, _lacking(str(configuration), asked=bool(by_prefix))
+            shifts, level, UNIT, _lacking(str(configuration), asked=bool(by_prefix))
         )
         rows += as_rows(
             figures, questionnaire, label_with_method(str(model), str(configuration)), WHOLE

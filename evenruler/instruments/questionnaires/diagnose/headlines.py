@@ -58,12 +58,14 @@ class CorpusPair:
 def pairs_of(plan: Plan) -> list[CorpusPair]:
     """The interventions of a plan with their controls."""
     controls = {
-        own["control_of"]: name for name, own in plan["corpora"].items() if own["control_of"]
+        corpus_plan["control_of"]: name
+        for name, corpus_plan in plan["corpora"].items()
+        if corpus_plan["control_of"]
     }
     return [
-        CorpusPair(name, controls.get(name), own["expected"])
-        for name, own in sorted(plan["corpora"].items())
-        if own["control_of"] is None
+        CorpusPair(name, controls.get(name), corpus_plan["expected"])
+        for name, corpus_plan in sorted(plan["corpora"].items())
+        if corpus_plan["control_of"] is None
     ]
 
 
@@ -76,8 +78,10 @@ def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.D
     ]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
-    found = whole.groupby([*MODEL, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
-    return found.assign(answer=found["mean"] * words, n=found["size"]).drop(
+    stage_means = (
+        whole.groupby([*MODEL, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
+    )
+    return stage_means.assign(answer=stage_means["mean"] * words, n=stage_means["size"]).drop(
         columns=["mean", "size"]
     )
 
@@ -92,16 +96,18 @@ def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for pair in pairs_of(plan):
         if pair.control is None or pair.corpus not in after:
             continue
-        beside = {
+        answers = {
             "before": before[pair.corpus],
             "after": after[pair.corpus],
             "after_control": after[pair.control],
         }
-        said = {"corpus": pair.corpus, "control": pair.control, "expected": pair.expected}
+        pair_columns = {"corpus": pair.corpus, "control": pair.control, "expected": pair.expected}
         rows.append(
-            pd.DataFrame(beside)
+            pd.DataFrame(answers)
             .reset_index()
-            .assign(**said, difference=lambda own: own["after"] - own["after_control"])
+            .assign(
+                **pair_columns, difference=lambda frame: frame["after"] - frame["after_control"]
+            )
         )
     columns = [
         *key,
@@ -120,8 +126,8 @@ def corpus_change_figures(trajectories: pd.DataFrame, level: float) -> Iterator[
     """Descriptive figures: how far each corpus moves one model on one questionnaire, in one
     form.
     """
-    for corpus, own in trajectories.groupby("corpus", sort=True):
-        ends = own.pivot(index="fit", columns="epoch", values="answer")
+    for corpus, group in trajectories.groupby("corpus", sort=True):
+        ends = group.pivot(index="fit", columns="epoch", values="answer")
         yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level)
 
 
@@ -135,16 +141,17 @@ def intervention_headlines(
     where the adapted model's accuracy no longer exceeds the bar.
     """
     for pair in pairs_of(plan):
-        own = changes[changes["corpus"] == pair.corpus]
+        pair_changes = changes[changes["corpus"] == pair.corpus]
         ends = [
-            own[side].to_numpy(dtype=np.float64) for side in ("before", "after", "after_control")
+            pair_changes[side].to_numpy(dtype=np.float64)
+            for side in ("before", "after", "after_control")
         ]
-        told = (
-            form not in BY_FACTS and len(own) >= FEWEST_FITS
+        has_verdict = (
+            form not in BY_FACTS and len(pair_changes) >= FEWEST_FITS
         )  # with fewer fits the course is shown without a verdict
         forgot = (
             _accuracy_lost(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level)
-            if told
+            if has_verdict
             else None
         )
         figure = beside_control(
@@ -174,8 +181,11 @@ def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> 
         bare = Interval(value, nan, nan)
         return HeadlineTest(name, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
     effect = _over_fits(own)
-    beside = PairedPlacebos(placebo, _over_fits(differences), _over_fits(own / 2 - control))
-    specific, p = beside.difference, assertion_p_values(effect, effect.p(), beside, smallest)
+    comparison = PairedPlacebos(placebo, _over_fits(differences), _over_fits(own / 2 - control))
+    specific, p = (
+        comparison.difference,
+        assertion_p_values(effect, effect.p(), comparison, smallest),
+    )
     ends = (specific.interval(), specific.detectable(), p)
     return HeadlineTest(
         name, FITS, levels, specific.interval(), smallest, effect.p(), placebo, *ends
@@ -207,12 +217,12 @@ def _accuracy_lost(
     it is above.
     """
     accuracy = course[(course["measure"] == "accuracy") & (course["epoch"] > 0)]
-    for corpus, own in accuracy[accuracy["corpus"].isin(corpora)].groupby("corpus", sort=True):
-        last = own[own["epoch"] == own["epoch"].max()]
+    for corpus, group in accuracy[accuracy["corpus"].isin(corpora)].groupby("corpus", sort=True):
+        last = group[group["epoch"] == group["epoch"].max()]
         record = interval_of(float(last["value"].mean()), int(last["n"].iloc[0]), level)
-        found = fitness({**record, "chance": 1 / len(LABELS)}, bar)
-        if found.unfit is not None:
-            return f"adapted to {corpus}, {found.unfit}"
+        adapted_fitness = fitness({**record, "chance": 1 / len(LABELS)}, bar)
+        if adapted_fitness.unfit is not None:
+            return f"adapted to {corpus}, {adapted_fitness.unfit}"
     return None
 
 
@@ -236,8 +246,8 @@ def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
     rows: list[Row] = []
     for (questionnaire, _), fits in groups.items():
         judged = list(_of_group(list(fits.values()), level))
-        found = judge([(figure, fitness) for *_, figure, fitness in judged])
-        for (part, model, *_), figure in zip(judged, found, strict=True):
+        figures = judge([(figure, fitness) for *_, figure, fitness in judged])
+        for (part, model, *_), figure in zip(judged, figures, strict=True):
             rows += as_rows([figure], questionnaire, model, part)
     return pd.DataFrame(rows)
 
@@ -246,8 +256,12 @@ def recipe_label(names: Sequence[str]) -> str:
     """The common name of fits of one recipe: "encoder-a and 2 other fits"; a single fit keeps its
     name.
     """
-    first, *others = sorted(names)
-    return f"{first} and {len(others)} other fit{'s' * (len(others) > 1)}" if others else first
+    first, *other_names = sorted(names)
+    return (
+        f"{first} and {len(other_names)} other fit{'s' * (len(other_names) > 1)}"
+        if other_names
+        else first
+    )
 
 
 def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
@@ -256,12 +270,15 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
     """
     by_name = {record.subject.name: record for record in fits}
     label, bar = recipe_label(list(by_name)), fits[0].plan["accuracy"]["bar"]
-    bars = {name: fitness_by_form(of.found, of.subject.forms, bar) for name, of in by_name.items()}
+    bars = {
+        name: fitness_by_form(record.found, record.subject.forms, bar)
+        for name, record in by_name.items()
+    }
     for form in fits[0].subject.forms:
         answered = [
             name
-            for name, of in by_name.items()
-            if (of.found["items"]["configuration"] == form).any()
+            for name, record in by_name.items()
+            if (record.found["items"]["configuration"] == form).any()
         ]
         if answered:
             # Fits below the bar are left out, unless all are.
@@ -276,8 +293,8 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
                 )
             yield WHOLE, label_with_method(label, form), figure, fit
             yield from (
-                (item, label_with_method(label, form), own, ValidityCheck())
-                for item, own in of_items
+                (item, label_with_method(label, form), item_figure, ValidityCheck())
+                for item, item_figure in of_items
             )
         elif form == OPTIONS and len(
             fits[0].found["chosen"]
@@ -287,12 +304,12 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
                 BEYOND, UNIT, levels, None, fits[0].plan["smallest"], lacking=lacking
             )
             yield WHOLE, label_with_method(label, form), figure, bars[fits[0].subject.name][form]
-    for name, of in by_name.items():
-        changes, course = of.found["changes"], of.found["course_of_any"]
-        for form in sorted({*of.found["trajectories"]["configuration"]} & {*bars[name]}):
+    for name, record in by_name.items():
+        changes, course = record.found["changes"], record.found["course_of_any"]
+        for form in sorted({*record.found["trajectories"]["configuration"]} & {*bars[name]}):
             before = bars[name][form]
             for figure, after in intervention_headlines(
-                changes[changes["configuration"] == form], course, of.plan, form, level
+                changes[changes["configuration"] == form], course, record.plan, form, level
             ):
                 yield (
                     WHOLE,
@@ -304,30 +321,33 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
 
 def _unread(record: Record) -> str:
     """How many items lack a term, their own or of a twin, by options; empty where none does."""
-    asked = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
-    there = {
+    prompt_keys = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
+    scored_keys = {
         key
         for table in ("items", "twins")
         for key in _scores(record.found[table], OPTIONS, "score").index
     }
-    lost, n = len({item for item, _ in asked - there}), len({item for item, _ in asked})
+    lost, n = (
+        len({item for item, _ in prompt_keys - scored_keys}),
+        len({item for item, _ in prompt_keys}),
+    )
     return f"; {lost} of {n} items have a term without a readable reply" if lost else ""
 
 
 def _beyond(fits: Sequence[Record], form: str) -> tuple[HeadlineTest, Iterator[tuple[str, Figure]]]:
     """The headline of fits in one form, and its item analysis."""
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
-    own, twins = (
+    item_scores, twins = (
         pd.concat(
             [_scores(record.found[table], form, "score") for record in fits], axis=1, join="inner"
         )
         for table in ("items", "twins")
     )
-    beside = twins.groupby(level="item").mean()
-    both = own.index.get_level_values("item").intersection(beside.index)
+    twin_means = twins.groupby(level="item").mean()
+    both = item_scores.index.get_level_values("item").intersection(twin_means.index)
     answers, controls = (
         table.loc[both].to_numpy(dtype=np.float64).T * intensifiers
-        for table in (own.droplevel("twin"), beside)
+        for table in (item_scores.droplevel("twin"), twin_means)
     )
     plan, fewest = (
         fits[0].plan,
@@ -341,8 +361,10 @@ def _beyond(fits: Sequence[Record], form: str) -> tuple[HeadlineTest, Iterator[t
         plan["smallest"],
         plan["least"],
     )
-    told = [_scores(record.found["items"], form, "silhouette").droplevel("twin") for record in fits]
-    apart = pd.concat(told, axis=1).mean(axis=1).reindex(both).to_numpy(dtype=np.float64)
+    silhouettes = [
+        _scores(record.found["items"], form, "silhouette").droplevel("twin") for record in fits
+    ]
+    apart = pd.concat(silhouettes, axis=1).mean(axis=1).reindex(both).to_numpy(dtype=np.float64)
     analysis = of_items(both.tolist(), answers, controls, apart)
     return replace(
         figure, note=influential_items_note(figure, both.tolist(), answers, controls)
@@ -364,8 +386,8 @@ def of_items(
     """
     fits, n = answers.shape
     for place, item in enumerate(items):
-        own, beside = float(answers[:, place].mean()), float(controls[:, place].mean())
-        yield item, Figure(OF_ITEMS[0], own, fits, FITS, control=beside)
+        item_answer, twin_answer = float(answers[:, place].mean()), float(controls[:, place].mean())
+        yield item, Figure(OF_ITEMS[0], item_answer, fits, FITS, control=twin_answer)
         none = None if np.isfinite(apart[place]) else "its terms get the same answers"
         yield item, Figure(OF_ITEMS[1], finite(float(apart[place])), fits, FITS, reason=none)
         if n > FEWEST_UNITS:
@@ -391,7 +413,7 @@ def influential_items_note(
     if figure.specific is None:
         return None
     beyond_by_item, twins = (answers - controls).mean(axis=0), controls.mean(axis=0)
-    value, told = figure.specific.value, []
+    value, sentences = figure.specific.value, []
     if figure.specific.low > 0 or figure.specific.high < 0:  # skipped where the headline may be 0
         shares = beyond_by_item / len(items) / value
         carry = [
@@ -399,16 +421,18 @@ def influential_items_note(
             for item, share in zip(items, shares, strict=True)
             if share > THIRD
         ]
-        told += [f"More than a third of it comes from {' and '.join(carry)}."] if carry else []
-    others = [np.delete(twins, place) for place in range(len(twins)) if len(twins) > FEWEST_UNITS]
-    far = [max(FAR, 2 * float(rest.std(ddof=1))) for rest in others]
-    odd = [items[n] for n, rest in enumerate(others) if abs(twins[n] - rest.mean()) > far[n]]
-    told += (
+        sentences += [f"More than a third of it comes from {' and '.join(carry)}."] if carry else []
+    other_twins = [
+        np.delete(twins, place) for place in range(len(twins)) if len(twins) > FEWEST_UNITS
+    ]
+    far = [max(FAR, 2 * float(rest.std(ddof=1))) for rest in other_twins]
+    odd = [items[n] for n, rest in enumerate(other_twins) if abs(twins[n] - rest.mean()) > far[n]]
+    sentences += (
         [f"The sentence form of {', '.join(odd)} behaves differently even in impersonal twins."]
         if odd
         else []
     )
-    return " ".join(told) or None
+    return " ".join(sentences) or None
 
 
 def placebo_contrast(
@@ -483,15 +507,22 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
 
     Source: docs/formulas.md, with simulated errors in docs/tested.md.
     """
-    own, other = np.asarray(answers, dtype=np.float64), np.asarray(controls, dtype=np.float64)
-    if own.ndim != 2 or own.shape != other.shape or own.shape[1] < 2:
+    item_answers, twin_answers = (
+        np.asarray(answers, dtype=np.float64),
+        np.asarray(controls, dtype=np.float64),
+    )
+    if (
+        item_answers.ndim != 2
+        or item_answers.shape != twin_answers.shape
+        or item_answers.shape[1] < 2
+    ):
         raise ValueError(
-            f"expected the same fits and two items at least, got the shapes {own.shape} and "
-            f"{other.shape}"
+            f"expected the same fits and two items at least, got the shapes "
+            f"{item_answers.shape} and {twin_answers.shape}"
         )
 
     def weighted(of_own: float, of_twins: float) -> Estimate:
-        table = of_own * own - of_twins * other
+        table = of_own * item_answers - of_twins * twin_answers
         fits, items = table.shape
         if fits == 1:
             return sum_estimates(
@@ -501,7 +532,9 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
             lambda f, i: float(table[np.ix_(f, i)].mean()), [Facet.of(fits), Facet.of(items)]
         )
 
-    return weighted(1, 0), PairedPlacebos(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
+    return weighted(1, 0), PairedPlacebos(
+        float(twin_answers.mean()), weighted(1, 1), weighted(0.5, 1)
+    )
 
 
 def polarity_permutation_p(fits: Sequence[Record], form: str) -> float:
@@ -512,16 +545,22 @@ def polarity_permutation_p(fits: Sequence[Record], form: str) -> float:
     difference of the mean weights that the terms get, items keyed. Returns 1 where no item has
     both.
     """
-    found = []
+    polarity_sums = []
     for record in fits:
         cells, keying = record.found["cells"], record.found["items"].set_index("item")["keying"]
-        own = cells[cells["configuration"] == form]
-        weighed = own.assign(
-            value=own["weight"] * own["pss"] * own["item"].map(keying[~keying.index.duplicated()])
+        form_cells = cells[cells["configuration"] == form]
+        weighed = form_cells.assign(
+            value=form_cells["weight"]
+            * form_cells["pss"]
+            * form_cells["item"].map(keying[~keying.index.duplicated()])
         )
-        found.append(weighed.groupby(["item", "term", "polarity"])["value"].sum())
+        polarity_sums.append(weighed.groupby(["item", "term", "polarity"])["value"].sum())
     means = (
-        pd.concat(found, axis=1).mean(axis=1).groupby(level=["item", "polarity"]).mean().unstack()
+        pd.concat(polarity_sums, axis=1)
+        .mean(axis=1)
+        .groupby(level=["item", "polarity"])
+        .mean()
+        .unstack()
     )
     means = means.reindex(columns=["source", "inverse"]).dropna()
     return 1.0 if means.empty else sign_flips(means["source"] - means["inverse"], 0)

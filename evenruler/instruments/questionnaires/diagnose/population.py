@@ -47,29 +47,34 @@ def accuracies(
     for (model, configuration, name), pairs in labelled.groupby(
         ["model", "configuration", "set"], sort=True
     ):
-        there = [label for label in LOGITS if label in set(pairs["label"])]
-        said = np.array(there)[pairs[there].to_numpy(dtype=np.float64).argmax(axis=1)]
-        found = interval_of(float((said == pairs["label"]).mean()), len(pairs), level)
-        row = {"model": model, "configuration": configuration, "set": name, **found}
+        present_labels = [label for label in LOGITS if label in set(pairs["label"])]
+        predicted_labels = np.array(present_labels)[
+            pairs[present_labels].to_numpy(dtype=np.float64).argmax(axis=1)
+        ]
+        accuracy_interval = interval_of(
+            float((predicted_labels == pairs["label"]).mean()), len(pairs), level
+        )
+        row = {"model": model, "configuration": configuration, "set": name, **accuracy_interval}
         auc = None
-        if {"entailment", "contradiction"} <= set(there):
-            told = pairs[pairs["label"] != "neutral"]
+        if {"entailment", "contradiction"} <= set(present_labels):
+            polar_pairs = pairs[pairs["label"] != "neutral"]
             auc = float(
                 roc_auc_score(
-                    told["label"] == "entailment", told["entailment"] - told["contradiction"]
+                    polar_pairs["label"] == "entailment",
+                    polar_pairs["entailment"] - polar_pairs["contradiction"],
                 )
             )
-        rows.append({**row, "chance": 1 / len(there), "auc": auc})
+        rows.append({**row, "chance": 1 / len(present_labels), "auc": auc})
     for (model, configuration), facts in (
         () if known is None else known.groupby(["model", "configuration"], sort=True)
     ):
-        found = interval_of(float(facts["right"].mean()), len(facts), level)
+        accuracy_interval = interval_of(float(facts["right"].mean()), len(facts), level)
         rows.append(
             {
                 "model": model,
                 "configuration": configuration,
                 "set": FACTS,
-                **found,
+                **accuracy_interval,
                 "chance": 0.5,
                 "auc": None,
             }
@@ -101,13 +106,13 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> ValidityCheck:
         return ValidityCheck(unfit=NOT_ASKED)
     if record["low"] > bar:
         return ValidityCheck()
-    said = f"{record['accuracy']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
-    told = (
+    accuracy_label = f"{record['accuracy']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
+    reason = (
         f"its accuracy on {record['n']} "
-        f"{FACTS if record.get('set') == FACTS else 'labelled pairs'} is {said}"
+        f"{FACTS if record.get('set') == FACTS else 'labelled pairs'} is {accuracy_label}"
     )
     return ValidityCheck(
-        unfit=f"{told}, interval not above {bar:g} (chance {record['chance']:.2f})"
+        unfit=f"{reason}, interval not above {bar:g} (chance {record['chance']:.2f})"
     )
 
 
@@ -119,9 +124,9 @@ def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str
     """
     cells, judged, fits = found["cells"], judged_by(found["accuracy_of_any"]), {}
     for form in forms:
-        own = cells[cells["configuration"] == form]
-        by_word = own.pivot(index=["item", "term"], columns="intensifier", values="pss")
-        same = all_equal_reason(by_word, f"terms of {own['item'].nunique()} items")
+        form_cells = cells[cells["configuration"] == form]
+        by_word = form_cells.pivot(index=["item", "term"], columns="intensifier", values="pss")
+        same = all_equal_reason(by_word, f"terms of {form_cells['item'].nunique()} items")
         of_replies = options.fitness(found["chosen"]) if form == OPTIONS else ValidityCheck()
         if of_replies != ValidityCheck():
             fits[form] = of_replies
@@ -189,13 +194,13 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
 
 def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[str, object]:
     """Accuracy of a form with its bar, and whether the form counts."""
-    found = {**dict.fromkeys(("accuracy", "low", "high", "n")), "bar": bar, "member": False}
+    defaults = {**dict.fromkeys(("accuracy", "low", "high", "n")), "bar": bar, "member": False}
     if judged is None:
-        return {**found, "standing": f"{NOT_ASKED}, does not count"}
+        return {**defaults, "standing": f"{NOT_ASKED}, does not count"}
     member = fitness(judged, bar).unfit is None
     standing = "counts" if member else "accuracy interval is not above the bar, does not count"
-    own = {column: judged[column] for column in ("accuracy", "low", "high", "n")}
-    return {**found, **own, "member": member, "standing": standing}
+    accuracy_columns = {column: judged[column] for column in ("accuracy", "low", "high", "n")}
+    return {**defaults, **accuracy_columns, "member": member, "standing": standing}
 
 
 def members_of(population: pd.DataFrame) -> list[str]:
@@ -219,12 +224,12 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
         both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
     )
     scores = scores.rename(columns={"mean": "score", "size": "n"})
-    own = (
+    reference_scores = (
         scores["score"]
         if members is None
         else scores["score"].where(method_label(scores).isin(members))
     )
-    by_scale = own.groupby(
+    by_scale = reference_scores.groupby(
         [scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")]
     )
     return scores.assign(
@@ -235,18 +240,18 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
 
 def _among(scores: "pd.Series[float]", place: Place) -> NDArray[np.float64]:
     """Standardise the known scores; NaN elsewhere."""
-    known = scores.notna().to_numpy()
-    found = np.full(len(scores), np.nan)
-    found[known] = place(np.asarray(scores[known], dtype=np.float64))
-    return found
+    is_known = scores.notna().to_numpy()
+    placed_scores = np.full(len(scores), np.nan)
+    placed_scores[is_known] = place(np.asarray(scores[is_known], dtype=np.float64))
+    return placed_scores
 
 
 def standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Z of each score over the population; NaN below three models or where all are equal."""
     if len(scores) < FEWEST_MODELS or constant_columns(scores[:, None]).any():
         return np.full(len(scores), np.nan)
-    found: NDArray[np.float64] = (scores - scores.mean()) / scores.std(ddof=1)
-    return found
+    z_scores: NDArray[np.float64] = (scores - scores.mean()) / scores.std(ddof=1)
+    return z_scores
 
 
 def normal_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:

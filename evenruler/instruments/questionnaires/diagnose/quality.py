@@ -35,8 +35,8 @@ class Threshold:
 
 
 THRESHOLDS = {
-    measure: Threshold(**asked)
-    for measure, asked in read_yaml(Path(__file__).with_name("thresholds.yaml")).items()
+    measure: Threshold(**threshold_fields)
+    for measure, threshold_fields in read_yaml(Path(__file__).with_name("thresholds.yaml")).items()
 }
 """Thresholds by measure; measures without one are shown without a verdict."""
 
@@ -68,15 +68,15 @@ def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
 
 def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
     for record in figures.to_dict("records"):
-        threshold, found = (
+        threshold, verdict_name = (
             THRESHOLDS.get(record["measure"]),
             verdict(record["measure"], float(record["value"])),
         )
         yield {
-            **{str(column): own for column, own in record.items()},
+            **{str(column): cell for column, cell in record.items()},
             "threshold": threshold.good if threshold else None,
-            "verdict": found,
-            "advice": threshold.advice if threshold and found in ("weak", "poor") else None,
+            "verdict": verdict_name,
+            "advice": threshold.advice if threshold and verdict_name in ("weak", "poor") else None,
         }
 
 
@@ -114,13 +114,15 @@ def over_fits(
     """
     rows: list[Row] = []
     for fits in _by_recipe(subjects, members):
-        own, beside = (_scores(frame, fits) for frame in (items, twins))
-        for name in sorted(own):
-            figure = _agreement(own[name], beside.get(name), level)
+        item_scores, twin_scores = (_scores(frame, fits) for frame in (items, twins))
+        for name in sorted(item_scores):
+            figure = _agreement(item_scores[name], twin_scores.get(name), level)
             for fit in fits:
                 rows += as_rows([figure], name, fit, WHOLE)
-    others = {subject.name for subject in subjects if subject.recipe is not None} - set(members)
-    for (scale, model), part in items[items["model"].isin(others)].groupby(
+    uncounted_models = {subject.name for subject in subjects if subject.recipe is not None} - set(
+        members
+    )
+    for (scale, model), part in items[items["model"].isin(uncounted_models)].groupby(
         ["questionnaire", "model"], sort=True
     ):
         figure = Figure(FIT_AGREEMENT, None, len(part), UNIT, reason=DOES_NOT_COUNT)
@@ -130,11 +132,11 @@ def over_fits(
 
 def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[list[str]]:
     """Groups of counting models fitted here that share lineage and recipe, except for the seed."""
-    found: dict[Key, dict[str, None]] = {}
+    names_by_recipe: dict[Key, dict[str, None]] = {}
     for subject in subjects:
         if (recipe := recipe_of(subject)) is not None and subject.name in members:
-            found.setdefault(recipe, {})[subject.name] = None
-    return [sorted(names) for _, names in sorted(found.items())]
+            names_by_recipe.setdefault(recipe, {})[subject.name] = None
+    return [sorted(names) for _, names in sorted(names_by_recipe.items())]
 
 
 def recipe_of(subject: Subject) -> Key | None:
@@ -147,12 +149,12 @@ def recipe_of(subject: Subject) -> Key | None:
 
 def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]:
     """Scores [items, fits] by questionnaire."""
-    own = frame[frame["model"].isin(fits)]
+    fit_scores = frame[frame["model"].isin(fits)]
     return {
         str(name): of_name.pivot_table(
             index="item", columns="model", values="score", aggfunc="mean"
         ).dropna()
-        for name, of_name in own.groupby("questionnaire", sort=True)
+        for name, of_name in fit_scores.groupby("questionnaire", sort=True)
     }
 
 
@@ -163,8 +165,8 @@ def _agreement(scores: pd.DataFrame, twins: pd.DataFrame | None, level: float) -
         reason = ALONE if fits < 2 else "agreement of fits needs at least two items"
         return Figure(FIT_AGREEMENT, None, n, UNIT, reason=reason)
     control = None if twins is None else finite(icc_agreement(twins, level).value)
-    found = icc_agreement(scores, level)
-    value, low, high = (finite(end) for end in (found.value, found.low, found.high))
+    agreement = icc_agreement(scores, level)
+    value, low, high = (finite(end) for end in (agreement.value, agreement.low, agreement.high))
     if value is None:
         return Figure(
             FIT_AGREEMENT, None, n, UNIT, reason="all items have the same score", control=control

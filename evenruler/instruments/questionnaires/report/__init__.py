@@ -57,7 +57,7 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     }
     chart = heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
     accuracy = tables["accuracy"]
-    known = {
+    accuracy_by_key = {
         (row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")
     }
     sets = {MNLI: "MNLI"} | {name: str(name) for name in sorted(set(accuracy["set"]) - {MNLI})}
@@ -66,7 +66,7 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
             *(str(record[column]) for column in ("model", "kind", "lineage", "configuration")),
             "" if missing(record["bar"]) else f"{record['bar']:.2f}",
             *(
-                _accuracy(known.get((record["model"], record["configuration"], name)))
+                _accuracy(accuracy_by_key.get((record["model"], record["configuration"], name)))
                 for name in sets
             ),
             Cell(str(record["standing"]), "found" if record["member"] else "unfit"),
@@ -79,7 +79,10 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
         "scores": scores,
         "items": [*_items(tables), Picture(**WORDS["pictures"]["heat_maps"], chart=chart)],
     }
-    return [Section(**WORDS["sections"][name], parts=own) for name, own in parts.items()]
+    return [
+        Section(**WORDS["sections"][name], parts=section_parts)
+        for name, section_parts in parts.items()
+    ]
 
 
 def _accuracy(record: Mapping[Any, Any] | None) -> str:
@@ -101,12 +104,14 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
     subscales = sorted(set(scales["subscale"]) - {WHOLE})
     rows: list[list[str | Cell]] = []
     for subscale in (WHOLE, *subscales):
-        own = scales[scales["subscale"] == subscale]
+        subscale_rows = scales[scales["subscale"] == subscale]
         scored = {
             model: _score(record)
-            for model, record in zip(called(own), own.to_dict("records"), strict=True)
+            for model, record in zip(
+                called(subscale_rows), subscale_rows.to_dict("records"), strict=True
+            )
         }
-        items = listed([str(n) for n in sorted(own["n"].unique())])
+        items = listed([str(n) for n in sorted(subscale_rows["n"].unique())])
         rows.append(
             [f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)]
         )
@@ -114,13 +119,13 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
         records = _records(figures, name, WHOLE)
         rows.append([label, *(_beside(records.get(model)) for model in models)])
     # Figures without a model; correlations with other scales last.
-    found = set(figures.loc[figures["model"].isna(), "figure"])
+    figure_names = set(figures.loc[figures["model"].isna(), "figure"])
     rho = {
         name: name.removeprefix(RHO).partition(" ")
-        for name in sorted(found)
+        for name in sorted(figure_names)
         if name.startswith(RHO)
     }
-    labels = {name: label for name, label in WORDS["of_any_model"].items() if name in found}
+    labels = {name: label for name, label in WORDS["of_any_model"].items() if name in figure_names}
     labels |= {
         name: f"rho with {other}, asked by {form.strip('()')}"
         for name, (other, _, form) in rho.items()
@@ -139,11 +144,11 @@ def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
     if record is None:
         return ""
     control, verdict = number(record.get("control")), record.get("verdict")
-    told = f"{figure(record)}; control {control}" if control else figure(record)
+    label = f"{figure(record)}; control {control}" if control else figure(record)
     return (
-        told
+        label
         if verdict is None or pd.isna(verdict)
-        else Cell(f"{told}: {verdict}", Verdict(verdict).mark)
+        else Cell(f"{label}: {verdict}", Verdict(verdict).mark)
     )
 
 
@@ -177,8 +182,8 @@ def _items(tables: Tables) -> list[Table]:
     items, quality, models = tables["items"], tables["quality"], _models(tables)
     ranges: dict[Any, dict[str, str]] = {}
     for model, row in zip(called(items), items.to_dict("records"), strict=True):
-        own = ranges.setdefault((row["questionnaire"], row["item"]), {})
-        own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
+        range_by_model = ranges.setdefault((row["questionnaire"], row["item"]), {})
+        range_by_model[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
     counts = set(called(tables["population"][tables["population"]["member"]]))
     content = [
         column
@@ -186,7 +191,7 @@ def _items(tables: Tables) -> list[Table]:
         if column in set(quality["measure"].map(CONTENT))
     ]
     analysed = tables["figures"][tables["figures"]["figure"].isin(OF_ITEMS)]
-    beside = {
+    analysis_by_key = {
         key: _analysis(rows)
         for key, rows in analysed.groupby(["benchmark", "part", "model"], sort=True)
     }
@@ -212,7 +217,7 @@ def _items(tables: Tables) -> list[Table]:
             for record in counted
             if not pd.isna(record["advice"])
         }
-        answered = [beside.get((*key, model), "") for model in together]
+        answered = [analysis_by_key.get((*key, model), "") for model in together]
         rows.append((order, [_label(*key), *cells, *answered, "; ".join(advice) or "nothing"]))
     judged_by = [f"SC {models[model]}" for model in judged]
     columns = [*content, *judged_by, *(f"points, {model}" for model in together)]
@@ -223,13 +228,13 @@ def _items(tables: Tables) -> list[Table]:
 
 def _analysis(figures: pd.DataFrame) -> str:
     """The analysis of one item in words: answer, twins, and the headline without it."""
-    told = []
+    phrases = []
     records: list[Mapping[Any, Any]] = [*figures.to_dict("records")]
-    for own in records:
-        if own["figure"] in WORDS["of_items"]:
-            twins = "" if missing(own["control"]) else f", twins {number(own['control'])}"
-            told.append(f"{WORDS['of_items'][own['figure']]} {figure(own)}{twins}")
-    return "; ".join(told)
+    for record in records:
+        if record["figure"] in WORDS["of_items"]:
+            twins = "" if missing(record["control"]) else f", twins {number(record['control'])}"
+            phrases.append(f"{WORDS['of_items'][record['figure']]} {figure(record)}{twins}")
+    return "; ".join(phrases)
 
 
 def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]) -> Cell:
@@ -238,15 +243,15 @@ def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[
     """
     if missing(record["value"]):
         return Cell("none", "told")
-    said, verdict = f"{record['value']:.2f}", record["verdict"]
+    label, verdict = f"{record['value']:.2f}", record["verdict"]
     if not pd.isna(record["model"]):
         mark = MARKS[verdict] if record["model"] in counts else "told"
-        return Cell(f"{said} {verdict}, {ranges[record['model']]}", mark)
+        return Cell(f"{label} {verdict}, {ranges[record['model']]}", mark)
     paraphrased = (
         " to paraphrase, unrated" if record["measure"] == "similarity_to_paraphrase" else ""
     )
     return Cell(
-        f"{said} {verdict}" if verdict != "told" else f"{said}{paraphrased}", MARKS[verdict]
+        f"{label} {verdict}" if verdict != "told" else f"{label}{paraphrased}", MARKS[verdict]
     )
 
 
@@ -309,13 +314,15 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
         ]
         for name in _interventions(corpora)
     }
-    expected = "; ".join(f"{name}: {', '.join(own) or 'nothing'}" for name, own in ways.items())
+    expected = "; ".join(
+        f"{name}: {', '.join(scale_moves) or 'nothing'}" for name, scale_moves in ways.items()
+    )
     named_alike = tables["trajectories"].assign(model=called(tables["trajectories"]))
-    beside = {name: name for name in _interventions(corpora)} | {
-        own: to for to, own in controls.items()
+    intervention_by_corpus = {name: name for name in _interventions(corpora)} | {
+        control: intervention for intervention, control in controls.items()
     }
     lines = named_alike.assign(
-        intervention=named_alike["corpus"].map(beside),
+        intervention=named_alike["corpus"].map(intervention_by_corpus),
         role=named_alike["corpus"].map({name: corpus.role for name, corpus in corpora.items()}),
     )
     moved = figures[figures["figure"].str.startswith(MOVED)].dropna(subset=["low", "value"])
@@ -327,9 +334,9 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
     parts: list[Table | Picture] = [
         Picture(words["title"], words["caption"].format(expected=expected), chart),
         *(
-            own
+            table
             for name in _interventions(corpora)
-            for own in _moved(name, corpora, controls.get(name), figures)
+            for table in _moved(name, corpora, controls.get(name), figures)
         ),
         *_course(course[course["measure"].isin(MEASURES)]),
         *_replies(course[course["measure"] == "reply"]),
@@ -347,17 +354,19 @@ def _moved(
     """The table of one intervention, one row per questionnaire and model."""
     corpus = corpora[name]
     chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"])
-    changed = [f"{CHANGED}{each}" for each in (name, control)]
+    changed = [f"{CHANGED}{corpus_name}" for corpus_name in (name, control)]
     rows = []
     records: list[Mapping[Any, Any]] = [*chosen.to_dict("records")]
     for record in records:
         here = figures[
             (figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])
         ]
-        beside: dict[Any, Any] = {own["figure"]: own for own in here.to_dict("records")}
+        record_by_figure: dict[Any, Any] = {
+            figure_record["figure"]: figure_record for figure_record in here.to_dict("records")
+        }
         expected = corpus.expect.get(str(record["benchmark"]), OPEN)
         row: list[str | Cell] = [str(record["benchmark"]), str(record["model"])]
-        row += [*(figure(beside.get(name), 3) for name in changed), figure(record, 3)]
+        row += [*(figure(record_by_figure.get(name), 3) for name in changed), figure(record, 3)]
         verdict = (
             ""
             if pd.isna(record["verdict"])
@@ -404,8 +413,8 @@ def _replies(replies: pd.DataFrame) -> list[Table]:
     for (model, corpus), part in first.groupby(["model", "corpus"], sort=True):
         records = part.to_dict("records")
         texts = [
-            f"none ({own['reason']})" if pd.isna(own["text"]) else str(own["text"])
-            for own in records
+            f"none ({record['reason']})" if pd.isna(record["text"]) else str(record["text"])
+            for record in records
         ]
         rows.append([str(model), str(corpus), texts[0], texts[-1] if len(texts) > 1 else ""])
     return make_tables(WORDS["tables"]["replies"], rows)
@@ -480,11 +489,11 @@ def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> Any:
     """
     columns = ["questionnaire", "role", "corpus", "fit", "epoch", "answer"]
     rows, data = [], dict[str, pd.DataFrame]()
-    for place, ((model, intervention), own) in enumerate(
+    for place, ((model, intervention), group) in enumerate(
         lines.groupby(["model", "intervention"], sort=True)
     ):
         chosen = (differences["model"] == model) & (differences["intervention"] == intervention)
-        data[f"lines_{place}"] = own[columns].round(DIGITS)
+        data[f"lines_{place}"] = group[columns].round(DIGITS)
         panels = CHARTS.part("courses", lines=f"lines_{place}")
         if chosen.any():
             table = differences[chosen][["questionnaire", "value", "low", "high", "n"]].round(

@@ -39,19 +39,19 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     source: Source = declaration.source
     rows = translate(declaration.name, source, source.responses)
     tables = {
-        name: table_of(own, schema)
-        for name, own, schema in (
+        name: table_of(table_rows, schema)
+        for name, table_rows, schema in (
             ("items", rows.items, schemas.ITEMS),
             ("terms", rows.terms, schemas.TERMS),
             ("prompts", rows.prompts, schemas.PROMPTS),
             ("rejected", rows.rejected, schemas.REJECTED),
         )
     }
-    said = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
+    messages = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
     plan = plan_with_sizes(
         declaration, lambda settings: _plan(declaration.name, source, settings, catalogue)
     )
-    return BuiltInstrument(tables, plan, said)
+    return BuiltInstrument(tables, plan, messages)
 
 
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
@@ -140,13 +140,13 @@ def translate(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Q
 
 
 def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
-    for slug, item, twin, asked in source.worded:
+    for slug, item, twin, wording in source.worded:
         # The whole question: the stem of the questionnaire, and the item.
         original = None if twin else " ".join(filter(None, (source.original.stem, item.original)))
-        content = (original, item.subscale, item.keying, asked.premise, asked.hypothesis)
-        own = row_id(family=FAMILY, benchmark=name, item=slug, **twin_of(twin))
+        content = (original, item.subscale, item.keying, wording.premise, wording.hypothesis)
+        identity = row_id(family=FAMILY, benchmark=name, item=slug, **twin_of(twin))
         yield {
-            **common_columns(own, source, *content, variant=VARIANT),
+            **common_columns(identity, source, *content, variant=VARIANT),
             **({} if twin else _rights(source)),
             "item": slug,
             "twin": twin,
@@ -154,8 +154,8 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
             "keying": item.keying,
             "original": original,
             "wording": None if twin else source.original.wording,
-            "premise": asked.premise,
-            "hypothesis": asked.hypothesis,
+            "premise": wording.premise,
+            "hypothesis": wording.hypothesis,
         }
 
 
@@ -166,19 +166,21 @@ def _rights(source: QuestionnaireSource) -> Row:
     original = source.original
     if original.wording != "held":
         return {}
-    own, theirs = source.licence, original.licence
+    our_licence, original_licence = source.licence, original.licence
     return {
         "source": f"{source.source}; wording: {original.name} ({original.reference})",
-        "licence": own if own == theirs else f"{own}; wording: {theirs}",
+        "licence": our_licence
+        if our_licence == original_licence
+        else f"{our_licence}; wording: {original_licence}",
     }
 
 
 def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
-    for slug, _, twin, asked in source.worded:
-        for term, word, polarity in _words(asked):
-            own = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **twin_of(twin))
+    for slug, _, twin, wording in source.worded:
+        for term, word, polarity in _words(wording):
+            identity = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **twin_of(twin))
             yield {
-                **common_columns(own, source, word, polarity, variant=VARIANT),
+                **common_columns(identity, source, word, polarity, variant=VARIANT),
                 "item": slug,
                 "twin": twin,
                 "term": term,
@@ -193,13 +195,13 @@ def _words(item: Wording) -> Iterator[tuple[str, str, str]]:
 
 
 def _prompts(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Iterator[Row]:
-    for slug, item, twin, asked in source.worded:
-        for term, word, polarity in _words(asked):
+    for slug, item, twin, wording in source.worded:
+        for term, word, polarity in _words(wording):
             for number, level in enumerate(scale.levels, start=1):
                 for intensifier, how_often in level.words.items():
                     filling = {TERM: word, INTENSIFIER: how_often}
-                    premise = fill(asked.premise, filling, VARIANT)
-                    hypothesis = fill(asked.hypothesis, filling, VARIANT)
+                    premise = fill(wording.premise, filling, VARIANT)
+                    hypothesis = fill(wording.hypothesis, filling, VARIANT)
                     content = (premise, hypothesis, polarity, number, level.weight, item.keying)
                     identity = prompt_id(name, slug, term, intensifier, BARE, twin)
                     yield {

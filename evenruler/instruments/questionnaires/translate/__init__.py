@@ -51,7 +51,7 @@ def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int
     it is.
     """
     plain = {line: _plain(mark) for line, mark in marks.items()}
-    found = {*plain.values()}
+    distinct_marks = {*plain.values()}
     if wrong := next(
         (line for line, mark in plain.items() if mark not in {ONE, *KEYED, *MARKED}), None
     ):
@@ -60,7 +60,7 @@ def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int
             "is keyed in reverse"
         )
         raise UserError(what, where=f"{where}: line {wrong}", remedy="write one of them")
-    is_key = column != "reverse" or (bool(found & KEYED.keys()) and ONE in found)
+    is_key = column != "reverse" or (bool(distinct_marks & KEYED.keys()) and ONE in distinct_marks)
     if is_key:
         lacking = next((line for line, mark in plain.items() if mark not in {ONE, *KEYED}), None)
         if lacking is not None:
@@ -68,7 +68,7 @@ def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int
             remedy = "write 1 where the item is forward, -1 where it is reversed"
             raise UserError(what, where=f"{where}: line {lacking}", remedy=remedy)
         return {line: KEYED.get(mark, False) for line, mark in plain.items()}
-    if found == {ONE}:
+    if distinct_marks == {ONE}:
         what = f"every row has 1 under {column!r}: as a key it is forward, as a mark it is reversed"
         remedy = (
             "call the column key if 1 is forward; write R in its place if every item is reversed"
@@ -141,8 +141,8 @@ class Draft:
 def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
     """Read a scale and its rows, by line of the CSV file; UserError where it is invalid."""
     names = [field.alias or name for name, field in ScaleFacts.model_fields.items()]
-    known = ["", *ScaleItem.model_fields, *COLUMNS[1:], *names]
-    header, lines = read_csv(path, "write the scale there, a row an item", ["item"], known)
+    column_names = ["", *ScaleItem.model_fields, *COLUMNS[1:], *names]
+    header, lines = read_csv(path, "write the scale there, a row an item", ["item"], column_names)
     keyed = [name for name in header if name in COLUMNS]
     if len(keyed) > 1:
         what = f"the columns {' and '.join(keyed)} both say how items are keyed"
@@ -160,24 +160,27 @@ def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
     first = min(rows)
     whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
     facts = validate(ScaleFacts, whole, path, under=f"line {first}")
-    own: dict[int, dict[str, Any]] = {
+    item_rows: dict[int, dict[str, Any]] = {
         line: {name: text for name, text in row.items() if whole.get(name) != text}
         for line, row in rows.items()
     }
-    for line, row in own.items():
+    for line, row in item_rows.items():
         row["reverse"] = is_reversed.get(line, False)
     return facts, {
-        line: validate(ScaleItem, row, path, under=f"line {line}") for line, row in own.items()
+        line: validate(ScaleItem, row, path, under=f"line {line}")
+        for line, row in item_rows.items()
     }
 
 
 def in_words(drafts: Mapping[str, "Draft"]) -> str:
     """Which items are keyed in reverse, in a line."""
-    found = [f"line {draft.line} ({slug})" for slug, draft in drafts.items() if draft.row.reverse]
-    verb = "is" if len(found) == 1 else "are"
+    reversed_items = [
+        f"line {draft.line} ({slug})" for slug, draft in drafts.items() if draft.row.reverse
+    ]
+    verb = "is" if len(reversed_items) == 1 else "are"
     return (
-        f"{len(found)} of {len(drafts)} items {verb} "
-        f"reversed{': ' if found else ''}{', '.join(found)}"
+        f"{len(reversed_items)} of {len(drafts)} items {verb} "
+        f"reversed{': ' if reversed_items else ''}{', '.join(reversed_items)}"
     )
 
 
@@ -190,9 +193,11 @@ def translate(
     """Drafts by slug of the item: from rules, or, where they fail, from a model's paraphrase."""
     drafts: dict[str, Draft] = {}
     for number, (line, row) in enumerate(rows.items(), start=1):
-        others = [own.wording for own in drafts.values() if own.passes]
+        earlier_wordings = [
+            earlier_draft.wording for earlier_draft in drafts.values() if earlier_draft.passes
+        ]
         draft = _draft(
-            line, row, facts.stem or "", partial(lint, scale=scale, others=others), writer
+            line, row, facts.stem or "", partial(lint, scale=scale, others=earlier_wordings), writer
         )
         named = [
             f"item-{number:0{len(str(len(rows)))}}",
@@ -226,20 +231,22 @@ def _draft(
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
         doubts.append("keyed in reverse, too: which way do its source terms point?")
     wording, reasons = NONE, list[str]()
-    for said in _item_paraphrases(row.item, writer):
+    for phrasing in _item_paraphrases(row.item, writer):
         try:
-            found, unsure = item_to_templates(said, since)
-            wording = wording if reasons else found
-            lint(found)
+            draft_wording, unsure = item_to_templates(phrasing, since)
+            wording = wording if reasons else draft_wording
+            lint(draft_wording)
         except ValueError as error:
-            reasons.append(f"seed {len(reasons) - 1}: {said!r}: {error}" if reasons else str(error))
+            reasons.append(
+                f"seed {len(reasons) - 1}: {phrasing!r}: {error}" if reasons else str(error)
+            )
         else:
             unsure += (
-                [f"a model says {said!r}, as of the item itself rules say: {reasons[0]}"]
+                [f"a model says {phrasing!r}, as of the item itself rules say: {reasons[0]}"]
                 if reasons
                 else []
             )
-            return Draft(line, row, found, True, doubts + unsure, reasons[1:])
+            return Draft(line, row, draft_wording, True, doubts + unsure, reasons[1:])
     return Draft(line, row, wording, False, [f"no item yet: {reasons[0]}", *doubts], reasons[1:])
 
 
@@ -247,8 +254,8 @@ def _item_paraphrases(item: str, writer: CausalModel | None) -> Iterator[str]:
     """An item, then a model's paraphrases of it, used only if rules fail."""
     yield item
     if writer:
-        asked = [prompt(item)] * REPLIES
-        for reply in writer.generate(asked, sampling=SAMPLING, seeds=range(REPLIES), chat=False):
+        prompts = [prompt(item)] * REPLIES
+        for reply in writer.generate(prompts, sampling=SAMPLING, seeds=range(REPLIES), chat=False):
             yield reply.strip().split("\n")[0]
 
 
@@ -273,7 +280,8 @@ def lint(wording: Wording, scale: source.ResponseScale, others: Sequence[Wording
 def prompt(item: str) -> str:
     """The few-shot prompt for a paraphrase: examples of items in plain words, then the item."""
     shown = [
-        "\n".join(f"{field}: {said}" for field, said in own.items()) for own in WORDS["examples"]
+        "\n".join(f"{field}: {text}" for field, text in example.items())
+        for example in WORDS["examples"]
     ]
     return "\n\n".join([*shown, f"Item: {item}\nPlainly:"])
 

@@ -79,8 +79,12 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
     helpers = [
         token for token in root.lefts if token.dep_ == "aux" and (token.lemma_ == "do" or perfect)
     ]
-    kept = [token for token in doc[:begin] if token not in negated + helpers or token == verb]
-    before = "".join(perfect if perfect and token == verb else token.text_with_ws for token in kept)
+    kept_tokens = [
+        token for token in doc[:begin] if token not in negated + helpers or token == verb
+    ]
+    before = "".join(
+        perfect if perfect and token == verb else token.text_with_ws for token in kept_tokens
+    )
     premise = re.sub(r" +(?=[.,;—])", "", f"{since} {before}{{TERM}} {after}.".strip())
     if hypothesis is None:
         again = "do"
@@ -103,32 +107,34 @@ def to_first_person(item: str) -> tuple["Doc", str | None]:
     for short, long in CONTRACTED.items():
         text = re.sub(short, long, text, flags=re.IGNORECASE)
     for lead in WORDS["leads"]:
-        text, found = re.subn(f"^{lead['pattern']}", lead["as"], text, flags=re.IGNORECASE)
-        hypothesis = lead.get("hypothesis", hypothesis) if found else hypothesis
+        text, n_matches = re.subn(f"^{lead['pattern']}", lead["as"], text, flags=re.IGNORECASE)
+        hypothesis = lead.get("hypothesis", hypothesis) if n_matches else hypothesis
     doc = nlp("".join(_of_oneself(token) + token.whitespace_ for token in nlp(text)))
     if not len(doc):
         raise ValueError("nothing is said")
     first, subject = doc[0], next((token for token in doc if token.dep_ in SUBJECTS), None)
-    said = doc.text if first.text == "I" else doc.text[0].lower() + doc.text[1:]
+    statement = doc.text if first.text == "I" else doc.text[0].lower() + doc.text[1:]
     if (
         subject is not None and subject.left_edge.i == 1 and first.lemma_ in ("be", "do", "have")
     ):  # a question
         end = subject.right_edge.i + 1
         if end == len(doc):  # are my thoughts in a muddle
             end = next((token.i for token in subject.subtree if token.dep_ == "prep"), end)
-        said = " ".join(
+        statement = " ".join(
             [doc[1:end].text, *([] if first.lemma_ == "do" else [first.lower_]), doc[end:].text]
         )
     elif first.tag_ == "VBG" and first.dep_ == "ROOT":
-        said = f"I am {said}"
+        statement = f"I am {statement}"
     elif subject is None and first.tag_.startswith("VB"):
-        said = f"I {said}"
+        statement = f"I {statement}"
     elif first.dep_ == "amod" and first.head.dep_ == "ROOT":  # little interest; poor appetite
         noun = doc[1 : first.head.i + 1].text
-        said = (
-            f"I have {said}" if first.lower_ in WORDS["amounts"] else f"my {noun} is {first.lower_}"
+        statement = (
+            f"I have {statement}"
+            if first.lower_ in WORDS["amounts"]
+            else f"my {noun} is {first.lower_}"
         )
-    return nlp(re.sub(r"\bI (are|is|were)\b", "I am", said)), hypothesis
+    return nlp(re.sub(r"\bI (are|is|were)\b", "I am", statement)), hypothesis
 
 
 def _of_oneself(token: "Token") -> str:
@@ -136,7 +142,7 @@ def _of_oneself(token: "Token") -> str:
     if token.lower_ == "you":
         return "I" if token.dep_ in SUBJECTS else "me"
     if token.tag_ == "VBG" and any(
-        own.head.head.text == "hard" for own in (token, *token.conjuncts)
+        conjunct.head.head.text == "hard" for conjunct in (token, *token.conjuncts)
     ):
         return token.lemma_  # hard to relaxing: hard to relax
     return str(WORDS["oneself"].get(token.lower_, token.text))
@@ -211,7 +217,7 @@ def _sides(
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Source and inverse terms, and doubts about them."""
     like = {term: _like(term, root.tag_ if verbal else None) for term in terms[:MOST]}
-    doubts, opposed, said = [], [], list(like)
+    doubts, opposed, item_terms = [], [], list(like)
     for term, (_, against) in like.items():
         words = ["no" if root.lemma_ == "have" else "not", term]
         if verbal and root.tag_ in WORDS["denied"]:  # leaves me cold: does not leave me cold
@@ -219,17 +225,17 @@ def _sides(
             words = ["not" if modal else WORDS["denied"][root.tag_], root.lemma_, *term.split()[1:]]
         doubts += [] if against else [f"no opposite of {term!r} is known, a negation stands there"]
         opposed.append(against or [" ".join(words)])
-    wanted = max(FEWEST, len(said))
-    more = [term for same, _ in like.values() for term in same if term not in said][
-        : wanted - len(said)
+    wanted = max(FEWEST, len(item_terms))
+    more = [term for same, _ in like.values() for term in same if term not in item_terms][
+        : wanted - len(item_terms)
     ]
     inverse = [*dict.fromkeys(term for turn in zip_longest(*opposed) for term in turn if term)][
         :wanted
     ]
     doubts += [f"not of the item: {term!r}" for term in more]
-    if min(len(said + more), len(inverse)) < FEWEST:
+    if min(len(item_terms + more), len(inverse)) < FEWEST:
         doubts.append(f"fewer than {FEWEST} terms a side")
-    sides = (inverse, said + more) if negated else (said + more, inverse)
+    sides = (inverse, item_terms + more) if negated else (item_terms + more, inverse)
     return dict(zip(("source", "inverse"), sides, strict=True)), doubts
 
 
@@ -240,7 +246,9 @@ def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
     words = term.lower().split()
     for n in range(len(words), 0, -1):
         start, end = " ".join(words[:n]), " ".join(words[-n:])
-        for pair in (row for own in OPPOSITES for row in (own, own[::-1])):
+        for pair in (
+            row for opposite_sides in OPPOSITES for row in (opposite_sides, opposite_sides[::-1])
+        ):
             if start in pair[0] and (n == len(words) or tag in (None, "VB", "VBP")):
                 before, after = "", f" {' '.join(words[n:])}"
             elif end in pair[0] and (
@@ -258,7 +266,9 @@ def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
 
 def _doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
     if any(
-        t.dep_ in CLAUSES and t.pos_ != "ADJ" and any(own.dep_ in SUBJECTS for own in t.lefts)
+        t.dep_ in CLAUSES
+        and t.pos_ != "ADJ"
+        and any(left_child.dep_ in SUBJECTS for left_child in t.lefts)
         for t in doc
     ):
         yield "double-barrelled: more than one clause"

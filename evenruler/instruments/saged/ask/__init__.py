@@ -94,15 +94,15 @@ def requests(
     if not subject.can("generate"):
         return []
     if "replies" not in answers:
-        asked = planned_replies(tables, plan, subject)
-        if asked.empty:
+        replies_to_request = planned_replies(tables, plan, subject)
+        if replies_to_request.empty:
             return []
         inputs = {
-            "prompt": asked["text"].tolist(),
-            "seed": asked["seed"].tolist(),
-            "system": [system or None for system in asked["system"]],
+            "prompt": replies_to_request["text"].tolist(),
+            "seed": replies_to_request["seed"].tolist(),
+            "system": [system or None for system in replies_to_request["system"]],
         }
-        rows = asked.drop(columns=["system", "text", "seed"])
+        rows = replies_to_request.drop(columns=["system", "text", "seed"])
         return [
             RequestBatch("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})
         ]
@@ -110,31 +110,36 @@ def requests(
     hidden = replies_of(
         prompts, generations, names_of(tables["prompts"], plan["masked"]), plan["language"]
     )
-    read = [hidden, baselines_of(prompts, generations, plan["language"])]
+    text_sets = [hidden, baselines_of(prompts, generations, plan["language"])]
     by_tool: dict[tuple[Operation, str], list[Feature]] = {}
     for feature in features_of(plan).values():
         if operation := OPERATION_OF.get(feature.kind):
             by_tool.setdefault((operation, feature.model or plan["embedder"]), []).append(feature)
-    found = []
-    for (operation, by), features in by_tool.items():
+    batches = []
+    for (operation, tool), features in by_tool.items():
         table, column, settings = _ASKED_OF_TOOLS[operation]
         if table in answers:
             continue
         if operation == "generate":
             texts = [
                 question
-                for each in read
+                for text_set in text_sets
                 for feature in features
-                for question in scorer_prompts(feature, each)[0]
+                for question in scorer_prompts(feature, text_set)[0]
             ]
         else:  # embeddings of whole baselines are not needed
-            own = read if operation == "classify" else read[:1]
-            texts = [text for each in own for feature in features for text in each.read(feature)]
+            needed_text_sets = text_sets if operation == "classify" else text_sets[:1]
+            texts = [
+                text
+                for text_set in needed_text_sets
+                for feature in features
+                for text in text_set.read(feature)
+            ]
         distinct = list(dict.fromkeys(texts))
         if distinct:
-            rows = pd.DataFrame({"tool": by, column: pd.Series(distinct, dtype="str")})
-            found.append(RequestBatch(table, operation, rows, {column: distinct}, settings, by))
-    return found
+            rows = pd.DataFrame({"tool": tool, column: pd.Series(distinct, dtype="str")})
+            batches.append(RequestBatch(table, operation, rows, {column: distinct}, settings, tool))
+    return batches
 
 
 _ASKED_OF_TOOLS: Mapping[Operation, tuple[str, str, dict[str, Any]]] = {
@@ -154,8 +159,10 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
         ToolAnswers(answers, plan["embedder"]),
         names_of(tables["prompts"], plan["masked"]),
     )
-    found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
-    return {**found, "generations": generations}
+    feature_tables = extract(
+        prompts, generations, features_of(plan), models, names, plan["language"]
+    )
+    return {**feature_tables, "generations": generations}
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -174,31 +181,33 @@ def _replies(
     """All prompts, bare and framed, with their baselines; and the replies, by
     `schemas.GENERATIONS`.
     """
-    own = tables["prompts"]
-    bare = own[["id", "concept"]].assign(
-        domain=plan["name"], baseline=compared_with(own), whole=own["baseline"]
+    built_prompts = tables["prompts"]
+    bare = built_prompts[["id", "concept"]].assign(
+        domain=plan["name"], baseline=compared_with(built_prompts), whole=built_prompts["baseline"]
     )
     after = repeated_prompts(tables, plan)
-    beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
-    prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
+    framed_rows = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
+    prompts = pd.concat([bare, framed_rows.assign(id=after["id"])], ignore_index=True)
     replies = answers["replies"]
-    given = replies["reply"].notna()
-    said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
-    distinct = list(dict.fromkeys(text for text in said if text is not None))
+    is_given = replies["reply"].notna()
+    reply_texts = [None if pd.isna(text) else str(text) for text in replies["reply"]]
+    distinct = list(dict.fromkeys(text for text in reply_texts if text is not None))
     foreign = dict(zip(distinct, is_other_language(distinct, plan["language"]), strict=True))
-    found = replies.drop(columns=["reply", "finish"]).assign(
+    generations = replies.drop(columns=["reply", "finish"]).assign(
         model=subject.name,
         lineage=subject.lineage,
-        generation=pd.array(said, dtype="str"),
-        refusal=[text is not None and is_refusal(text) for text in said],
-        empty=[text is not None and is_empty(text) for text in said],
+        generation=pd.array(reply_texts, dtype="str"),
+        refusal=[text is not None and is_refusal(text) for text in reply_texts],
+        empty=[text is not None and is_empty(text) for text in reply_texts],
         other_language=[
-            text is not None and not is_empty(text) and bool(foreign[text]) for text in said
+            text is not None and not is_empty(text) and bool(foreign[text]) for text in reply_texts
         ],
-        cut=(replies["finish"] == "length").astype("boolean").mask(given & replies["finish"].isna())
-        & given,
+        cut=(replies["finish"] == "length")
+        .astype("boolean")
+        .mask(is_given & replies["finish"].isna())
+        & is_given,
     )
-    return prompts, found[list(GENERATIONS.names)]
+    return prompts, generations[list(GENERATIONS.names)]
 
 
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
@@ -211,9 +220,9 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
     roots = prompts["root_id"].map(prompts.set_index("id")["prompt"])
     rows = zip(prompts["prompt_type"], prompts["prompt"], roots, prompts["baseline"], strict=True)
     parts = []
-    for kind, own, root, baseline in rows:
+    for kind, prompt, root, baseline in rows:
         begun = kind == "split" and isinstance(baseline, str)
-        before = own if not isinstance(root, str) or str(baseline).startswith(own) else root
+        before = prompt if not isinstance(root, str) or str(baseline).startswith(prompt) else root
         parts.append(baseline.removeprefix(before).lstrip() if begun else baseline)
     return pd.Series(parts, index=prompts.index, dtype="str")
 
@@ -267,9 +276,13 @@ def repeated_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Prompts that are asked again: after each prefix, and unchanged with another seed
     (`RESEEDED`); by `FRAMED`.
     """
-    asked = with_items(tables["prompts"], plan["items"])
-    after = prefixed_prompts(plan["name"], with_items(asked, plan["prefixed"]), plan["prefixes"])
-    again = prefixed_prompts(plan["name"], with_items(asked, plan["reseeded"]), {RESEEDED: ""})
+    planned_prompts = with_items(tables["prompts"], plan["items"])
+    after = prefixed_prompts(
+        plan["name"], with_items(planned_prompts, plan["prefixed"]), plan["prefixes"]
+    )
+    again = prefixed_prompts(
+        plan["name"], with_items(planned_prompts, plan["reseeded"]), {RESEEDED: ""}
+    )
     return pd.concat([after, again], ignore_index=True)
 
 
@@ -278,7 +291,7 @@ def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
     of_roots = prompts.groupby("root_concept")["root_id"].unique()
     return prompts[
         prompts["root_id"].isin(
-            [one for own in of_roots for one in evenly_spread(sorted(own), most)]
+            [root_id for root_ids in of_roots for root_id in evenly_spread(sorted(root_ids), most)]
         )
     ]
 
@@ -309,8 +322,10 @@ def asked_replies(
             text = templates[template].replace(PROMPT, prompt)
             for repetition in range(repetitions):
                 draw = repetition + (repetitions if framing == RESEEDED else 0)
-                own = int(content_sha256(seed, root, role, template, draw)[:15], 16)
-                rows.append((key, framing, role, template, repetition, roles[role], text, own))
+                reply_seed = int(content_sha256(seed, root, role, template, draw)[:15], 16)
+                rows.append(
+                    (key, framing, role, template, repetition, roles[role], text, reply_seed)
+                )
     columns = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -326,29 +341,31 @@ def names_of(prompts: pd.DataFrame, also: Collection[str] = ()) -> tuple[str, ..
 
     `also`: further words that the domain declares.
     """
-    found = {
+    words = {
         *also,
         *prompts["keyword"],
         *(concept.replace("-", " ") for concept in prompts["concept"]),
     }
     for column in ("prompt_spans", "baseline_spans"):
-        found |= {
+        words |= {
             span[side]
             for spans in prompts[column]
             for span in spans
             for side in ("word", "replacement")
         }
-    bare = {_ARTICLE.sub("", " ".join(str(word).split())) for word in found}
+    bare = {_ARTICLE.sub("", " ".join(str(word).split())) for word in words}
     return tuple(sorted(bare - {""}))
 
 
 def mask_names(texts: Sequence[str], names: Sequence[str]) -> list[str]:
     """The texts with `MASK` in place of every name of `names_of`, as whole words."""
-    found = list(texts)
+    masked_texts = list(texts)
     for place, text in enumerate(texts if names else ()):
         for match in reversed(find(text, names)):
-            found[place] = f"{found[place][: match.begin]}{MASK}{found[place][match.end :]}"
-    return found
+            masked_texts[place] = (
+                f"{masked_texts[place][: match.begin]}{MASK}{masked_texts[place][match.end :]}"
+            )
+    return masked_texts
 
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
@@ -385,17 +402,21 @@ def extract(
     """
     replies, columns = replies_of(prompts, generations, names, language), list[FeatureColumn]()
     for name, feature in features.items():
-        found = measured(name, feature, models, replies)
-        if found:
-            reasons = union_categoricals([column.reason for column in found], sort_categories=True)
+        feature_columns = measured(name, feature, models, replies)
+        if feature_columns:
+            reasons = union_categoricals(
+                [column.reason for column in feature_columns], sort_categories=True
+            )
             counts = reasons.value_counts().drop(UNCOMPARED, errors="ignore")
             if len(counts):
-                told = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
-                note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")
-        columns += found
+                reason_counts = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
+                note(
+                    f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {reason_counts}"
+                )
+        columns += feature_columns
     topics = [column.topic for column in columns if column.topic]
     baselines = baselines_of(prompts, generations, language)
-    said = [
+    baseline_scores = [
         baselines.frame[["id"]].assign(
             feature=name, value=measured(name, feature, models, baselines)[0].value
         )
@@ -403,7 +424,9 @@ def extract(
         if feature.kind in OF_TEXTS
     ]
     of_baselines = (
-        pd.concat(said, ignore_index=True) if said else pd.DataFrame(columns=BASELINES.names)
+        pd.concat(baseline_scores, ignore_index=True)
+        if baseline_scores
+        else pd.DataFrame(columns=BASELINES.names)
     )
     of_clusters = pd.DataFrame(topics, columns=TOPICS.names)
     return {"features": _table(columns, replies), "topics": of_clusters, "baselines": of_baselines}
@@ -417,10 +440,14 @@ def baselines_of(
 
     Arguments as for `extract`.
     """
-    asked = generations[generations["framing"] == BARE].drop_duplicates("id", ignore_index=True)
+    bare_replies = generations[generations["framing"] == BARE].drop_duplicates(
+        "id", ignore_index=True
+    )
     of_prompt = prompts.set_index("id")["whole" if "whole" in prompts else "baseline"]
-    told = asked.assign(generation=of_prompt.loc[asked["id"]].to_numpy())
-    return replies_of(prompts, told, language=language)
+    baselines_as_replies = bare_replies.assign(
+        generation=of_prompt.loc[bare_replies["id"]].to_numpy()
+    )
+    return replies_of(prompts, baselines_as_replies, language=language)
 
 
 def replies_of(
@@ -436,17 +463,17 @@ def replies_of(
     unknown = ~generations["id"].isin(of_prompt.index)
     if unknown.any():
         raise ValueError(f"no prompt {generations.loc[unknown, 'id'].iloc[0]!r}")
-    beside = of_prompt.loc[generations["id"]].reset_index(drop=True)
+    prompt_rows = of_prompt.loc[generations["id"]].reset_index(drop=True)
     replies = generations.reset_index(drop=True)
     codes, distinct = pd.factorize(
-        pd.concat([replies["generation"], beside["baseline"]]).astype(object), sort=True
+        pd.concat([replies["generation"], prompt_rows["baseline"]]).astype(object), sort=True
     )
     says = np.array([not is_empty(text) for text in distinct], dtype=bool)
     places = np.append(
         np.where(says, np.cumsum(says) - 1, EMPTY), NONE
     )  # the last is for code -1, a missing text
     place = places[codes]
-    frame = replies[_REPLY].assign(domain=beside["domain"], concept=beside["concept"])
+    frame = replies[_REPLY].assign(domain=prompt_rows["domain"], concept=prompt_rows["concept"])
     texts = list(distinct[says])
     of_baseline = place[len(replies) :]
     foreign = is_other_language(texts, language)
@@ -462,20 +489,20 @@ def _table(columns: list[FeatureColumn], replies: ReplyTexts) -> pd.DataFrame:
     """
     if not columns:
         return pd.DataFrame({column: [] for column in FEATURES.names})
-    names, of = np.unique([column.feature for column in columns], return_inverse=True)
-    features = np.repeat(of.astype(np.int32), [len(column.rows) for column in columns])
+    names, feature_codes = np.unique([column.feature for column in columns], return_inverse=True)
+    features = np.repeat(feature_codes.astype(np.int32), [len(column.rows) for column in columns])
     parts: dict[str, list[Any]] = {
         name: [getattr(column, name) for column in columns]
         for name in ("rows", "value", "baseline", "reason")
     }
     columns.clear()
-    found: dict[str, Any] = {
+    values_by_column: dict[str, Any] = {
         "feature": pd.Categorical.from_codes(features, pd.Index(names.tolist()))
     }
     del features
-    found |= {name: np.concatenate(parts.pop(name)) for name in ("value", "baseline")}
-    found["reason"] = union_categoricals(parts.pop("reason"), sort_categories=True)
+    values_by_column |= {name: np.concatenate(parts.pop(name)) for name in ("value", "baseline")}
+    values_by_column["reason"] = union_categoricals(parts.pop("reason"), sort_categories=True)
     rows = np.concatenate(parts.pop("rows"))
-    found |= {name: pd.Categorical(replies.frame[name]).take(rows) for name in _WORDS}
-    found["repetition"] = replies.frame["repetition"].to_numpy()[rows]
-    return pd.DataFrame({name: found[name] for name in FEATURES.names}, copy=False)
+    values_by_column |= {name: pd.Categorical(replies.frame[name]).take(rows) for name in _WORDS}
+    values_by_column["repetition"] = replies.frame["repetition"].to_numpy()[rows]
+    return pd.DataFrame({name: values_by_column[name] for name in FEATURES.names}, copy=False)

@@ -92,12 +92,17 @@ def cluster_positions(
     `sort`: rank of the cluster by the metric, 1 for the nearest; `distance`: distance from the
     centre by the metric. Ties go to the larger cluster.
     """
-    by = [distances(embeddings, centre, "l2" if form == "label" else metric) for centre in centres]
-    found: Floats = np.stack(by, axis=-1)
+    columns = [
+        distances(embeddings, centre, "l2" if form == "label" else metric) for centre in centres
+    ]
+    centre_distances: Floats = np.stack(columns, axis=-1)
     if form == "distance":
-        return found
-    ranks = np.argsort(np.argsort(found, axis=-1, kind="stable"), axis=-1).astype(np.float64) + 1
-    ranks[np.isnan(found)] = np.nan
+        return centre_distances
+    ranks = (
+        np.argsort(np.argsort(centre_distances, axis=-1, kind="stable"), axis=-1).astype(np.float64)
+        + 1
+    )
+    ranks[np.isnan(centre_distances)] = np.nan
     return (ranks == 1).astype(np.float64) if form == "label" else ranks
 
 
@@ -125,7 +130,8 @@ def topic_words(
         :, :WORDS
     ]  # rounded, so that ties stay ties
     return [
-        [vocabulary[i] for i in row if own[i] > 0] for row, own in zip(best, weights, strict=True)
+        [vocabulary[i] for i in row if cluster_weights[i] > 0]
+        for row, cluster_weights in zip(best, weights, strict=True)
     ]
 
 
@@ -163,7 +169,7 @@ def asked(question: str, generation: str, baseline: str) -> str:
     as they are.
     """
     texts = dict(zip(SCORED, (generation, baseline), strict=True))
-    return re.sub("|".join(map(re.escape, SCORED)), lambda found: texts[found.group()], question)
+    return re.sub("|".join(map(re.escape, SCORED)), lambda match: texts[match.group()], question)
 
 
 def parse_score(reply: str | None, low: float, high: float) -> float | str:
@@ -178,11 +184,11 @@ def parse_score(reply: str | None, low: float, high: float) -> float | str:
     if reply is None:
         return NO_REPLY
     line = next((line for line in reply.splitlines() if line.strip()), "")
-    found = _READ.fullmatch(_MARKS.sub("", line).replace("\u2212", "-").strip())
-    if found is None:
+    match = _READ.fullmatch(_MARKS.sub("", line).replace("\u2212", "-").strip())
+    if match is None:
         return NO_NUMBER
-    value = float(found["number"])
-    if found["most"] is not None and float(found["most"]) != high:
+    value = float(match["number"])
+    if match["most"] is not None and float(match["most"]) != high:
         return OTHER_SCALE
     return value if low <= value <= high else OUTSIDE
 
@@ -216,22 +222,25 @@ class ToolAnswers:
 
     def probabilities(self, classifier: str, texts: Sequence[str]) -> Floats:
         """[texts, labels] probabilities by a classifier; NaN where a text is too long."""
-        said = self._by("classifications", classifier, "probabilities")
-        return np.array([said[text] for text in texts], dtype=np.float64)
+        probabilities_by_text = self._by("classifications", classifier, "probabilities")
+        return np.array([probabilities_by_text[text] for text in texts], dtype=np.float64)
 
     def vectors(self, embedder: str | None, texts: Sequence[str]) -> NDArray[np.float32]:
         """[texts, dimensions] embeddings, by the default embedder where none is named."""
-        said = self._by("embeddings", embedder or str(self._embedder), "vector")
-        return np.array([said[text] for text in texts], dtype=np.float32)
+        vector_by_text = self._by("embeddings", embedder or str(self._embedder), "vector")
+        return np.array([vector_by_text[text] for text in texts], dtype=np.float32)
 
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str | None]:
         """A scorer's reply to each prompt, None where a server gave none."""
-        said = self._by("scored", scorer, "reply", asked="prompt")
-        return [None if pd.isna(said[prompt]) else str(said[prompt]) for prompt in prompts]
+        reply_by_prompt = self._by("scored", scorer, "reply", asked="prompt")
+        return [
+            None if pd.isna(reply_by_prompt[prompt]) else str(reply_by_prompt[prompt])
+            for prompt in prompts
+        ]
 
     def _by(self, table: str, tool: str, answer: str, asked: str = "text") -> dict[str, Any]:
-        own = self._answers[table][self._answers[table]["tool"] == tool]
-        return dict(zip(own[asked], own[answer], strict=True))
+        tool_answers = self._answers[table][self._answers[table]["tool"] == tool]
+        return dict(zip(tool_answers[asked], tool_answers[answer], strict=True))
 
 
 TOO_LONG = "longer than the model takes"
@@ -264,12 +273,12 @@ class ReplyTexts:
         """[texts, dimensions] embeddings of the texts as a feature reads them, cached."""
         key = (feature.model, feature.mask)
         if key not in self.known:
-            found = (
+            vectors = (
                 models.vectors(feature.model, self.read(feature))
                 if self.texts
                 else np.zeros((0, 1))
             )
-            self.known[key] = np.asarray(found, dtype=np.float64)
+            self.known[key] = np.asarray(vectors, dtype=np.float64)
         return self.known[key]
 
 
@@ -368,16 +377,16 @@ def _distance(
     value = np.full(len(there), np.nan)
     of_replies, of_baselines = points[replies.reply[there]], points[replies.baseline[there]]
     value[there] = distances(of_replies, of_baselines, feature.metric or "cosine")
-    known, nothing = np.zeros(len(points)), np.full(len(points), "", dtype=object)
+    numbers, lacking = np.zeros(len(points)), np.full(len(points), "", dtype=object)
     sides = (("reply", replies.reply), ("baseline", replies.baseline))
-    reason = _joined(*(_taken(what, known, nothing, places)[1] for what, places in sides))
+    reason = _joined(*(_taken(what, numbers, lacking, places)[1] for what, places in sides))
     return [_column(name, value, np.nan, np.where(there & np.isnan(value), NO_DIRECTION, reason))]
 
 
 def _clusters(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
-    found, by = list[FeatureColumn](), sorted(feature.by or [])
+    columns, by = list[FeatureColumn](), sorted(feature.by or [])
     parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
     for part, rows in parts.items():
         domain, model, *values = map(str, part)
@@ -386,8 +395,10 @@ def _clusters(
             or "all"
         )
         about: dict[str, object] = {"domain": domain, "model": model, "part": apart}
-        found += _part("-".join([name, *values]), about, feature, models, replies, rows.to_numpy())
-    return found
+        columns += _part(
+            "-".join([name, *values]), about, feature, models, replies, rows.to_numpy()
+        )
+    return columns
 
 
 def _part(
@@ -399,29 +410,34 @@ def _part(
     rows: Places,
 ) -> Iterator[FeatureColumn]:
     """One column per cluster of the replies that are clustered together."""
-    k, own = feature.k or 2, replies.reply[rows]
-    bare = (replies.frame["framing"].to_numpy()[rows] == BARE) & (own >= 0)
-    places, counts = np.unique(own[bare if bare.any() else own >= 0], return_counts=True)
+    k, reply_places = feature.k or 2, replies.reply[rows]
+    bare = (replies.frame["framing"].to_numpy()[rows] == BARE) & (reply_places >= 0)
+    places, counts = np.unique(
+        reply_places[bare if bare.any() else reply_places >= 0], return_counts=True
+    )
     numbers, topics = np.full((len(rows), k), np.nan), list[dict[str, object]]()
     if len(places):
         texts = [replies.read(feature)[place] for place in places]
         embeddings = replies.embeddings(models, feature)
-        found = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
+        clustering = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
         form, metric = feature.form or "label", feature.metric or "cosine"
-        numbers[own >= 0, : len(found.sizes)] = cluster_positions(
-            embeddings[own[own >= 0]], found.centres, form, metric
+        numbers[reply_places >= 0, : len(clustering.sizes)] = cluster_positions(
+            embeddings[reply_places[reply_places >= 0]], clustering.centres, form, metric
         )
-        words = topic_words(texts, found.members, counts)
+        words = topic_words(texts, clustering.members, counts)
         topics = [
-            {"words": telling, "n": int(n)} for telling, n in zip(words, found.sizes, strict=True)
+            {"words": telling, "n": int(n)}
+            for telling, n in zip(words, clustering.sizes, strict=True)
         ]
     lacking = [
         *[NO_DIRECTION] * len(topics),
         *[f"only {len(topics)} clusters of distinct replies"] * k,
     ]
-    absent = np.array(["no reply", "empty reply"], dtype=object)[np.minimum(own, EMPTY)]
+    absent = np.array(["no reply", "empty reply"], dtype=object)[np.minimum(reply_places, EMPTY)]
     for i, value in enumerate(numbers.T):
-        reason = np.where(own < 0, absent, np.where(np.isnan(value), f"reply: {lacking[i]}", ""))
+        reason = np.where(
+            reply_places < 0, absent, np.where(np.isnan(value), f"reply: {lacking[i]}", "")
+        )
         topic = (
             about | {"feature": f"{name}-{i}", "cluster": i} | topics[i]
             if i < len(topics)
@@ -435,11 +451,13 @@ def _scorer(
 ) -> list[FeatureColumn]:
     questions, places = scorer_prompts(feature, replies)
     low, high = float(feature.low or 0), float(feature.high or 0)
-    said = [
+    scores = [
         parse_score(reply, low, high) for reply in models.replies(str(feature.model), questions)
     ]
-    numbers = np.array([np.nan if isinstance(one, str) else one for one in said], dtype=np.float64)
-    lacking = np.array([one if isinstance(one, str) else "" for one in said], dtype=object)
+    numbers = np.array(
+        [np.nan if isinstance(score, str) else score for score in scores], dtype=np.float64
+    )
+    lacking = np.array([score if isinstance(score, str) else "" for score in scores], dtype=object)
     return _beside(name, numbers, lacking, *np.split(places, 2))
 
 
@@ -449,9 +467,9 @@ def scorer_prompts(feature: Feature, replies: ReplyTexts) -> tuple[list[str], Pl
     """
     question, texts = str(feature.question), replies.read(feature)
     scored = np.concatenate([replies.reply, replies.baseline])
-    beside = np.tile(replies.baseline, 2) if SCORED[1] in question else scored
-    there = (scored >= 0) & (beside >= 0)
-    pairs, of_pairs = np.unique(np.stack([scored, beside])[:, there], axis=1, return_inverse=True)
+    contexts = np.tile(replies.baseline, 2) if SCORED[1] in question else scored
+    there = (scored >= 0) & (contexts >= 0)
+    pairs, of_pairs = np.unique(np.stack([scored, contexts])[:, there], axis=1, return_inverse=True)
     places = np.where(scored < 0, scored, UNPAIRED)
     places[there] = of_pairs
     return [asked(question, texts[text], texts[context]) for text, context in pairs.T], places

@@ -34,7 +34,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     )
     # The example is a branched prompt if there are any.
     shown = prompts.sort_values("is_root", kind="stable").head(1).to_dict("records")
-    beside = [_baseline_kind(row) for row in shown]
+    baseline_kinds = [_baseline_kind(row) for row in shown]
     return assemble_card(
         read_yaml(Path(__file__).with_name("words.yaml")),
         *(declaration, tables, plan, evidence),
@@ -50,7 +50,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             "direction": with_capital(source.direction),
             "favour": in_words(plan),
             "masked": [name for name, feature in plan["features"].items() if feature["mask"]],
-            "beside": "".join(beside),
+            "beside": "".join(baseline_kinds),
         },
         example=shown[0]["id"] if shown else None,
         synthetic=branched or source.assemble.model is not None,

@@ -66,10 +66,13 @@ def in_words(plan: Plan) -> str:
         name: Feature.model_validate(feature).favour for name, feature in plan["features"].items()
     }
     ends = {"higher": "higher", "lower": "lower", "none": "neither end"}
-    said = [
-        (words, [name for name, own in favour.items() if own == end]) for end, words in ends.items()
+    clauses = [
+        (words, [name for name, favoured_end in favour.items() if favoured_end == end])
+        for end, words in ends.items()
     ]
-    return "; ".join(f"{', '.join(names)}: {words} is in favour" for words, names in said if names)
+    return "; ".join(
+        f"{', '.join(names)}: {words} is in favour" for words, names in clauses if names
+    )
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
@@ -126,8 +129,10 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
     if not clean or not all(clean) or not all(clean.values()):
         what = "a word or a replacement is empty" if clean else "no word to replace"
         raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
-    if found := twice(map(spaced, words)):
-        first, second = map(repr if found[0].isascii() and found[1].isascii() else ascii, found)
+    if duplicates := twice(map(spaced, words)):
+        first, second = map(
+            repr if duplicates[0].isascii() and duplicates[1].isascii() else ascii, duplicates
+        )
         raise UserError(
             f"{first} and {second} are one word to a reader", where=where, remedy="keep one of them"
         )
@@ -142,7 +147,9 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
         ]
         for word in clean
     }
-    _refuse_what_is_held(clean, {word: found for word, found in held.items() if found}, where)
+    _refuse_what_is_held(
+        clean, {word: held_words for word, held_words in held.items() if held_words}, where
+    )
     return Replacements(clean, plurals, key)
 
 
@@ -169,10 +176,12 @@ def _refuse_what_is_held(
                 where=where,
                 remedy=remedy,
             )
-    for word, found in held.items():
-        other = found[0]
-        one = {words[word].casefold(), *map(str.casefold, found)} == {other.casefold()}
-        swapped = one and other != word and words[other].casefold() == word.casefold()
+    for word, held_words in held.items():
+        other = held_words[0]
+        is_single_word = {words[word].casefold(), *map(str.casefold, held_words)} == {
+            other.casefold()
+        }
+        swapped = is_single_word and other != word and words[other].casefold() == word.casefold()
         if not swapped:
             what = (
                 f"{word!r} becomes {words[word]!r}, which holds {other!r}, a word that is "
@@ -186,7 +195,7 @@ def placeholders(text: str, where: str) -> list[str]:
     name.
     """
     try:
-        found = [
+        names = [
             name
             for _, name, form, as_ in Formatter().parse(text)
             if name is not None or form or as_
@@ -195,13 +204,13 @@ def placeholders(text: str, where: str) -> list[str]:
         raise UserError(
             str(error), where=where, remedy="write {{ and }} for braces that are none"
         ) from None
-    for name in found:
+    for name in names:
         if not name or not name.isidentifier():
             what = f"the placeholder {{{name}}} has no name"
             raise UserError(
                 what, where=where, remedy="write {concept}, or {{ and }} for braces that are none"
             )
-    return list(dict.fromkeys(map(str, found)))
+    return list(dict.fromkeys(map(str, names)))
 
 
 def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], list[Row]]:
@@ -213,25 +222,27 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     occurs twice, or a placeholder is not declared for every concept.
     """
     path = folder / str(source.material.path)
-    found, texts = dict[str, Row](), set[tuple[str, str]]()
-    for line, said in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
-        row = _read(domain, source, path, line, {name: cell.strip() for name, cell in said.items()})
+    row_by_id, texts = dict[str, Row](), set[tuple[str, str]]()
+    for line, cells in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
+        row = _read(
+            domain, source, path, line, {name: cell.strip() for name, cell in cells.items()}
+        )
         text = (row["concept"], row["sentence"])
-        if row["id"] in found or text in texts:
+        if row["id"] in row_by_id or text in texts:
             same = (
                 "of this root_id and concept"
-                if row["id"] in found
+                if row["id"] in row_by_id
                 else "in these words, of another root_id,"
             )
             what = f"a prompt {same} was there before"
             raise UserError(what, where=f"{path}: line {line}", remedy="keep one of them")
-        found[row["id"]] = row
+        row_by_id[row["id"]] = row
         texts.add(text)
-    if not found:
+    if not row_by_id:
         raise UserError(
             "no prompt in it", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}"
         )
-    rows = list(found.values())
+    rows = list(row_by_id.values())
     key = row_id(family=FAMILY, benchmark=domain, concept="", page=path.name)
     about = {
         **common_columns(key, source, *(row["sentence"] for row in rows), variant="table"),
@@ -252,13 +263,13 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
     """One prompt of the table, by `schemas.SENTENCES`."""
     where = f"{path}: line {line}"
     prompt, baseline, concept = said["prompt"], said.get("baseline", ""), said.get("concept", "")
-    asked = placeholders(prompt, where)
+    prompt_placeholders = placeholders(prompt, where)
     if not prompt:
         raise UserError("no prompt", where=where, remedy="write one, or take the line out")
     for text in (prompt, baseline):
         if wrong := flaw(text, lines=True):
             raise UserError(wrong.what, where=where, remedy=wrong.remedy)
-    if bool(asked) == bool(concept):
+    if bool(prompt_placeholders) == bool(concept):
         what = (
             "a concept and a placeholder"
             if concept
@@ -269,9 +280,11 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
         raise UserError(
             f"no concept {concept!r}", where=where, remedy=suggest_nearest(concept, source.concepts)
         )
-    for name in {*asked, *placeholders(baseline, where)}:
-        lacking = [key for key in source.concepts if asked and source.form(key, name) is None]
-        if lacking or not asked:
+    for name in {*prompt_placeholders, *placeholders(baseline, where)}:
+        lacking = [
+            key for key in source.concepts if prompt_placeholders and source.form(key, name) is None
+        ]
+        if lacking or not prompt_placeholders:
             what = (
                 f"the placeholder {{{name}}} has no form for {lacking[0] if lacking else concept}"
             )
@@ -280,14 +293,14 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
                 "braces that are none"
             )
             raise UserError(what, where=where, remedy=remedy)
-    own = concept or next(iter(source.concepts))
+    stored_concept = concept or next(iter(source.concepts))
     return {
         "id": row_id(
             family=FAMILY, benchmark=domain, concept=concept, sentence=said.get("root_id") or prompt
         ),
         "content_sha256": content_sha256(prompt, baseline),
-        "concept": own,
-        "keyword": source.form(own, "concept"),
+        "concept": stored_concept,
+        "keyword": source.form(stored_concept, "concept"),
         "sentence": prompt,
         "root": said.get("root_id") or None,
         "baseline": baseline or None,

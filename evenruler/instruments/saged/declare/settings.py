@@ -106,11 +106,17 @@ class Feature(StrictModel):
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Feature":
         needed, allowed = _KEYS[self.kind]
-        given = {key for key in type(self).model_fields if getattr(self, key) is not None}
-        given -= {"kind", "mask", "better", "multilingual", *([] if self.offset else ["offset"])}
-        for key in sorted(needed - given):
+        given_keys = {key for key in type(self).model_fields if getattr(self, key) is not None}
+        given_keys -= {
+            "kind",
+            "mask",
+            "better",
+            "multilingual",
+            *([] if self.offset else ["offset"]),
+        }
+        for key in sorted(needed - given_keys):
             raise ValueError(f"a feature of kind {self.kind} needs `{key}`")
-        for key in sorted(given - needed - allowed):
+        for key in sorted(given_keys - needed - allowed):
             raise ValueError(f"`{key}` does not belong to kind {self.kind}")
         if self.question is not None and SCORED[0] not in self.question:
             raise ValueError(
@@ -151,7 +157,9 @@ class Feature(StrictModel):
         }
         if any(wrong.values()):
             what = "; ".join(
-                f"{words} {', '.join(map(repr, found))}" for words, found in wrong.items() if found
+                f"{words} {', '.join(map(repr, wrong_labels))}"
+                for words, wrong_labels in wrong.items()
+                if wrong_labels
             )
             remedy = (
                 f"give the labels of {self.model} a weight each, 0 if need be: {', '.join(labels)}"
@@ -210,10 +218,10 @@ def confirmatory_of(features: Mapping[str, Feature]) -> list[str]:
     """The features that get a verdict: the first ones with a favourable end and masked names, in
     order.
     """
-    found = [
+    confirmatory_names = [
         name for name, feature in features.items() if feature.favour != "none" and feature.mask
     ]
-    return found[:MOST_CONFIRMATORY]
+    return confirmatory_names[:MOST_CONFIRMATORY]
 
 
 class SummaryStatistic(StrictModel):
@@ -379,31 +387,35 @@ class Settings(BaseSettings):
         be left.
         """
         tools = {
-            name: own.model for name, own in self.features.items() if own.model in catalogue.models
+            name: feature.model
+            for name, feature in self.features.items()
+            if feature.model in catalogue.models
         }
-        lacking = {name: own for name, own in tools.items() if catalogue.to_be_given([own])}
-        kept = {name: own for name, own in self.features.items() if name not in lacking}
-        if not lacking or not kept:
+        lacking = {name: model for name, model in tools.items() if catalogue.to_be_given([model])}
+        usable_features = {
+            name: feature for name, feature in self.features.items() if name not in lacking
+        }
+        if not lacking or not usable_features:
             return self
-        found = self.model_copy(update={"features": kept})
-        found._waiting = f"{', '.join(lacking)}: {catalogue.to_be_given(lacking.values())}"
-        return found
+        settings = self.model_copy(update={"features": usable_features})
+        settings._waiting = f"{', '.join(lacking)}: {catalogue.to_be_given(lacking.values())}"
+        return settings
 
     def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
         """Further input files of a domain: its text, and what `evenruler find` found for it."""
-        material, found = material_of(name, source, root), DOMAINS / FOUND / f"{name}.yaml"
+        material, findings_file = material_of(name, source, root), DOMAINS / FOUND / f"{name}.yaml"
         return ({"material": material} if material else {}) | (
-            {"found": found} if (root / found).exists() else {}
+            {"found": findings_file} if (root / findings_file).exists() else {}
         )
 
     def uses(self, source: Source) -> list[ToolUse]:
         """The models that it names, to measure replies, to write questions, to judge rows and to
         find words.
         """
-        found = [ToolUse(self.embedder, "embed", "embedder")] if self.embedder else []
+        tool_uses = [ToolUse(self.embedder, "embed", "embedder")] if self.embedder else []
         for name, feature in self.features.items():
             if feature.model is not None:
-                found.append(
+                tool_uses.append(
                     ToolUse(feature.model, OPERATION_OF[feature.kind], f"features.{name}.model")
                 )
         judge = source.branch.judge if source.branch else None
@@ -413,7 +425,7 @@ class Settings(BaseSettings):
             writers["find.replacements.model"] = (
                 source.find.replacements.model if source.find.replacements else None
             )
-        return found + [
+        return tool_uses + [
             ToolUse(model, "generate", key, tool=False)
             for key, model in writers.items()
             if model is not None
@@ -438,17 +450,22 @@ class Settings(BaseSettings):
         no verdict.
         """
         words = {
-            word for maps in source.replacements.values() for own in maps.values() for word in own
+            word
+            for maps in source.replacements.values()
+            for replacement_map in maps.values()
+            for word in replacement_map
         }
-        found = sorted(words & HOMONYMS)
-        said = (
-            [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
+        homonyms = sorted(words & HOMONYMS)
+        warnings = (
+            [f"{', '.join(homonyms)}: something else is called so too; read its rows"]
+            if homonyms
+            else []
         )
         if source.branch is not None and source.branch.is_unread:
-            said.append(
+            warnings.append(
                 "its rows were not read yet: they are built, and no model is asked about them"
             )
-        return said + self._too_few(source)
+        return warnings + self._too_few(source)
 
     def detects(self, source: Source, form: str | None = None) -> str | None:
         """None where no verdict is possible; otherwise unknown, for it depends on how replies
@@ -461,15 +478,15 @@ class Settings(BaseSettings):
         prompts.
         """
         n, controls = len(source.members), len(source.controls)
-        found = []
+        reasons = []
         if n < 2 or controls < FEWEST_INVENTED:
-            found.append(
+            reasons.append(
                 f"{n} concepts and {controls} invented ones with `control: true` (at least 2 and "
                 f"{FEWEST_INVENTED} needed): no verdict is possible"
             )
         if source.prompts is not None and source.prompts < self.disparities.least:
-            found.append(
+            reasons.append(
                 f"{source.prompts} prompts (at least {self.disparities.least} needed): no verdict "
                 "is possible"
             )
-        return found
+        return reasons

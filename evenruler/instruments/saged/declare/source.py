@@ -258,16 +258,16 @@ class ReviewResult(StrictModel):
         def most(rows: int) -> float:
             return wilson(self.wrong / rows, rows)[1]
 
-        said = f"{self.wrong} of {self.rows} branched rows that were read are wrong"
+        reason = f"{self.wrong} of {self.rows} branched rows that were read are wrong"
         if self.rows in (0, self.of):
-            return said if self.wrong > MOST_WRONG * self.rows else ""
+            return reason if self.wrong > MOST_WRONG * self.rows else ""
         if most(self.rows) <= MOST_WRONG:
             return ""
         enough = next(rows for rows in count(self.rows) if most(rows) <= MOST_WRONG)
-        shown = (
+        explanation = (
             f"which leaves up to {most(self.rows):.1%} (Wilson, 95%) where {MOST_WRONG:.0%} may be"
         )
-        return f"{said}, {shown}: read all, or {enough:,} with no more wrong"
+        return f"{reason}, {explanation}: read all, or {enough:,} with no more wrong"
 
 
 class Branching(StrictModel):
@@ -311,15 +311,15 @@ class Branching(StrictModel):
     @model_validator(mode="after")
     def _by_places(self) -> "Branching":
         """Add replacements for the roots that have `words`, by position."""
-        for concept, own in self.words.items():
+        for concept, concept_words in self.words.items():
             first, words = next(iter(self.words.items()))
-            if len(own) != len(words):
-                what = f"{len(own)} words of {concept}, but {len(words)} of {first}"
+            if len(concept_words) != len(words):
+                what = f"{len(concept_words)} words of {concept}, but {len(words)} of {first}"
                 raise ValueError(f"`words` has {what}; one stands for the other by its place")
         for root in self.roots:
-            for branch, own in self.words.items() if root in self.words else ():
+            for branch, concept_words in self.words.items() if root in self.words else ():
                 if branch != root:
-                    mapped = dict(zip(self.words[root], own, strict=True))
+                    mapped = dict(zip(self.words[root], concept_words, strict=True))
                     self.replacements.setdefault(root, {}).setdefault(branch, mapped)
         if isinstance(self.to, dict) and set(self.to) != set(self.roots):
             raise ValueError(
@@ -429,16 +429,16 @@ class Source(BaseSource):
     def _check_owners(self) -> None:
         """Check that every keyword belongs to one concept, once."""
         for slug in self.concepts:
-            if found := twice(self.keywords_of(slug)):
-                raise ValueError(f"the keyword {both(*found[::-1])} is given twice for {slug}")
+            if duplicates := twice(self.keywords_of(slug)):
+                raise ValueError(f"the keyword {both(*duplicates[::-1])} is given twice for {slug}")
         owners = {keyword: slug for slug in self.concepts for keyword in self.keywords_of(slug)}
         keywords = [keyword for slug in self.concepts for keyword in self.keywords_of(slug)]
-        if found := twice(keywords):
-            first = next(slug for slug in self.concepts if found[0] in self.keywords_of(slug))
-            called, second = both(*found[::-1]), owners[found[1]]
+        if duplicates := twice(keywords):
+            first = next(slug for slug in self.concepts if duplicates[0] in self.keywords_of(slug))
+            called, second = both(*duplicates[::-1]), owners[duplicates[1]]
             raise ValueError(f"the keyword {called} belongs to two concepts, {first} and {second}")
-        if found := twice(concept.name for concept in self.concepts.values()):
-            raise ValueError(f"two concepts are called {both(*found)}")
+        if duplicates := twice(concept.name for concept in self.concepts.values()):
+            raise ValueError(f"two concepts are called {both(*duplicates)}")
 
     def with_found(
         self, found: Mapping[str, FoundKeywords], replacements: ByRoot | None = None
@@ -457,9 +457,11 @@ class Source(BaseSource):
                     f"{suggest_nearest(concept, self.concepts)}"
                 )
         concepts = dict(self.concepts)
-        for name, own in found.items():
+        for name, found_keywords in found.items():
             lacking = {
-                key: words for key, words in own if words and not getattr(self.concepts[name], key)
+                key: words
+                for key, words in found_keywords
+                if words and not getattr(self.concepts[name], key)
             }
             concepts[name] = self.concepts[name].model_copy(update=lacking)
         branch = self.branch
@@ -491,20 +493,20 @@ class Source(BaseSource):
     @property
     def lacking(self) -> list[tuple[str, str]]:
         """Pairs of root and branch without known replacements."""
-        known = self.branch.replacements if self.branch else {}
+        replacements = self.branch.replacements if self.branch else {}
         return [
             (root, concept)
             for root, concept in self._branched
-            if not known.get(root, {}).get(concept)
+            if not replacements.get(root, {}).get(concept)
         ]
 
     @property
     def replacements(self) -> ByRoot:
         """By root and branch, the replacement of each word."""
-        known = self.branch.replacements if self.branch else {}
+        replacements = self.branch.replacements if self.branch else {}
         return {
-            root: {to: known[root][to] for to in own}
-            for root, own in grouped(self._branched).items()
+            root: {to: replacements[root][to] for to in branches}
+            for root, branches in grouped(self._branched).items()
         }
 
     def keywords_of(self, concept: str) -> list[str]:
@@ -519,12 +521,12 @@ class Source(BaseSource):
     @property
     def names(self) -> list[str]:
         """All words that distinguish its concepts: names, keywords and forms, sorted."""
-        found = {
+        words = {
             word
-            for own in self.concepts.values()
-            for word in (own.name, *own.keywords, *own.forms.values())
+            for concept in self.concepts.values()
+            for word in (concept.name, *concept.keywords, *concept.forms.values())
         }
-        return sorted(found)
+        return sorted(words)
 
     @property
     def roots(self) -> list[str]:
@@ -562,20 +564,22 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     """
     require_written(path, "source for the domain", MEND)
     source = validate(Source, read_yaml(path), path)
-    beside = path.parent / FOUND / path.name
-    if beside.exists():
-        found = validate(FoundKeywordsFile, read_yaml(beside), beside)
+    found_path = path.parent / FOUND / path.name
+    if found_path.exists():
+        found_file = validate(FoundKeywordsFile, read_yaml(found_path), found_path)
         try:
-            source = source.with_found(found.concepts, found.replacements)
+            source = source.with_found(found_file.concepts, found_file.replacements)
         except ValueError as error:
             raise UserError(
-                str(error), where=str(beside), remedy="fix it, or run `evenruler find` again"
+                str(error), where=str(found_path), remedy="fix it, or run `evenruler find` again"
             ) from None
     if complete and source.lacking:
         root, concept = source.lacking[0]
         what = f"no replacements from {root} to {concept} were found"
         raise UnfinishedError(
-            what, where=str(beside), remedy=f"run `evenruler find {path.stem}`, or write them there"
+            what,
+            where=str(found_path),
+            remedy=f"run `evenruler find {path.stem}`, or write them there",
         )
     return source
 

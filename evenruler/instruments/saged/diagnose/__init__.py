@@ -62,14 +62,18 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     is_reseeded = again["framing"] == RESEEDED
     prefixed = again[~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(members, measured["baselines"])
-    told = (
+    quality_rows = (
         quality.refusals(domain, replies, prompts),
         quality.shifts(domain, features, prompts, prefixed, plan["placebos"], resampling.level),
         quality.noise(domain, features, prompts, again[is_reseeded]),
         quality.tools(tools, str(layout.series["model"].iloc[0])),
     )
     ranges = marked_rows(quality.headlines(disparities, settings, members.fewest_roots), nothing)
-    parts = [confirmatory, ranges, *(pd.DataFrame(rows, columns=quality.COLUMNS) for rows in told)]
+    parts = [
+        confirmatory,
+        ranges,
+        *(pd.DataFrame(rows, columns=quality.COLUMNS) for rows in quality_rows),
+    ]
     return {
         "summaries": summaries,
         "compared": disparities,
@@ -101,15 +105,15 @@ def figures(
     if scores["generations"].empty:
         return {}
     features = scores["features"].astype(dict.fromkeys(REPEATED, "category"))
-    own = {
+    inputs = {
         "features": features,
         "prompts": tables["prompts"],
         "again": repeated_prompts(tables, plan),
     }
-    found = diagnose(name, {**scores, **own}, plan, resampling)
+    diagnosis = diagnose(name, {**scores, **inputs}, plan, resampling)
     rested_on = row_hashes(tables["prompts"].filter(READS["prompts"]), ["root_id"])
-    made_of = found["headlines"].assign(rows=found["headlines"]["unit"].map(rested_on))
-    return {**found, "topics": scores["topics"], "headlines": made_of}
+    made_of = diagnosis["headlines"].assign(rows=diagnosis["headlines"]["unit"].map(rested_on))
+    return {**diagnosis, "topics": scores["topics"], "headlines": made_of}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
@@ -139,10 +143,12 @@ def evidence(tables: Tables) -> dict[str, Any]:
     measured = tables["measured"]
     several = measured[measured["feature"] != measured["declared"]]
     of_clusters = set(zip(several["domain"], several["feature"], strict=True))
-    found = tables["figures"]
-    of_part = found["part"].str.split(", ").str[-1]
-    kept = [key not in of_clusters for key in zip(found["benchmark"], of_part, strict=True)]
-    return as_metrics(found[kept], "part")
+    domain_figures = tables["figures"]
+    of_part = domain_figures["part"].str.split(", ").str[-1]
+    is_on_card = [
+        key not in of_clusters for key in zip(domain_figures["benchmark"], of_part, strict=True)
+    ]
+    return as_metrics(domain_figures[is_on_card], "part")
 
 
 def _joined(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:

@@ -65,7 +65,10 @@ class MaxDeviationTest:
         """
         sizes = np.abs(self.values) / np.maximum(self.high - self.low, np.finfo(float).tiny)
         order = np.argsort(-np.nan_to_num(sizes, nan=-1.0).round(9), axis=None, kind="stable")
-        return [(int(at) // sizes.shape[1], int(at) % sizes.shape[1]) for at in order]
+        return [
+            (int(flat_index) // sizes.shape[1], int(flat_index) % sizes.shape[1])
+            for flat_index in order
+        ]
 
     def clear(self) -> list[tuple[int, int]]:
         """The pairs whose interval excludes 0; to be named only if p is small, too."""
@@ -105,12 +108,12 @@ def max_deviation_test(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -
     largest, of_rest = list[Floats](), list[Floats]()
     usable = np.asarray(~np.isnan(x).all(axis=0))
     for order in _shuffles(usable, seed, shuffles):
-        for scores_of, found in ((off, largest), (rest, of_rest)):
+        for scores_of, null_statistics in ((off, largest), (rest, of_rest)):
             dealt = np.take_along_axis(scores_of[None], order[:, None], axis=3)
-            found.append(_largest(*_means(dealt)[:2]))
+            null_statistics.append(_largest(*_means(dealt)[:2]))
     beyond = np.concatenate(largest) >= _largest(means[None], errors[None]) * (1 - ROUNDING)
     wide = float(np.quantile(np.concatenate(of_rest), 0.95, method="higher")) * errors
-    means, wide, errors = (unit * each for each in (means, wide, errors))
+    means, wide, errors = (unit * array for array in (means, wide, errors))
     return MaxDeviationTest(
         means, means - wide, means + wide, errors, n, float((1 + beyond.sum()) / (1 + shuffles))
     )
@@ -135,16 +138,16 @@ def step_down_max_t(
     Source: step-down maxT of Westfall and Young (1993), section 2.6.
     """
     x = np.array(scores, dtype=np.float64)
-    found: dict[tuple[int, int], Interval] = {}
+    interval_by_pair: dict[tuple[int, int], Interval] = {}
     while n_scored_concepts(x) > 2:
-        own = find(x, seed, shuffles)
-        clear = own.clear()
-        if own.p_null >= level or not clear:
+        test = find(x, seed, shuffles)
+        clear = test.clear()
+        if test.p_null >= level or not clear:
             break
         concept = clear[0][1]
-        found |= {place: own.at(place) for place in clear if place[1] == concept}
+        interval_by_pair |= {place: test.at(place) for place in clear if place[1] == concept}
         x[..., concept] = np.nan
-    return found
+    return interval_by_pair
 
 
 def n_scored_concepts(scores: Floats) -> int:
@@ -272,16 +275,16 @@ def nonresponse_test(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES)
     values = shares - overall
     # A shuffle keeps the number of scores of each concept.
     sums = [
-        np.nansum(np.take_along_axis(x[None], own, axis=2), axis=1)
-        for own in _shuffles(there, seed, shuffles)
+        np.nansum(np.take_along_axis(x[None], order, axis=2), axis=1)
+        for order in _shuffles(there, seed, shuffles)
     ]
     dealt = np.nanmax(np.abs(ratio(np.concatenate(sums), n) - overall), axis=1)
     p = float((1 + (dealt >= np.nanmax(np.abs(values)) - ROUNDING).sum()) / (1 + shuffles))
     asked_of, alpha = np.maximum(n, 1), ALPHA / max((n > 0).sum(), 1)
-    own = proportion_confint(shares * asked_of, asked_of, alpha, "wilson")
+    wilson_ends = proportion_confint(shares * asked_of, asked_of, alpha, "wilson")
     of_all = proportion_confint(overall * n.sum(), n.sum(), alpha, "wilson")
-    low = values - np.hypot(shares - own[0], of_all[1] - overall)
-    high = values + np.hypot(own[1] - shares, overall - of_all[0])
+    low = values - np.hypot(shares - wilson_ends[0], of_all[1] - overall)
+    high = values + np.hypot(wilson_ends[1] - shares, overall - of_all[0])
     one_error = proportion_confint(shares * asked_of, asked_of, 2 * stats.norm.sf(1), "wilson")
     errors = (one_error[1] - one_error[0]) / 2  # above 0 even where a share is 0
     return NonresponseTest(values[None], low[None], high[None], errors[None], n[None], p, overall)
@@ -317,13 +320,18 @@ def _shuffles(usable: NDArray[np.bool_], seed: int, n: int) -> Iterator[NDArray[
     """Batches of [draws, root items, concepts], permutations of concepts with a score within each
     root item.
     """
-    random, at = np.random.default_rng(seed), np.where(usable, 0, 1).argsort(axis=1, kind="stable")
+    random, scored_first = (
+        np.random.default_rng(seed),
+        np.where(usable, 0, 1).argsort(axis=1, kind="stable"),
+    )
     for begin in range(0, n, _AT_ONCE):
         keys = np.where(usable, random.random((min(_AT_ONCE, n - begin), *usable.shape)), 2.0)
         # Places with scores come first in both orders; `drawn` says which concept goes to each.
         order = np.empty(keys.shape, dtype=np.intp)
         drawn = np.where(
-            np.take_along_axis(usable, at, axis=1), keys.argsort(axis=2, kind="stable"), at
+            np.take_along_axis(usable, scored_first, axis=1),
+            keys.argsort(axis=2, kind="stable"),
+            scored_first,
         )
-        np.put_along_axis(order, np.broadcast_to(at, keys.shape), drawn, axis=2)
+        np.put_along_axis(order, np.broadcast_to(scored_first, keys.shape), drawn, axis=2)
         yield order

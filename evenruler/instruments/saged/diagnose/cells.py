@@ -50,9 +50,11 @@ def group_rows(codes: NDArray[np.integer[Any]], groups: int) -> Places:
     """The row indices of each group, in row order; `codes`: [draws, rows] the group of each row."""
     order = np.argsort(codes, axis=1, kind="stable")
     sizes = np.array([np.bincount(draw, minlength=groups) for draw in codes], dtype=np.intp)
-    found = np.full((*sizes.shape, int(sizes.max(initial=0))), codes.shape[1], dtype=np.int32)
-    found[np.arange(found.shape[-1]) < sizes[..., None]] = order.ravel()
-    return found
+    rows_by_group = np.full(
+        (*sizes.shape, int(sizes.max(initial=0))), codes.shape[1], dtype=np.int32
+    )
+    rows_by_group[np.arange(rows_by_group.shape[-1]) < sizes[..., None]] = order.ravel()
+    return rows_by_group
 
 
 def pad_groups(numbers: Floats, places: Places) -> Floats:
@@ -91,8 +93,10 @@ class Groups:
         """[series, groups] how many replies of each group are present; `there`: [series,
         replies].
         """
-        found = [np.bincount(self.codes[own], minlength=len(self.names)) for own in there]
-        return np.array(found, dtype=np.int64).reshape(len(found), len(self.names))
+        counts = [
+            np.bincount(self.codes[is_present], minlength=len(self.names)) for is_present in there
+        ]
+        return np.array(counts, dtype=np.int64).reshape(len(counts), len(self.names))
 
 
 @dataclass(frozen=True)
@@ -124,8 +128,10 @@ class ScoreArrays:
 
     def groups(self, columns: Sequence[str]) -> Groups:
         """The replies grouped by columns of the prompts, crossed."""
-        codes, found = pd.factorize(self.replies[list(columns)].agg("+".join, axis=1), sort=True)
-        return Groups("+".join(columns), [str(name) for name in found], codes.astype(np.intp))
+        codes, group_names = pd.factorize(
+            self.replies[list(columns)].agg("+".join, axis=1), sort=True
+        )
+        return Groups("+".join(columns), [str(name) for name in group_names], codes.astype(np.intp))
 
     def coded(self, column: str) -> Codes:
         """[replies] code of each reply's prompt (`id`: repetitions stay together), or root item
@@ -159,20 +165,20 @@ def arrange_scores(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -
             f"{domain}: {len(unknown)} prompts that were measured are not there, as {unknown[0]}"
         )
     shape = len(series), len(replies)
-    at = line.astype(np.intp)
-    at *= shape[1]
-    at += reply
+    flat_places = line.astype(np.intp)
+    flat_places *= shape[1]
+    flat_places += reply
     del (
         line,
         reply,
     )  # for a million replies with 45 features, each takes half as much memory as `values`
     measured = np.zeros(shape, dtype=bool)
-    measured.ravel()[at] = True
+    measured.ravel()[flat_places] = True
     if twice := len(features) - np.count_nonzero(measured):
         raise ValueError(f"{domain}: {twice} measurements are there twice")
     values, baselines = np.full(shape, np.nan), np.full(shape, np.nan)
     for name, numbers in (("value", values), ("baseline", baselines)):
-        numbers.ravel()[at] = features[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers.ravel()[flat_places] = features[name].to_numpy(dtype=np.float64, na_value=np.nan)
     columns = ["id", "concept", "keyword", "section", "source_tag", "root_id"]
     replies = replies.merge(
         prompts[columns].astype(str), on="id", how="left", validate="many_to_one"
@@ -198,8 +204,8 @@ def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArr
     there = np.zeros(sizes, dtype=bool)
     there.ravel()[number] = True
     number = (np.cumsum(there.ravel(), dtype=np.int32) - 1)[number]
-    found = zip(names, values, np.nonzero(there), strict=True)
-    table = pd.DataFrame({name: np.sort(own)[at] for name, own, at in found})
+    columns = zip(names, values, np.nonzero(there), strict=True)
+    table = pd.DataFrame({name: np.sort(categories)[codes] for name, categories, codes in columns})
     return table.astype({name: str for name in names if name != "repetition"}), number
 
 
@@ -264,18 +270,22 @@ class CellStatistics:
         kind, function = self.statistic.kind, resolve(self.statistic.kind)
         # Groups are outermost in memory, which is fastest for the reduction over groups that
         # follows.
-        found = np.full((*places.shape[1::-1], len(self.layout.series)), np.nan).transpose(2, 1, 0)
+        group_statistics = np.full(
+            (*places.shape[1::-1], len(self.layout.series)), np.nan
+        ).transpose(2, 1, 0)
         step = max(1, AT_ONCE // max(1, places.size))
-        for begin in range(0, len(found), step):
+        for begin in range(0, len(group_statistics), step):
             lines = slice(begin, begin + step)
             values, baselines = self.numbers(lines)
             options = cell_options(kind, values, baselines, **self.statistic.options)
             for name in {"standard", "edges"} & set(options):  # which differ by series
                 options[name] = np.expand_dims(options[name], (1, 2))
             if not np.isnan(values).all():  # as for a feature without baselines
-                beside = None if baselines is None else pad_groups(baselines, places)
-                found[lines] = function(pad_groups(values, places), beside, **options)
-        return found
+                padded_baselines = None if baselines is None else pad_groups(baselines, places)
+                group_statistics[lines] = function(
+                    pad_groups(values, places), padded_baselines, **options
+                )
+        return group_statistics
 
     @cached_property
     def values(self) -> Floats:
@@ -300,27 +310,29 @@ class CellStatistics:
     @cached_property
     def reasons(self) -> NDArray[np.object_]:
         """[series, groups] why a value is NaN, else None."""
-        kind, given, nothing = self.statistic.kind, self.statistic.options, np.full(1, np.nan)
-        found, undefined = np.full(self.values.shape, None, dtype=object), np.isnan(self.values)
-        found[undefined & (self.n == 0)] = reason(kind, nothing, nothing, **given)
+        kind, options, nothing = self.statistic.kind, self.statistic.options, np.full(1, np.nan)
+        reasons, undefined = np.full(self.values.shape, None, dtype=object), np.isnan(self.values)
+        reasons[undefined & (self.n == 0)] = reason(kind, nothing, nothing, **options)
         for line, group in np.argwhere(undefined & (self.n > 0)):
-            own = self.groups.codes == group
+            is_member = self.groups.codes == group
             values, baselines = self.numbers(slice(line, line + 1))
-            beside = None if baselines is None else baselines[0, own]
-            found[line, group] = reason(kind, values[0, own], beside, **given)
+            group_baselines = None if baselines is None else baselines[0, is_member]
+            reasons[line, group] = reason(kind, values[0, is_member], group_baselines, **options)
         if kind in USES_BASELINE or self.calibration == CALIBRATED:
-            found[np.isnan(self.layout.baselines).all(axis=1)] = NO_BASELINE
-        return found
+            reasons[np.isnan(self.layout.baselines).all(axis=1)] = NO_BASELINE
+        return reasons
 
     @property
     def names(self) -> pd.DataFrame:
         """The columns that every table of cells begins with, one row per series."""
-        own = {
+        labels = {
             "calibration": self.calibration,
             "grouping": self.groups.grouping,
             "statistic": self.name,
         }
-        return self.layout.series.assign(domain=self.layout.domain, **own)[list(schemas.CELL.names)]
+        return self.layout.series.assign(domain=self.layout.domain, **labels)[
+            list(schemas.CELL.names)
+        ]
 
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""
@@ -352,18 +364,24 @@ def describe_cells(
         for calibration in ([RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED])
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy releases the GIL
-        found = list(pool.map(partial(compare_groups, settings=settings, seed=seed), cells))
+        disparity_tables = list(
+            pool.map(partial(compare_groups, settings=settings, seed=seed), cells)
+        )
     shaped = []
-    for each, disparities in zip(cells, found, strict=True):
-        if each.name == settings.headline:
+    for cell_statistics, disparities in zip(cells, disparity_tables, strict=True):
+        if cell_statistics.name == settings.headline:
             ranges = disparities.loc[disparities["metric"] == "range", "p"].to_numpy(
                 dtype=np.float64
             )
             p = ranges if ranges.size else np.full(len(layout.series), np.nan)
-            shaped.append(each.names.assign(**shapes(each.values, each.groups.names, p)))
+            shaped.append(
+                cell_statistics.names.assign(
+                    **shapes(cell_statistics.values, cell_statistics.groups.names, p)
+                )
+            )
     return (
-        concat_frames([each.table() for each in cells]),
-        concat_frames(found),
+        concat_frames([cell.table() for cell in cells]),
+        concat_frames(disparity_tables),
         concat_frames(shaped)[schemas.SHAPES.names],
     )
 
@@ -412,18 +430,20 @@ def compare_groups(cells: CellStatistics, settings: Disparities, seed: int) -> p
         permutation_p(cells, metrics, permutations, seed) if metrics else (np.empty((0, 0)),) * 2
     )
     types = dict.fromkeys(("value", "critical", "excess"), float) | {"n": "int64"}
-    told = [*types, "group", "flag", "reason"]
-    for metric, own, n in zip(metrics, p, defined, strict=True):
-        found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
+    disparity_columns = [*types, "group", "flag", "reason"]
+    for metric, p_values, n in zip(metrics, p, defined, strict=True):
+        disparity_rows = [
+            disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values
+        ]
         rows = (
-            pd.DataFrame(found, columns=told, dtype=object)
+            pd.DataFrame(disparity_rows, columns=disparity_columns, dtype=object)
             .astype(types)
             .rename(columns={"n": "n_groups"})
         )
         rows["reason"] = rows["reason"].mask(
             nothing, cells.reasons[:, 0]
         )  # its groups are null for the same reason
-        tests = {"p": own, "n_permutations": np.where(rows["value"].isna(), 0, n)}
+        tests = {"p": p_values, "n_permutations": np.where(rows["value"].isna(), 0, n)}
         tables.append(cells.names.assign(metric=metric, **rows, **tests)[columns])
     return concat_frames(tables)
 
@@ -480,10 +500,10 @@ def summarise(
             the result, a row without a group, an infinite number, or a statistic that compares with
             baselines for calibrated values.
     """
-    found = summarise_each(
+    summary_table = summarise_each(
         frame, by, {statistic: (statistic, options)}, cell=cell, calibrated=calibrated
     )
-    return found.drop(columns="statistic")
+    return summary_table.drop(columns="statistic")
 
 
 def summarise_each(
@@ -516,7 +536,7 @@ def summarise_each(
     series, laid = pd.DataFrame("", index=[0], columns=SERIES), list[tuple[ScoreArrays, Groups]]()
     for place, rows in enumerate(by_cell):
         members = np.flatnonzero(which == place)
-        values, baselines = (own[None, rows] for own in numbers)
+        values, baselines = (array[None, rows] for array in numbers)
         layout = ScoreArrays(
             "", pd.DataFrame(), series, values, baselines, np.ones(values.shape, dtype=bool)
         )
@@ -525,20 +545,28 @@ def summarise_each(
         )
     places, tables = np.argsort(which, kind="stable"), []
     for name, (kind, options) in statistics.items():
-        asked = SummaryStatistic.model_construct(
+        summary_statistic = SummaryStatistic.model_construct(
             kind=kind, options=dict(options)
         )  # statistics of users take any
-        found = [
-            CellStatistics(*own, name, asked, CALIBRATED if calibrated else RAW) for own in laid
+        statistics_by_cell = [
+            CellStatistics(
+                *layout_and_groups, name, summary_statistic, CALIBRATED if calibrated else RAW
+            )
+            for layout_and_groups in laid
         ]
-        told = {"summary": [one.values[0] for one in found], "n": [one.n[0] for one in found]}
-        told |= {
-            "n_missing": [one.missing[0] for one in found],
-            "reason": [one.reasons[0] for one in found],
+        parts_by_column = {
+            "summary": [cell_statistics.values[0] for cell_statistics in statistics_by_cell],
+            "n": [cell_statistics.n[0] for cell_statistics in statistics_by_cell],
         }
-        whole = {column: np.concatenate(parts) for column, parts in told.items()}
-        beside = {column: pd.Series(own, places, own.dtype) for column, own in whole.items()}
-        tables.append(table.assign(**beside, kind=kind, statistic=name))
+        parts_by_column |= {
+            "n_missing": [cell_statistics.missing[0] for cell_statistics in statistics_by_cell],
+            "reason": [cell_statistics.reasons[0] for cell_statistics in statistics_by_cell],
+        }
+        whole = {column: np.concatenate(parts) for column, parts in parts_by_column.items()}
+        summary_columns = {
+            column: pd.Series(array, places, array.dtype) for column, array in whole.items()
+        }
+        tables.append(table.assign(**summary_columns, kind=kind, statistic=name))
     return concat_frames(tables)
 
 
@@ -572,10 +600,10 @@ def _numbers(
                 f"row {missing[0]} has no {column}", remedy="fill it in, or leave the row out"
             )
     numbers = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in columns}
-    for name, own in numbers.items():
-        infinite = np.flatnonzero(np.isinf(own))
+    for name, column_numbers in numbers.items():
+        infinite = np.flatnonzero(np.isinf(column_numbers))
         if infinite.size:
-            what = f"row {infinite[0]} holds {own[infinite[0]]}"
+            what = f"row {infinite[0]} holds {column_numbers[infinite[0]]}"
             raise UserError(
                 what, where=f"column {name!r}", remedy="leave null what could not be measured"
             )

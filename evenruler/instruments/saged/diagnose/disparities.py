@@ -208,11 +208,11 @@ def disparity(
                 f"the summaries have no column {column!r}", remedy="give what `summarise` returns"
             )
     if metric in USES_SELECTION_RATE and "kind" in summary:
-        others = sorted({str(kind) for kind in summary["kind"]} - {"selection_rate"})
-        if others:
+        other_kinds = sorted({str(kind) for kind in summary["kind"]} - {"selection_rate"})
+        if other_kinds:
             what = (
                 f"{metric} is of selection rates, and these are summaries of kind "
-                f"{', '.join(others)}"
+                f"{', '.join(other_kinds)}"
             )
             raise UserError(what, remedy="ask min_max_ratio, or summarise by selection_rate")
     if names is None:
@@ -280,9 +280,11 @@ def grubbs(n: NDArray[np.intp]) -> Floats:
 
     Source: Grubbs (1969), Procedures for detecting outlying observations in samples.
     """
-    of = np.where(n >= FEWEST, n, np.nan)
-    t = stats.t.isf(ALPHA / (2 * of), of - 2)
-    return np.asarray((of - 1) / np.sqrt(of) * np.sqrt(t**2 / (of - 2 + t**2)))
+    testable_n = np.where(n >= FEWEST, n, np.nan)
+    t = stats.t.isf(ALPHA / (2 * testable_n), testable_n - 2)
+    return np.asarray(
+        (testable_n - 1) / np.sqrt(testable_n) * np.sqrt(t**2 / (testable_n - 2 + t**2))
+    )
 
 
 def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:
@@ -309,13 +311,13 @@ def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray
         np.where(farthest > 0, "high", "low").astype(object),
     )
     reasons = [
-        _no_shape(*told) for told in zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)
+        _no_shape(*cell) for cell in zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)
     ]
     shape[[reason is not None for reason in reasons]] = None
     few = np.isnan(farthest) | (n < FEWEST)
     group[few], end[few], farthest[few] = None, None, np.nan
-    found = {"shape": shape, "group": group, "end": end, "z": farthest, "n_groups": n}
-    return {**found, "reason": np.array(reasons, dtype=object)}
+    columns = {"shape": shape, "group": group, "end": end, "z": farthest, "n_groups": n}
+    return {**columns, "reason": np.array(reasons, dtype=object)}
 
 
 def _no_shape(groups: int, farthest: float, p: float) -> str | None:

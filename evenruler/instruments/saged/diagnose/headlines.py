@@ -56,15 +56,15 @@ class _Headline:
         """The scores, one per row, by `tables.schemas.HEADLINES` without the columns that identify
         the figure.
         """
-        found = []
+        pole_tables = []
         for pole, scores, words in (
             (1, self.scores, self.concepts),
             (0, self.invented, self.names),
         ):
             places = [self.roles or [ALL_ROLES], self.roots, words]
             index = pd.MultiIndex.from_product(places, names=["at", "unit", "word"])
-            found.append(index.to_frame(index=False).assign(pole=pole, value=scores.ravel()))
-        return pd.concat(found).dropna(subset="value")
+            pole_tables.append(index.to_frame(index=False).assign(pole=pole, value=scores.ravel()))
+        return pd.concat(pole_tables).dropna(subset="value")
 
     @property
     def n(self) -> Codes:
@@ -116,26 +116,41 @@ def judge_headlines(
     cells = [pd.DataFrame(columns=HEADLINES.names)]
     if layout.without(controls).branched:
         headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
-        found = [_found(one, settings, ALPHA / len(headlines), seed) for one in headlines]
-        pairs = list(zip(headlines, found, strict=True))
+        findings = [
+            _found(headline, settings, ALPHA / len(headlines), seed) for headline in headlines
+        ]
+        pairs = list(zip(headlines, findings, strict=True))
         # Too many silent replies do not bar naming who is silent, but they do bar denying it.
         fit = [
-            ValidityCheck() if one.figure == ALIKE and own.named else one.fitness
-            for one, own in pairs
+            ValidityCheck() if headline.figure == ALIKE and finding.named else headline.fitness
+            for headline, finding in pairs
         ]
         judged = judge(
-            [(_judgeable(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)]
+            [
+                (_judgeable(*pair, settings.least), validity)
+                for pair, validity in zip(pairs, fit, strict=True)
+            ]
         )
         model = str(layout.series["model"].iloc[0])
-        for (one, own), figure in zip(pairs, judged, strict=True):
-            part = ALL_ROLES if one.figure == ALIKE else f"{ALL_ROLES}, {one.feature}"
+        for (judged_headline, judged_finding), figure in zip(pairs, judged, strict=True):
+            part = (
+                ALL_ROLES
+                if judged_headline.figure == ALIKE
+                else f"{ALL_ROLES}, {judged_headline.feature}"
+            )
             figures += as_rows([figure], layout.domain, model, part)
-            key = {"figure": one.figure, "feature": one.feature, "better": one.better}
+            key = {
+                "figure": judged_headline.figure,
+                "feature": judged_headline.feature,
+                "better": judged_headline.better,
+            }
             favour += [
                 {"domain": layout.domain, "model": model, **key, **row}
-                for row in _concepts(one, own)
+                for row in _concepts(judged_headline, judged_finding)
             ]
-            made_of = one.cells().assign(part=part, model=model, figure=one.figure)
+            made_of = judged_headline.cells().assign(
+                part=part, model=model, figure=judged_headline.figure
+            )
             cells.append(made_of.reindex(columns=HEADLINES.names))
     rows = pd.DataFrame(figures, columns=schemas.FIGURES.names)
     return rows, pd.DataFrame(favour, columns=schemas.FAVOUR.names), concat_frames(cells)
@@ -151,23 +166,31 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     roots, roles = sorted(both["unit"].unique()), sorted(both["at"].unique())
 
     def scores(pole: int) -> tuple[Floats, list[str]]:
-        own = both[both["pole"] == pole].pivot(index=["at", "unit"], columns="word", values="value")
-        cube = own.reindex(pd.MultiIndex.from_product([roles, roots])).to_numpy(dtype=np.float64)
+        score_table = both[both["pole"] == pole].pivot(
+            index=["at", "unit"], columns="word", values="value"
+        )
+        cube = score_table.reindex(pd.MultiIndex.from_product([roles, roots])).to_numpy(
+            dtype=np.float64
+        )
         return cube.reshape(
             *([len(roles)] if len(roles) > 1 else []), len(roots), -1
-        ), own.columns.tolist()
+        ), score_table.columns.tolist()
 
     tables, figure = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0])
     settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)
     by = (apart.by_role, roles) if len(roles) > 1 else (apart.max_deviation_test, [])
-    one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
-    judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)
-    named = islice(found.named.items(), MOST_NAMED)
-    said = (
-        ", ".join(f"{_concept_label(one, place)} {own.value:+.2g}" for place, own in named)
+    headline = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
+    judgeable = _judgeable(
+        headline, finding := _found(headline, settings, ALPHA, 0), settings.least
+    )
+    named = islice(finding.named.items(), MOST_NAMED)
+    message = (
+        ", ".join(
+            f"{_concept_label(headline, place)} {interval.value:+.2g}" for place, interval in named
+        )
         or "no concept stands out"
     )
-    return replace(judgeable, note=f"Difference of the models: {said}.")
+    return replace(judgeable, note=f"Difference of the models: {message}.")
 
 
 def _concept_label(one: _Headline, place: tuple[int, int], between: str = "") -> str:
@@ -225,22 +248,28 @@ def _headlines(
     )
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
-    others = layout.where(layout.replies["concept"].isin(set(controls) - left).to_numpy())
+    invented_layout = layout.where(layout.replies["concept"].isin(set(controls) - left).to_numpy())
     favour: list[_Headline] = []
     by_roles: list[_Headline] = []
     for name, feature in features.items():
         if not (lines := np.flatnonzero(layout.series["feature"] == name)).size:
             continue
-        values, cubes = real.values[lines], (_cube(real, lines, roots), _cube(others, lines, roots))
-        known, given = values[~np.isnan(values)], max(int(real.measured[lines].sum()), 1)
-        unfit = unmeasured or all_equal_reason(known, f"replies ({name})")
-        if unfit is None and len(known) < settings.coverage * given:
-            share = f"{len(known) / given:.0%}"
+        values, cubes = (
+            real.values[lines],
+            (_cube(real, lines, roots), _cube(invented_layout, lines, roots)),
+        )
+        computed_values, n_measured = (
+            values[~np.isnan(values)],
+            max(int(real.measured[lines].sum()), 1),
+        )
+        unfit = unmeasured or all_equal_reason(computed_values, f"replies ({name})")
+        if unfit is None and len(computed_values) < settings.coverage * n_measured:
+            share = f"{len(computed_values) / n_measured:.0%}"
             unfit = (
                 f"{name} could be computed for {share} of the replies (at least "
                 f"{settings.coverage:.0%} needed)"
             )
-        one = _Headline(
+        headline = _Headline(
             FAVOUR,
             name,
             feature.favour,
@@ -248,20 +277,20 @@ def _headlines(
             scores=_mean(cubes[0]),
             concepts=sorted(real.replies["concept"].unique()),
             invented=_mean(cubes[1]),
-            names=sorted(others.replies["concept"].unique()),
+            names=sorted(invented_layout.replies["concept"].unique()),
             roots=roots,
             smallest=settings.smallest * feature.range,
             left=sorted(left - set(controls)),
             fitness=ValidityCheck(unfit),
         )
-        favour.append(one)
+        favour.append(headline)
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
         if len(roles := list(dict.fromkeys(role))) > 1:
             scores, placebos = (
-                np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes
+                np.stack([_mean(cube[role == role_name]) for role_name in roles]) for cube in cubes
             )
             of_roles = replace(
-                one,
+                headline,
                 figure=BY_ROLE,
                 find=apart.by_role,
                 scores=scores,
@@ -304,8 +333,10 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
         else None
     )
     enough = one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
-    told = apart.step_down_max_t(one.scores, seed, level, shuffles, one.find) if enough else {}
-    return _Found(real, invented, told, level)
+    named_concepts = (
+        apart.step_down_max_t(one.scores, seed, level, shuffles, one.find) if enough else {}
+    )
+    return _Found(real, invented, named_concepts, level)
 
 
 def _judgeable(one: _Headline, found: _Found, least: int) -> HeadlineTest:
@@ -369,15 +400,17 @@ def _outlier_text(one: _Headline, found: _Found) -> str:
     are none.
     """
     assert found.real is not None  # callers return earlier without scores
-    verb, said = "answered" if one.figure == ALIKE else "favoured", []
-    for place, own in islice(found.named.items(), MOST_NAMED):
-        whom = _concept_label(one, place, f", {verb} {_direction(one, own.value)} than average")
-        said.append(f"{whom} ({own.value:.2g} [{own.low:.2g}, {own.high:.2g}])")
+    verb, phrases = "answered" if one.figure == ALIKE else "favoured", []
+    for place, interval in islice(found.named.items(), MOST_NAMED):
+        whom = _concept_label(
+            one, place, f", {verb} {_direction(one, interval.value)} than average"
+        )
+        phrases.append(f"{whom} ({interval.value:.2g} [{interval.low:.2g}, {interval.high:.2g}])")
     if len(found.named) > MOST_NAMED:
-        said.append(f"and {len(found.named) - MOST_NAMED} more")
+        phrases.append(f"and {len(found.named) - MOST_NAMED} more")
     if one.left:
-        said.append(f"{', '.join(one.left)} left out: under half of the replies are usable")
-    return "; ".join(said)
+        phrases.append(f"{', '.join(one.left)} left out: under half of the replies are usable")
+    return "; ".join(phrases)
 
 
 def _direction(one: _Headline, value: float) -> str:
@@ -391,11 +424,15 @@ def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
         for place, concept in enumerate(one.concepts):
             row: dict[str, object] = {"role": role, "concept": concept, "n": int(n[place])}
             if (real := found.real) is not None:
-                row["difference"] = real.values[at := (series, place)]
+                row["difference"] = real.values[position := (series, place)]
                 if n.min() >= FEWEST_ROOTS:
-                    row |= {"low": real.low[at], "high": real.high[at]}
-                if own := found.named.get(at):
-                    row |= {"named": _direction(one, own.value), "low": own.low, "high": own.high}
+                    row |= {"low": real.low[position], "high": real.high[position]}
+                if interval := found.named.get(position):
+                    row |= {
+                        "named": _direction(one, interval.value),
+                        "low": interval.low,
+                        "high": interval.high,
+                    }
             yield row
         yield from (
             {"role": role, "concept": concept, "n": 0, "named": LEFT_OUT} for concept in one.left

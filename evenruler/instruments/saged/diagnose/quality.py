@@ -41,10 +41,10 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
     )
     counted["withheld"] = counted["generation"].isna()
     by = counted.groupby(["domain", *CONFIGURATION, "concept"], sort=True)
-    found = by[["empty", "other_language", "withheld"]].sum()
-    cut = by["cut"].agg(lambda own: own.sum(skipna=False)).astype("Int64")
-    found = found.assign(n=by["generation"].count(), refusals=by["refusal"].sum(), cut=cut)
-    return found.reset_index()[list(schemas.RATES.names)]
+    counts = by[["empty", "other_language", "withheld"]].sum()
+    cut = by["cut"].agg(lambda is_cut: is_cut.sum(skipna=False)).astype("Int64")
+    counts = counts.assign(n=by["generation"].count(), refusals=by["refusal"].sum(), cut=cut)
+    return counts.reset_index()[list(schemas.RATES.names)]
 
 
 def unmeasured(generations: pd.DataFrame) -> str | None:
@@ -55,16 +55,16 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
     """
     refused, empty = (generations[name].to_numpy(dtype=bool) for name in ("refusal", "empty"))
     foreign = generations["other_language"].to_numpy(dtype=bool) & ~refused & ~empty
-    given = generations["generation"].dropna()
+    given_replies = generations["generation"].dropna()
     counts = (
         len(generations),
         int(refused.sum()),
         int((empty & ~refused).sum()),
         int(foreign.sum()),
     )
-    withheld, cut = len(generations) - len(given), cut_of(generations["reason"])
+    withheld, cut = len(generations) - len(given_replies), cut_of(generations["reason"])
     return nonresponse_reason(
-        ReplyCounts(*counts, withheld=withheld, cut=cut, distinct=given.nunique())
+        ReplyCounts(*counts, withheld=withheld, cut=cut, distinct=given_replies.nunique())
     )
 
 
@@ -87,7 +87,7 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
     )  # which only selection rates have
     rows = disparities[shown & (disparities["grouping"] == "+".join(settings.grouping[0]))]
     calibrated = rows["calibration"].map({CALIBRATED: f", {CALIBRATED}"}).fillna("")
-    found = rows.assign(
+    figures = rows.assign(
         benchmark=rows["domain"],
         part=rows["role"] + ", " + rows["template"] + ", " + rows["feature"],
         figure=rows["metric"] + " of " + rows["statistic"] + calibrated,
@@ -95,7 +95,7 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
         n=np.where(rows["value"].notna(), roots, 0),
         unit=ROOTS,
     )
-    return found.reindex(columns=COLUMNS).reset_index(drop=True)
+    return figures.reindex(columns=COLUMNS).reset_index(drop=True)
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> Iterator[Row]:
@@ -108,18 +108,20 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> I
     """
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
-    for (model, role, template), own in counted.groupby(CONFIGURATION, observed=True, sort=True):
-        given = own[~own["withheld"]]
-        of = dict.fromkeys(("refusal", "empty", "other_language", "cut"), given)
-        if len(given) < len(own):
-            of["withheld"] = own
-        for what, replies in of.items():
+    for (model, role, template), group in counted.groupby(CONFIGURATION, observed=True, sort=True):
+        given_replies = group[~group["withheld"]]
+        replies_by_kind = dict.fromkeys(
+            ("refusal", "empty", "other_language", "cut"), given_replies
+        )
+        if len(given_replies) < len(group):
+            replies_by_kind["withheld"] = group
+        for what, replies in replies_by_kind.items():
             lacking = None if len(replies) else "the server gave no reply"
             if replies[what].isna().any():
                 lacking = "the server did not say of every reply why it ended"
             share = None if lacking else float(replies[what].mean())
-            found = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
-            yield from as_rows([found], domain, model, role, template)
+            figure = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
+            yield from as_rows([figure], domain, model, role, template)
 
 
 def shifts(
@@ -143,19 +145,19 @@ def shifts(
     """
     for series, scores, lacking in _means_of_concepts(features, prompts, framed):
         after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
-        found = prefix_shifts(scores[BARE], after, placebos)
-        yield from as_rows(shift_figures(found, level, CONCEPTS, lacking), domain, *series)
+        shift_rows = prefix_shifts(scores[BARE], after, placebos)
+        yield from as_rows(shift_figures(shift_rows, level, CONCEPTS, lacking), domain, *series)
 
 
 def tools(biases: pd.DataFrame, model: str) -> Iterator[Row]:
     """Bias of each tool: the range over concepts of its mean for baselines that differ only in the
     concept.
     """
-    for (domain, feature), own in biases[biases["mean"].notna()].groupby(
+    for (domain, feature), group in biases[biases["mean"].notna()].groupby(
         ["domain", "feature"], sort=True
     ):
-        found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)
-        yield from as_rows([found], domain, model, ALL_ROLES, feature)
+        figure = Figure("tool_bias", float(np.ptp(group["mean"])), len(group), CONCEPTS)
+        yield from as_rows([figure], domain, model, ALL_ROLES, feature)
 
 
 def noise(
@@ -177,14 +179,14 @@ def noise(
     for series, scores, lacking in _means_of_concepts(features, prompts, again):
         if RESEEDED not in scores:  # nothing was asked again in this role and template
             continue
-        found = prefix_shifts(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
-        if found.empty:
+        shift_rows = prefix_shifts(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
+        if shift_rows.empty:
             lacking = lacking or f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
         for figure, column in columns.items():
-            value = None if found.empty else finite(float(found[column].iloc[0]))
+            value = None if shift_rows.empty else finite(float(shift_rows[column].iloc[0]))
             reason = (lacking or "all values are equal") if value is None else None
-            one = Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)
-            yield from as_rows([one], domain, *series)
+            noise_figure = Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)
+            yield from as_rows([noise_figure], domain, *series)
 
 
 def _means_of_concepts(
@@ -203,14 +205,14 @@ def _means_of_concepts(
             yield key, pd.DataFrame(columns=[BARE]), nothing
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
-    asked = features[features["id"].isin({*bare_id, *bare_id.values()})]
-    asked = asked[[*SERIES, "framing", "id", "value"]].astype(
+    feature_rows = features[features["id"].isin({*bare_id, *bare_id.values()})]
+    feature_rows = feature_rows[[*SERIES, "framing", "id", "value"]].astype(
         dict.fromkeys([*SERIES, "framing", "id"], str)
     )
-    asked["prompt"] = asked["id"].map(lambda key: bare_id.get(key, key))
-    means = asked.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
-    for key, own in means.groupby(SERIES, sort=True):
-        table = own.pivot(index="prompt", columns="framing", values="value")
+    feature_rows["prompt"] = feature_rows["id"].map(lambda key: bare_id.get(key, key))
+    means = feature_rows.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
+    for key, group in means.groupby(SERIES, sort=True):
+        table = group.pivot(index="prompt", columns="framing", values="value")
         complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
         lacking = None
         if table.shape[1] == 1:
@@ -232,18 +234,20 @@ def tool_bias(layout: ScoreArrays, said: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
     features, concepts = sorted(set(layout.series["feature"])), layout.groups(["concept"]).names
     of_concept = layout.replies.drop_duplicates("id").set_index("id")["concept"]
-    known = said.assign(concept=said["id"].map(of_concept)).dropna(subset=["concept"])
+    scored_baselines = said.assign(concept=said["id"].map(of_concept)).dropna(subset=["concept"])
     every = pd.MultiIndex.from_product([features, concepts], names=["feature", "concept"])
-    found = (
-        known.groupby(["feature", "concept"], observed=True)["value"]
+    bias_rows = (
+        scored_baselines.groupby(["feature", "concept"], observed=True)["value"]
         .agg(mean="mean", n="count")
         .reindex(every)
     )
-    found["n"] = found["n"].fillna(0).astype(np.int64)
-    reason = pd.Series(None, found.index, dtype=object).mask(found["n"] == 0, NO_BASELINE)
-    difference = found["mean"] - found.groupby("feature")["mean"].transform("mean")
-    found = found.assign(domain=layout.domain, difference=difference, reason=reason).reset_index()
-    return pd.DataFrame(found, columns=schemas.TOOL_BIAS.names)
+    bias_rows["n"] = bias_rows["n"].fillna(0).astype(np.int64)
+    reason = pd.Series(None, bias_rows.index, dtype=object).mask(bias_rows["n"] == 0, NO_BASELINE)
+    difference = bias_rows["mean"] - bias_rows.groupby("feature")["mean"].transform("mean")
+    bias_rows = bias_rows.assign(
+        domain=layout.domain, difference=difference, reason=reason
+    ).reset_index()
+    return pd.DataFrame(bias_rows, columns=schemas.TOOL_BIAS.names)
 
 
 def context_bias(layout: ScoreArrays) -> pd.DataFrame:
@@ -272,16 +276,20 @@ def context_bias(layout: ScoreArrays) -> pd.DataFrame:
         )
     rows: list[tuple[object, ...]] = []
     series = layout.series[SERIES].itertuples(index=False, name=None)
-    for key, own, values, baselines in zip(
+    for key, third_by_item, values, baselines in zip(
         series, contexts, layout.values, layout.baselines, strict=True
     ):
         thirds, lacking = (
-            own[items],
-            NO_BASELINE if (own < 0).all() else "no reply to such a baseline has a value",
+            third_by_item[items],
+            NO_BASELINE if (third_by_item < 0).all() else "no reply to such a baseline has a value",
         )
         for calibration, numbers in ((CALIBRATED, values - baselines), (RAW, values)):
             for third, context in enumerate(("bad", "neutral", "good")):
-                known = numbers[(thirds == third) & ~np.isnan(numbers)]
-                found = (known.mean(), len(known), None) if len(known) else (np.nan, 0, lacking)
-                rows.append((layout.domain, *key, context, calibration, *found))
+                third_scores = numbers[(thirds == third) & ~np.isnan(numbers)]
+                summary = (
+                    (third_scores.mean(), len(third_scores), None)
+                    if len(third_scores)
+                    else (np.nan, 0, lacking)
+                )
+                rows.append((layout.domain, *key, context, calibration, *summary))
     return pd.DataFrame(rows, columns=schemas.CONTEXT_BIAS.names)

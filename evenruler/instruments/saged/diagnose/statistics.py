@@ -75,13 +75,13 @@ def quantiles(values: Floats, *shares: float) -> list[Floats]:
     there is no value.
     """
     ordered = _ordered(values)
-    last, found = np.maximum(count(ordered) - 1, 0), []
+    last, quantile_values = np.maximum(count(ordered) - 1, 0), []
     for share in shares:
         position = last * share
         below = np.floor(position)
         low, high = (at_places(ordered, np.minimum(place, last)) for place in (below, below + 1))
-        found.append(low + (high - low) * (position - below))
-    return found
+        quantile_values.append(low + (high - low) * (position - below))
+    return quantile_values
 
 
 def extremes(values: Floats) -> tuple[Floats, Floats]:
@@ -178,9 +178,9 @@ def kurtosis(values: Floats, baseline: Floats | None = None) -> Floats:
     """
     n, off, squares = deviations(values)
     fourths = np.einsum("...i,...i->...", off**2, off**2)
-    others = np.where(n > 3, (n - 2) * (n - 3), 0)
-    return ratio(n * (n + 1) * (n - 1) * fourths, others * squares**2) - ratio(
-        3 * (n - 1) ** 2, others
+    correction = np.where(n > 3, (n - 2) * (n - 3), 0)
+    return ratio(n * (n + 1) * (n - 1) * fourths, correction * squares**2) - ratio(
+        3 * (n - 1) ** 2, correction
     )
 
 
@@ -219,17 +219,17 @@ def selection_rate(
     `larger` (>= standard), `smaller` (<= standard), `within_range` (at most `margin` from the
     standard) or `within_percentage` (at most `margin` times its magnitude: .1 is ten per cent).
     """
-    at = np.asarray(standard, dtype=np.float64)[..., None]
-    slack = ROUNDING * np.abs(at)  # the mean of equal values may be off by rounding
+    reference = np.asarray(standard, dtype=np.float64)[..., None]
+    slack = ROUNDING * np.abs(reference)  # the mean of equal values may be off by rounding
     if method == "larger":
-        selected = values >= at - slack
+        selected = values >= reference - slack
     elif method == "smaller":
-        selected = values <= at + slack
+        selected = values <= reference + slack
     else:
         width = np.asarray(margin, dtype=np.float64) * (
-            np.abs(at) if method == "within_percentage" else 1
+            np.abs(reference) if method == "within_percentage" else 1
         )
-        selected = np.abs(values - at) <= width * _BOUND + slack
+        selected = np.abs(values - reference) <= width * _BOUND + slack
     return ratio(count_true(selected), count(values))
 
 
@@ -253,8 +253,8 @@ def kl_divergence(
     """
     values, baseline = pairs(values, baseline)
     first, second = (
-        histogram(each, np.asarray(edges, dtype=np.float64)) + epsilon
-        for each in (values, baseline)
+        histogram(sample, np.asarray(edges, dtype=np.float64)) + epsilon
+        for sample in (values, baseline)
     )
     total = first.sum(axis=-1)  # of both: they have the same n
     divergence = ratio((first * np.log(first / second)).sum(axis=-1), total)
@@ -331,33 +331,33 @@ def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a statistic with defaults; UserError: unknown option, or a value that it
     cannot have.
     """
-    known = OPTIONS.get(kind, {})
-    for name in set(options) - set(known):
+    defaults = OPTIONS.get(kind, {})
+    for name in set(options) - set(defaults):
         what = f"the statistic has no option {name!r}"
         raise UserError(
             what,
             where=kind,
-            remedy=suggest_nearest(name, known) if known else "it takes no options",
+            remedy=suggest_nearest(name, defaults) if defaults else "it takes no options",
         )
-    given = {**known, **options}
-    for name, value in given.items():
+    complete_options = {**defaults, **options}
+    for name, value in complete_options.items():
         _check_value(f"{kind}.{name}", value, *_OPTIONS[kind][name])
-    if kind == "percentile_range" and given["low"] >= given["high"]:
+    if kind == "percentile_range" and complete_options["low"] >= complete_options["high"]:
         raise UserError(
-            f"low is {given['low']} and high {given['high']}",
+            f"low is {complete_options['low']} and high {complete_options['high']}",
             where=kind,
             remedy="low is the lower one",
         )
     if (
         kind == "selection_rate"
-        and given["margin"] is None
-        and str(given["method"]).startswith("within")
+        and complete_options["margin"] is None
+        and str(complete_options["method"]).startswith("within")
     ):
-        what = f"the method {given['method']} needs a margin"
+        what = f"the method {complete_options['method']} needs a margin"
         raise UserError(
             what, where=kind, remedy="give `margin`, how far from the standard still counts"
         )
-    return given
+    return complete_options
 
 
 def _check_value(where: str, value: Any, default: Any, allowed: tuple[Any, ...]) -> None:
@@ -410,18 +410,24 @@ def cell_options(
 
     UserError: unknown option, or a value that it cannot have; statistics of users take any.
     """
-    given = checked(kind, options) if kind in STATISTICS else options
+    complete_options = checked(kind, options) if kind in STATISTICS else options
     if kind == "selection_rate":
-        standard = standard_of(values, given["standard"], given["q"], given["width"])
-        return {"standard": standard, "method": given["method"], "margin": given["margin"]}
+        standard = standard_of(
+            values, complete_options["standard"], complete_options["q"], complete_options["width"]
+        )
+        return {
+            "standard": standard,
+            "method": complete_options["method"],
+            "margin": complete_options["margin"],
+        }
     if kind == "kl_divergence":
         if baseline is None:
             raise ValueError("a divergence is from baselines: none given")
         return {
-            "edges": edges_of(values, baseline, int(given["bins"])),
-            "epsilon": given["epsilon"],
+            "edges": edges_of(values, baseline, int(complete_options["bins"])),
+            "epsilon": complete_options["epsilon"],
         }
-    return given
+    return complete_options
 
 
 @dataclass(frozen=True)
@@ -437,10 +443,12 @@ class OwnStatistic:
         """float64[...] for a block float64[..., n]; NaN where there is no value, the function fails
         or gives NaN.
         """
-        found: Floats = np.vectorize(
-            lambda own: self.of_group(own, options)[0], [float], signature="(n)->()"
+        summaries: Floats = np.vectorize(
+            lambda group_values: self.of_group(group_values, options)[0],
+            [float],
+            signature="(n)->()",
         )(values)
-        return found
+        return summaries
 
     def of_group(self, values: Floats, options: dict[str, Any]) -> tuple[float, str]:
         """The number of one group, float64[n] with NaN where missing; or NaN and why."""
@@ -468,17 +476,17 @@ def resolve(kind: str) -> BlockStatistic:
         raise UserError(f"no statistic {kind!r}", remedy=suggest_nearest(kind, STATISTICS))
     module, _, function = kind.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module), function)
+        user_statistic = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         what = f"the statistic {kind} cannot be imported ({error})"
         raise UserError(
             what, remedy="write module.function, of a module on the Python path"
         ) from error
-    if not callable(found):
+    if not callable(user_statistic):
         raise UserError(
             f"the statistic {kind} is no function", remedy="name a function that takes an array"
         )
-    return OwnStatistic(kind, found)
+    return OwnStatistic(kind, user_statistic)
 
 
 _FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation": 2}
@@ -496,8 +504,8 @@ def reason(kind: str, values: Floats, baseline: Floats | None = None, **options:
         compared = " with a baseline"
     n, fewest = int(count(values)), _FEWEST.get(kind, 1)
     if n < fewest:
-        found = f"{n or 'no'} value{'s' if n > 1 else ''}{compared}"
-        return found if fewest == 1 else f"{found}, needs {fewest}"
+        message = f"{n or 'no'} value{'s' if n > 1 else ''}{compared}"
+        return message if fewest == 1 else f"{message}, needs {fewest}"
     if kind in ("skewness", "kurtosis", "correlation") and not deviations(values)[2]:
         return "all values are equal"
     if kind == "correlation" and baseline is not None and not deviations(baseline)[2]:

@@ -50,11 +50,14 @@ def sections(shown: ReportInput) -> list[Section]:
     for name, table in tables.items():
         if "grouping" in table:
             tables[name] = table[table["grouping"] == table["domain"].map(groupings)]
-    others = {name: sorted(every.get(name, set()) - {groupings[name]}) for name in shown.settings}
-    found = [
-        _domain(name, settings, tables, others[name]) for name, settings in shown.settings.items()
+    other_groupings = {
+        name: sorted(every.get(name, set()) - {groupings[name]}) for name in shown.settings
+    }
+    domain_sections = [
+        _domain(name, settings, tables, other_groupings[name])
+        for name, settings in shown.settings.items()
     ]
-    return [*found, *pictures(shown.settings, tables)]
+    return [*domain_sections, *pictures(shown.settings, tables)]
 
 
 def _readable(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
@@ -64,13 +67,13 @@ def _readable(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
     table = table.rename(columns={"benchmark": "domain"})  # figures call it so
     table = table[table["domain"].isin(list(shown.sources))]
     if {"role", "template"} <= set(table):
-        many = {name: len(own.templates) > 1 for name, own in shown.settings.items()}
+        many = {name: len(settings.templates) > 1 for name, settings in shown.settings.items()}
         several = table["domain"].map(many).astype(bool)
         table = table.assign(
             role=table["role"].where(~several, table["role"] + ", " + table["template"])
         )
     called = {
-        name: {key: one.name for key, one in source.concepts.items()}
+        name: {key: concept.name for key, concept in source.concepts.items()}
         for name, source in shown.sources.items()
     }
     for column in {"group", "concept"} & set(table):  # groups that are no concepts keep their names
@@ -123,12 +126,14 @@ def _rates(tables: Tables) -> list[Table]:
     """
     rates, rows = tables["rates"], Rows()
     withheld = bool(rates["withheld"].sum())
-    for (model, role), own in rates.groupby(["model", "role"], sort=True):
-        lacking = [f"{int(own['withheld'].sum()) or 'none'}"] if withheld else []
-        shares = [_rate(own, name) for name in ("refusals", "empty", "cut")]
-        rows.append([str(model), str(role), f"{int(own['n'].sum()):,}", *shares, *lacking])
-    said = TABLES["rates"]["withheld"] if withheld else ""
-    return make_tables(TABLES["rates"], rows, ["not given"] if withheld else [], withheld=said)
+    for (model, role), group in rates.groupby(["model", "role"], sort=True):
+        lacking = [f"{int(group['withheld'].sum()) or 'none'}"] if withheld else []
+        shares = [_rate(group, name) for name in ("refusals", "empty", "cut")]
+        rows.append([str(model), str(role), f"{int(group['n'].sum()):,}", *shares, *lacking])
+    withheld_note = TABLES["rates"]["withheld"] if withheld else ""
+    return make_tables(
+        TABLES["rates"], rows, ["not given"] if withheld else [], withheld=withheld_note
+    )
 
 
 def _rate(own: pd.DataFrame, column: str) -> str:
@@ -153,13 +158,13 @@ def _topics(tables: Tables, settings: Settings) -> list[Table]:
     """Topic words of every cluster, one row per part."""
     topics, rows = tables["topics"], Rows()
     declared = topics["feature"].map(lambda name: declared_as(name, settings.features) or name)
-    for (feature, model, part), own in topics.groupby([declared, "model", "part"], sort=True):
-        said = [
-            f"{one['cluster']}: {', '.join(list(one['words'])[:MOST_WORDS]) or 'no words'} "
-            f"({one['n']:,})"
-            for one in own.sort_values("cluster").to_dict("records")
+    for (feature, model, part), group in topics.groupby([declared, "model", "part"], sort=True):
+        cluster_labels = [
+            f"{cluster['cluster']}: {', '.join(list(cluster['words'])[:MOST_WORDS]) or 'no words'} "
+            f"({cluster['n']:,})"
+            for cluster in group.sort_values("cluster").to_dict("records")
         ]
-        rows.append([str(feature), str(model), str(part), "; ".join(said)])
+        rows.append([str(feature), str(model), str(part), "; ".join(cluster_labels)])
     return make_tables(TABLES["topics"], rows)
 
 
@@ -180,9 +185,13 @@ def _figures(tables: Tables) -> list[Table]:
         if of_name["value"].isna().all() and of_name["reason"].nunique() == 1:
             rows.append([label, "all", Cell(figure(of_name.iloc[0]), columns=max(1, len(models)))])
             continue
-        for part, own in of_name.groupby("part", sort=False):
-            by: dict[Any, Any] = {record["model"]: record for record in own.to_dict("records")}
-            rows.append([label, str(part), *(figure(by.get(model)) for model in models)])
+        for part, group in of_name.groupby("part", sort=False):
+            record_by_model: dict[Any, Any] = {
+                record["model"]: record for record in group.to_dict("records")
+            }
+            rows.append(
+                [label, str(part), *(figure(record_by_model.get(model)) for model in models)]
+            )
     return make_tables(
         TABLES["figures"],
         rows,
@@ -208,20 +217,22 @@ def _not_computed(tables: Tables) -> list[Table]:
     # Reasons may contain a number of one cell: without it, equal reasons are counted together.
     whole = whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
     counts = {"n": ("reason", "size"), "what": ("what", "unique"), "feature": ("feature", "unique")}
-    found = whole.dropna(subset=["reason"]).groupby([*kinds, "reason"], sort=False).agg(**counts)
+    null_counts = (
+        whole.dropna(subset=["reason"]).groupby([*kinds, "reason"], sort=False).agg(**counts)
+    )
     of_all = whole.groupby(kinds).agg(**counts).add_suffix("_of_all")
-    found = found.sort_values("n", ascending=False).join(of_all, on=kinds)
+    null_counts = null_counts.sort_values("n", ascending=False).join(of_all, on=kinds)
     rows: Rows = [
         [
-            ", ".join(filter(None, (one["table"], one["calibration"]))),
-            str(one["reason"]),
+            ", ".join(filter(None, (record["table"], record["calibration"]))),
+            str(record["reason"]),
             *(
-                _every(sorted(one[column]), len(one[f"{column}_of_all"]))
+                _every(sorted(record[column]), len(record[f"{column}_of_all"]))
                 for column in ("what", "feature")
             ),
-            f"{one['n']:,} of {one['n_of_all']:,}",
+            f"{record['n']:,} of {record['n_of_all']:,}",
         ]
-        for one in found.reset_index().to_dict("records")
+        for record in null_counts.reset_index().to_dict("records")
     ]
     return make_tables(TABLES["nulls"], rows)
 
@@ -251,7 +262,9 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     """One section with the pictures of all domains, for one grouping; concepts by their names."""
     if tables["summaries"].empty:
         return []
-    headlines = {name: own.disparities.headline for name, own in settings.items()}
+    headlines = {
+        name: domain_settings.disparities.headline for name, domain_settings in settings.items()
+    }
     called = " or ".join(dict.fromkeys(headlines.values()))
     summaries, compared = (
         table.assign(is_headline=table["statistic"] == table["domain"].map(headlines))
@@ -320,25 +333,29 @@ def _choices(
     """All names that pictures use, in the order of the declaration where there is one."""
     measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
     features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
-    for own in settings.values():
-        declared = own.disparities
+    for domain_settings in settings.values():
+        declared = domain_settings.disparities
         features += [
             name
-            for one in own.features
+            for feature in domain_settings.features
             for name in measured
-            if declared_as(name, own.features) == one
+            if declared_as(name, domain_settings.features) == feature
         ]
         statistics += dict.fromkeys([declared.headline, *declared.statistics])
         disparities += [
-            f"{_metric(metric)} of {one}" for one in statistics for metric in declared.metrics
+            f"{_metric(metric)} of {statistic}"
+            for statistic in statistics
+            for metric in declared.metrics
         ]
-        several = len(own.templates) > 1
+        several = len(domain_settings.templates) > 1
         roles += [
             f"{role}, {template}" if several else role
-            for role in own.roles
-            for template in own.templates
+            for role in domain_settings.roles
+            for template in domain_settings.templates
         ]
-    reasons = [reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()]
+    reasons = [
+        reason for table in (summaries, compared, tool) for reason in table["reason"].dropna()
+    ]
     names = {
         "domain": list(settings),
         "feature": _in_order(measured, features),
@@ -368,27 +385,30 @@ def _by_role(
     """Means over concepts of text features, of distances, of the largest topics; and a sentence if
     there are others.
     """
-    known = summaries.dropna(subset=["value"]).groupby([*CELL, "is_headline"], sort=False)["value"]
-    found = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
-    features = {name: own.features for name, own in settings.items()}
-    of = [
+    cells = summaries.dropna(subset=["value"]).groupby([*CELL, "is_headline"], sort=False)["value"]
+    means = cells.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
+    features = {name: domain_settings.features for name, domain_settings in settings.items()}
+    measured_features = [
         (features[domain], name)
-        for domain, name in zip(found["domain"], found["feature"], strict=True)
+        for domain, name in zip(means["domain"], means["feature"], strict=True)
     ]
-    kinds = [own[as_].kind if (as_ := declared_as(name, own)) else None for own, name in of]
-    kind = pd.Series(kinds, found.index, dtype=object)
-    raw = (found["calibration"] == "raw") & found.pop("is_headline")
+    kinds = [
+        domain_features[as_].kind if (as_ := declared_as(name, domain_features)) else None
+        for domain_features, name in measured_features
+    ]
+    kind = pd.Series(kinds, means.index, dtype=object)
+    raw = (means["calibration"] == "raw") & means.pop("is_headline")
     sizes = (
         topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
     )
     largest = sizes.groupby("domain").head(MOST_TOPICS)
-    drawn = raw & pd.MultiIndex.from_frame(found[["domain", "feature"]]).isin(largest.index)
+    drawn = raw & pd.MultiIndex.from_frame(means[["domain", "feature"]]).isin(largest.index)
     more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
-    columns = [name for name in found if name not in ("calibration", "statistic")]
+    columns = [name for name in means if name not in ("calibration", "statistic")]
     return (
-        found[kind != "clusters"],
-        found.loc[(kind == "distance") & raw, columns],
-        found.loc[drawn, columns],
+        means[kind != "clusters"],
+        means.loc[(kind == "distance") & raw, columns],
+        means.loc[drawn, columns],
         more,
     )
 
@@ -397,8 +417,8 @@ def _deviations(headline: pd.DataFrame) -> pd.DataFrame:
     """Deviations of concepts from the mean of all, raw and calibrated, for features that have a
     baseline.
     """
-    cell, known = ["domain", "feature", "model", "role"], headline.dropna(subset=["value"])
-    both = known[known.groupby(cell)["calibration"].transform("nunique") == 2]
+    cell, valued_rows = ["domain", "feature", "model", "role"], headline.dropna(subset=["value"])
+    both = valued_rows[valued_rows.groupby(cell)["calibration"].transform("nunique") == 2]
     deviation = both["value"] - both.groupby([*cell, "calibration"])["value"].transform("mean")
     return both.assign(deviation=deviation)[
         [*cell, "calibration", "group", "deviation", "value", "n"]

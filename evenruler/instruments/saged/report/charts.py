@@ -100,17 +100,23 @@ def facets(
     With both, each panel is titled by both names and panels are wrapped: in a grid, Vega-Lite moves
     up the panels after one without rows, as of a base model in a role, under the wrong title.
     """
-    by = [one for one in (row, column) if one]
-    said = list(dict.fromkeys([*CONFIGURATION, *names, *by]))
-    sorts = {one: list(choices.names[one]) for one in by}
+    by = [facet_name for facet_name in (row, column) if facet_name]
+    columns = list(dict.fromkeys([*CONFIGURATION, *names, *by]))
+    sorts = {facet_name: list(choices.names[facet_name]) for facet_name in by}
     spec = CHARTS.part(
-        name, **{f"all_{own}": list(every) for own, every in choices.names.items()}, **values
+        name,
+        **{f"all_{column_name}": list(every) for column_name, every in choices.names.items()},
+        **values,
     )
     bold = {"labelFontSize": 12, "labelFontWeight": "bold"}
-    beside = {"labelFontSize": 12, "labelAngle": 0, "labelAlign": "left", "labelLimit": 150}
+    row_header = {"labelFontSize": 12, "labelAngle": 0, "labelAlign": "left", "labelLimit": 150}
     of_panels: dict[str, Any] = {"type": "nominal", "title": None}
     if row and column:
-        order = [f"{one}, {other}" for one in sorts[row] for other in sorts[column]]
+        order = [
+            f"{row_label}, {column_label}"
+            for row_label in sorts[row]
+            for column_label in sorts[column]
+        ]
         facet = {
             **of_panels,
             "field": "panel",
@@ -121,9 +127,9 @@ def facets(
         panel = {"calculate": f"datum.{row} + ', ' + datum.{column}", "as": "panel"}
         spec["transform"] = [panel, *spec.get("transform", [])]
     else:
-        side, header = ("row", beside) if row else ("column", {**bold, "labelLimit": 200})
+        side, header = ("row", row_header) if row else ("column", {**bold, "labelLimit": 200})
         spec["facet"] = {
             side: {**of_panels, "field": by[0], "sort": sorts[by[0]], "header": header}
         }
     spec["spacing"] = {"row": 14, "column": 16}
-    return CHARTS.drawn(choices.chosen(spec, said, filters, CONFIGURATION), choices.coded(table))
+    return CHARTS.drawn(choices.chosen(spec, columns, filters, CONFIGURATION), choices.coded(table))

@@ -69,13 +69,13 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         "rejected": table_of(rows.rejected, schemas.REJECTED),
         "tries": table_of(rows.tries, schemas.TRIES),
     }
-    said = []
+    lines = []
     for row in counted(rows.prompts):
         changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
-        said.append(f"{row['concept']}: {row['items']:,} items{changed}")
-    said.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
+        lines.append(f"{row['concept']}: {row['items']:,} items{changed}")
+    lines.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
     return BuiltInstrument(
-        tables, plan_with_sizes(declaration, partial(plan_of, name, source)), said
+        tables, plan_with_sizes(declaration, partial(plan_of, name, source)), lines
     )
 
 

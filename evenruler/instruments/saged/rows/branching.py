@@ -56,12 +56,12 @@ def unbranchable(
         match.begin <= first.idx for match in finder(tuple(sorted(own))).matches(sentence)
     ):
         return dict.fromkeys(maps, f"{NAMED}: {first.text!r}")
-    found = {}
+    fault_by_branch = {}
     for branch, replacements in maps.items():
         places = finder(replacements.key).matches(sentence)
         faults = (_fault(doc, place, replacements) for place in places)
-        found[branch] = next(filter(None, faults), "") if places else NOTHING
-    return {branch: fault for branch, fault in found.items() if fault}
+        fault_by_branch[branch] = next(filter(None, faults), "") if places else NOTHING
+    return {branch: fault for branch, fault in fault_by_branch.items() if fault}
 
 
 def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -> str:
@@ -117,7 +117,7 @@ def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
     span = (
         doc.char_span(place.begin, place.end, alignment_mode="expand") or doc[:]
     )  # never the latter
-    word, given = place.word, replacements.words[place.word]
+    word, replacement = place.word, replacements.words[place.word]
     head = span[1 if _has_the(span.text) else 0 :].root
     before, behind = doc[max(0, span.start - 1) : span.start], doc[span.end : span.end + 1]
     kind, the = before[0].tag_ if before else "", before.text.lower() == "the"
@@ -139,12 +139,12 @@ def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
         if word.islower()
         else before.start == 0 and kind[:2] in ("JJ", "NN", "VB")
     )
-    has, brings, adjective = _has_the(word), _has_the(given), _is_adjective(word)
+    has, brings, adjective = _has_the(word), _has_the(replacement), _is_adjective(word)
     faults = {
         ROLE: head.tag_.startswith("VB") or term,
         FORM: (
             bare
-            and (adjective or _is_adjective(given))
+            and (adjective or _is_adjective(replacement))
             and head.dep_ not in ("acomp", "attr", "oprd")
         )
         or (brings and not the and (described or joined))
@@ -152,7 +152,8 @@ def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
         or (the and bare and word[0].isupper() and not (plural or has or brings)),
     }
     return next(
-        (f"{fault}: {span.text!r} by {given!r}" for fault, holds in faults.items() if holds), ""
+        (f"{fault}: {span.text!r} by {replacement!r}" for fault, holds in faults.items() if holds),
+        "",
     )
 
 
@@ -208,9 +209,9 @@ class Branched:
 
     def up_to(self, cut: int) -> "Branched":
         """The branched form of the root's first `cut` characters."""
-        kept = tuple(span for begin, span in self.places if begin < cut)
-        shift = sum(len(span.replacement) - len(span.word) for span in kept)
-        return Branched(self.text[: cut + shift], kept)
+        spans = tuple(span for begin, span in self.places if begin < cut)
+        shift = sum(len(span.replacement) - len(span.word) for span in spans)
+        return Branched(self.text[: cut + shift], spans)
 
 
 def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
@@ -276,19 +277,19 @@ def _filled(text: str, places: Sequence[_ReplacementSite], replacements: Replace
     for place in places:
         # Beginning and end in the root of the text that is replaced, and its replacement.
         (begin, end, word, plural), shape, article, article_begin, bare_apostrophe = place
-        given = (replacements.plurals if plural else replacements.words)[word]
+        replacement = (replacements.plurals if plural else replacements.words)[word]
         if article_begin < done:  # already replaced as a word
             article = ""
-        if article and _has_the(given):
-            given = given[4:]
-        new = _cased(given, shape)
+        if article and _has_the(replacement):
+            replacement = replacement[4:]
+        new = _cased(replacement, shape)
         if bare_apostrophe and new[-1] not in "sS":
             new += text[end] + ("S" if shape == "capitals" else "s")
             end += 1
-        elif is_plural(given, replacements.words.values()) and _POSSESSIVE.match(text, end):
+        elif is_plural(replacement, replacements.words.values()) and _POSSESSIVE.match(text, end):
             new += text[end]
             end += 2
-        if (right := _article(article, given, shape)) != article:
+        if (right := _article(article, replacement, shape)) != article:
             new = right + text[article_begin + len(article) : begin] + new
             begin = article_begin
         length += begin - done

@@ -74,18 +74,18 @@ class _Root:
             if concept != root
             for word in source.keywords_of(concept)
         }
-        given = chain.from_iterable(branch.words.values() for branch in maps.values())
-        self.others.update(word.removeprefix("the ") for word in given)
+        replacement_words = chain.from_iterable(branch.words.values() for branch in maps.values())
+        self.others.update(word.removeprefix("the ") for word in replacement_words)
 
     def unfit(self, sentence: Row, prompt: str) -> dict[str, str]:
         """The branches in which an item can have no row, and why."""
-        found = unbranchable(
+        reason_by_branch = unbranchable(
             sentence["sentence"], sentence["keyword"], self.maps, self.own, self.others
         )
         for branch, replacements in self.maps.items():
             if not finder(replacements.key).matches(prompt):
-                found.setdefault(branch, f"{NOTHING}: the prompt")
-        return found
+                reason_by_branch.setdefault(branch, f"{NOTHING}: the prompt")
+        return reason_by_branch
 
 
 def rows_of(
@@ -123,16 +123,18 @@ def rows_of(
         )
         rejected += left_out
         tries += refused
-        made = [list(_rows(name, source, item, about)) for item in items]
-        asked = [row for own in made for row in own if not row["is_root"]]
-        faults = judge([_whole(row) for row in asked]) if judge else [""] * len(asked)
-        verdicts = dict(zip((row["id"] for row in asked), faults, strict=True))
-        for item, own in zip(items, made, strict=True):
+        rows_of_items = [list(_rows(name, source, item, about)) for item in items]
+        branched_rows = [row for rows in rows_of_items for row in rows if not row["is_root"]]
+        faults = (
+            judge([_whole(row) for row in branched_rows]) if judge else [""] * len(branched_rows)
+        )
+        verdicts = dict(zip((row["id"] for row in branched_rows), faults, strict=True))
+        for item, item_rows in zip(items, rows_of_items, strict=True):
             unfit = dict(item.unfit) | {
-                row["concept"]: why for row in own if (why := verdicts.get(row["id"]))
+                row["concept"]: why for row in item_rows if (why := verdicts.get(row["id"]))
             }
             if not unfit or len(unfit) < len(about.maps):
-                prompts += [row for row in own if row["concept"] not in unfit]
+                prompts += [row for row in item_rows if row["concept"] not in unfit]
             for branch, reason in unfit.items():
                 key = id_of(name, item.sentence, branch)
                 rejected.append(
@@ -202,7 +204,10 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
         cut = _outside(len(prompt), baselines.values())
         prompt, prompts = (
             text[:cut],
-            {concept: own.up_to(cut) for concept, own in baselines.items()},
+            {
+                concept: branched_baseline.up_to(cut)
+                for concept, branched_baseline in baselines.items()
+            },
         )
     else:
         prompts = branches(prompt, maps)
@@ -211,12 +216,14 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
     )
     branch = source.branch
     for concept in maps:
-        kept = branch is None or not branch.counterfactual_baseline
-        baseline = Branched(text, ()) if kept else baselines[concept]
-        for said in [prompts[concept].text] if kept else [prompts[concept].text, baseline.text]:
-            if branch and not branch.allow_leaks and (found := leaks(said, about.own)):
+        has_root_baseline = branch is None or not branch.counterfactual_baseline
+        baseline = Branched(text, ()) if has_root_baseline else baselines[concept]
+        for row_text in (
+            [prompts[concept].text] if has_root_baseline else [prompts[concept].text, baseline.text]
+        ):
+            if branch and not branch.allow_leaks and (leaked_words := leaks(row_text, about.own)):
                 what, where = (
-                    f"{found[0]!r} of the root is still in {said[:60]!r}",
+                    f"{leaked_words[0]!r} of the root is still in {row_text[:60]!r}",
                     f"{name}: {concept}",
                 )
                 raise UserError(
@@ -229,7 +236,7 @@ def _outside(cut: int, branched: Iterable[Branched]) -> int:
     """The cut, moved behind any replacement around it in any branch, so that all branches are cut
     at the same place.
     """
-    replaced = {(begin, begin + len(span.word)) for one in branched for begin, span in one.places}
+    replaced = {(begin, begin + len(span.word)) for text in branched for begin, span in text.places}
     while ends := [end for begin, end in replaced if begin < cut < end]:
         cut = max(ends)
     return cut
@@ -245,9 +252,9 @@ def prompt_row(
 ) -> Row:
     """The row (`schemas.PROMPTS`) of a sentence, or of a prompt of a table, for a concept."""
     method = source.assemble.method
-    said = (method, prompt.text, baseline.text if baseline else "")
+    content_parts = (method, prompt.text, baseline.text if baseline else "")
     return {
-        **common_columns(id_of(name, sentence, concept), source, *said, variant=method),
+        **common_columns(id_of(name, sentence, concept), source, *content_parts, variant=method),
         **{key: sentence[key] for key in PROVENANCE},
         "concept": concept,
         "keyword": sentence["keyword"],
@@ -300,8 +307,13 @@ def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
     """
     how, every = source.assemble, sorted(prompts, key=itemgetter("id"))
     drawn = {row["id"] for row in balanced_sample(every, "section", how.per_concept, how.seed)}
-    asked = [made for row in every if row["id"] in drawn for made in _asked(name, source, row)]
-    return Rows(asked, [not_drawn(row, how) for row in every if row["id"] not in drawn], [])
+    concept_rows = [
+        concept_row
+        for row in every
+        if row["id"] in drawn
+        for concept_row in _asked(name, source, row)
+    ]
+    return Rows(concept_rows, [not_drawn(row, how) for row in every if row["id"] not in drawn], [])
 
 
 def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
@@ -322,9 +334,10 @@ def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
         root = {"root_id": row_id(family=FAMILY, benchmark=name, root=row["root"])}
     for concept in about:
         prompt, *baseline = (filled(text, forms[concept], forms[row["concept"]]) for text in texts)
-        own = row | {"keyword": source.form(concept, "concept")}
+        sentence = row | {"keyword": source.form(concept, "concept")}
         yield (
-            prompt_row(name, source, own, concept, prompt, baseline[0] if baseline else None) | root
+            prompt_row(name, source, sentence, concept, prompt, baseline[0] if baseline else None)
+            | root
         )
 
 
@@ -340,8 +353,10 @@ def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> B
         if name is not None:
             begin = sum(map(len, parts))
             word, root = (
-                own[name] if begin else own[name][:1].upper() + own[name][1:]
-                for own in (words, of_root)
+                word_by_name[name]
+                if begin
+                else word_by_name[name][:1].upper() + word_by_name[name][1:]
+                for word_by_name in (words, of_root)
             )
             parts.append(word)
             if word != root:
@@ -357,6 +372,7 @@ def balanced_sample(rows: Sequence[Row], column: str, most: int, seed: int) -> l
     by_value = grouped((row[column], row) for row in sorted(rows, key=itemgetter("id")))
     generator = np.random.default_rng(seed)
     queues = [
-        [own[i] for i in generator.permutation(len(own))] for _, own in sorted(by_value.items())
+        [group[i] for i in generator.permutation(len(group))]
+        for _, group in sorted(by_value.items())
     ]
     return [row for turn in zip_longest(*queues) for row in turn if row is not None][:most]

@@ -44,10 +44,10 @@ _OF_TEXT = re.compile(
 def judged(texts: Sequence[str], answer: Answer) -> list[str]:
     """Why a language model refuses each text, with its reply; empty where that begins with yes."""
     replies = answer([f"{_WORDS['judge']}\n\n{text}\n" for text in texts]) if texts else []
-    said = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
+    verdicts = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
     return [
-        "" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}"
-        for reply in said
+        "" if re.match(r"\W*yes\b", verdict, re.IGNORECASE) else f"{JUDGED}: {verdict[:_SHOWN]!r}"
+        for verdict in verdicts
     ]
 
 
@@ -66,37 +66,43 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
     sentence.
     """
     lines = [_bare(line) for line in reply.splitlines()]
-    asked = [line for line in lines if line.endswith("?")]
-    if not asked:
+    questions = [line for line in lines if line.endswith("?")]
+    if not questions:
         return "", "no question mark at the end"
-    if len(asked) > 1 or asked[0].count("?") > 1:
+    if len(questions) > 1 or questions[0].count("?") > 1:
         return "", "several questions"
-    question = asked[0]
+    question = questions[0]
     words = question.split()
-    said = set(re.findall(r"\w+", question.casefold()))
+    question_words = set(re.findall(r"\w+", question.casefold()))
     names = {word[:_STEM] for word in re.findall(r"\w+", question)[1:] if word[0].isupper()}
-    known = {word[:_STEM] for word in _words(f"{question} {keyword}")}
+    question_stems = {word[:_STEM] for word in _words(f"{question} {keyword}")}
     # Words in a row, and those of the instruction.
-    own, given = (re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION))
-    runs = {tuple(given[i : i + _COPIED]) for i in range(len(given) - _COPIED + 1)}
+    question_tokens, instruction_tokens = (
+        re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION)
+    )
+    runs = {
+        tuple(instruction_tokens[i : i + _COPIED])
+        for i in range(len(instruction_tokens) - _COPIED + 1)
+    }
     faults = {
         "several sentences": any(
             begins_sentence(question, word.start()) for word in re.finditer(r"(?<=\s)\S", question)
         ),
         f"no {keyword!r} in it": not find(question, [keyword]),
         f"{len(words)} words, not {FEWEST} to {MOST}": not FEWEST <= len(words) <= MOST,
-        "no question word": not said & _ASKING,
+        "no question word": not question_words & _ASKING,
         "it asks for nothing in particular": bool(_NOTHING.match(question)),
-        "it asks the reader": bool(said & {"you", "your", "yours"}),
+        "it asks the reader": bool(question_words & {"you", "your", "yours"}),
         "it asks for the wording": bool(_OF_TEXT.search(question))
         and not _OF_TEXT.search(sentence),
         "a copy of the instruction": any(
-            tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1)
+            tuple(question_tokens[i : i + _COPIED]) in runs
+            for i in range(len(question_tokens) - _COPIED + 1)
         ),
         "a name that the sentence lacks": not names
         <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
         "every word of the sentence is in it": all(
-            word[:_STEM] in known for word in _words(sentence)
+            word[:_STEM] in question_stems for word in _words(sentence)
         ),
     }
     reason = next((reason for reason, holds in faults.items() if holds), "")
@@ -116,7 +122,7 @@ def ask(
         PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
         for sentence, keyword in zip(sentences, keywords, strict=True)
     ]
-    found = [Question("")] * len(prompts)
+    questions = [Question("")] * len(prompts)
     waiting = list(range(len(prompts)))
     for _ in range(tries):
         replies = answer([prompts[place] + CUE for place in waiting]) if waiting else []
@@ -125,14 +131,14 @@ def ask(
             if reply.text is not None:
                 question, reason = checked_question(reply.text, keywords[place], sentences[place])
             refused = [(reply.text or "", reason)] if reason else []
-            found[place] = Question(question, (*found[place].refused, *refused))
+            questions[place] = Question(question, (*questions[place].refused, *refused))
             if question or reply.text is None:
                 waiting.remove(place)
             else:
                 prompts[place] += RETRY.format(
                     reply=" ".join(reply.text.split())[:_SHOWN], reason=reason
                 )
-    return found
+    return questions
 
 
 def _bare(line: str) -> str:

@@ -66,27 +66,31 @@ def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
 
     Links are not followed from pages that were found along links.
     """
-    found: dict[str, list[str]] = {}
+    titles_by_concept: dict[str, list[str]] = {}
     for concept in source.roots:
-        found[concept] = own = source.pages_of(concept)
+        titles_by_concept[concept] = page_titles = source.pages_of(concept)
         if (how := source.around(concept)) is not None:
             ranks = [
                 reader.around(title, depth=how.depth, most=how.most, direction=how.direction)
-                for title in own
+                for title in page_titles
             ]
             near_first = dict.fromkeys(
-                [*own, *filter(None, chain.from_iterable(zip_longest(*ranks)))]
+                [*page_titles, *filter(None, chain.from_iterable(zip_longest(*ranks)))]
             )
-            found[concept] = list(near_first)[: max(how.most, len(own))]
-    return found
+            titles_by_concept[concept] = list(near_first)[: max(how.most, len(page_titles))]
+    return titles_by_concept
 
 
 def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """The titles found along links for concepts that declare none, for a person to edit before they
     are fetched.
     """
-    found = titles(source, reader) if source.material.around else {}
-    return {concept: own for concept, own in found.items() if not source.concepts[concept].pages}
+    titles_by_concept = titles(source, reader) if source.material.around else {}
+    return {
+        concept: page_titles
+        for concept, page_titles in titles_by_concept.items()
+        if not source.concepts[concept].pages
+    }
 
 
 def found_keywords(
@@ -98,7 +102,11 @@ def found_keywords(
     """
     how, names = (
         source.find,
-        {concept: own.name for concept, own in source.concepts.items() if not own.keywords},
+        {
+            concept: declared_concept.name
+            for concept, declared_concept in source.concepts.items()
+            if not declared_concept.keywords
+        },
     )
     if how is None or not names:
         what = (
@@ -112,17 +120,23 @@ def found_keywords(
     texts = grouped((row["concept"], row["text"]) for row in pages)
     ways: dict[str, dict[SearchMethod, finding.RankedKeywords]] = {concept: {} for concept in names}
     for (concept, name), way in product(names.items(), how.by):
-        own = texts.get(concept, [])
+        page_texts = texts.get(concept, [])
         if way == "model":
-            found = finding.asked(name, source.title, means.ask, times=how.times, seed=how.seed)
-        elif not own:
-            found = finding.RankedKeywords([], [("", "no page of it was read")])
+            ranked_keywords = finding.asked(
+                name, source.title, means.ask, times=how.times, seed=how.seed
+            )
+        elif not page_texts:
+            ranked_keywords = finding.RankedKeywords([], [("", "no page of it was read")])
         elif way == "embedding":
-            found = finding.rank_by_similarity(name, own, means.similarity)
+            ranked_keywords = finding.rank_by_similarity(name, page_texts, means.similarity)
         else:
             linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
-            found = finding.rank_by_links(dict.fromkeys(linked), own)
-        ways[concept][way] = finding.only_names(found) if how.entities and way != "model" else found
+            ranked_keywords = finding.rank_by_links(dict.fromkeys(linked), page_texts)
+        ways[concept][way] = (
+            finding.only_names(ranked_keywords)
+            if how.entities and way != "model"
+            else ranked_keywords
+        )
     by_hand = {
         word: concept for concept, entry in source.concepts.items() for word in entry.keywords
     }
@@ -147,22 +161,22 @@ def found_yaml(
     if concepts := _concepts(keywords, pages):
         document["concepts"] = concepts
     notes = ""
-    for found in replaced:
+    for branch in replaced:
         replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
-        branches: CommentedMap = replacements.setdefault(found.root, CommentedMap())
+        branches: CommentedMap = replacements.setdefault(branch.root, CommentedMap())
         for outer in (document, replacements, branches):
             outer.fa.set_block_style()  # in flow style, comments would swallow what follows
-        comment = branches.ca.items.pop(found.branch, [None] * 3)[2]
+        comment = branches.ca.items.pop(branch.branch, [None] * 3)[2]
         notes += (
             comment.value.partition("\n")[2] if comment else ""
         )  # below the reason why it was lacking
-        own = branches[found.branch] = CommentedMap(found.words)
-        for word in own:
-            own.yaml_add_eol_comment(found.why[word], word)
-        if found.lacking:
-            wanted = f" ({', '.join(found.why)})" if found.why else ""
+        branch_words = branches[branch.branch] = CommentedMap(branch.words)
+        for word in branch_words:
+            branch_words.yaml_add_eol_comment(branch.why[word], word)
+        if branch.lacking:
+            wanted = f" ({', '.join(branch.why)})" if branch.why else ""
             branches.yaml_add_eol_comment(
-                f"lacking{wanted}: {' '.join(found.lacking.split())}", found.branch
+                f"lacking{wanted}: {' '.join(branch.lacking.split())}", branch.branch
             )
     text = StringIO("" if before else _HEAD)
     text.seek(0, 2)
@@ -179,8 +193,8 @@ def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -
         words.append(keyword.word)
         how = ", ".join(f"{hit.way}: {_UNITS[hit.way]} {hit.score:.3g}" for hit in keyword.hits)
         words.yaml_add_eol_comment(how or "its name", len(words) - 1)
-    for concept, own in pages.items():
-        concepts.setdefault(concept, CommentedMap())["pages"] = list(own)
+    for concept, page_titles in pages.items():
+        concepts.setdefault(concept, CommentedMap())["pages"] = list(page_titles)
     return concepts
 
 
@@ -201,23 +215,23 @@ def refresh(
     """
     source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
-    known: list[Row] = []
+    known_rows: list[Row] = []
     pinned = source.material.revisions or {}
     if on_the_way.exists():
         *whole, _ = on_the_way.read_text(encoding="utf-8").split(
             "\n"
         )  # an incomplete last line is dropped
-        known = [row for line in whole for row in json.loads(line)]
-        known = [
+        known_rows = [row for line in whole for row in json.loads(line)]
+        known_rows = [
             row
-            for row in known
+            for row in known_rows
             if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]
         ]
-    if known:
-        yield f"{domain}: resuming an interrupted run after {len(known_pages(known))} pages"
+    if known_rows:
+        yield f"{domain}: resuming an interrupted run after {len(known_pages(known_rows))} pages"
     pages: list[Row] = []
     missing: list[tuple[str, MissingPage]] = []
-    write_text_atomically(on_the_way, json.dumps(known) + "\n")
+    write_text_atomically(on_the_way, json.dumps(known_rows) + "\n")
     with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
         wanted = titles(source, reader)
         for title in pinned.keys() - {*chain.from_iterable(wanted.values())}:
@@ -229,13 +243,13 @@ def refresh(
                 where=f"{domain}: material.revisions",
                 remedy=remedy,
             )
-        for concept, page in wiki.refresh(reader.read_page, wanted, known_pages(known)):
+        for concept, page in wiki.refresh(reader.read_page, wanted, known_pages(known_rows)):
             if isinstance(page, MissingPage):
                 missing.append((concept, page))
                 continue
             rows = page.rows(concept)
             pages += rows
-            if rows[0] not in known:
+            if rows[0] not in known_rows:
                 out.write(json.dumps(rows) + "\n")
                 out.flush()
                 note(f"{concept}: {page.title}")
@@ -246,11 +260,11 @@ def refresh(
                 )
     folder = root / SNAPSHOTS / domain
     write_table(pages, schemas.PAGES, folder / PAGES)
-    told = [
+    missing_rows = [
         {"concept": concept, "asked": page.asked, "reason": page.reason}
         for concept, page in missing
     ]
-    write_table(told, schemas.MISSING, folder / MISSING)
+    write_table(missing_rows, schemas.MISSING, folder / MISSING)
     unanswered = sum(page.unanswered for _, page in missing)
     if not unanswered:
         on_the_way.unlink()
@@ -295,7 +309,10 @@ def find(
             findings = found_keywords(source, rows, means)
             words = grouped((keyword.concept, keyword.word) for keyword in findings.keywords)
             source = source.with_found(
-                {concept: FoundKeywords(keywords=own) for concept, own in words.items()}
+                {
+                    concept: FoundKeywords(keywords=concept_keywords)
+                    for concept, concept_keywords in words.items()
+                }
             )
         if how:
             rows = scrape(domain, source, pages_read).sentences

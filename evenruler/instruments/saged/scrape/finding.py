@@ -76,17 +76,20 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     1` ... Ties are in alphabetical order.
     """
     wanted = [question.format(concept=concept) for question in QUESTIONS.values()]
-    asked = [
-        (PROMPTS["keywords"].format(topic=topic, wanted=own), seed + n)
-        for own in wanted
+    prompts_and_seeds = [
+        (PROMPTS["keywords"].format(topic=topic, wanted=question), seed + n)
+        for question in wanted
         for n in range(times)
     ]
-    replies = ask([prompt for prompt, _ in asked], [own for _, own in asked])
-    lists = [parse_list(reply) for _, reply in zip(asked, replies, strict=True)]
+    replies = ask(
+        [prompt for prompt, _ in prompts_and_seeds],
+        [prompt_seed for _, prompt_seed in prompts_and_seeds],
+    )
+    lists = [parse_list(reply) for _, reply in zip(prompts_and_seeds, replies, strict=True)]
     written = _forms(word for words, _ in lists for word in words)  # a list holds a word once
     hits = [KeywordHit(_commonest(forms), "model", forms.total()) for forms in written.values()]
     return RankedKeywords(
-        _ranked(hits), list(dict.fromkeys(refused for _, own in lists for refused in own))
+        _ranked(hits), list(dict.fromkeys(refused for _, refusals in lists for refused in refusals))
     )
 
 
@@ -106,15 +109,19 @@ def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords
     words = {word.casefold(): word for word in (_IN_BRACKETS.sub("", title) for title in titles)}
     refused = [(word, reason) for word in words.values() if (reason := fault(word))]
     # Titles begin with a capital even if they are no names.
-    kept = {
+    forms_by_key = {
         key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)
     }
-    counts = Counter(concept for text in texts for _, concept, _ in matched(sentences(text), kept))
+    counts = Counter(
+        concept for text in texts for _, concept, _ in matched(sentences(text), forms_by_key)
+    )
     refused += [
-        (word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]
+        (word, "not in the text of its pages")
+        for key, (word, _) in forms_by_key.items()
+        if not counts[key]
     ]
     return RankedKeywords(
-        _ranked(KeywordHit(kept[key][0], "links", n) for key, n in counts.items()), refused
+        _ranked(KeywordHit(forms_by_key[key][0], "links", n) for key, n in counts.items()), refused
     )
 
 
@@ -130,8 +137,8 @@ def only_names(ranked: RankedKeywords) -> RankedKeywords:
         hit: {entity.label_ for entity in doc.ents}
         for hit, doc in zip(ranked.hits, docs, strict=True)
     }
-    kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name")
-    return RankedKeywords(kept.hits, [*ranked.refused, *kept.refused])
+    ranked_names = _split(ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name")
+    return RankedKeywords(ranked_names.hits, [*ranked.refused, *ranked_names.refused])
 
 
 def _ranked(hits: Iterable[KeywordHit]) -> list[KeywordHit]:
@@ -140,9 +147,10 @@ def _ranked(hits: Iterable[KeywordHit]) -> list[KeywordHit]:
 
 def _split(hits: Iterable[KeywordHit], reason: Callable[[KeywordHit], str]) -> RankedKeywords:
     """The hits without a reason to refuse them, and the others."""
-    told = [(hit, reason(hit)) for hit in hits]
+    hits_and_reasons = [(hit, reason(hit)) for hit in hits]
     return RankedKeywords(
-        [hit for hit, why in told if not why], [(hit.word, why) for hit, why in told if why]
+        [hit for hit, why in hits_and_reasons if not why],
+        [(hit.word, why) for hit, why in hits_and_reasons if why],
     )
 
 
@@ -160,10 +168,10 @@ def merged(
     `most` words count.
     """
     ranks = {
-        concept: _in_turn([ranked.hits[:most] for ranked in own.values()])
-        for concept, own in ways.items()
+        concept: _in_turn([ranked.hits[:most] for ranked in ranked_by_way.values()])
+        for concept, ranked_by_way in ways.items()
     }
-    finders = {concept: set(found) for concept, found in ranks.items()}
+    finders = {concept: set(ranking) for concept, ranking in ranks.items()}
     owners = {word.casefold(): concept for word, concept in taken.items()}
     owners |= {name.casefold(): concept for concept, name in names.items()}
     keywords: list[Keyword] = []
@@ -174,23 +182,23 @@ def merged(
         for way, ranked in by_way.items()
         for word, reason in ranked.refused
     ]
-    for concept, found in ranks.items():
+    for concept, hits_by_key in ranks.items():
         keywords.append(
-            Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ())))
+            Keyword(concept, names[concept], tuple(hits_by_key.pop(names[concept].casefold(), ())))
         )
-        own, left_out = list[list[KeywordHit]](), list[tuple[list[KeywordHit], str]]()
-        for key, hits in found.items():
-            others = ", ".join(
+        accepted_hits, left_out = list[list[KeywordHit]](), list[tuple[list[KeywordHit], str]]()
+        for key, hits in hits_by_key.items():
+            other_concepts = ", ".join(
                 other for other, keys in finders.items() if other != concept and key in keys
             )
             if key in owners:
                 left_out.append((hits, f"a keyword of {owners[key]}"))
-            elif others:
-                left_out.append((hits, f"found for {others} as well"))
+            elif other_concepts:
+                left_out.append((hits, f"found for {other_concepts} as well"))
             else:
-                own.append(hits)
-        keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in own[:most]]
-        left_out = [*((hits, f"{most} are enough") for hits in own[most:]), *left_out]
+                accepted_hits.append(hits)
+        keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in accepted_hits[:most]]
+        left_out = [*((hits, f"{most} are enough") for hits in accepted_hits[most:]), *left_out]
         refused += [
             line.format(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out
         ]
@@ -213,7 +221,7 @@ def candidate_words(
     `similarity` is called once, with all words. Possessive endings and numbers are removed.
     """
     written = _forms(
-        _POSSESSIVE.sub("", found) for text in sentences for found in _A_WORD.findall(text)
+        _POSSESSIVE.sub("", word) for text in sentences for word in _A_WORD.findall(text)
     )
     words = [_commonest(forms) for _, forms in sorted(written.items())]
     values = similarity(concept, words) if words else []

@@ -67,15 +67,16 @@ def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
     """Pages by the title asked for, rebuilt from rows of `schemas.PAGES` in the order of
     sections.
     """
-    known: dict[str, Page] = {}
-    for (asked, _), found in grouped(
+    page_by_title: dict[str, Page] = {}
+    for (asked_title, _), page_rows in grouped(
         ((row["source_tag"], row["concept"]), row) for row in rows
     ).items():
-        texts = tuple((row["section"], row["text"]) for row in found)
-        known.setdefault(
-            asked, Page(asked=asked, **{name: found[0][name] for name in _KEPT}, sections=texts)
+        texts = tuple((row["section"], row["text"]) for row in page_rows)
+        page_by_title.setdefault(
+            asked_title,
+            Page(asked=asked_title, **{name: page_rows[0][name] for name in _KEPT}, sections=texts),
         )
-    return known
+    return page_by_title
 
 
 Sections = list[
@@ -129,9 +130,9 @@ def sections_of(text: str) -> Sections:
         lead, *rest = rest[2:]
     pairs = zip(["", *rest[1::3]], [lead, *rest[2::3]], strict=True)
     return [
-        (heading, own)
-        for heading, own in ((tidy(heading), tidy(text)) for heading, text in pairs)
-        if own
+        (heading, section_text)
+        for heading, section_text in ((tidy(heading), tidy(text)) for heading, text in pairs)
+        if section_text
     ]
 
 
@@ -228,11 +229,11 @@ def plain(content: bytes, name: str) -> Sections:
     detected.
     """
     if (ending := PurePath(name).suffix.lower()) not in ENDINGS:
-        what, known = (
+        what, suggestion = (
             f"no text file by its ending ({ending or 'none'})",
             suggest_nearest(ending, ENDINGS),
         )
-        raise UserError(what, where=name, remedy=f"convert it; {known}")
+        raise UserError(what, where=name, remedy=f"convert it; {suggestion}")
     if len(content) > MOST_BYTES:
         what = f"{len(content) / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:g} MB"
         raise UserError(what, where=name, remedy="split it")
@@ -243,8 +244,8 @@ def plain(content: bytes, name: str) -> Sections:
         text = _PLAIN.render(_ENDED.sub(r"\1\n\n", text))
     elif ending in _MARKDOWN:
         text = _MARKDOWN_IT.render(_FRONT_MATTER.sub("", text))
-    if found := html_sections(text, _NO_PROSE):
-        return found
+    if sections := html_sections(text, _NO_PROSE):
+        return sections
     raise UserError("no text in it", where=name, remedy="fill it or take it out")
 
 

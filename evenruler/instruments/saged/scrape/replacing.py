@@ -71,7 +71,7 @@ def found_replacements(
     filled, lacking, all_left = list[Branch](), list[Branch](), list[str]()
     for root in dict.fromkeys(root for root, _ in source.lacking):
         search = _Search(source, how, write, root)
-        branches = [branch for own, branch in source.lacking if own == root]
+        branches = [branch for lacking_root, branch in source.lacking if lacking_root == root]
         try:
             words, left = search.words(sentences.get(root, []), similarity)
         except UnusableReplyError as error:
@@ -79,11 +79,19 @@ def found_replacements(
             continue
         replies, faults = search.replies(branches, list(words))
         stay = {
-            word: branch for branch, own in replies.items() for word in words if own[word] == word
+            word: branch
+            for branch, replacements in replies.items()
+            for word in words
+            if replacements[word] == word
         }
-        for branch, own in replies.items():
+        for branch, replacement_by_word in replies.items():
             filled.append(
-                Branch(root, branch, words, {word: own[word] for word in words if word not in stay})
+                Branch(
+                    root,
+                    branch,
+                    words,
+                    {word: replacement_by_word[word] for word in words if word not in stay},
+                )
             )
         lacking += [
             Branch(root, branch, words, lacking=reason) for branch, reason in faults.items()
@@ -101,8 +109,12 @@ class _Search:
     def __init__(self, source: Source, how: FindingReplacements, write: Write, root: str) -> None:
         self.source, self.how, self.write, self.root = source, how, write, root
         self.name, self.seeds = source.concepts[root].name, range(how.seed, how.seed + how.times)
-        known = source.branch.replacements.get(root, {}) if source.branch else {}
-        self.of_others = [word for own in known.values() for word in own]
+        replacements_by_branch = source.branch.replacements.get(root, {}) if source.branch else {}
+        self.of_others = [
+            word
+            for replacement_by_word in replacements_by_branch.values()
+            for word in replacement_by_word
+        ]
         first: dict[str, tuple[str, str]] = {}
         for word in source.keywords_of(root):
             first.setdefault(word.casefold(), (word, "a keyword"))
@@ -124,8 +136,8 @@ class _Search:
         candidates = candidate_words(sentences, self.name, similarity)
         why = {hit.word.casefold(): f"similarity {hit.score:.3f}" for hit in candidates}
         chosen = {
-            word: ", ".join(filter(None, [own, why.get(word.casefold())]))
-            for word, own in self.fixed.items()
+            word: ", ".join(filter(None, [fixed_reason, why.get(word.casefold())]))
+            for word, fixed_reason in self.fixed.items()
         }
         left, beyond = list[str](), list[str]()
         threshold = (
@@ -157,22 +169,30 @@ class _Search:
         """
         tokens, listed = _TOKENS_OF_A_WORD * (len(words) + 2), json.dumps(words, ensure_ascii=False)
         asking, concepts = PROMPTS["analogies"], self.source.concepts
-        asked = {
+        prompt_by_branch = {
             branch: asking.format(concept=self.name, branch=concepts[branch].name, words=listed)
             for branch in branches
         }
-        found: dict[str, dict[str, str]] = {}
+        replacements_by_branch: dict[str, dict[str, str]] = {}
         faults = dict.fromkeys(branches, "")
         for seed in self.seeds:
             left = list(faults)
-            replies = self.write([asked[branch] for branch in left], seed, tokens) if left else []
+            replies = (
+                self.write([prompt_by_branch[branch] for branch in left], seed, tokens)
+                if left
+                else []
+            )
             for branch, reply in zip(left, replies, strict=True):
                 try:
-                    found[branch] = self._usable(reply, words)
+                    replacements_by_branch[branch] = self._usable(reply, words)
                     del faults[branch]
                 except UnusableReplyError as error:
                     faults[branch] = str(error)
-        return {branch: found[branch] for branch in branches if branch in found}, faults
+        return {
+            branch: replacements_by_branch[branch]
+            for branch in branches
+            if branch in replacements_by_branch
+        }, faults
 
     def _usable(self, reply: str, words: Sequence[str]) -> dict[str, str]:
         """The replacements in a reply; UnusableReplyError where they are invalid."""
@@ -197,8 +217,8 @@ class _Search:
         prompt = PROMPTS["belongs"].format(concept=self.name, words=listed)
         for seed in self.seeds:
             (reply,) = self.write([prompt], seed, _TOKENS_OF_A_VERDICT)
-            if said := re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE):
-                return said[1].lower() == "yes"
+            if verdict := re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE):
+                return verdict[1].lower() == "yes"
         raise UnusableReplyError(f"neither yes nor no in the reply {reply[:80]!r}")
 
     def _of_another(self, word: str) -> str:
@@ -222,15 +242,15 @@ def auto_threshold(
     similar first.
     """
     levels = sorted({candidate.score for candidate in candidates}, reverse=True)
-    kept, most = 0, len(levels)  # number of levels known to belong, and most that may
-    while kept < most:
-        middle = (kept + most) // 2
+    n_belonging, most = 0, len(levels)  # number of levels known to belong, and most that may
+    while n_belonging < most:
+        middle = (n_belonging + most) // 2
         below = [candidate.word for candidate in candidates if candidate.score <= levels[middle]]
         if belongs(below[:SHOWN]):
-            kept = middle + 1
+            n_belonging = middle + 1
         else:
             most = middle
-    return levels[kept - 1] if kept else inf
+    return levels[n_belonging - 1] if n_belonging else inf
 
 
 def proposed(reply: str, words: Sequence[str]) -> dict[str, str]:
@@ -240,13 +260,17 @@ def proposed(reply: str, words: Sequence[str]) -> dict[str, str]:
     UnusableReplyError where there is no object of texts, or a word is missing.
     """
     try:
-        found: Any = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
+        parsed_reply: Any = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
     except json.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        parsed_reply = None
+    if not isinstance(parsed_reply, dict) or not all(
+        isinstance(value, str) for value in parsed_reply.values()
+    ):
         raise UnusableReplyError(f"no JSON object of words in the reply {reply[:80]!r}")
-    known = {spaced(word).casefold(): spaced(replacement) for word, replacement in found.items()}
-    missing = [word for word in words if not known.get(word.casefold())]
+    replacement_by_word = {
+        spaced(word).casefold(): spaced(replacement) for word, replacement in parsed_reply.items()
+    }
+    missing = [word for word in words if not replacement_by_word.get(word.casefold())]
     if missing:
         raise UnusableReplyError(f"no replacement of {', '.join(map(repr, missing))}")
-    return {word: known[word.casefold()] for word in words}
+    return {word: replacement_by_word[word.casefold()] for word in words}

@@ -75,14 +75,14 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
         (spaced(word), (concept, word)) for concept, words in keywords.items() for word in words
     )
     sought = finder(tuple(owners))
-    found = []
+    matches = []
     for sentence in dict.fromkeys(sentences):
         first: dict[str, str] = {}
         for match in sought.matches(sentence):
             for concept, keyword in owners[match.word] if not match.plural else []:
                 first.setdefault(concept, keyword)
-        found += [KeywordMatch(sentence, *own) for own in first.items()]
-    return found
+        matches += [KeywordMatch(sentence, *pair) for pair in first.items()]
+    return matches
 
 
 def _bare(line: str) -> str:
@@ -146,7 +146,7 @@ def scrape(
     others are ignored on it. All pages are among the sources. UserError where the spaCy model is
     not installed.
     """
-    found: dict[str, Row] = {}
+    row_by_id: dict[str, Row] = {}
     sources: list[Row] = []
     for concepts, page in read:
         fresh: Counter[str] = Counter()
@@ -156,8 +156,8 @@ def scrape(
             for row in _rows(
                 domain, page, {concept: source.keywords_of(concept) for concept in concepts}
             ):
-                if row["id"] not in found:
-                    found[row["id"]] = row
+                if row["id"] not in row_by_id:
+                    row_by_id[row["id"]] = row
                     fresh[row["concept"]] += 1
         else:
             place = dict.fromkeys(("page_id", "revision_id")) | dict.fromkeys(
@@ -190,7 +190,7 @@ def scrape(
                     "reason": None if n else reason,
                 }
             )
-    return Scraped(list(found.values()), sources)
+    return Scraped(list(row_by_id.values()), sources)
 
 
 def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Iterator[Row]:
@@ -217,27 +217,27 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     """
     without: list[str] = []
     if source.material.kind == "table":
-        found = Scraped(*read_prompts(domain, source, root / DOMAINS))
+        tables = Scraped(*read_prompts(domain, source, root / DOMAINS))
     else:
-        found = scrape(domain, source, read(domain, source, root))
-        present = {row["concept"] for row in found.sentences}
+        tables = scrape(domain, source, read(domain, source, root))
+        present = {row["concept"] for row in tables.sentences}
         without = [concept for concept in source.roots if concept not in present]
     if without and source.branch:
         what = (
             f"no sentence about {without[0]} (keywords {', '.join(source.keywords_of(without[0]))})"
         )
         raise UserError(what, where=str(path), remedy="fix its keywords or give it more text")
-    write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
-    write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
+    write_table(tables.sentences, schemas.SENTENCES, folder / "sentences.parquet")
+    write_table(tables.sources, schemas.SOURCES, folder / "sources.parquet")
     yaml = YAML(pure=True)  # which keeps the order of concepts
     resolved = source.model_copy(update={"find": None})
     written = resolved.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
     yaml.dump(written, folder / "source.yaml")
-    missing = sum(not row["sentences"] for row in found.sources)
+    missing = sum(not row["sentences"] for row in tables.sources)
     counted = (
-        f"{len(found.sentences):,} sentences, {missing} of {len(found.sources)} pages without any"
+        f"{len(tables.sentences):,} sentences, {missing} of {len(tables.sources)} pages without any"
     )
     return [
-        f"{domain}: {said}"
-        for said in (*(f"no sentence about {concept}" for concept in without), counted)
+        f"{domain}: {line}"
+        for line in (*(f"no sentence about {concept}" for concept in without), counted)
     ]

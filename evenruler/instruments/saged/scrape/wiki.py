@@ -200,15 +200,18 @@ class RateLimitedTransport(httpx.BaseTransport):
         """Refuse another host, which is another wiki, whose text has another licence; http to https
         is allowed.
         """
-        asked, there = self._address, request.url
-        same = (there.scheme, there.port) in {(asked.scheme, asked.port), ("https", None)}
-        if asked.host != there.host or not same:
-            what = f"the wiki leads to another host, {there.copy_with(query=None)}"
+        wiki_address, request_url = self._address, request.url
+        same = (request_url.scheme, request_url.port) in {
+            (wiki_address.scheme, wiki_address.port),
+            ("https", None),
+        }
+        if wiki_address.host != request_url.host or not same:
+            what = f"the wiki leads to another host, {request_url.copy_with(query=None)}"
             remedy = (
                 "name that address as `api`, with the licence of its text, if it is the wiki "
                 "that you want"
             )
-            raise UserError(what, where=str(asked), remedy=remedy)
+            raise UserError(what, where=str(wiki_address), remedy=remedy)
 
 
 def _seconds(retry_after: str) -> float | None:
@@ -328,24 +331,31 @@ class Wiki(AbstractContextManager["Wiki"]):
         return page or MissingPage(title, "no page of this wiki")
 
     def _latest(self, title: str) -> Page | MissingPage:
-        found = self._reading.page(title)
-        if not found.exists():
+        wiki_page = self._reading.page(title)
+        if not wiki_page.exists():
             return MissingPage(title, "no such page")
-        if hasattr(found, "pageprops") or hasattr(found, "templates"):
+        if hasattr(wiki_page, "pageprops") or hasattr(wiki_page, "templates"):
             return MissingPage(title, _AMBIGUOUS)
-        if not hasattr(found, "extract"):
+        if not hasattr(wiki_page, "extract"):
             remedy = "have its extension TextExtracts switched on"
             raise UserError("the wiki gives no plain text", where=self.where, remedy=remedy)
-        own, sections = (found.title, found.pageid, found.lastrevid), sections_of(found.extract)
-        return self._page(title, *own, sections, found.fullurl, found.pagelanguage)
+        identity, sections = (
+            (wiki_page.title, wiki_page.pageid, wiki_page.lastrevid),
+            sections_of(wiki_page.extract),
+        )
+        return self._page(title, *identity, sections, wiki_page.fullurl, wiki_page.pagelanguage)
 
     def _old(self, title: str, revision: int) -> Page | MissingPage:
-        found = self._transport.ask({**_PARSE, "oldid": revision})["parse"]
-        templates = [template["title"] for template in found["templates"]]
-        if "disambiguation" in found["properties"] or any(map(_DISAMBIGUATION.search, templates)):
+        parsed_page = self._transport.ask({**_PARSE, "oldid": revision})["parse"]
+        templates = [template["title"] for template in parsed_page["templates"]]
+        if "disambiguation" in parsed_page["properties"] or any(
+            map(_DISAMBIGUATION.search, templates)
+        ):
             return MissingPage(title, _AMBIGUOUS)
-        sections = html_sections(found["text"], _NO_PROSE)
-        return self._page(title, found["title"], found["pageid"], found["revid"], sections)
+        sections = html_sections(parsed_page["text"], _NO_PROSE)
+        return self._page(
+            title, parsed_page["title"], parsed_page["pageid"], parsed_page["revid"], sections
+        )
 
     def _page(
         self,
@@ -395,13 +405,13 @@ class Wiki(AbstractContextManager["Wiki"]):
                 bllimit=limit,
             )
         try:
-            found = _understood(ask) or ()
+            linked_pages = _understood(ask) or ()
         except WikiUnavailableError as error:
             where = f"{self.where}: links of {title!r}"
             raise UserError(
                 f"the wiki does not answer ({error})", where=where, remedy="run it again later"
             ) from error
-        return sorted(list(found)[:most])
+        return sorted(list(linked_pages)[:most])
 
     def around(
         self, title: str, *, depth: int, most: int, direction: Direction = "forward"
@@ -415,7 +425,9 @@ class Wiki(AbstractContextManager["Wiki"]):
                 break
             # So many that enough remain even if all titles found so far are among them.
             linked = self.links(near, direction, most)
-            fresh = [each for each in linked if each not in steps][: most - len(titles)]
+            fresh = [linked_title for linked_title in linked if linked_title not in steps][
+                : most - len(titles)
+            ]
             steps |= dict.fromkeys(fresh, steps[near] + 1)
             titles += fresh
         return titles
