@@ -9,8 +9,8 @@ from dataclasses import dataclass
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
-READS_NAMES = {"eval", "exec", "locals", "vars"}
-"""Functions of Python that find a local by its name."""
+READS_NAMES = {"eval", "exec", "locals"}
+"""Functions of Python that find a local by its name; so does `vars` without an argument."""
 
 
 def number_locals(tree: ast.Module) -> ast.Module:
@@ -97,7 +97,7 @@ class _LocalNumbering(ast.NodeTransformer):
             *_parameters(arguments),
             *(name for node in nodes for name in _named_in_text(node)),
         }
-        if any(isinstance(node, ast.Name) and node.id in READS_NAMES for node in nodes):
+        if any(map(_reads_names, nodes)):
             fixed |= set(bound)
         numbers = self._numbers(name for name in bound if name not in fixed)
         self._visit_inside(_Scope(numbers | {name: name for name in fixed}), body)
@@ -135,6 +135,14 @@ def _evaluated_outside(arguments: ast.arguments) -> Iterator[ast.expr]:
             yield node.annotation
     yield from arguments.defaults
     yield from (default for default in arguments.kw_defaults if default is not None)
+
+
+def _reads_names(node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in READS_NAMES
+    if isinstance(node, ast.Call):
+        return ast.unparse(node) == "vars()"
+    return False
 
 
 def _named_in_text(node: ast.AST) -> Iterator[str]:

@@ -70,6 +70,10 @@ SAME = {
         "def f():\n    y = 1\n    return lambda: y",
         "def f():\n    z = 1\n    return lambda: z",
     ),
+    "what is beside the fields of something": (
+        "def f(x):\n    y = vars(x)\n    return y",
+        "def f(x):\n    z = vars(x)\n    return z",
+    ),
     "an error": (
         "def f():\n    try: g()\n    except E as e: h(e)",
         "def f():\n    try: g()\n    except E as x: h(x)",
@@ -126,6 +130,10 @@ DIFFERENT = {
     "names that are read as text": (
         "def f():\n    x = 1\n    return locals()",
         "def f():\n    y = 1\n    return locals()",
+    ),
+    "names that are read as fields": (
+        "def f():\n    x = 1\n    return vars()",
+        "def f():\n    y = 1\n    return vars()",
     ),
     "a printed name": (
         "def f():\n    x = 1\n    return f'{x=}'",
