@@ -45,8 +45,8 @@ class FamilyCommand(TyperCommand):
 
 
 class _WithFamilies(TyperGroup):
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, **group_options: Any) -> None:
+        super().__init__(**group_options)
         self.commands.update(
             {
                 name: FamilyCommand(family, name)
@@ -72,8 +72,8 @@ app.add_typer(answers, name="answers")
 app.command()(measure)
 
 
-def _say_version(asked: bool) -> None:
-    if asked:
+def _say_version(is_requested: bool) -> None:
+    if is_requested:
         say(f"evenruler {metadata.version('evenruler')}")
         raise typer.Exit
 

@@ -57,9 +57,9 @@ class UnfinishedError(UserError):
     """
 
 
-def suggest_nearest(word: str, known: Iterable[str]) -> str:
+def suggest_nearest(word: str, known_words: Iterable[str]) -> str:
     """A phrase that names the closest known word, or lists a few if none is close."""
-    names = sorted(known)
+    names = sorted(known_words)
     if not names:
         return "there is none"
     if close := difflib.get_close_matches(word, names, n=1, cutoff=0.5):

@@ -211,10 +211,10 @@ Rows = list[tuple[int, dict[str, str]]]
 
 
 def read_csv(
-    path: Path, remedy: str, columns: Sequence[str] = (), known: Sequence[str] = ()
+    path: Path, remedy: str, columns: Sequence[str] = (), known_columns: Sequence[str] = ()
 ) -> tuple[list[str], Rows]:
     """Read a CSV file, as `csv_of`; `remedy` if there is no file."""
-    return csv_of(read_text(path, remedy), str(path), columns, known=known)
+    return csv_of(read_text(path, remedy), str(path), columns, known=known_columns)
 
 
 def csv_of(
@@ -368,11 +368,11 @@ def _load(text: str, path: Path, *, pure: bool) -> Any:
             ) from None
 
 
-def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]) -> int:
+def _written_out(node: Node, path: Path, n_values_by_id: dict[int, int], above: list[int]) -> int:
     """Number of values of a node with all aliases expanded."""
     if isinstance(node, ScalarNode):
         return 1
-    if id(node) not in known:
+    if id(node) not in n_values_by_id:
         where = f"{path}: line {node.start_mark.line + 1}"
         if id(node) in above:
             raise UserError("an alias that holds itself", where=where, remedy="write it out")
@@ -383,10 +383,10 @@ def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]
             if isinstance(node, SequenceNode)
             else [child for pair in node.value for child in pair]
         )
-        known[id(node)] = 1 + sum(
-            _written_out(child, path, known, [*above, id(node)]) for child in inner
+        n_values_by_id[id(node)] = 1 + sum(
+            _written_out(child, path, n_values_by_id, [*above, id(node)]) for child in inner
         )
-    return known[id(node)]
+    return n_values_by_id[id(node)]
 
 
 def _too_deep(where: str) -> UserError:

@@ -63,13 +63,15 @@ def keep_held(path: Path) -> bool:
     return True
 
 
-def _is_alike(name: str, held: bytes, made: bytes) -> bool:
+def _is_alike(name: str, held: bytes, new_content: bytes) -> bool:
     if name.endswith(".parquet"):
-        return _are_tables_alike(*(pq.read_table(io.BytesIO(content)) for content in (held, made)))
-    held_text, made_text = (_SUM.sub("", content.decode()) for content in (held, made))
-    if _NUMBER.sub("", held_text) != _NUMBER.sub("", made_text):
+        return _are_tables_alike(
+            *(pq.read_table(io.BytesIO(content)) for content in (held, new_content))
+        )
+    held_text, new_text = (_SUM.sub("", content.decode()) for content in (held, new_content))
+    if _NUMBER.sub("", held_text) != _NUMBER.sub("", new_text):
         return False
-    for pair in zip(_NUMBER.findall(held_text), _NUMBER.findall(made_text), strict=True):
+    for pair in zip(_NUMBER.findall(held_text), _NUMBER.findall(new_text), strict=True):
         most = TOLERANCE if name.endswith(".json") else STEPS * min(map(_step, pair))
         if abs(float(pair[0]) - float(pair[1])) > most:
             return False
@@ -82,14 +84,14 @@ def _step(number: str) -> float:
     return 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
 
-def _are_tables_alike(held: pa.Table, made: pa.Table) -> bool:
+def _are_tables_alike(held: pa.Table, new_table: pa.Table) -> bool:
     """Whether rows are the same, numbers within 1e-4, as likelihoods are; hashes of rows are
     ignored.
     """
-    if held.schema != made.schema or len(held) != len(made):
+    if held.schema != new_table.schema or len(held) != len(new_table):
         return False
     names = [name for name in held.column_names if name != "content_sha256"]
-    pairs = ((held[name].combine_chunks(), made[name].combine_chunks()) for name in names)
+    pairs = ((held[name].combine_chunks(), new_table[name].combine_chunks()) for name in names)
     return not any(
-        differs(held_column, made_column, 1e-4).any() for held_column, made_column in pairs
+        differs(held_column, new_column, 1e-4).any() for held_column, new_column in pairs
     )

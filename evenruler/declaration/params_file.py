@@ -88,13 +88,13 @@ class Active(StrictModel):
         """Every model that is asked something."""
         return list(dict.fromkeys(entry.model for entry in self.ask.values()))
 
-    def entry(self, of: str, name: str) -> Any:
+    def entry(self, mapping_name: str, name: str) -> Any:
         """An entry of one of the mappings; UserError if the name is not in use."""
-        entries: dict[str, Any] = getattr(self, of)
+        entries: dict[str, Any] = getattr(self, mapping_name)
         if name not in entries:
             remedy = f"check the name ({suggest_nearest(name, entries)}), or run `evenruler check`"
             raise UserError(
-                f"{name!r} is not in use", where=f"{ACTIVE}: active.{of}", remedy=remedy
+                f"{name!r} is not in use", where=f"{ACTIVE}: active.{mapping_name}", remedy=remedy
             )
         return entries[name]
 
@@ -197,21 +197,21 @@ class ParamsFile:
         """Instruments of all scales with their families."""
         return {name: self._family(name) for name in self._entries}
 
-    def settings(self, name: str, of: str | None = None, size: Size | None = None) -> Any:
+    def settings(self, name: str, family: str | None = None, size: Size | None = None) -> Any:
         """The settings of an instrument: its own entry merged over that of its family in
         `families`.
 
-        `of`: the required family, by default any; `size`: how much is asked, by default what the
-        pipeline asks. Returns the family's `Settings`, resolved by scale and size; UserError if
+        `family`: the required family, by default any; `size`: how much is asked, by default what
+        the pipeline asks. Returns the family's `Settings`, resolved by scale and size; UserError if
         there is no such instrument or a setting is invalid.
         """
-        entries = [key for key in self._entries if of is None or self._family(key) == of]
+        entries = [key for key in self._entries if family is None or self._family(key) == family]
         if name not in entries:
             remedy = f"check the name ({suggest_nearest(name, entries)})"
             what = (
                 f"no instrument {name!r}"
-                if of is None
-                else f"no instrument {name!r} of the family {of}"
+                if family is None
+                else f"no instrument {name!r} of the family {family}"
             )
             raise UserError(what, where=f"{self.path}: instruments", remedy=remedy)
         entry_settings = {
@@ -228,7 +228,7 @@ class ParamsFile:
             context=context,
         )
         if not size and settings.size != SIZE_AT[self.scale]:
-            return self.settings(name, of, settings.size)
+            return self.settings(name, family, settings.size)
         return settings.having(self.catalogue)
 
     def sizes(self, name: str) -> dict[Size, Any]:

@@ -216,22 +216,22 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
         )
 
 
-def declared_family(said: Any, path: Path) -> str:
+def declared_family(content: Any, path: Path) -> str:
     """The family of a source: declared, or best match by its keys; UserError without one, or if a
     stage makes it.
     """
-    if not isinstance(said, dict):
-        validate(Source, said, path)  # says so
+    if not isinstance(content, dict):
+        validate(Source, content, path)  # says so
     counts = {}
     for name in FAMILIES:
         fields = get_type_hints(room(name, "declare").load)["return"].model_fields
         family_keys = {
             field.alias or key for key, field in fields.items() if key not in Source.model_fields
         }
-        counts[name] = len(said.keys() & family_keys)
+        counts[name] = len(content.keys() & family_keys)
     best = [name for name, n in counts.items() if n == max(counts.values()) > 0]
     family, remedy = (
-        said.get("family", best[0] if len(best) == 1 else ""),
+        content.get("family", best[0] if len(best) == 1 else ""),
         f"say family: {', '.join(FAMILIES)}",
     )
     if family not in FAMILIES:

@@ -37,17 +37,17 @@ class Price:
     written: float
 
     @classmethod
-    def of(cls, said: str | None) -> "Price | None":
+    def of(cls, price_text: str | None) -> "Price | None":
         """Parse `IN,OUT`, as users write it."""
-        if said is None:
+        if price_text is None:
             return None
         try:
-            read, written = map(float, said.split(","))
+            read, written = map(float, price_text.split(","))
             if not all(0 <= price < math.inf for price in (read, written)):  # NaN is neither
                 raise ValueError
         except ValueError:
             remedy = "say IN,OUT: dollars for a million tokens"
-            raise UserError(f"found {said!r}", where="--price", remedy=remedy) from None
+            raise UserError(f"found {price_text!r}", where="--price", remedy=remedy) from None
         return cls(read, written)
 
 

@@ -138,9 +138,11 @@ def jackknife_metric(
     (1958); for very many units in groups, Kott (2001), the delete-a-group jackknife.
     """
 
-    def left_out(of: Sequence[Any]) -> Floats:
-        places = {unit: place for place, unit in enumerate(dict.fromkeys(of))}
-        group = np.array([places[unit] for unit in of]) % max(20, MOST_VALUES // len(values))
+    def left_out(unit_labels: Sequence[Any]) -> Floats:
+        places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_labels))}
+        group = np.array([places[unit] for unit in unit_labels]) % max(
+            20, MOST_VALUES // len(values)
+        )
         replicates = (np.flatnonzero(group != out) for out in range(int(group.max()) + 1))
         return np.array(
             [float(aggregate([values[place] for place in replicate])) for replicate in replicates]

@@ -104,7 +104,7 @@ class DoseResponse:
             [int(side) for side in np.sign(self.weights)] if opposed else [0] * len(self.weights)
         )
 
-    def made(self, values: Floats, kept: UnitMask) -> Floats:
+    def made(self, values: Floats, is_kept_unit: UnitMask) -> Floats:
         """Readings [...] from values [..., units], over the kept units: each pole, or all, keeps
         its total weight.
         """
@@ -113,10 +113,13 @@ class DoseResponse:
             is_of_pole = lists == pole
             whole, left = (
                 np.abs(self.weights[is_of_pole]).sum(),
-                np.abs(self.weights[is_of_pole & kept]).sum(),
+                np.abs(self.weights[is_of_pole & is_kept_unit]).sum(),
             )
             readings += (
-                values[..., is_of_pole & kept] @ self.weights[is_of_pole & kept] * whole / left
+                values[..., is_of_pole & is_kept_unit]
+                @ self.weights[is_of_pole & is_kept_unit]
+                * whole
+                / left
             )
         return readings
 
@@ -145,8 +148,8 @@ class DoseResponse:
             [seed_nats @ changes.to_numpy() / (seed_nats @ seed_nats) for seed_nats in of_seed]
         )  # seeds, units
 
-        def mean(units: UnitMask, kept: UnitMask) -> float:
-            return float(self.made(per_nat[kept], units).mean())
+        def mean(units: UnitMask, is_kept_seed: UnitMask) -> float:
+            return float(self.made(per_nat[is_kept_seed], units).mean())
 
         return jackknife_crossed(mean, [self.facet(), Facet.of(len(per_nat))])
 
@@ -187,12 +190,14 @@ class DoseResponse:
 
 
 def reading_difference(
-    of: DoseResponse, one: Floats, other: Floats, fits: tuple[float, float]
+    response: DoseResponse, unit_values: Floats, other: Floats, fits: tuple[float, float]
 ) -> Estimate:
-    """The difference between the readings of two weights, [units] each, with variance over units
-    and over fits.
+    """The difference between the readings of two weights, from `unit_values` and `other`, [units]
+    each, with variance over units and over fits.
     """
-    over_units = jackknife_crossed(lambda units: float(of.made(one - other, units)), [of.facet()])
+    over_units = jackknife_crossed(
+        lambda units: float(response.made(unit_values - other, units)), [response.facet()]
+    )
     return sum_estimates(
         over_units.value, [(over_units.variance, over_units.df), (2 * fits[0], fits[1])]
     )
@@ -343,7 +348,7 @@ def planted_figures(
 
 
 def _threshold(
-    one: DoseResponse, fits: tuple[float, float] | None
+    response: DoseResponse, fits: tuple[float, float] | None
 ) -> tuple[float | None, str | None]:
     """The smallest dose at which all weights differ from dose 0, and the counts that do by dose, in
     words.
@@ -351,10 +356,15 @@ def _threshold(
     if fits is None:
         return None, None
     counts: dict[float, list[bool]] = {}
-    for dose, seed in one.values.index:
-        if dose != 0 and (0, seed) in one.values.index:
-            pair = one.values.loc[(dose, seed)].to_numpy(), one.values.loc[(0, seed)].to_numpy()
-            far = verdict_of(reading_difference(one, *pair, fits), one.smallest, len(one.weights))
+    for dose, seed in response.values.index:
+        if dose != 0 and (0, seed) in response.values.index:
+            pair = (
+                response.values.loc[(dose, seed)].to_numpy(),
+                response.values.loc[(0, seed)].to_numpy(),
+            )
+            far = verdict_of(
+                reading_difference(response, *pair, fits), response.smallest, len(response.weights)
+            )
             right = far.verdict == Verdict.EFFECT and (far.value or 0) * dose > 0
             counts.setdefault(abs(dose), []).append(right)
     counts_in_words = "; ".join(

@@ -292,10 +292,10 @@ class Session:
     "mode.string_storage", "python"
 )  # as in pipeline stages, whatever the user's process has set
 def compute_measurement(
-    planned: MeasurementPlan, given: Tables, model: Any, device: str | None = None
+    planned: MeasurementPlan, known_answers: Tables, model: Any, device: str | None = None
 ) -> Measurement:
-    """Compute figures from the answers in `given`, and of `model` (None if it is not needed) and
-    tools to the rest.
+    """Compute figures from the answers in `known_answers`, and of `model` (None if it is not
+    needed) and tools to the rest.
     """
     benchmark, tables, plan, subject = (
         planned.benchmark,
@@ -309,12 +309,12 @@ def compute_measurement(
             model, tool_loader([plan], benchmark.folder / PLAN, device=device, published=True)
         )
 
-    def requests(tables: Tables, plan: Plan, found: Tables, subject: Subject) -> Any:
-        return ask_room.requests(tables, plan, {**given, **found}, subject)
+    def requests(tables: Tables, plan: Plan, collected_answers: Tables, subject: Subject) -> Any:
+        return ask_room.requests(tables, plan, {**known_answers, **collected_answers}, subject)
 
     instruments = {benchmark.instrument: (tables, plan)}
     answers = {
-        **given,
+        **known_answers,
         **collect_answers(instruments, requests, subject, answering, of_model_alone=True),
     }
     shows = planned.result.settings.size == "trial"

@@ -387,12 +387,13 @@ def _verify_sampled_answers(
     yield outcome, f"{same} are those of {model}"
 
 
-def _behaviour(result: Result, own: Model, model: str) -> Iterator[tuple[str, str]]:
+def _behaviour(result: Result, model_at_hand: Model, model: str) -> Iterator[tuple[str, str]]:
     """Compare the fingerprint of a model at hand with that in a result; nothing is said of models
     on servers.
     """
-    _ = own.backend  # a model of files is loaded now, and compared with what the store has of it
-    if (now := own.fingerprint) is None:
+    # A model of files is loaded now, and compared with what the store has of it.
+    _ = model_at_hand.backend
+    if (now := model_at_hand.fingerprint) is None:
         return
     stored = result.model.fingerprint
     if stored is None or stored.numbers is None:
@@ -402,7 +403,7 @@ def _behaviour(result: Result, own: Model, model: str) -> Iterator[tuple[str, st
             f"none{f' ({stored.reason})' if stored and stored.reason else ''}",
         )
         return
-    engines = (json.loads(own.engine), result.model.engine)
+    engines = (json.loads(model_at_hand.engine), result.model.engine)
     near = fingerprints.choose_tolerance(*(engine.get("dtype") for engine in engines))
     far = fingerprints.measure_distance(now, fingerprints.parse_text(stored.numbers))
     if far > near:

@@ -130,12 +130,12 @@ def measure_planted_model(
     places: Mapping[str, str],
     how: Mapping[str, Any],
     plants: Mapping[str, PlantDeclaration],
-    known: Sequence[float] | None = None,
+    recorded_check: Sequence[float] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Check (`CHECKS`) and readings (`READINGS`) of one weight, which is made first if missing.
 
-    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`; `known`: a
-    recorded check.
+    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`;
+    `recorded_check`: the nats of a recorded check.
     """
     store, plant = RowStore(), plants[weight.plant]
 
@@ -146,7 +146,7 @@ def measure_planted_model(
         session = Session(resolve_model(weight.source, store), store, weight.source)
     except DoseUnreachableError:
         return check((None, None)), empty_tables()[0]
-    nats = known or [
+    nats = recorded_check or [
         plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)
     ]
     reading_tables = []
@@ -243,16 +243,16 @@ def measure_planted_models(
     weights: Mapping[PlantedModel, Mapping[str, str]],
     how: Mapping[str, Any],
     at_once: int,
-    known: Mapping[PlantedModel, Sequence[float]] | None = None,
+    recorded_checks: Mapping[PlantedModel, Sequence[float]] | None = None,
 ) -> Iterator[tuple[PlantedModel, pd.DataFrame, pd.DataFrame]]:
     """Yield check and readings of each weight as they finish, by `at_once` processes.
 
-    `weights`: by weight, the `asked` hash of each benchmark; `known`: recorded checks. Fits and
-    answers are cached: an interrupted run resumes.
+    `weights`: by weight, the `asked` hash of each benchmark; `recorded_checks`: by weight, the nats
+    of its recorded check. Fits and answers are cached: an interrupted run resumes.
     """
-    plants, known = {name: load_plant(name) for name in names()}, known or {}
+    plants, recorded_checks = {name: load_plant(name) for name in names()}, recorded_checks or {}
     arguments_by_weight = {
-        weight: (weight, places, how, plants, known.get(weight))
+        weight: (weight, places, how, plants, recorded_checks.get(weight))
         for weight, places in weights.items()
     }
     if at_once == 1 or len(weights) == 1:
@@ -400,9 +400,9 @@ def _plan(
     ], f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"
 
 
-def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
+def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
     """Figures and verdicts on pairs of dose 0 (`between_nothing`) as terminal lines."""
-    for row in found.to_dict("records"):
+    for row in figures.to_dict("records"):
         figure_row = {str(key): value for key, value in row.items()}
         yield "{benchmark}, {part}, {figure}; planted: {plant}".format(**figure_row)
         if pd.notna(figure_row["sensitivity"]):

@@ -86,7 +86,7 @@ def model_meta_of(name: str, catalogue: Catalogue) -> Subject:
     )
 
 
-def unanswerable_tables(door: Any, asked: TablesAndPlans, subject: Subject) -> list[str]:
+def unanswerable_tables(door: Any, tables_and_plans: TablesAndPlans, subject: Subject) -> list[str]:
     """What instruments would ask but the model cannot answer: one line per answer table and
     operation.
     """
@@ -95,7 +95,7 @@ def unanswerable_tables(door: Any, asked: TablesAndPlans, subject: Subject) -> l
     )  # keeps the subject's form, if it is asked in only one
     lacking = {
         (request.table, request.operation)
-        for tables, plan in asked.values()
+        for tables, plan in tables_and_plans.values()
         for request in door.requests(tables, plan, {}, able)
         if request.by == SUBJECT
         and request.state is None

@@ -162,17 +162,17 @@ def task_template(file: Path) -> jinja2.Template:
     return _TEMPLATES.from_string(file.read_text(encoding="utf-8"))
 
 
-def render_templates(words: Any, **said: Any) -> Any:
+def render_templates(words: Any, **variables: Any) -> Any:
     """Render the Jinja templates in nested mappings and lists; empty results are dropped from
     lists.
     """
     if isinstance(words, Mapping):
-        return {key: render_templates(part, **said) for key, part in words.items()}
+        return {key: render_templates(part, **variables) for key, part in words.items()}
     if isinstance(words, list):
-        return [text for part in words if (text := render_templates(part, **said))]
+        return [text for part in words if (text := render_templates(part, **variables))]
     if not isinstance(words, str):
         return words
-    return _TEMPLATES.from_string(words).render(**said)
+    return _TEMPLATES.from_string(words).render(**variables)
 
 
 def assemble_card(

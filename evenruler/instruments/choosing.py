@@ -148,14 +148,14 @@ def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | 
     return reading.outcome, reading.rule
 
 
-def choice_shares(said: pd.DataFrame) -> pd.DataFrame:
+def choice_shares(choices: pd.DataFrame) -> pd.DataFrame:
     """The choice for each pair (`id, framing`) over both turns.
 
     `share`: share of turns that chose the first sentence, NaN unless both were answered;
     `unanswered`: share of turns without a valid answer.
     """
-    chose = said["said"].map({FIRST: 1.0, SECOND: 0.0})
-    by_pair = said.assign(chose=chose, unanswered=chose.isna()).groupby(
+    chose = choices["said"].map({FIRST: 1.0, SECOND: 0.0})
+    by_pair = choices.assign(chose=chose, unanswered=chose.isna()).groupby(
         ["id", "framing"], sort=True
     )
     shares = by_pair.agg(share=("chose", "mean"), unanswered=("unanswered", "mean")).reset_index()
@@ -163,32 +163,38 @@ def choice_shares(said: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_known_answers(
-    said: pd.DataFrame, known: tuple[int, int], of: str = "control pairs are right in both orders"
+    parsed_replies: pd.DataFrame,
+    known_counts: tuple[int, int],
+    control_label: str = "control pairs are right in both orders",
 ) -> ValidityCheck:
-    """Whether a model answers, and enough known answers are right, `of` which kind, in words.
+    """Whether a model answers, and enough known answers are right.
 
-    `said` and `known`: from `read` and `known_right`, here or in `writing`; `said` includes control
-    rows.
+    `parsed_replies`: from `parse_choices`, or `parse_sentences` in `writing`, with control rows;
+    `known_counts`: from `known_right` of the same module; `control_label`: what is counted, in
+    words.
     """
-    control = said[said["framing"] == KNOWN]
-    if (answered := fitness_of(count_replies(said[said["framing"] != KNOWN]))) != ValidityCheck():
+    control = parsed_replies[parsed_replies["framing"] == KNOWN]
+    if (
+        answered := fitness_of(count_replies(parsed_replies[parsed_replies["framing"] != KNOWN]))
+    ) != ValidityCheck():
         return answered
     if control.empty:
         return ValidityCheck(doubt="no known answers were asked")
-    right, n = known
+    right, n = known_counts
     if n and wilson(right / n, n)[0] > LEAST:
         return ValidityCheck()
     if why := not_read(count_replies(control)):  # these may hold the right answers
         return ValidityCheck(doubt=f"{why} (control pairs)")
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     score_text = (
-        f"{right} of {n} {of}{f' (no answer is found in replies to {unread})' if unread else ''}"
+        f"{right} of {n} {control_label}"
+        f"{f' (no answer is found in replies to {unread})' if unread else ''}"
     )
     return ValidityCheck(unfit=f"{score_text}; the lower 95% bound must exceed {LEAST:.0%}")
 
 
-def known_right(said: pd.DataFrame) -> tuple[int, int]:
+def known_right(choices: pd.DataFrame) -> tuple[int, int]:
     """Number of control pairs right in both turns, and number of control pairs."""
-    control_rows = said[said["framing"] == KNOWN]
+    control_rows = choices[choices["framing"] == KNOWN]
     right = (control_rows["said"] == FIRST).groupby(control_rows["id"]).all()
     return int(right.sum()), len(right)

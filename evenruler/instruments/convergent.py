@@ -52,32 +52,36 @@ class UnitMeasure:
     """Whether they come from a model."""
 
 
-def compute_agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
+def compute_agreement(concepts: pd.DataFrame, level: float) -> pd.DataFrame:
     """Agreement of instruments (`tables.schemas.AGREEMENT`); empty if no two have units in common.
 
-    `found` has all instruments and models (`tables.schemas.CONCEPTS`). Returns, per model and pair,
-    `r` over the shared units and `r_true`, which is r divided by the root of the product of both
-    reliabilities (Spearman 1904) and may exceed 1; per model and instrument, its `reliability`.
-    Instruments are also paired with published numbers and with the number of letters of a unit's
-    word.
+    `concepts` has all instruments and models (`tables.schemas.CONCEPTS`). Returns, per model and
+    pair, `r` over the shared units and `r_true`, which is r divided by the root of the product of
+    both reliabilities (Spearman 1904) and may exceed 1; per model and instrument, its
+    `reliability`. Instruments are also paired with published numbers and with the number of letters
+    of a unit's word.
     """
     rows: list[dict[str, Any]] = []
-    if found.empty:
+    if concepts.empty:
         return pd.DataFrame(rows, columns=AGREEMENT.names)
-    for (model, unit), own in found.groupby(["model", found["concept"].str.partition(":")[0]]):
-        of = str(unit)
-        asked = [
+    for (model, unit_key), group in concepts.groupby(
+        ["model", concepts["concept"].str.partition(":")[0]]
+    ):
+        unit = str(unit_key)
+        instrument_measures = [
             UnitMeasure(
                 str(benchmark), str(kin), str(part), str(trait), values.set_index("concept")
             )
-            for (benchmark, kin, part, trait), values in own.groupby(
+            for (benchmark, kin, part, trait), values in group.groupby(
                 ["benchmark", "kin", "part", "trait"]
             )
         ]
-        beside = list(_external_measures(found[found["concept"].str.startswith(f"{of}:")]))
+        external_measures = list(
+            _external_measures(concepts[concepts["concept"].str.startswith(f"{unit}:")])
+        )
         pairs = [
             (first, second)
-            for first, second in combinations([*asked, *beside], 2)
+            for first, second in combinations([*instrument_measures, *external_measures], 2)
             # Sets and sizes ("@0.1.0+trial") of one instrument share items.
             if first.asked
             and first.benchmark.partition("@")[0] != second.benchmark.partition("@")[0]
@@ -85,28 +89,28 @@ def compute_agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
         ]
         if not any(second.asked for _, second in pairs):
             continue
-        keys = {"of": of, "model": str(model)}
+        keys = {"of": unit, "model": str(model)}
         rows += [
             {
                 **keys,
                 **_pair_columns(measure, measure),
-                **vars(_reliability_figure(measure, level, of)),
+                **vars(_reliability_figure(measure, level, unit)),
             }
-            for measure in asked
+            for measure in instrument_measures
         ]
         rows += [
             {**keys, **_pair_columns(*pair), **vars(figure)}
             for pair in pairs
-            for figure in _correlation_figures(*pair, level, of)
+            for figure in _correlation_figures(*pair, level, unit)
         ]
     return pd.DataFrame(rows, columns=AGREEMENT.names)
 
 
-def _external_measures(found: pd.DataFrame) -> Iterator[UnitMeasure]:
+def _external_measures(concepts: pd.DataFrame) -> Iterator[UnitMeasure]:
     """External measures: published numbers of each instrument that has them, and the word
     lengths.
     """
-    criterion_rows = found.dropna(subset=["criterion"]).drop_duplicates(["kin", "concept"])
+    criterion_rows = concepts.dropna(subset=["criterion"]).drop_duplicates(["kin", "concept"])
     for (benchmark, trait), group in criterion_rows.groupby(["benchmark", "trait"]):
         values = (
             group.set_index("concept")[["criterion"]]
@@ -116,20 +120,25 @@ def _external_measures(found: pd.DataFrame) -> Iterator[UnitMeasure]:
         yield UnitMeasure(
             f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, asked=False
         )
-    words = sorted(set(found["concept"]))
+    words = sorted(set(concepts["concept"]))
     lengths = [float(len(word.partition(":")[2])) for word in words]
     values = pd.DataFrame({"value": lengths, "error": 0.0}, index=words)
     yield UnitMeasure(LETTERS, LETTERS, "", LETTERS, values, asked=False)
 
 
-def _pair_columns(one: UnitMeasure, other: UnitMeasure) -> dict[str, str]:
-    if one.trait != other.trait:
+def _pair_columns(measure: UnitMeasure, other: UnitMeasure) -> dict[str, str]:
+    if measure.trait != other.trait:
         kind = OTHER_TRAIT
-    elif one is other:
+    elif measure is other:
         kind = ITSELF
     else:
-        kind = SAME_WORDS if one.kin == other.kin else SAME_TRAIT
-    named = {"benchmark": one.benchmark, "part": one.part, "trait": one.trait, "kind": kind}
+        kind = SAME_WORDS if measure.kin == other.kin else SAME_TRAIT
+    named = {
+        "benchmark": measure.benchmark,
+        "part": measure.part,
+        "trait": measure.trait,
+        "kind": kind,
+    }
     return {**named, "other": other.benchmark, "other_part": other.part, "other_trait": other.trait}
 
 
@@ -140,32 +149,36 @@ def _reliability(x: Floats) -> float:
     return float(1 - x[:, 1].mean() / x[:, 0].var(ddof=1))
 
 
-def _reliability_figure(one: UnitMeasure, level: float, of: str) -> Figure:
-    x = one.values[["value", "error"]].to_numpy(dtype=np.float64)
+def _reliability_figure(measure: UnitMeasure, level: float, unit: str) -> Figure:
+    x = measure.values[["value", "error"]].to_numpy(dtype=np.float64)
     if len(x) < FEWEST_UNITS or not np.ptp(x[:, 0]):
         return Figure(
             RELIABILITY,
             None,
             len(x),
-            of,
+            unit,
             reason=f"fewer than {FEWEST_UNITS} units, or all are equal",
         )
-    return jackknifed(RELIABILITY, _reliability, x, BELOW_ONE, level, of)
+    return jackknifed(RELIABILITY, _reliability, x, BELOW_ONE, level, unit)
 
 
 def _correlation_figures(
-    one: UnitMeasure, other: UnitMeasure, level: float, of: str
+    measure: UnitMeasure, other: UnitMeasure, level: float, unit: str
 ) -> Iterator[Figure]:
-    value_tables = [measure.values[["value", "error"]] for measure in (one, other)]
+    value_tables = [
+        paired_measure.values[["value", "error"]] for paired_measure in (measure, other)
+    ]
     x = pd.concat(value_tables, axis=1, join="inner").to_numpy(dtype=np.float64)
-    r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, of)
+    r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, unit)
     yield r
     if r.value is None or len(x) < FEWEST_UNITS:
-        yield Figure(TRUE, None, len(x), of, reason=r.reason or f"fewer than {FEWEST_UNITS} units")
-        return
-    if one.kin == other.kin:
         yield Figure(
-            TRUE, None, len(x), of, reason="they share words, so their errors are correlated"
+            TRUE, None, len(x), unit, reason=r.reason or f"fewer than {FEWEST_UNITS} units"
+        )
+        return
+    if measure.kin == other.kin:
+        yield Figure(
+            TRUE, None, len(x), unit, reason="they share words, so their errors are correlated"
         )
         return
     least = min(_reliability(x[:, :2]), _reliability(x[:, 2:]))
@@ -174,14 +187,14 @@ def _correlation_figures(
             f"the less reliable one has a reliability of {least:z.2f}; at least {LEAST_RELIABLE} "
             "is needed"
         )
-        yield Figure(TRUE, None, len(x), of, reason=why)
+        yield Figure(TRUE, None, len(x), unit, reason=why)
         return
 
     def without_errors(x: Floats) -> float:
         reliable = _reliability(x[:, :2]) * _reliability(x[:, 2:])
         return correlation(x[:, 0], x[:, 2]) / float(np.sqrt(reliable)) if reliable > 0 else np.nan
 
-    yield jackknifed(TRUE, without_errors, x, PLAIN, level, of)
+    yield jackknifed(TRUE, without_errors, x, PLAIN, level, unit)
 
 
 def _in_words(row: Any) -> str:
@@ -196,14 +209,14 @@ TITLE, TEXT = str(_WORDS["title"]), str(_WORDS["text"])
 HEAD: Final[tuple[str, ...]] = tuple(_WORDS["head"])
 
 
-def mtmm_rows(found: pd.DataFrame) -> list[list[str]]:
+def mtmm_rows(agreement: pd.DataFrame) -> list[list[str]]:
     """Rows of the multitrait-multimethod matrix (`HEAD`): reliabilities, pairs of the same trait,
     the others.
     """
     keys = ["model", "benchmark", "part", "other", "other_part"]
-    true = found[found["figure"] == TRUE].set_index(keys)
+    true = agreement[agreement["figure"] == TRUE].set_index(keys)
     matrix_rows = []
-    for row in found[found["figure"] != TRUE].to_dict("records"):
+    for row in agreement[agreement["figure"] != TRUE].to_dict("records"):
         itself = row["kind"] == ITSELF
         first_label, second_label = (
             f"{row[name]}{f', {row[part]}' if row[part] not in ('', 'all') else ''}"

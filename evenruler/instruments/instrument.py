@@ -69,7 +69,7 @@ STANDARD: Size = "standard"
 """The size that `measure` uses by default, and that the top-level keys of a plan describe."""
 
 
-def _value_by_case(cases: Sequence[str], of: str) -> Callable[..., Any]:
+def _value_by_case(cases: Sequence[str], case_kind: str) -> Callable[..., Any]:
     """Validator: picks the value for the current case from a mapping by case; the other values are
     validated too.
     """
@@ -87,8 +87,8 @@ def _value_by_case(cases: Sequence[str], of: str) -> Callable[..., Any]:
             raise ValueError(f"found {value}, expected {one_per_case}")
         value_by_case = {case: handler(case_value) for case, case_value in value.items()}
         if info.context is None:
-            raise RuntimeError(f"settings by {of} are read without a {of}")
-        return value_by_case[info.context.get(of) or SIZE_AT[info.context["scale"]]]
+            raise RuntimeError(f"settings by {case_kind} are read without a {case_kind}")
+        return value_by_case[info.context.get(case_kind) or SIZE_AT[info.context["scale"]]]
 
     return of_case
 
@@ -280,14 +280,14 @@ class Source(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _less_family(cls, said: Any) -> Any:
+    def _less_family(cls, raw_source: Any) -> Any:
         """Drop the key `family`, which only a file measured on its own needs; otherwise its folder
         says it.
         """
         return (
-            {key: content for key, content in said.items() if key != "family"}
-            if isinstance(said, dict)
-            else said
+            {key: content for key, content in raw_source.items() if key != "family"}
+            if isinstance(raw_source, dict)
+            else raw_source
         )
 
     @property

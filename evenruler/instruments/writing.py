@@ -79,11 +79,11 @@ def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | 
     return pronoun_group, "pronoun"
 
 
-def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:
+def known_right(written_sentences: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:
     """Number of sentences about known words with the right first pronoun, and number with a pronoun
     of either group.
     """
-    known_sentences = said[said["framing"] == KNOWN].merge(
+    known_sentences = written_sentences[written_sentences["framing"] == KNOWN].merge(
         sentences[["id", "framing", "right"]], on=["id", "framing"]
     )
     named = known_sentences[known_sentences["said"].isin([FIRST, SECOND])]

@@ -174,13 +174,18 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
     return metrics
 
 
-def unit_means(made_of: pd.DataFrame, of: Sequence[str]) -> "pd.Series[float]":
+def unit_means(made_of: pd.DataFrame, unit_columns: Sequence[str]) -> "pd.Series[float]":
     """The mean of each unit without placebos: of the first pole, minus the other where there is
     one.
 
-    `made_of`: in the schema `tables.schemas.HEADLINES`; `of`: the columns that identify a unit.
+    `made_of`: in the schema `tables.schemas.HEADLINES`; `unit_columns`: those that identify a unit.
     """
-    poles = made_of[made_of["pole"] != 0].groupby([*of, "pole"])["value"].mean().unstack("pole")
+    poles = (
+        made_of[made_of["pole"] != 0]
+        .groupby([*unit_columns, "pole"])["value"]
+        .mean()
+        .unstack("pole")
+    )
     return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")
 
 

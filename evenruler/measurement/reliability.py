@@ -178,13 +178,13 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def concepts(
-    values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = None
+    values: pd.DataFrame, unit_kind: str, error: "pd.Series[float] | None" = None
 ) -> pd.DataFrame:
     """Units with at least two items, as rows of `tables.schemas.CONCEPTS` without the columns that
     name the measure.
 
-    `values`: one row per item, with `unit` (its word) and `value`. `of`: the kind of unit, the
-    prefix of the concept. `error`: by unit, the variance of its mean; by default that of
+    `values`: one row per item, with `unit` (its word) and `value`. `unit_kind`: the kind of
+    unit, the prefix of the concept. `error`: by unit, the variance of its mean; by default that of
     independent items.
     """
     by_unit = values.groupby("unit")["value"].agg(["mean", "var", "size"])
@@ -192,7 +192,7 @@ def concepts(
     error_variances = (
         by_unit["var"] / by_unit["size"] if error is None else error.reindex(by_unit.index)
     )
-    words = [f"{of}:{str(unit).lower()}" for unit in by_unit.index]
+    words = [f"{unit_kind}:{str(unit).lower()}" for unit in by_unit.index]
     columns = {
         "concept": words,
         "value": by_unit["mean"].array,
@@ -241,8 +241,8 @@ def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
     are equal, 1 where no token is shared; NaN for a single set. The index of two empty sets is 1.
     """
 
-    def index(own: frozenset[str], other: frozenset[str]) -> float:
-        return len(own & other) / len(own | other) if own or other else 1.0
+    def index(tokens: frozenset[str], other: frozenset[str]) -> float:
+        return len(tokens & other) / len(tokens | other) if tokens or other else 1.0
 
     indices = [[index(tokens, other) for other in token_sets] for tokens in token_sets]
     return _one_minus_mean_with_others(np.array(indices, dtype=np.float64))

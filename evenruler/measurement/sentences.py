@@ -160,15 +160,15 @@ def with_capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
+def of_planted(headlines: Sequence[Mapping[str, Any]]) -> str:
     """One sentence on how an instrument responds to planted associations; empty without a plant of
     its own construct.
 
-    `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, `low`
-    and `high` of the sensitivity, `by` (whether it contrasts the plant's poles), and `threshold`, a
-    dose in nats or None.
+    `headlines`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`,
+    `low` and `high` of the sensitivity, `by` (whether it contrasts the plant's poles), and
+    `threshold`, a dose in nats or None.
     """
-    construct_headlines = [headline for headline in found if headline["own"]]
+    construct_headlines = [headline for headline in headlines if headline["own"]]
     plants = ", ".join(sorted({headline["plant"] for headline in construct_headlines}))
     fit = [headline for headline in construct_headlines if headline["verdict"] != Verdict.INVALID]
     if not construct_headlines:
@@ -195,7 +195,7 @@ def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
     other_plants = sorted(
         {
             headline["plant"]
-            for headline in found
+            for headline in headlines
             if not headline["own"] and headline["verdict"] == Verdict.EFFECT
         }
     )

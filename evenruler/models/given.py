@@ -77,19 +77,19 @@ def core_of(model: Any, where: str) -> Any:
 def model_in_memory(
     name: str,
     entry: ModelEntry,
-    given: LoadedModel,
+    loaded_model: LoadedModel,
     store: RowStore,
     cache_key: str | None,
     make: Callable[..., Any],
 ) -> Model:
     """A model in memory; its answers are cached under a hash of its current weights.
 
-    `given`: a tokenizer and the result of `core_of`; `make`: creates the backend
+    `loaded_model`: a tokenizer and the result of `core_of`; `make`: creates the backend
     (`catalogue.backend_of`). At each call the model is looked at again, and compared with its
     fingerprint. UserError if what neither weights nor types of modules tell changes what it
     computes (`require_plain`), and there is no `cache_key`.
     """
-    tokenizer, core = given
+    tokenizer, core = loaded_model
     weights = WeightsHash()
 
     def describe() -> str:

@@ -439,12 +439,12 @@ class Model:
             nats, ends, alone, first, np.array([row[4] for row in word_rows], dtype=np.int64)
         )
 
-    def in_place(self, asked: Sequence[WordInPlace]) -> _Numbers:
+    def in_place(self, words_in_place: Sequence[WordInPlace]) -> _Numbers:
         """[n] pseudo-log-likelihood of each word in its place, given the text on both sides.
 
         In nats per token, so that long words are not penalised. ValueError if a word has no token.
         """
-        answers = self._answers("in_place", asked)
+        answers = self._answers("in_place", words_in_place)
         return np.array([nats / tokens for nats, tokens in answers], dtype=np.float64)
 
     def slor(self, texts: Sequence[str]) -> _Numbers:
@@ -473,13 +473,13 @@ class Model:
             raise ValueError("a text has no token")
         company = content_sha256(*distinct)
 
-        def ask(asked: list[str], _: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
+        def ask(asked_texts: list[str], _: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
             nats, tokens = likelihoods.nats, likelihoods.tokens
             (unigrams,) = self.backend.unigram_nats(distinct, frozenset(range(len(distinct))))
             slor_by_text = {
                 distinct[i]: (nats[i] - by_token) / tokens[i] for i, by_token in unigrams
             }
-            yield [(place, slor_by_text[text]) for place, text in enumerate(asked)]
+            yield [(place, slor_by_text[text]) for place, text in enumerate(asked_texts)]
 
         nats_per_token = self._cache.answers(
             "slor/1", texts, NUMBER, ask, lambda text: [text, company], again=False

@@ -178,12 +178,14 @@ def read_log(path: Path, column: str = "") -> AnswerLog:
     )
 
 
-def _of_stereoset(said: dict[str, Any], where: str) -> AnswerLog:
+def _of_stereoset(predictions_by_task: dict[str, Any], where: str) -> AnswerLog:
     """Sentence scores by id, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}],
     ...}`.
     """
     answer_log = AnswerLog("StereoSet predictions")
-    for prediction in (sentence for task_sentences in said.values() for sentence in task_sentences):
+    for prediction in (
+        sentence for task_sentences in predictions_by_task.values() for sentence in task_sentences
+    ):
         if (key := str(prediction.get("id"))) in answer_log.by_key:
             raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
         answer_log.by_key[key] = _finite(prediction.get("score"), where, key)
@@ -358,15 +360,15 @@ def _once_a_document(rows: list[Row]) -> Iterator[Row]:
             )
 
 
-def _log_likelihood(value: Any, where: str, of: str) -> float:
-    number = -math.inf if value in (-math.inf, "-inf") else _finite(value, where, of)
+def _log_likelihood(value: Any, where: str, text: str) -> float:
+    number = -math.inf if value in (-math.inf, "-inf") else _finite(value, where, text)
     if number == -math.inf:
-        what = f"the model gave {of[:60]!r} no finite likelihood ({value})"
+        what = f"the model gave {text[:60]!r} no finite likelihood ({value})"
         raise UserError(
             what, where=where, remedy="run it in float32 (dtype=float32) and log it again"
         )
     if number > ROUNDING:
-        what = f"{number} is no log-likelihood of {of[:60]!r}, which is never above 0"
+        what = f"{number} is no log-likelihood of {text[:60]!r}, which is never above 0"
         raise UserError(what, where=where, remedy="log natural logarithms of probabilities")
     return number
 
@@ -381,14 +383,16 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield where, row
 
 
-def _finite(value: Any, where: str, of: str) -> float:
+def _finite(value: Any, where: str, text_or_key: str) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
         raise UserError(
-            f"the answer to {of[:60]!r} is no number ({value!r})", where=where, remedy=REMEDY
+            f"the answer to {text_or_key[:60]!r} is no number ({value!r})",
+            where=where,
+            remedy=REMEDY,
         )
     return number
 
@@ -464,9 +468,9 @@ def _listed_in(prompt: str) -> tuple[str, ...]:
     return tuple(options) if len(options) > 1 else ()
 
 
-def _values_of(given: Any) -> list[Any]:
+def _values_of(arguments: Any) -> list[Any]:
     """Values of a list, or of a dict, which lm-evaluation-harness may write instead."""
-    return list(given.values() if isinstance(given, dict) else given)
+    return list(arguments.values() if isinstance(arguments, dict) else arguments)
 
 
 def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str) -> Replies:
@@ -528,18 +532,20 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
     return replies
 
 
-def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str]) -> str:
+def _option_of(sample: dict[str, Any], options: list[str], attachments: dict[str, str]) -> str:
     """The option that a sample's reply chose, or the scorer read where the reply states no answer;
     "" for neither.
     """
-    written, scored = _written_in(sample, kept), _scored(sample, options)
+    written, scored = _written_in(sample, attachments), _scored(sample, options)
     is_silent = _reading(written, tuple(options)) == UNREAD and not states_an_answer(written)
     return scored if scored is not None and is_silent else match_option(written, options) or ""
 
 
-def _written_in(sample: dict[str, Any], kept: dict[str, str]) -> str:
+def _written_in(sample: dict[str, Any], attachments: dict[str, str]) -> str:
     replies = sample["output"]["choices"] or [{"message": {"content": ""}}]
-    return _text(sample["output"].get("completion") or replies[0]["message"]["content"], kept)
+    return _text(
+        sample["output"].get("completion") or replies[0]["message"]["content"], attachments
+    )
 
 
 def _scored(sample: dict[str, Any], options: Sequence[str]) -> str | None:
@@ -548,12 +554,12 @@ def _scored(sample: dict[str, Any], options: Sequence[str]) -> str | None:
     return dict(zip(LETTERS, options, strict=False)).get(str(answer).strip().upper())
 
 
-def _text(content: Any, kept: dict[str, str]) -> str:
+def _text(content: Any, attachments: dict[str, str]) -> str:
     """The text of a message, which may be in parts or an attachment."""
     whole = (
         content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
     )
-    return kept.get(whole.removeprefix("attachment://"), whole)
+    return attachments.get(whole.removeprefix("attachment://"), whole)
 
 
 def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -588,7 +594,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     return content_bytes
 
 
-def _add(found: Replies, about: dict[str, Any], replied: LoggedReply, where: str) -> None:
+def _add(replies: Replies, about: dict[str, Any], replied: LoggedReply, where: str) -> None:
     """Store a reply; `about` may contain the BBQ authors' key of the question."""
     key_parts = [
         about.get("category"),
@@ -596,7 +602,7 @@ def _add(found: Replies, about: dict[str, Any], replied: LoggedReply, where: str
         about.get("example_id", about.get("source_id")),
     ]
     key = replied.asked if None in key_parts else "/".join(map(str, key_parts))
-    if found.setdefault(key, replied) is not replied:
+    if replies.setdefault(key, replied) is not replied:
         remedy = (
             "take one log of one epoch, with category, question_index and example_id of each "
             "question"

@@ -310,10 +310,10 @@ def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> Non
         _require_same(file_sha256(joined), sha256, f"{where}: {parts[0]}")
 
 
-def _require_same(found: str, declared: str, where: str) -> None:
+def _require_same(computed_sha256: str, declared: str, where: str) -> None:
     """UserError where the content of a file or folder is not what its entry declares."""
-    if found != declared:
-        what = f"corrupt: sha256 is {found[:12]}..., declared is {declared[:12]}..."
+    if computed_sha256 != declared:
+        what = f"corrupt: sha256 is {computed_sha256[:12]}..., declared is {declared[:12]}..."
         remedy = (
             "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
         )

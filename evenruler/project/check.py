@@ -431,7 +431,7 @@ def _others(folder: Path, keep: set[str]) -> list[Path]:
     return [path for path in folder.glob("*") if path.name not in {*keep, ".gitkeep"}]
 
 
-def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
+def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
     """Whether it is known, contains or is inside a known path, is a partial file, or an empty
     folder.
     """
@@ -442,7 +442,7 @@ def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
         return True
     return any(
         known_path == name or known_path.startswith(f"{name}/") or name.startswith(f"{known_path}/")
-        for known_path in known
+        for known_path in known_paths
     )
 
 

@@ -143,9 +143,9 @@ def columns_of(schema: pa.Schema) -> dict[str, str]:
     return {field.name: str(field.type) for field in schema}
 
 
-def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
-    """The manifest of a folder just written; `configs`: its tables; `said`: fields that cannot be
-    read from files.
+def manifest_of(folder: Path, configs: Iterable[str], **other_fields: Any) -> Manifest:
+    """The manifest of a folder just written; `configs`: its tables; `other_fields`: those that
+    cannot be read from files.
     """
     rows, columns = dict[str, int](), dict[str, dict[str, str]]()
     for config in configs:
@@ -155,7 +155,12 @@ def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
     files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
     identity = identity_of(folder, rows)
     return Manifest(
-        location=HERE, content_sha256=identity, rows=rows, columns=columns, files=files, **said
+        location=HERE,
+        content_sha256=identity,
+        rows=rows,
+        columns=columns,
+        files=files,
+        **other_fields,
     )
 
 

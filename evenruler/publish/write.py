@@ -184,14 +184,14 @@ def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
     return json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n"
 
 
-def _data_type(of: pa.DataType) -> str:
+def _data_type(arrow_type: pa.DataType) -> str:
     """The schema.org type of a column."""
     predicate_by_type = {
         "Integer": pa.types.is_integer,
         "Float": pa.types.is_floating,
         "Boolean": pa.types.is_boolean,
     }
-    return next((name for name, is_so in predicate_by_type.items() if is_so(of)), "Text")
+    return next((name for name, is_so in predicate_by_type.items() if is_so(arrow_type)), "Text")
 
 
 SIZES = {

@@ -193,17 +193,17 @@ def families(
     return family_views
 
 
-def rows_of(one: InstrumentView, models: Sequence[str]) -> list[Row]:
+def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
     """Rows of headline amounts, by part, then in order of columns; a cell is None where a model was
     not asked.
     """
     cells_by_row: dict[tuple[str, str], dict[str, tuple[int, FigureCell]]] = {}
-    for index, figure_cell in enumerate(one.figures):
+    for index, figure_cell in enumerate(instrument.figures):
         if figure_cell.confirmatory and figure_cell.model:
             cells_by_row.setdefault((figure_cell.part, figure_cell.figure), {})[
                 figure_cell.model
             ] = (index, figure_cell)
-    parts, order = list(dict.fromkeys(part for part, _ in cells_by_row)), list(one.words)
+    parts, order = list(dict.fromkeys(part for part, _ in cells_by_row)), list(instrument.words)
     keys = sorted(
         cells_by_row,
         key=lambda key: (
@@ -225,11 +225,13 @@ def rows_of(one: InstrumentView, models: Sequence[str]) -> list[Row]:
         )
         rows.append(
             {
-                "heading": one.heading(figure),
+                "heading": instrument.heading(figure),
                 "part": "" if part == WHOLE else part,
                 "sentence": _sentence(records),
                 "cells": [
-                    _cell(one, *cell_by_model[model], axis) if model in cell_by_model else None
+                    _cell(instrument, *cell_by_model[model], axis)
+                    if model in cell_by_model
+                    else None
                     for model in models
                 ],
                 "zero": _place(0.0, axis),
@@ -253,44 +255,46 @@ def _sentence(records: Sequence[FigureCell]) -> str:
     return f"{with_capital(words)}." if words else ""
 
 
-def _numbers(told: FigureCell) -> tuple[float | None, ...]:
+def _numbers(figure_cell: FigureCell) -> tuple[float | None, ...]:
     """Value, interval ends, and placebo; all None without a value."""
-    if "value" not in told.record:
+    if "value" not in figure_cell.record:
         return None, None, None, None
-    return tuple(told.record.get(key) for key in ("value", "low", "high", "placebo"))
+    return tuple(figure_cell.record.get(key) for key in ("value", "low", "high", "placebo"))
 
 
-def _cell(one: InstrumentView, index: int, told: FigureCell, axis: Ends) -> dict[str, Any]:
+def _cell(
+    instrument: InstrumentView, index: int, figure_cell: FigureCell, axis: Ends
+) -> dict[str, Any]:
     """An amount on one model; positions are in percent of the width, None where the number is
     missing.
     """
-    value, low, high, _ = numbers = _numbers(told)
+    value, low, high, _ = numbers = _numbers(figure_cell)
     largest = max((abs(amount) for amount in numbers if amount is not None), default=0.0)
     by_size = (
         DECIMALS
         if largest == 0
         else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
     )
-    decimals = one.decimals or by_size
+    decimals = instrument.decimals or by_size
     interval = (
         ""
         if low is None or high is None
         else f"[{number(low, decimals)}, {number(high, decimals)}]"
     )
     specific, lowest, highest = (
-        told.record.get(key) for key in ("specific", "specific_low", "specific_high")
+        figure_cell.record.get(key) for key in ("specific", "specific_low", "specific_high")
     )
-    verdict = told.verdict
+    verdict = figure_cell.verdict
     return {
-        "model": told.model,
-        "link": f"{one.name}--{index}",  # the id of its row in the table of figures
+        "model": figure_cell.model,
+        "link": f"{instrument.name}--{index}",  # the id of its row in the table of figures
         "amount": number(value, decimals) or "none",
-        "interval": interval if value is not None else told.record.get("reason", ""),
-        "placebo": number(told.record.get("placebo"), decimals),
+        "interval": interval if value is not None else figure_cell.record.get("reason", ""),
+        "placebo": number(figure_cell.record.get("placebo"), decimals),
         "specific": with_interval(specific, lowest, highest, decimals),
         "verdict": verdict,
         "mark": Verdict(verdict).mark if verdict else "told",
-        "why": sentence(told.record, one.words.get(told.figure)),
+        "why": sentence(figure_cell.record, instrument.words.get(figure_cell.figure)),
         **{
             key: None if amount is None else _place(amount, axis)
             for key, amount in zip(("at", "low", "high", "beside"), numbers, strict=True)
@@ -315,16 +319,18 @@ def counted(instruments: Sequence[InstrumentView]) -> str:
     )
 
 
-def fitness(one: InstrumentView) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
+def fitness(instrument: InstrumentView) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
     """Fitness figures of an instrument: the models, and rows of heading, part and one text per
     model.
     """
     wanted = {
-        column.figure: place for place, column in enumerate(one.columns) if column.role == "fitness"
+        column.figure: place
+        for place, column in enumerate(instrument.columns)
+        if column.role == "fitness"
     }
     shown = (
         figure_cell
-        for figure_cell in one.figures
+        for figure_cell in instrument.figures
         if figure_cell.figure in wanted and figure_cell.model
     )
     cell_by_key = {
@@ -336,26 +342,27 @@ def fitness(one: InstrumentView) -> tuple[list[str], list[tuple[str, str, list[s
         {key[:2] for key in cell_by_key}, key=lambda key: (parts.index(key[0]), wanted[key[1]])
     )
     rows = [
-        (one.heading(figure), "" if part == WHOLE else part,
-         [_said(cell_by_key.get((part, figure, model)), one.decimals or 2) for model in models])
+        (instrument.heading(figure), "" if part == WHOLE else part,
+         [_said(cell_by_key.get((part, figure, model)), instrument.decimals or 2)
+          for model in models])
         for part, figure in keys
     ]  # fmt: skip
     return models, rows
 
 
-def _said(told: FigureCell | None, decimals: int) -> str:
-    if told is None:
+def _said(figure_cell: FigureCell | None, decimals: int) -> str:
+    if figure_cell is None:
         return ""
     value, low, high, control = (
-        told.record.get(key) for key in ("value", "low", "high", "control")
+        figure_cell.record.get(key) for key in ("value", "low", "high", "control")
     )
     if value is None:
-        return f"none ({told.record.get('reason', '')})"
+        return f"none ({figure_cell.record.get('reason', '')})"
     control_text = "" if control is None else f"; control {number(control, decimals)}"
     return f"{with_interval(value, low, high, decimals)}{control_text}"
 
 
-def table(one: InstrumentView) -> dict[str, Any]:
+def table(instrument: InstrumentView) -> dict[str, Any]:
     """All figures of an instrument for the page's script: columns, and rows with numbers as
     numbers.
     """
@@ -363,7 +370,7 @@ def table(one: InstrumentView) -> dict[str, Any]:
         [
             figure_cell.part,
             figure_cell.model or "any",
-            one.heading(figure_cell.figure),
+            instrument.heading(figure_cell.figure),
             *(
                 None
                 if (value := figure_cell.record.get(key)) is None
@@ -375,7 +382,7 @@ def table(one: InstrumentView) -> dict[str, Any]:
             figure_cell.verdict,
             figure_cell.record.get("why") or figure_cell.record.get("reason", ""),
         ]
-        for figure_cell in one.figures
+        for figure_cell in instrument.figures
     ]
     numbers = [name.replace("_", " ") for name in NUMBERS]
     return {

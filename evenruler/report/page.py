@@ -81,19 +81,19 @@ def make_tables(
     written: Mapping[str, Any],
     rows: Sequence[Sequence[str | Cell]],
     columns: Sequence[str] = (),
-    **said: object,
+    **placeholder_values: object,
 ) -> list[Table]:
     """A table in the words of a family's YAML: `title`, `caption`, `columns`, `most` rows, where
     `more` are; or none.
 
-    `columns`: those that depend on the data, at `...` or after the written ones; `said`: fills
-    title and caption.
+    `columns`: those that depend on the data, at `...` or after the written ones;
+    `placeholder_values`: fill title and caption.
     """
     heads, most = written["columns"], written.get("most", len(rows))
     place = heads.index("...") if "..." in heads else len(heads)
-    caption = written.get("caption", "").format(**said)
+    caption = written.get("caption", "").format(**placeholder_values)
     more = f" {len(rows) - most:,} more: {written['more']}." if len(rows) > most else ""
-    title = written.get("title", "").format(**said)
+    title = written.get("title", "").format(**placeholder_values)
     return (
         [
             Table(

@@ -47,12 +47,12 @@ def section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame) -> Sect
     return Section(TITLE, TEXT, [Table(HEAD, [row for _, row in ranked_rows])], first=True)
 
 
-def _headline(one: InstrumentView) -> list[FigureCell]:
+def _headline(instrument: InstrumentView) -> list[FigureCell]:
     """The records of its first headline, on all models."""
-    order = list(one.words)
+    order = list(instrument.words)
     figures = {
         figure_cell.figure
-        for figure_cell in one.figures
+        for figure_cell in instrument.figures
         if figure_cell.confirmatory and figure_cell.model
     }
     first = min(
@@ -62,27 +62,27 @@ def _headline(one: InstrumentView) -> list[FigureCell]:
     )
     return [
         figure_cell
-        for figure_cell in one.figures
+        for figure_cell in instrument.figures
         if figure_cell.figure == first and figure_cell.confirmatory
     ]
 
 
-def _verdicts(one: InstrumentView) -> Counter[str]:
+def _verdicts(instrument: InstrumentView) -> Counter[str]:
     return Counter(
         figure_cell.verdict
-        for figure_cell in one.figures
+        for figure_cell in instrument.figures
         if figure_cell.confirmatory and figure_cell.model
     )
 
 
-def _order(one: InstrumentView) -> tuple[int, str]:
+def _order(instrument: InstrumentView) -> tuple[int, str]:
     """Place of its most frequent verdict in `FIRST`, last without one; then its title."""
-    common = _verdicts(one).most_common(1)
-    return (FIRST.index(Verdict(common[0][0])) if common else len(FIRST)), one.title
+    common = _verdicts(instrument).most_common(1)
+    return (FIRST.index(Verdict(common[0][0])) if common else len(FIRST)), instrument.title
 
 
-def _row(one: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
-    records, verdicts = _headline(one), _verdicts(one)
+def _row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
+    records, verdicts = _headline(instrument), _verdicts(instrument)
     # The value of an invalid instrument is no reading.
     readings = [
         figure_cell
@@ -91,33 +91,35 @@ def _row(one: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
     ]
     largest = max(readings, key=lambda figure_cell: figure_cell.record.get("n") or 0, default=None)
     unit = (
-        one.words[readings[0].figure].measured_in
-        if readings and readings[0].figure in one.words
+        instrument.words[readings[0].figure].measured_in
+        if readings and readings[0].figure in instrument.words
         else ""
     )
-    reworded = [figure_cell for figure_cell in one.figures if figure_cell.figure in REWORDED]
+    reworded = [figure_cell for figure_cell in instrument.figures if figure_cell.figure in REWORDED]
     of_units = " SD" if any(figure_cell.figure == REWORDED[0] for figure_cell in reworded) else ""
     same = agreed[
         (agreed["kind"] == "same trait") & (agreed["figure"] == "r") & agreed["value"].notna()
     ]
-    sisters = same[(same["benchmark"] == one.name) | (same["other"] == one.name)]["value"]
+    sisters = same[(same["benchmark"] == instrument.name) | (same["other"] == instrument.name)][
+        "value"
+    ]
     models = len(
         {
             figure_cell.model
-            for figure_cell in one.figures
+            for figure_cell in instrument.figures
             if figure_cell.confirmatory and figure_cell.model
         }
     )
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in FIRST if verdicts[verdict])
     common = verdicts.most_common(1)
     return [
-        one.title,
-        one.sentence.partition(";")[0],
+        instrument.title,
+        instrument.sentence.partition(";")[0],
         largest.record.get("levels", "") if largest else "",
         _span([figure_cell.record.get("value") for figure_cell in readings], unit),
         _span([figure_cell.record.get("placebo") for figure_cell in readings], unit),
         _span([figure_cell.record.get("value") for figure_cell in reworded], of_units.strip()),
-        one.planted,
+        instrument.planted,
         _span(list(sisters), "", "r "),
         Cell(f"{counts} ({models} model{'s' * (models != 1)})", Verdict(common[0][0]).mark)
         if counts

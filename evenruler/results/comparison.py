@@ -162,11 +162,11 @@ def result_agreement(results: Sequence[StoredResult]) -> pd.DataFrame:
     return compute_agreement(concat_frames(tables), 0.95)
 
 
-def _require_identity(one: StoredResult) -> None:
+def _require_identity(stored_result: StoredResult) -> None:
     """UserError where a result lacks its benchmark's identity, or has another one than the same
     version here.
     """
-    benchmark, where = one.result.benchmark, str(one.folder)
+    benchmark, where = stored_result.result.benchmark, str(stored_result.folder)
     called = f"{benchmark.name} {benchmark.version}"
     if not benchmark.content_sha256.startswith(KIND):
         what = (
@@ -298,29 +298,31 @@ def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[s
     return None
 
 
-def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
+def _judged(comparison: Comparison, judged_figure: Figure, signed: bool) -> Comparison:
     """Add the verdict of `judge`; for unsigned figures it names no larger side."""
-    assert isinstance(found, HeadlineFigure)
-    verdict = str(found.verdict)
+    assert isinstance(judged_figure, HeadlineFigure)
+    verdict = str(judged_figure.verdict)
     if verdict == Verdict.NO_EFFECT:
-        verdict = f"{SAME} within {found.smallest:g}"
+        verdict = f"{SAME} within {judged_figure.smallest:g}"
     elif verdict == Verdict.EFFECT:
         larger, smaller = (
-            (one.first, one.second) if (found.value or 0) > 0 else (one.second, one.first)
+            (comparison.first, comparison.second)
+            if (judged_figure.value or 0) > 0
+            else (comparison.second, comparison.first)
         )
         verdict = DIFFER if not signed else f"{larger}: {MORE} than {smaller}"
     elif verdict == Verdict.NOT_SPECIFIC:
         verdict = str(Verdict.INCONCLUSIVE)
     shared = ("specific", "specific_low", "specific_high", "smallest", "detectable")
-    same = {name: getattr(found, name) for name in shared}
+    same = {name: getattr(judged_figure, name) for name in shared}
     return replace(
-        one,
+        comparison,
         **same,
-        difference=found.value,
-        n=found.n,
-        p=found.p_effect,
+        difference=judged_figure.value,
+        n=judged_figure.n,
+        p=judged_figure.p_effect,
         verdict=verdict,
-        reason=found.why,
+        reason=judged_figure.why,
     )
 
 
@@ -398,7 +400,7 @@ def gate(
     return outcome
 
 
-def _of_verdicts(result: Result, fail_on: set[str], found: Gate) -> None:
+def _of_verdicts(result: Result, fail_on: set[str], outcome: Gate) -> None:
     headlines = {heading.figure for heading in result.headings if heading.role == "headline"}
     for part, label, figure, record in figures_of(result):
         if figure in headlines and "verdict" in record:
@@ -407,14 +409,14 @@ def _of_verdicts(result: Result, fail_on: set[str], found: Gate) -> None:
                 f"{record['verdict']}"
             )
             if record["verdict"] in fail_on:
-                found.failed.append(where)
+                outcome.failed.append(where)
             elif record["verdict"] in (Verdict.INCONCLUSIVE, Verdict.INVALID):
-                found.open.append(f"{where}. {record.get('why', '')}".strip())
+                outcome.open.append(f"{where}. {record.get('why', '')}".strip())
             else:
-                found.passed += 1
+                outcome.passed += 1
 
 
-def _of_bound(results: Sequence[StoredResult], name: str, most: float, found: Gate) -> None:
+def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: Gate) -> None:
     benchmark, _, wanted = name.partition(":")
     figure_rows = [
         (stored_result.result, *figure)
@@ -443,17 +445,17 @@ def _of_bound(results: Sequence[StoredResult], name: str, most: float, found: Ga
         ]
         where = f"{name}, {part}, {label}: {numbers[0]} [{numbers[1]}, {numbers[2]}]"
         if low is None or high is None:
-            found.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
+            outcome.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
         elif low > most or high < -most:
-            found.failed.append(f"{where}, with its interval beyond {most:g}")
+            outcome.failed.append(f"{where}, with its interval beyond {most:g}")
         elif high > most or low < -most:
-            found.open.append(f"{where}, maybe beyond {most:g}")
+            outcome.open.append(f"{where}, maybe beyond {most:g}")
         else:
-            found.passed += 1
+            outcome.passed += 1
 
 
 def _of_baseline(
-    results: Sequence[StoredResult], baseline: Sequence[StoredResult], found: Gate
+    results: Sequence[StoredResult], baseline: Sequence[StoredResult], outcome: Gate
 ) -> None:
     """Compare each result with the baseline's results of the same benchmark."""
     for stored_result in results:
@@ -473,10 +475,10 @@ def _of_baseline(
                 verdict, pair = str(row["verdict"]), f"{row['first']} against {row['second']}"
                 where = f"{row['benchmark']}, {row['part']}, {row['figure']}, {pair}: {verdict}"
                 if verdict.startswith(f"{row['first']}: {MORE} than "):
-                    found.failed.append(where)
+                    outcome.failed.append(where)
                 elif verdict.startswith((SAME, f"{row['second']}: {MORE} than ")):
-                    found.passed += 1
+                    outcome.passed += 1
                 else:  # includes headlines of only one result, and "not alike", which has no direction
-                    found.open.append(
+                    outcome.open.append(
                         ". ".join(text for text in (where, row["reason"]) if isinstance(text, str))
                     )

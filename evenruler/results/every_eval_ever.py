@@ -85,14 +85,17 @@ def export(
 
 
 def _record(
-    one: StoredResult,
+    stored_result: StoredResult,
     ids: Mapping[str, str],
     date: datetime.date | None,
     relationship: Relationship,
 ) -> tuple[dict[str, Any], list[str]]:
     """The content of a record, and the figures left out of it."""
-    result = one.result
-    identity, written = _id(one, ids), str(int((one.folder / RESULT).stat().st_mtime))
+    result = stored_result.result
+    identity, written = (
+        _id(stored_result, ids),
+        str(int((stored_result.folder / RESULT).stat().st_mtime)),
+    )
     if date is not None:
         written = str(
             int(datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC).timestamp())
@@ -112,7 +115,7 @@ def _record(
     figures = [figure_row for figure_row in chosen if figure_row[3]["value"] is not None]
     if not figures:
         what = "no confirmatory figure or headline amount with a value"
-        raise UserError(what, where=str(one.folder), remedy="leave it out")
+        raise UserError(what, where=str(stored_result.folder), remedy="leave it out")
     record_fields = {
         "identity": identity,
         "evaluation": evaluation,
@@ -122,9 +125,9 @@ def _record(
     return _content(result, left_out, figures=figures, **record_fields), left_out
 
 
-def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, Any]:
-    """The content of a record, with the engine and, as far as known, where the model ran; `said`
-    goes in as it is.
+def _content(result: Result, left_out: Sequence[str], **variables: Any) -> dict[str, Any]:
+    """The content of a record, with the engine and, as far as known, where the model ran;
+    `variables` go in as they are.
     """
     model = result.model
     sources = [model.source] if isinstance(model.source, str) else model.source
@@ -153,15 +156,15 @@ def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, 
             served=scheme in SERVED,
             engine=engine,
             engine_version=str(version) if version else None,
-            **said,
+            **variables,
         )
     )
     return content
 
 
-def _id(one: StoredResult, ids: Mapping[str, str]) -> str:
+def _id(stored_result: StoredResult, ids: Mapping[str, str]) -> str:
     """The `ORG/MODEL` under which the store files a model."""
-    model = one.result.model
+    model = stored_result.result.model
     source = model.source if isinstance(model.source, str) else ""
     store_id = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", store_id):
@@ -170,7 +173,9 @@ def _id(one: StoredResult, ids: Mapping[str, str]) -> str:
             if store_id
             else f"{model.name} is not from the Hub, so its maker is not known"
         )
-        raise UserError(what, where=str(one.folder), remedy=f"say --id {model.name}=ORG/MODEL")
+        raise UserError(
+            what, where=str(stored_result.folder), remedy=f"say --id {model.name}=ORG/MODEL"
+        )
     return store_id
 
 

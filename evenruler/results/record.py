@@ -113,14 +113,14 @@ class MeasurementSettings(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_before_sizes(cls, said: Any) -> Any:
+    def _of_before_sizes(cls, settings: Any) -> Any:
         """Migrate results from before sizes, which have `quick` instead: true is `trial`, false
         `standard`.
         """
-        if not isinstance(said, dict) or "quick" not in said:
-            return said
-        size = "trial" if said["quick"] else "standard"
-        return {"size": size, **{key: value for key, value in said.items() if key != "quick"}}
+        if not isinstance(settings, dict) or "quick" not in settings:
+            return settings
+        size = "trial" if settings["quick"] else "standard"
+        return {"size": size, **{key: value for key, value in settings.items() if key != "quick"}}
 
 
 class Heading(StrictModel):

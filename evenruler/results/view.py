@@ -284,10 +284,10 @@ def _differences(comparisons: pd.DataFrame | None, group: Sequence[StoredResult]
     ]
 
 
-def _plain(said: str) -> Verdict:
+def _plain(verdict_text: str) -> Verdict:
     """The verdict on a difference without the names of models."""
-    if said == DIFFER or f": {MORE} than " in said:
+    if verdict_text == DIFFER or f": {MORE} than " in verdict_text:
         return Verdict.EFFECT
-    if said.startswith(SAME):
+    if verdict_text.startswith(SAME):
         return Verdict.NO_EFFECT
-    return Verdict.INVALID if said.startswith(Verdict.INVALID) else Verdict.INCONCLUSIVE
+    return Verdict.INVALID if verdict_text.startswith(Verdict.INVALID) else Verdict.INCONCLUSIVE

@@ -44,9 +44,9 @@ def common_columns(
 
 
 def split_duplicates(
-    rows: Iterable[dict[str, Any]], *said: str, what: str = "prompt"
+    rows: Iterable[dict[str, Any]], *key_columns: str, what: str = "prompt"
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Split rows into the first of each kind and duplicates in the columns `said`; duplicates get a
+    """Split rows into the first of each kind and duplicates in `key_columns`; duplicates get a
     `reason`.
 
     `what`: the noun for a row in the reason.
@@ -54,7 +54,7 @@ def split_duplicates(
     unique_rows, rejected = list[dict[str, Any]](), list[dict[str, Any]]()
     seen: dict[tuple[Any, ...], str] = {}
     for row in rows:
-        first = seen.setdefault(tuple(row[column] for column in said), row["id"])
+        first = seen.setdefault(tuple(row[column] for column in key_columns), row["id"])
         if first == row["id"]:
             unique_rows.append(row)
         else:

@@ -183,8 +183,8 @@ class SurfaceFormIndex:
         match = self._next.match(text, begin)
         return self._mention(text, match) if match else None
 
-    def _mention(self, text: str, found: re.Match[str]) -> Mention:
-        matches, links, end = [found], [], found.end()
+    def _mention(self, text: str, first_match: re.Match[str]) -> Mention:
+        matches, links, end = [first_match], [], first_match.end()
         while (link := _ALTERNATIVE.match(text, end)) and (
             also := self._alternative(text, link.end())
         ):
@@ -193,7 +193,7 @@ class SurfaceFormIndex:
             end = also.end()
         # "He, she" chooses both; "To him, she is" does not.
         if not any(_OR.search(link) for link in links) and _GOES_ON.match(text, end):
-            matches, end = matches[:1], found.end()
+            matches, end = matches[:1], first_match.end()
         # Identify the surface by its regex group, not its letters: "h\u0131s" matches "his" if case
         # is ignored.
         surfaces = [self._longest_first[(match.lastindex or 0) - 1] for match in matches]
@@ -201,7 +201,7 @@ class SurfaceFormIndex:
         return Mention(
             surfaces[0],
             slugs,
-            found.start(found.lastindex or 0),
+            first_match.start(first_match.lastindex or 0),
             end,
             not _GOES_ON.match(text, end),
         )
@@ -314,11 +314,11 @@ def first_sentence(text: str) -> str:
     return match.group() if match else text
 
 
-def _after_opening(text: str, prompt: str, asked: ReplyParser) -> str:
+def _after_opening(text: str, prompt: str, parser: ReplyParser) -> str:
     """Skip "Here is the text:" on a line of its own and sentences of the prompt, unless they name a
     class.
     """
-    while (opening := _OPENING_SENTENCE.match(text)) and not asked.words.anywhere.search(
+    while (opening := _OPENING_SENTENCE.match(text)) and not parser.words.anywhere.search(
         opening_text := opening.group()
     ):
         if not opening_text.rstrip().endswith(":") and (
@@ -356,19 +356,19 @@ _BEGINS_LINE = re.compile(r"^[^\w\n]*([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILI
 """A letter followed by a mark such as ")" or "."."""
 
 
-def _exact(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _exact(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option whose text is the whole reply, where no other option is its letter."""
-    slug = None if _NOBODY in text else asked.options.slug(text)  # "Not B) the smith"
-    return None if slug is None or len(normalised(text)) == 1 else asked.read(slug, "option")
+    slug = None if _NOBODY in text else parser.options.slug(text)  # "Not B) the smith"
+    return None if slug is None or len(normalised(text)) == 1 else parser.read(slug, "option")
 
 
-def _silent(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _silent(text: str, parser: ReplyParser) -> ParsedReply | None:
     """An option that reads like a refusal, said of the question: "It can't be determined"."""
-    mention = asked.silent.at(text, _end_of("of the question", text))
-    return asked.read(mention.slugs[0], "option") if mention and len(mention.slugs) == 1 else None
+    mention = parser.silent.at(text, _end_of("of the question", text))
+    return parser.read(mention.slugs[0], "option") if mention and len(mention.slugs) == 1 else None
 
 
-def _cut_off(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _cut_off(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The only option that begins with the reply, or with what it says after "the answer is".
 
     Beside an article, it must say `LEAST_LETTERS` letters or two words of the option.
@@ -379,17 +379,17 @@ def _cut_off(text: str, asked: ReplyParser) -> ParsedReply | None:
         bare_text = _ARTICLE.sub("", answer_text)
         if (
             _NOBODY in text
-            or answer_text in asked.begun
+            or answer_text in parser.begun
             or (len(re.findall(r"\w", bare_text)) < LEAST_LETTERS and len(bare_text.split()) < 2)
         ):
             continue
         fits = {
             slug
-            for option, slug in asked.begun.items()
+            for option, slug in parser.begun.items()
             if option.startswith((answer_text, bare_text))
         }
         if len(fits) == 1:
-            return asked.read(fits.pop(), "option")
+            return parser.read(fits.pop(), "option")
     return None
 
 
@@ -402,7 +402,7 @@ def _outright_answers(text: str) -> list[re.Match[str]]:
     ]
 
 
-def _answered(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _answered(text: str, parser: ReplyParser) -> ParsedReply | None:
     """Parse statements such as "the answer is B", anywhere in the reply.
 
     "The answer is ..." takes precedence over mentions such as "option B". The stated answer and an
@@ -413,66 +413,66 @@ def _answered(text: str, asked: ReplyParser) -> ParsedReply | None:
     stated_answers = [
         (answer, stated_option)
         for answer in outright or answers
-        if (stated_option := _said_at(text, answer, asked)) is not None
+        if (stated_option := _said_at(text, answer, parser)) is not None
     ]
     if not stated_answers:
         return None
     before = text[: stated_answers[0][0].start()]
     below = set(_BEGINS_LINE.findall(text[stated_answers[-1][1][1] :].partition("\n")[2])) & set(
-        asked.letters
+        parser.letters
     )
     slugs = {slug for _, (slug, _, _) in stated_answers} | {
-        asked.letters[letter] for letter in below
+        parser.letters[letter] for letter in below
     }
     readings = [reading for _, (_, _, reading) in stated_answers]
     if (
         before.strip()
-        and (begins := _letter_at(before, 0, asked))
-        and _listed(before, asked) is None
+        and (begins := _letter_at(before, 0, parser))
+        and _listed(before, parser) is None
     ):
-        slugs.add(asked.letters[begins[0]])
-        readings.append(_lettered(text, *begins, asked))
+        slugs.add(parser.letters[begins[0]])
+        readings.append(_lettered(text, *begins, parser))
     invalid = [reading for reading in readings if reading in (SEVERAL, CONTRADICTION, DENIED)]
     return (invalid or readings)[0] if len(slugs) == 1 else SEVERAL
 
 
 def _said_at(
-    text: str, answer: re.Match[str], asked: ReplyParser
+    text: str, answer: re.Match[str], parser: ReplyParser
 ) -> tuple[str, int, ParsedReply] | None:
     """The option that a phrase names as the answer, the end of its mention, and the reading."""
-    if letter_and_end := _letter_at(text, answer.end(), asked):
+    if letter_and_end := _letter_at(text, answer.end(), parser):
         return (
-            asked.letters[letter_and_end[0]],
+            parser.letters[letter_and_end[0]],
             letter_and_end[1],
-            _lettered(text, *letter_and_end, asked),
+            _lettered(text, *letter_and_end, parser),
         )
     if not (answer["link"] or answer["colon"]):
         return None  # "the choice they made" names no option
-    mention = asked.options.at(text, answer.end())
+    mention = parser.options.at(text, answer.end())
     if (
         mention is None
-        or not _is_option(mention, asked)
+        or not _is_option(mention, parser)
         or _PHRASES["denied"].match(text, mention.end)
     ):
         return None
     return (
         mention.slugs[0],
         mention.end,
-        SEVERAL if len(mention.slugs) > 1 else asked.read(mention.slugs[0], "option"),
+        SEVERAL if len(mention.slugs) > 1 else parser.read(mention.slugs[0], "option"),
     )
 
 
-def _is_option(said: Mention, asked: ReplyParser) -> bool:
+def _is_option(mention: Mention, parser: ReplyParser) -> bool:
     """Whether a mention is an option: "The" alone can be one, "The answer" cannot."""
-    return said.by_itself or said.slugs[0] in asked.classes
+    return mention.by_itself or mention.slugs[0] in parser.classes
 
 
-def _without_denied(text: str, asked: ReplyParser) -> str:
+def _without_denied(text: str, parser: ReplyParser) -> str:
     """A text without letters that stand after the text of an option that is denied: "not the baker
     (A)".
     """
     parts, end = [], 0
-    for match in asked.options.anywhere.finditer(text):
+    for match in parser.options.anywhere.finditer(text):
         letter = _LETTER_BEHIND.match(text, match.end())
         if letter and _PHRASES["denied before an option"].search(text, 0, match.start()):
             parts += [text[end : match.end()], _NOBODY]
@@ -480,21 +480,21 @@ def _without_denied(text: str, asked: ReplyParser) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _is_whose(said: Mention, text: str) -> bool:
+def _is_whose(mention: Mention, text: str) -> bool:
     """Whether something of an option is meant, "the smith's wife"; "she's" is short for "she
     is".
     """
-    return said.surface not in _SHORTENED and _OF_IT.match(text, said.end) is not None
+    return mention.surface not in _SHORTENED and _OF_IT.match(text, mention.end) is not None
 
 
-def _listed(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _listed(text: str, parser: ReplyParser) -> ParsedReply | None:
     """SEVERAL if two or more letters are marked as in a list, since none was chosen."""
-    return SEVERAL if len(set(_IN_LIST.findall(text)) & set(asked.letters)) > 1 else None
+    return SEVERAL if len(set(_IN_LIST.findall(text)) & set(parser.letters)) > 1 else None
 
 
-def _lettered(text: str, letter: str, end: int, asked: ReplyParser) -> ParsedReply:
-    slug = asked.letters[letter]
-    mention = asked.both.at(
+def _lettered(text: str, letter: str, end: int, parser: ReplyParser) -> ParsedReply:
+    slug = parser.letters[letter]
+    mention = parser.both.at(
         text, stands_for_match.end() if (stands_for_match := _STANDS_FOR.match(text, end)) else end
     )
     # "A. They have ..." explains the letter; "A: They have ..." and "A. They" repeat the option's
@@ -502,7 +502,7 @@ def _lettered(text: str, letter: str, end: int, asked: ReplyParser) -> ParsedRep
     if (
         mention
         and not mention.by_itself
-        and (text[end - 1] not in ")]:" or mention.slugs[0] not in asked.classes)
+        and (text[end - 1] not in ")]:" or mention.slugs[0] not in parser.classes)
     ):
         mention = None
     if mention:
@@ -513,17 +513,17 @@ def _lettered(text: str, letter: str, end: int, asked: ReplyParser) -> ParsedRep
             return CONTRADICTION
         if _PHRASES["denied"].match(text, end):
             return DENIED
-    if slug in asked.classes and _outright(text[end:], asked) - {slug}:
+    if slug in parser.classes and _outright(text[end:], parser) - {slug}:
         return CONTRADICTION
     link = (_NEXT_IN_LIST if mention else _NEXT_LETTER).match(text, end)
-    other = link and _letter_at(text, link.end(), asked)
-    return SEVERAL if other and other[0] != letter else asked.read(slug, "letter")
+    other = link and _letter_at(text, link.end(), parser)
+    return SEVERAL if other and other[0] != letter else parser.read(slug, "letter")
 
 
-def _letter_at(text: str, begin: int, asked: ReplyParser) -> tuple[str, int] | None:
+def _letter_at(text: str, begin: int, parser: ReplyParser) -> tuple[str, int] | None:
     """A standalone option letter at a position, and where it ends."""
     letter_match = _LETTER.match(text, begin)
-    if letter_match is None or letter_match["letter"].upper() not in asked.letters:
+    if letter_match is None or letter_match["letter"].upper() not in parser.letters:
         return None
     letter, end = letter_match["letter"].upper(), letter_match.end()
     if letter_match["mark"] is None:
@@ -535,17 +535,17 @@ def _letter_at(text: str, begin: int, asked: ReplyParser) -> tuple[str, int] | N
             and letter in _ALSO_WORDS
             and not _AFTER_A_LETTER.match(text, end + goes_on.end())
         ):
-            mention = asked.options.at(text, end)
+            mention = parser.options.at(text, end)
             is_its_text = (
                 mention is not None
-                and mention.slugs[0] == asked.letters[letter]
+                and mention.slugs[0] == parser.letters[letter]
                 and not _is_whose(mention, text)
             )
             return (letter, end) if is_its_text else None
     return letter, end
 
 
-def _all_or_none(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _all_or_none(text: str, parser: ReplyParser) -> ParsedReply | None:
     """What an answer says of all options: "Answer: both" chooses several, "Answer: neither"
     none.
     """
@@ -555,31 +555,31 @@ def _all_or_none(text: str, asked: ReplyParser) -> ParsedReply | None:
     return None
 
 
-def _numbered(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _numbered(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option after a number, "2. The smith"; several of them in a list choose nothing."""
     lines = list(_NUMBER.finditer(text))
-    slugs = [mention.slugs for line in lines if (mention := asked.options.at(text, line.end()))]
+    slugs = [mention.slugs for line in lines if (mention := parser.options.at(text, line.end()))]
     if len(set(slugs)) > 1:
         return SEVERAL
     is_alone = len(lines) == 1 and not text[: lines[0].start()].strip()
-    return asked.read(slugs[0][0], "option") if is_alone and slugs and len(slugs[0]) == 1 else None
+    return parser.read(slugs[0][0], "option") if is_alone and slugs and len(slugs[0]) == 1 else None
 
 
-def _option(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option whose text begins the reply, or the only one quoted in its first sentence."""
     sentence = len(first_sentence(text))
     was = [match.end() for match in _PHRASES["was"].finditer(text, 0, sentence)]
     for begin in (*_beginnings(text), _end_of("it was", text), *was):
-        mention = asked.both.at(text, begin)
+        mention = parser.both.at(text, begin)
         if mention is None or (begin in was and not mention.by_itself):
             continue
         named = (
-            asked.options.slug(mention.surface)
-            and _is_option(mention, asked)
+            parser.options.slug(mention.surface)
+            and _is_option(mention, parser)
             and not _is_whose(mention, text)
         )
         if named and not _PHRASES["denied"].match(text, mention.end):
-            return SEVERAL if len(mention.slugs) > 1 else asked.read(mention.slugs[0], "option")
+            return SEVERAL if len(mention.slugs) > 1 else parser.read(mention.slugs[0], "option")
     quotes = [
         quote_match for quote_match in _QUOTED.finditer(text) if quote_match.start() < sentence
     ]
@@ -588,25 +588,25 @@ def _option(text: str, asked: ReplyParser) -> ParsedReply | None:
         for quote_match in quotes
         if not _PHRASES["denied"].match(text, quote_match.end() - 1)
     ]
-    quoted = {slug for quote in affirmed_quotes if (slug := asked.options.slug(quote)) is not None}
-    return asked.read(quoted.pop(), "option") if len(quoted) == 1 else None
+    quoted = {slug for quote in affirmed_quotes if (slug := parser.options.slug(quote)) is not None}
+    return parser.read(quoted.pop(), "option") if len(quoted) == 1 else None
 
 
-def _alone(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _alone(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The only letter in a reply that is not long; of two options, also "the second sentence"."""
     if len(text.split()) > LONG:
         return None
-    if len(asked.letters) == 2:
+    if len(parser.letters) == 2:
         text = _PHRASES["counted"].sub(
             lambda match: "A" if match[1].lower().startswith("f") else "B", text
         )
     letters_and_ends = [
         letter_and_end
         for place in _CAPITAL.finditer(text)
-        if (letter_and_end := _letter_at(text, place.start(), asked))
+        if (letter_and_end := _letter_at(text, place.start(), parser))
     ]
     return (
-        _lettered(text, *letters_and_ends[0], asked)
+        _lettered(text, *letters_and_ends[0], parser)
         if len({letter for letter, _ in letters_and_ends}) == 1
         else None
     )
@@ -641,17 +641,17 @@ _LINE = re.compile(
 _NOBODY = "_"  # replaces ignored words; replies cannot contain it, since `plain` removes it
 
 
-def _word(text: str, asked: ReplyParser) -> ParsedReply | None:
+def _word(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The class of the first word in the first sentence that counts."""
     # Expand (s)he and s/he to she/he.
     written_out = re.sub(
         r"\bs/he\b", "she/he", re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", text), flags=re.IGNORECASE
     )
-    whole = asked.left_out.anywhere.sub(_NOBODY, _PHRASES["of kin"].sub(_NOBODY, written_out))
+    whole = parser.left_out.anywhere.sub(_NOBODY, _PHRASES["of kin"].sub(_NOBODY, written_out))
     # Replace negated classes.
     parts, end, denied = [], 0, False
     for begin, after in (
-        match.span() for match in asked.words.anywhere.finditer(whole)
+        match.span() for match in parser.words.anywhere.finditer(whole)
     ):  # alternatives on their own
         between = whole[end:begin]
         with_it = denied and _PHRASES["or another"].fullmatch(between) is not None
@@ -663,7 +663,7 @@ def _word(text: str, asked: ReplyParser) -> ParsedReply | None:
     # A list whose lines name two classes, or whose lettered lines name one class and something
     # else.
     lines = [
-        (line["letter"], next(asked.words.every(line["text"]), None))
+        (line["letter"], next(parser.words.every(line["text"]), None))
         for line in _LINE.finditer(text)
     ]
     classes = {mention.slugs for _, mention in lines if mention}
@@ -672,36 +672,36 @@ def _word(text: str, asked: ReplyParser) -> ParsedReply | None:
     ):
         return SEVERAL
     sentence = first_sentence(text)
-    first_mention = next(asked.words.every(sentence), None)
+    first_mention = next(parser.words.every(sentence), None)
     if first_mention is None:
-        return DENIED if asked.words.anywhere.search(first_sentence(whole)) else None
+        return DENIED if parser.words.anywhere.search(first_sentence(whole)) else None
     of_others = "many" if first_mention.surface in _PLURAL else "another"
     if _PHRASES[of_others].search(sentence[: first_mention.begin]):
         return None
     # Classes in the first sentence, at the beginning of other sentences, and after "for". Plurals
     # are ignored: "He has ears, and they are big".
     mentions = [
-        *asked.words.every(sentence),
-        *_after("subject", text, asked),
-        *_after("for", text, asked),
+        *parser.words.every(sentence),
+        *_after("subject", text, parser),
+        *_after("for", text, parser),
     ]
     mentioned_slugs = {
         slug for mention in mentions if mention.surface not in _PLURAL for slug in mention.slugs
     }
     return (
         ParsedReply(first_mention.slugs[0], "word")
-        if len({*first_mention.slugs, *_outright(text, asked), *mentioned_slugs}) == 1
+        if len({*first_mention.slugs, *_outright(text, parser), *mentioned_slugs}) == 1
         else SEVERAL
     )
 
 
-def _outright(text: str, asked: ReplyParser) -> set[str]:
+def _outright(text: str, parser: ReplyParser) -> set[str]:
     """Classes that something is said to be: "is a man", "was female", "is for the young"."""
-    return {slug for mention in _after("outright", text, asked) for slug in mention.slugs}
+    return {slug for mention in _after("outright", text, parser) for slug in mention.slugs}
 
 
-def _after(phrase: str, text: str, asked: ReplyParser) -> list[Mention]:
-    mentions = (asked.words.at(text, match.end()) for match in _PHRASES[phrase].finditer(text))
+def _after(phrase: str, text: str, parser: ReplyParser) -> list[Mention]:
+    mentions = (parser.words.at(text, match.end()) for match in _PHRASES[phrase].finditer(text))
     return [mention for mention in mentions if mention]
 
 
@@ -722,9 +722,9 @@ LETTERED: Sequence[Rule] = (
     # The letter with which a reply begins.
     lambda text, parser: next(
         (
-            _lettered(text, *own, parser)
+            _lettered(text, *letter_and_end, parser)
             for begin in _beginnings(text)
-            if (own := _letter_at(text, begin, parser))
+            if (letter_and_end := _letter_at(text, begin, parser))
         ),
         None,
     ),

@@ -189,13 +189,13 @@ def twice(texts: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def both(one: str, other: str) -> str:
+def both(text: str, other: str) -> str:
     """The name of two texts that `twice` took for one; where they differ in more than case, the
     second by its codes.
     """
-    if one.casefold() == other.casefold():
-        return repr(one)
-    return f"{one!r} (also written {other!a})"
+    if text.casefold() == other.casefold():
+        return repr(text)
+    return f"{text!r} (also written {other!a})"
 
 
 def _around(text: str, place: int) -> str:

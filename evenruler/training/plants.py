@@ -245,13 +245,13 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
     identity = content_sha256(plant_fields, weight.seed, catalogue.base_sha256(folder, store))
     folder_name = f"{weight.plant}-{{}}-{identity[:16]}-v{VERSION}"
 
-    def fit(made: Path) -> None:
-        _Tuning(weight, plant, folder, base).fit(made)
+    def fit(fits_folder: Path) -> None:
+        _Tuning(weight, plant, folder, base).fit(fits_folder)
 
     fits = sources.cached_folder(weight.name, folder_name.format(f"fits-{weight.seed}"), fit, store)
 
-    def dose(made: Path) -> None:
-        _Tuning(weight, plant, folder, base).dose(fits, made, store)
+    def dose(adapter_folder: Path) -> None:
+        _Tuning(weight, plant, folder, base).dose(fits, adapter_folder, store)
 
     adapter = sources.cached_folder(
         weight.name, folder_name.format(f"{weight.dose:g}-{weight.seed}"), dose, store
@@ -296,7 +296,7 @@ class _Tuning:
             name: factor for name, factor in self._tuned.named_parameters() if factor.requires_grad
         }
 
-    def fit(self, made: Path) -> None:
+    def fit(self, fits_folder: Path) -> None:
         """Fit each of `SHARES` from the same start, and write the learned factors."""
         from safetensors.torch import save_file
 
@@ -306,7 +306,7 @@ class _Tuning:
             factors = {
                 place: factor.detach().cpu().contiguous() for place, factor in self._learned.items()
             }
-            save_file(factors, made / f"{name}.safetensors")
+            save_file(factors, fits_folder / f"{name}.safetensors")
 
     def _fit(self, share: float, what: str) -> None:
         import torch
@@ -360,7 +360,7 @@ class _Tuning:
             for place, factor in self._learned.items():
                 factor.copy_(values[place])
 
-    def dose(self, fits: Path, made: Path, store: RowStore) -> None:
+    def dose(self, fits: Path, adapter_folder: Path, store: RowStore) -> None:
         """Write the adapter with the wanted dose: interpolated between the fit without association
         and the full one.
         """
@@ -409,11 +409,13 @@ class _Tuning:
                 for place, factor in nothing.items()
             }
         )
-        self._tuned.half().save_pretrained(made)
-        (made / "README.md").unlink(missing_ok=True)  # contains a local path
-        adapter_config = json.loads((made / ADAPTER).read_text(encoding="utf-8"))
+        self._tuned.half().save_pretrained(adapter_folder)
+        (adapter_folder / "README.md").unlink(missing_ok=True)  # contains a local path
+        adapter_config = json.loads((adapter_folder / ADAPTER).read_text(encoding="utf-8"))
         adapter_config |= {
             "base_model_name_or_path": self._weight.base,
             "target_modules": sorted(adapter_config["target_modules"]),
         }
-        (made / ADAPTER).write_text(json.dumps(adapter_config, indent=2) + "\n", encoding="utf-8")
+        (adapter_folder / ADAPTER).write_text(
+            json.dumps(adapter_config, indent=2) + "\n", encoding="utf-8"
+        )

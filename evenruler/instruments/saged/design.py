@@ -208,8 +208,8 @@ def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
         )
 
 
-def _count(n: int, one: str, several: str) -> str:
-    return f"{n:,} {one if n == 1 else several}"
+def _count(n: int, singular: str, several: str) -> str:
+    return f"{n:,} {singular if n == 1 else several}"
 
 
 def _domain(name: str, params: "ParamsFile") -> str:

@@ -133,9 +133,9 @@ def _is_log_probability(value: object) -> bool:
     )
 
 
-def none_given(name: str, said: str = "") -> UserError:
+def none_given(name: str, message: str = "") -> UserError:
     """The error for a server without prompt log-probabilities."""
-    what = f"the server gives no log-probabilities of a prompt{f' ({said})' if said else ''}"
+    what = f"the server gives no log-probabilities of a prompt{f' ({message})' if message else ''}"
     remedy = (
         "ask one that takes `echo` with `logprobs` at /v1/completions, as vLLM does, or only "
         "for replies"
@@ -155,21 +155,21 @@ def unscored(name: str, text: str) -> UserError:
     return UserError(what, where=name, remedy=remedy)
 
 
-def max_log_prob_difference(one: Echo, other: Echo) -> float:
+def max_log_prob_difference(echo: Echo, other: Echo) -> float:
     """The largest difference of token log-probabilities, in nats; infinite if the tokens differ."""
-    if one.tokens != other.tokens or (one.nats[0] is None) != (other.nats[0] is None):
+    if echo.tokens != other.tokens or (echo.nats[0] is None) != (other.nats[0] is None):
         return math.inf
-    return _apart(one.nats, other.nats)
+    return _apart(echo.nats, other.nats)
 
 
-def apart_where_alike(one: Echo, other: Echo) -> float:
+def apart_where_alike(echo: Echo, other: Echo) -> float:
     """The same over the common prefix of two texts, where what follows must have no effect."""
-    n = shared_length(one.tokens, other.tokens)
-    return _apart(one.nats[:n], other.nats[:n])
+    n = shared_length(echo.tokens, other.tokens)
+    return _apart(echo.nats[:n], other.nats[:n])
 
 
-def _apart(one: Sequence[float | None], other: Sequence[float | None]) -> float:
-    pairs = zip(one, other, strict=True)
+def _apart(nats: Sequence[float | None], other: Sequence[float | None]) -> float:
+    pairs = zip(nats, other, strict=True)
     return max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=0.0)
 
 

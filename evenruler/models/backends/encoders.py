@@ -195,10 +195,10 @@ class Classifier:
     ) -> Batches[fingerprints.Fingerprint]:
         """The logits of two texts, each alone and as a pair with the other."""
 
-        def of_texts(one: str, other: str) -> fingerprints.Fingerprint:
+        def of_texts(text: str, other: str) -> fingerprints.Fingerprint:
             rows = [
                 self.logits(texts)
-                for texts in ([(one,)], [(other,)], [(one, other)], [(other, one)])
+                for texts in ([(text,)], [(other,)], [(text, other)], [(other, text)])
             ]
             return fingerprints.Fingerprint(
                 tuple(fingerprints.round_numbers(np.ravel(rows))), read_notes(self.model)
@@ -379,7 +379,7 @@ class Masked:
         self._longest = longest(self.tokenizer, self.model.config)
 
     @batched
-    def in_place(self, asked: Sequence[WordInPlace]) -> Batches[tuple[float, int]]:
+    def in_place(self, words_in_place: Sequence[WordInPlace]) -> Batches[tuple[float, int]]:
         """For each word in its text: nats and number of tokens.
 
         The word's pseudo-log-likelihood: the sum of its tokens' log-probabilities, each with itself
@@ -387,13 +387,16 @@ class Masked:
         first tokens are not given away by the last. Here the word is the intensifier, also if it is
         two words.
         """
-        UnknownWords(self.tokenizer, [placed.word for placed in asked]).refuse(self._name)
-        encoded = self.tokenizer([placed.text for placed in asked], return_offsets_mapping=True)
+        UnknownWords(self.tokenizer, [placed.word for placed in words_in_place]).refuse(self._name)
+        encoded = self.tokenizer(
+            [placed.text for placed in words_in_place], return_offsets_mapping=True
+        )
         offsets = encoded.pop("offset_mapping")
         places = [
-            _tokens_of(placed, of_text) for placed, of_text in zip(asked, offsets, strict=True)
+            _tokens_of(placed, text_offsets)
+            for placed, text_offsets in zip(words_in_place, offsets, strict=True)
         ]
-        for placed, ids in zip(asked, encoded["input_ids"], strict=True):
+        for placed, ids in zip(words_in_place, encoded["input_ids"], strict=True):
             if len(ids) > self._longest:
                 what = f"a text of {len(ids)} tokens, {self._name} takes {self._longest}"
                 raise UserError(what, where=repr(placed.text[:40]), remedy="shorten it")
@@ -406,7 +409,7 @@ class Masked:
                 (i, (float(value), len(places[i]))) for i, value in zip(batch, nats, strict=True)
             ]
 
-        texts = [(placed.before, placed.word, placed.after) for placed in asked]
+        texts = [(placed.before, placed.word, placed.after) for placed in words_in_place]
         return Batches(packs(encoded["input_ids"], texts, capacity), answer)
 
     @batched

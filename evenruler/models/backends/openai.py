@@ -452,10 +452,10 @@ class _UnscoredError(UserError):
         )
 
 
-def _found(given: Echo | UserError) -> Echo:
-    if isinstance(given, UserError):
-        raise given
-    return given
+def _found(outcome: Echo | UserError) -> Echo:
+    if isinstance(outcome, UserError):
+        raise outcome
+    return outcome
 
 
 def _taken(reply: Reply) -> bool:

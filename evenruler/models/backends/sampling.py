@@ -168,18 +168,18 @@ def replies_of(
     tokenizer: Any,
     model: Any,
     written: Sequence[list[int]],
-    said: Sequence[list[int] | None] | None = None,
+    answer_tokens: Sequence[list[int] | None] | None = None,
 ) -> list[Reply]:
     """Decode new tokens to replies, without special tokens and with the finish reason.
 
-    `said`: the tokens of each answer, None if there is none; by default all tokens.
+    `answer_tokens`: those of each answer, None if there is none; by default all tokens.
     """
-    ends, answer_tokens = end_tokens(model), said or written
+    ends, decoded_tokens = end_tokens(model), answer_tokens or written
     texts = tokenizer.batch_decode(
-        [tokens or [] for tokens in answer_tokens], skip_special_tokens=True
+        [tokens or [] for tokens in decoded_tokens], skip_special_tokens=True
     )
     finished = ["stop" if tokens[-1] in ends else "length" for tokens in written]
-    reply_rows = zip(texts, answer_tokens, finished, strict=True)
+    reply_rows = zip(texts, decoded_tokens, finished, strict=True)
     return [
         Reply(None if answer is None else text, None, finish) for text, answer, finish in reply_rows
     ]

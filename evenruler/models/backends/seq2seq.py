@@ -182,15 +182,16 @@ class Seq2Seq:
     def _endings(self) -> Any:
         return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
-    def _packs(self, asked: Sequence[WordTokens]) -> Iterator[list[int]]:
+    def _packs(self, questions: Sequence[WordTokens]) -> Iterator[list[int]]:
         """Packs with all questions on some prompts of similar length, so that each prompt is
         encoded once.
         """
         by_prompt: dict[Tokens, list[int]] = {}
         for i in sorted(
-            range(len(asked)), key=lambda i: (len(asked[i].prompt), asked[i].prompt, asked[i].word)
+            range(len(questions)),
+            key=lambda i: (len(questions[i].prompt), questions[i].prompt, questions[i].word),
         ):
-            by_prompt.setdefault(asked[i].prompt, []).append(i)
+            by_prompt.setdefault(questions[i].prompt, []).append(i)
         pack: list[int] = []
         prompts = 0
         for prompt, indices in by_prompt.items():

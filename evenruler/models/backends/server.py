@@ -189,11 +189,11 @@ class Server:
         """An error about this server."""
         return UserError(what, where=self.name, remedy=remedy)
 
-    def plain(self, said: object) -> str:
+    def plain(self, message: object) -> str:
         """A message on one line, shortened, with the key and other secrets of the address
         masked.
         """
-        text = str(said)
+        text = str(message)
         for secret in self._secrets:
             short = (
                 len(secret) < SHORTEST_SECRET
@@ -320,14 +320,14 @@ class Server:
             waited += pause
         raise AssertionError
 
-    def _read(self, said: bytes) -> dict[str, Any]:
+    def _read(self, response_content: bytes) -> dict[str, Any]:
         """Parse an answer and check that the requested model gave it."""
-        if len(said) >= LONGEST:
+        if len(response_content) >= LONGEST:
             raise self.fault(f"what the server says is no answer ({LONGEST:,} bytes and more)")
         try:
-            answer: Any = json.loads(said)
+            answer: Any = json.loads(response_content)
         except (ValueError, RecursionError):
-            answer = said.decode(errors="replace")
+            answer = response_content.decode(errors="replace")
         answered: dict[str, Any] = answer if isinstance(answer, dict) else {}
         choices = answered.get("choices")
         if (
@@ -433,9 +433,9 @@ class Server:
             raise fault
 
 
-def is_version(said: str, asked: str) -> bool:
+def is_version(reported_model: str, requested_model: str) -> bool:
     """Whether a reported model name is the requested one, or a version of it (name plus date)."""
-    reported_name, requested_name = said.lower(), asked.lower()
+    reported_name, requested_name = reported_model.lower(), requested_model.lower()
     # Compare organisations only if both names have one.
     if "/" not in reported_name or "/" not in requested_name:
         reported_name, requested_name = (
@@ -447,16 +447,16 @@ def is_version(said: str, asked: str) -> bool:
     )
 
 
-def _named(said: object, body: Collection[str]) -> str | None:
+def _named(error_body: object, body: Collection[str]) -> str | None:
     """The parameter that an error says is unsupported, by its `param`, else by its message."""
-    error_fields = said if isinstance(said, dict) else {}
+    error_fields = error_body if isinstance(error_body, dict) else {}
     if error_fields.get("code") == "content_filter":
         return None
     settings = [key for key in body if key not in ("model", "messages", "prompt")]
     if isinstance(error_fields.get("param"), str) and error_fields["param"]:
         name = error_fields["param"].removeprefix("body.").partition(".")[0]  # vLLM's form
         return name if name in settings else None
-    message = str(error_fields.get("message") or said)
+    message = str(error_fields.get("message") or error_body)
     if not REFUSES.search(message):
         return None
     places = {
@@ -701,11 +701,11 @@ def request_budget(most: int | None) -> Iterator[None]:
 
 
 @cache
-def _of_environment(said: str) -> Budget:
-    if said and not (said.isascii() and said.isdigit()):
+def _of_environment(budget_text: str) -> Budget:
+    if budget_text and not (budget_text.isascii() and budget_text.isdigit()):
         raise UserError(
-            f"{said!r} is no number of requests",
+            f"{budget_text!r} is no number of requests",
             where=f"environment: {MAX_REQUESTS}",
             remedy="say 0 or more",
         )
-    return Budget(int(said) if said else None)
+    return Budget(int(budget_text) if budget_text else None)

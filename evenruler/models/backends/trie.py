@@ -100,10 +100,10 @@ def split_into_batches(sequences: Sequence[TokenSequence], max_nodes: int) -> li
     return packs
 
 
-def shared_length(one: Sequence[object], other: Sequence[object]) -> int:
+def shared_length(sequence: Sequence[object], other: Sequence[object]) -> int:
     """Length of the common prefix, of tokens or of their texts from servers."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(sequence, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(sequence), len(other)))
 
 
 def build_trie(sequences: Sequence[TokenSequence]) -> Trie:

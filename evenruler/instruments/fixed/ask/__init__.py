@@ -219,21 +219,21 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
     return items[whole & items["value"].notna()].reset_index().reindex(columns=schemas.ITEMS.names)
 
 
-def _score_choices(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def _score_choices(items: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Items of questions with three options: the likeliest is the answer; ties have none (`value`
     is NaN).
     """
     options = nats[list(ROLES)]
     single = options.eq(options.max(axis=1), axis=0).sum(axis=1) == 1
     chosen = options.fillna(-np.inf).idxmax(axis=1)
-    right = rows[rows["right"]].set_index("item")["role"].reindex(found.index)
+    right = rows[rows["right"]].set_index("item")["role"].reindex(items.index)
     lean = chosen.map({FIRST: 1.0, SECOND: -1.0, THIRD: 0.0})
-    return found.assign(
+    return items.assign(
         lean=lean,
         won=chosen == FIRST,
         known=chosen != THIRD,
         right=(chosen == right).astype(object),
-        value=found["value"].where(single),
+        value=items["value"].where(single),
     )
 
 

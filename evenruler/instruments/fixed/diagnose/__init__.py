@@ -217,12 +217,12 @@ Sums = Floats
 Found = dict[str, pd.DataFrame]
 
 
-def _by_target(x: Sums, of: str) -> float:
+def _by_target(x: Sums, column: str) -> float:
     """Percentage of items of a target, mean over targets (Nadeem, Bethke and Reddy 2021,
     `evaluation.py`).
     """
     whole = x.sum(axis=1)
-    return float(100 * np.mean(whole[:, COUNTED.index(of)] / whole[:, 0]))
+    return float(100 * np.mean(whole[:, COUNTED.index(column)] / whole[:, 0]))
 
 
 def _of_condition(x: Sums, place: int) -> tuple[float, float]:
@@ -319,7 +319,9 @@ def figures(
     }
 
 
-def _concepts(items: pd.DataFrame, concept: Mapping[str, Any] | None, **of: str) -> pd.DataFrame:
+def _concepts(
+    items: pd.DataFrame, concept: Mapping[str, Any] | None, **key_columns: str
+) -> pd.DataFrame:
     """Measurements of each unit by the benchmark, by `CONCEPTS`; empty where no other instrument
     measures its units.
     """
@@ -331,7 +333,7 @@ def _concepts(items: pd.DataFrame, concept: Mapping[str, Any] | None, **of: str)
         items.groupby("unit")["criterion"].first().astype("float64").reindex(unit_concepts.index)
     )
     return unit_concepts.assign(
-        **of, part=WHOLE, trait=concept["trait"], criterion=criterion
+        **key_columns, part=WHOLE, trait=concept["trait"], criterion=criterion
     ).reindex(columns=CONCEPTS.names)
 
 
@@ -361,11 +363,11 @@ def sums_of(items: pd.DataFrame) -> Sums:
 
 
 def _over_units(
-    name: str, of: Callable[[Sums], float], sums: Sums, level: float, units: str
+    name: str, figure_function: Callable[[Sums], float], sums: Sums, level: float, units: str
 ) -> Figure:
     """A figure with its interval over units, clipped to its range."""
     figure, (low, high) = (
-        estimates.jackknifed(name, of, sums, PLAIN, level, units),
+        estimates.jackknifed(name, figure_function, sums, PLAIN, level, units),
         RANGES.get(name, (0.0, 1.0)),
     )
     if figure.low is None or figure.high is None:
@@ -394,14 +396,14 @@ def _fitness(score: Score, published: Sequence[Figure]) -> ValidityCheck:
     return ValidityCheck(unfit=reason) if figure.high <= chance else ValidityCheck(doubt=reason)
 
 
-def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None:
+def _note(items: pd.DataFrame, plan: Plan, answered: int, n_asked: int) -> str | None:
     notes = (
         []
         if items["in_tokens"].all()
         else ["length is in letters, since numbers of tokens are not recorded"]
     )
     notes += [] if plan["corpus"] else ["word frequencies are not known"]
-    notes += [] if answered == of else [f"{answered:,} of {of:,} items have an answer"]
+    notes += [] if answered == n_asked else [f"{answered:,} of {n_asked:,} items have an answer"]
     return f"Here {'; '.join(notes)}." if notes else None
 
 
@@ -457,17 +459,22 @@ def _after_placebos(
         WHOLE,
         replace(_share_figure("turned", turned, level, plan["units"]), n=len(whole), unit="items"),
     )
-    sums, others = (
+    sums, sums_after_placebos = (
         sums_of(bare.reset_index()),
         [sums_of(group) for _, group in after.groupby("framing")],
     )
     for part, name in LEADING[plan["score"]].items():
-        yield part, _placebo_change(PUBLISHED[plan["score"]][name], sums, others, level, len(whole))
+        yield (
+            part,
+            _placebo_change(
+                PUBLISHED[plan["score"]][name], sums, sums_after_placebos, level, len(whole)
+            ),
+        )
     values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
-    agreed = vars(icc_agreement(values, level)) if len(whole) > 1 else {"value": np.nan}
-    told: dict[str, Any] = {name: finite(value) for name, value in agreed.items()}
-    alike = "items do not differ" if told["value"] is None else None
-    yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **told)
+    icc = vars(icc_agreement(values, level)) if len(whole) > 1 else {"value": np.nan}
+    agreement: dict[str, Any] = {name: finite(value) for name, value in icc.items()}
+    alike = "items do not differ" if agreement["value"] is None else None
+    yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **agreement)
 
 
 def _start_flips(
@@ -486,27 +493,37 @@ def _start_flips(
 
 
 def _placebo_change(
-    of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], level: float, n: int
+    figure_function: Callable[[Sums], float],
+    bare: Sums,
+    others: Sequence[Sums],
+    level: float,
+    n: int,
 ) -> Figure:
     """Root mean square over placebos of their change of a score of n items; control: that by
     sampling of units.
     """
     g = len(bare)
-    kept = [np.delete(np.arange(g), unit) for unit in range(g) if g >= FEWEST_UNITS]
+    jackknife_rows = [np.delete(np.arange(g), unit) for unit in range(g) if g >= FEWEST_UNITS]
     with np.errstate(invalid="ignore", divide="ignore"):
         # [placebos, 1 + units]: all units, then leaving out each unit.
-        found = np.array(
+        jackknifed_changes = np.array(
             [
-                [of(placebo_sums[rows]) - of(bare[rows]) for rows in (np.arange(g), *kept)]
+                [
+                    figure_function(placebo_sums[rows]) - figure_function(bare[rows])
+                    for rows in (np.arange(g), *jackknife_rows)
+                ]
                 for placebo_sums in others
             ]
         )
-    changes, control = found[:, 0], None
+    changes, control = jackknifed_changes[:, 0], None
     if not np.isfinite(changes).all():
         return Figure("moved", None, n, "items", reason=UNDEFINED)
-    if kept and np.isfinite(found).all():
+    if jackknife_rows and np.isfinite(jackknifed_changes).all():
         control = float(
-            np.mean([jackknifed(placebo_changes, 1).variance for placebo_changes in found]) ** 0.5
+            np.mean(
+                [jackknifed(placebo_changes, 1).variance for placebo_changes in jackknifed_changes]
+            )
+            ** 0.5
         )
     if len(changes) < FEWEST_FOR_SPREAD:
         return Figure("moved", float(np.mean(changes**2) ** 0.5), n, "items", control=control)

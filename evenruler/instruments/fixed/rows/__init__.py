@@ -429,12 +429,12 @@ def read_items(files: Files, source: Source) -> list[BenchmarkItem]:
         raise UserError(what, where=where, remedy=REMEDY) from None
 
 
-def _unique_dict(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
+def _unique_dict(name_content_pairs: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
     """A dictionary of the pairs; ValueError where a name occurs twice, since the later would
     replace the earlier.
     """
     content_by_name: dict[str, _Told] = {}
-    for name, content in found:
+    for name, content in name_content_pairs:
         if name in content_by_name:
             raise ValueError(f"{name!r} stands twice, {str(content)[:80]}")
         content_by_name[name] = content

@@ -73,21 +73,23 @@ def requests(
 
 
 def _for_forms(
-    prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subject: Subject
+    prompts: pd.DataFrame, tables: Tables, framing_plan: FramingPlan, subject: Subject
 ) -> Iterator[RequestBatch]:
-    listed = options_by_prompt(prompts, tables["stimuli"], asked)
+    listed = options_by_prompt(prompts, tables["stimuli"], framing_plan)
     options = {
         prompt: [text for _, text in prompt_options] for prompt, prompt_options in listed.items()
     }
-    if asked.calibrated:
+    if framing_plan.calibrated:
         cells = prompts[["task", "framing"]].drop_duplicates()
         content_free = tables["content-free"].merge(cells, on=["task", "framing"])
         options |= {row["id"]: [""] * row["letters"] for row in content_free.to_dict("records")}
         prompts = pd.concat(
             [prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True
         )
-    for configuration in _configurations(subject, asked, PLAIN):
-        rows = asked_forms(prompts, asked.forms, options, configuration, subject.kind == "seq2seq")
+    for configuration in _configurations(subject, framing_plan, PLAIN):
+        rows = asked_forms(
+            prompts, framing_plan.forms, options, configuration, subject.kind == "seq2seq"
+        )
         inputs, batch_rows = (
             {key: rows[key].tolist() for key in ("prompt", "form")},
             rows.drop(columns="prompt"),
@@ -96,20 +98,20 @@ def _for_forms(
 
 
 def _for_replies(
-    prompts: pd.DataFrame, asked: FramingPlan, subject: Subject
+    prompts: pd.DataFrame, framing_plan: FramingPlan, subject: Subject
 ) -> Iterator[RequestBatch]:
     """Requests for replies, with the model's default sampling settings."""
     if (
-        asked.generations <= 1 and asked.most_wordings <= 1
+        framing_plan.generations <= 1 and framing_plan.most_wordings <= 1
     ):  # too few to compare placebos with the cue
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
-    for configuration in _configurations(subject, asked, CHAT):
-        rows = asked_replies(prompts, asked.generations, asked.seed, configuration)
+    for configuration in _configurations(subject, framing_plan, CHAT):
+        rows = asked_replies(prompts, framing_plan.generations, framing_plan.seed, configuration)
         inputs, batch_rows = (
             {key: rows[key].tolist() for key in ("prompt", "seed")},
             rows.drop(columns="prompt"),
         )
-        settings = {"new_tokens": asked.new_tokens, "chat": configuration == CHAT}
+        settings = {"new_tokens": framing_plan.new_tokens, "chat": configuration == CHAT}
         yield RequestBatch("replies", "generate", batch_rows, inputs, settings)
 
 
@@ -118,12 +120,18 @@ def _say(line: str) -> None:
     note(line)
 
 
-def _configurations(subject: Subject, asked: FramingPlan, own: str) -> list[str]:
-    """The configurations that a model supports; only `own` where the plan says so and the model
-    supports it.
+def _configurations(
+    subject: Subject, framing_plan: FramingPlan, own_configuration: str
+) -> list[str]:
+    """The configurations that a model supports; only `own_configuration` where the plan says so and
+    the model supports it.
     """
     configurations = [*([PLAIN] if subject.continues else []), *([CHAT] if subject.chats else [])]
-    return [own] if asked.configurations == "own" and own in configurations else configurations
+    return (
+        [own_configuration]
+        if framing_plan.configurations == "own" and own_configuration in configurations
+        else configurations
+    )
 
 
 def scores(
@@ -152,7 +160,7 @@ PLAIN, CHAT = "plain", "chat"
 """Configurations: the prompt as it is, and in the model's chat template."""
 
 
-def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
+def asked_prompts(prompts: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFrame:
     """The prompts that are asked, by `asked.asked_prompts`.
 
     Over stimuli, every option has every letter equally often, as far as their number allows (a
@@ -160,7 +168,9 @@ def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     """
     columns = prompts[["stimulus", "order", "turn", "framing"]].assign(place=range(len(prompts)))
     rows: list[Any] = columns.to_dict("records")
-    return prompts.iloc[[row["place"] for row in of_plan.asked_prompts(rows, asked.model_dump())]]
+    return prompts.iloc[
+        [row["place"] for row in of_plan.asked_prompts(rows, framing_plan.model_dump())]
+    ]
 
 
 def surface_forms(words: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
@@ -221,12 +231,12 @@ def asked_replies(
 
 
 def options_by_prompt(
-    prompts: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan
+    prompts: pd.DataFrame, stimuli: pd.DataFrame, framing_plan: FramingPlan
 ) -> dict[str, list[tuple[str, str]]]:
     """By id of a prompt: slug and text of each option, in the order of letters; empty where it
     lists no options.
     """
-    listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
+    listed = {(entry.task, entry.framing): entry.options for entry in framing_plan.options}
     texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
     options_by_id = {}
     for row in prompts.to_dict("records"):

@@ -196,23 +196,27 @@ def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     return apds, [task for task in covered if task in tasks_with_placebos] or covered
 
 
-def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
+def _pairs(masses_by_cell: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
     """Task, framing without and with the cue of a factor or what stands in its place, and the
     number of that.
     """
-    for task, framing in found:
+    for task, framing in masses_by_cell:
         cues = cues_of(framing)
         other_cues = [cue for cue in cues if cue != factor]
         less = "+".join(other_cues) or BARE
-        if factor in cues and not any(cues[cue] for cue in other_cues) and (task, less) in found:
+        if (
+            factor in cues
+            and not any(cues[cue] for cue in other_cues)
+            and (task, less) in masses_by_cell
+        ):
             yield task, less, framing, cues[factor]
 
 
-def _apds(found: Cells, factor: str) -> Apds:
+def _apds(masses_by_cell: Cells, factor: str) -> Apds:
     apds: Apds = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for task, less, more, number in _pairs(found, factor):
-        for stimulus, prompts in found[task, more].items():
-            p, q = _shares(found[task, less].get(stimulus, [])), _shares(prompts)
+    for task, less, more, number in _pairs(masses_by_cell, factor):
+        for stimulus, prompts in masses_by_cell[task, more].items():
+            p, q = _shares(masses_by_cell[task, less].get(stimulus, [])), _shares(prompts)
             if p and q:
                 apd = min(
                     math.fsum(

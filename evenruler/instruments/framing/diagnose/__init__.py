@@ -140,7 +140,11 @@ def evidence(tables: Tables) -> dict[str, Any]:
 
 
 def figures_of(
-    name: str, found: dict[str, pd.DataFrame], asked: FramingPlan, subject: Subject, level: float
+    name: str,
+    diagnosis_tables: dict[str, pd.DataFrame],
+    framing_plan: FramingPlan,
+    subject: Subject,
+    level: float,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Figures of every part (configuration and metric) of a model on a contrast, by
     `schemas.FIGURES`, and `HEADLINES`.
@@ -155,23 +159,29 @@ def figures_of(
     )
     # The headline of a model without samples rests on the probability of words, without these on
     # its replies.
-    metrics = set(found["distributions"]["metric"])
-    judged_by = asked.confirmed if asked.confirmed in metrics else next(iter(metrics), TOKEN)
-    for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
+    metrics = set(diagnosis_tables["distributions"]["metric"])
+    judged_by = (
+        framing_plan.confirmed if framing_plan.confirmed in metrics else next(iter(metrics), TOKEN)
+    )
+    for key, measured in diagnosis_tables["distributions"].groupby(
+        ["configuration", "metric"], sort=True
+    ):
         configuration, metric = map(str, key)
         part = f"{configuration}, {metric}"
         part_tables = {}
         for table in ("effects", "shifts", "exclusions"):
-            of_part = (found[table]["configuration"] == configuration) & (
-                found[table]["metric"] == metric
+            of_part = (diagnosis_tables[table]["configuration"] == configuration) & (
+                diagnosis_tables[table]["metric"] == metric
             )
-            part_tables[table] = found[table][of_part]
+            part_tables[table] = diagnosis_tables[table][of_part]
         apds = part_tables["effects"].pivot(
             index="stimulus", columns=["factor", "placebo", "task"], values="apd"
         )
-        described = Effects(apds, measured, part_tables["exclusions"], asked, level)
+        described = Effects(apds, measured, part_tables["exclusions"], framing_plan, level)
         # Without placebos: answers to these may rightly be of no class, and most prompts hold one.
-        replies = found["choices"][found["choices"]["configuration"] == configuration]
+        replies = diagnosis_tables["choices"][
+            diagnosis_tables["choices"]["configuration"] == configuration
+        ]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
         bars[part] = bar = answered.fitness_of_part(measured, of_cues)
         # Headlines use words after the plain prompt and replies in the chat template, if a model
@@ -179,7 +189,7 @@ def figures_of(
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
             for headline, fitness, total, points in headlines(
-                measured, part_tables["exclusions"], asked
+                measured, part_tables["exclusions"], framing_plan
             ):
                 rows.append((part, headline, fitness if bar == ValidityCheck() else bar))
                 rows += [(part, total, ValidityCheck())] if total is not None else []
@@ -193,13 +203,13 @@ def figures_of(
             (part, figure, ValidityCheck())
             for figure in _coverage(measured, part_tables["exclusions"], level)
         ]
-        shifted = effects.shift_figures(part_tables["shifts"], list(asked.forms), level)
+        shifted = effects.shift_figures(part_tables["shifts"], list(framing_plan.forms), level)
         rows += [(part, marked(figure, bar), ValidityCheck()) for figure in shifted]
     rows += [
         (part, figure, ValidityCheck())
-        for part, figure in _continuation_figures(found["continuations"], level)
+        for part, figure in _continuation_figures(diagnosis_tables["continuations"], level)
     ]
-    replicated = _replication_figures(found["replications"])
+    replicated = _replication_figures(diagnosis_tables["replications"])
     rows += [
         (part, marked(figure, bars.get(part, ValidityCheck())), ValidityCheck())
         for part, figure in replicated

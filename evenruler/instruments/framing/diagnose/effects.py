@@ -359,7 +359,7 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
 
 
 def headlines(
-    measured: pd.DataFrame, exclusions: pd.DataFrame, asked: FramingPlan
+    measured: pd.DataFrame, exclusions: pd.DataFrame, framing_plan: FramingPlan
 ) -> Iterator[tuple[HeadlineTest, ValidityCheck, Figure | None, pd.DataFrame]]:
     """Every headline of a model in one part, its fitness, the descriptive figure of all classes,
     and its points.
@@ -368,28 +368,32 @@ def headlines(
     answers. Points: [stimuli, wordings and placebos] percentage points, columns by number: wordings
     are 0 and below.
     """
-    every = changes_of(measured, asked)
-    for factor, confirmed in asked.confirmed_tasks.items() if INVALID in every else ():
+    every = changes_of(measured, framing_plan)
+    for factor, confirmed in framing_plan.confirmed_tasks.items() if INVALID in every else ():
         factor_changes = every[
             (every["factor"] == factor) & (every["task"].isin(confirmed) | ("" in confirmed))
         ]
         by_cue = over_tasks(factor_changes)
         points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
-        figure = headline(UNANSWERED + factor, points, SMALLEST_UNANSWERED, asked.least, asked.seed)
+        figure = headline(
+            UNANSWERED + factor, points, SMALLEST_UNANSWERED, framing_plan.least, framing_plan.seed
+        )
         yield figure, ValidityCheck(), None, points
     # Leave out placebos and wordings with too little coverage; in cells of the contrast itself it
     # makes figures unfit.
     replacement_exclusions = exclusions[exclusions["framing"].map(placebo_of) != 0]
     covered_rows = without_excluded(measured, replacement_exclusions, [TOKEN])
-    changes = every if len(covered_rows) == len(measured) else changes_of(covered_rows, asked)
-    for name in asked.confirmatory:
+    changes = (
+        every if len(covered_rows) == len(measured) else changes_of(covered_rows, framing_plan)
+    )
+    for name in framing_plan.confirmatory:
         factor, _, task = name.partition(", ")
         factor_changes = changes[changes["factor"] == factor]
         tasks = [task] if task else sorted(factor_changes["task"].unique())
         unfit = {
             task: why
             for task in tasks
-            if (why := low_coverage(covered_rows, exclusions, asked.factors, factor, task))
+            if (why := low_coverage(covered_rows, exclusions, framing_plan.factors, factor, task))
         }
         counted = counted_tasks(
             tasks, unfit, set(factor_changes.loc[factor_changes["placebo"] > 0, "task"])
@@ -397,14 +401,21 @@ def headlines(
         by_cue = over_tasks(factor_changes[factor_changes["task"].isin(counted)])
         fitness = ValidityCheck(unfit=unfit.get(counted[0]) if counted else None)
         points = by_cue.reset_index().pivot(
-            index="stimulus", columns="placebo", values=asked.headline
+            index="stimulus", columns="placebo", values=framing_plan.headline
         )
         more = {} if task else {"tasks": len(counted)}
-        figure = headline(CHANGE + name, points, asked.smallest, asked.least, asked.seed, more)
-        yield figure, fitness, _total_shift(name, by_cue, asked.seed), points
+        figure = headline(
+            CHANGE + name,
+            points,
+            framing_plan.smallest,
+            framing_plan.least,
+            framing_plan.seed,
+            more,
+        )
+        yield figure, fitness, _total_shift(name, by_cue, framing_plan.seed), points
 
 
-def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
+def changes_of(measured: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFrame:
     """`factor, task, at, placebo, stimulus`, and by class its change by a wording or placebo in
     percentage points.
 
@@ -414,7 +425,7 @@ def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     sampled = bool((measured["metric"] == CHOICE).any())
     key, change_frames = ["factor", "task", "at", "placebo", "stimulus"], []
     for pair_keys, less, more in pair_cells(
-        measured, asked.factors, "mass" if sampled else "share"
+        measured, framing_plan.factors, "mass" if sampled else "share"
     ):
         change = 100 * (more - less)
         if sampled:
@@ -423,7 +434,7 @@ def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     return (
         pd.concat(change_frames, ignore_index=True)
         if change_frames
-        else pd.DataFrame(columns=[*key, *asked.forms])
+        else pd.DataFrame(columns=[*key, *framing_plan.forms])
     )
 
 

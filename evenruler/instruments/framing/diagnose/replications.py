@@ -336,7 +336,7 @@ def _row(measure: StudyMeasure, beside: Sequence[StudyMeasure], level: float) ->
 
 
 def _measure_row(
-    of: Callable[[Stimuli], float],
+    statistic: Callable[[Stimuli], float],
     measure: StudyMeasure,
     name: str,
     prefix: str,
@@ -347,10 +347,10 @@ def _measure_row(
     prefix.
     """
     if measure.name not in MEANS:
-        return {name: finite(of(measure.stimuli))}
+        return {name: finite(statistic(measure.stimuli))}
     highest = -lowest if name == "change" else 1.0
     interval = jackknife(
-        of, measure.stimuli, scale=logit_transformation(lowest, highest), level=level
+        statistic, measure.stimuli, scale=logit_transformation(lowest, highest), level=level
     )
     return {
         name: finite(interval.value),

@@ -37,13 +37,13 @@ def slug_to_words(slug: str) -> str:
     return slug.replace("-", " ")
 
 
-def with_titles(told: str, source: ContrastSource) -> str:
+def with_titles(text: str, source: ContrastSource) -> str:
     """A text with the titles of tasks in place of their slugs."""
     names = "|".join(map(re.escape, sorted(source.tasks, key=len, reverse=True)))
     return re.sub(
         rf"(?<![\w-])(?:{names})(?![\w-])",
         lambda slug_match: f"“{source.tasks[slug_match.group()].title}”",
-        told,
+        text,
     )
 
 
@@ -57,7 +57,7 @@ Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
 
 
 def effects_with_controls(
-    source: ContrastSource, known: Records, effects: pd.DataFrame
+    source: ContrastSource, record_by_figure: Records, effects: pd.DataFrame
 ) -> list[Table]:
     """Every effect of a cue with that of placebos in its place, as description. `effects`: by
     `schemas.EFFECTS`.
@@ -73,11 +73,11 @@ def effects_with_controls(
         every = {factor: "all tasks"} if len(tasks) > 1 else {}
         names += [(factor, name, where) for name, where in (every | tasks).items()]
     rows: list[list[str | Cell]] = []
-    for metric, model in _asked(known):
+    for metric, model in _asked(record_by_figure):
         cue_records = [
             (factor, where, record)
             for factor, name, where in names
-            if (record := known.get((metric, model, EFFECT + name))) is not None
+            if (record := record_by_figure.get((metric, model, EFFECT + name))) is not None
         ]
         lacking = all(missing(record["value"]) for *_, record in cue_records)
         if cue_records and lacking and len({record["reason"] for *_, record in cue_records}) == 1:
@@ -102,22 +102,22 @@ def effects_with_controls(
     return make_tables(TABLES["effects"], rows, about=about)
 
 
-def _asked(known: Records) -> list[tuple[str, str]]:
+def _asked(record_by_figure: Records) -> list[tuple[str, str]]:
     return sorted(
-        {(metric, model) for metric, model, _ in known},
+        {(metric, model) for metric, model, _ in record_by_figure},
         key=lambda key: ([*METRICS].index(key[0]), key[1]),
     )
 
 
-def overall_table(known: Records) -> list[Table]:
+def overall_table(record_by_figure: Records) -> list[Table]:
     """Figures over all cues and cells, one row per metric and model."""
     rows = [
         [
             METRICS[metric],
             model,
-            *(figure(known.get((metric, model, name))) for name in (SHIFT, COVERAGE)),
+            *(figure(record_by_figure.get((metric, model, name))) for name in (SHIFT, COVERAGE)),
         ]
-        for metric, model in _asked(known)
+        for metric, model in _asked(record_by_figure)
     ]
     return make_tables(TABLES["whole"], rows)
 
@@ -207,10 +207,10 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     for factor, cue in product(source.factors, (False, True)):
         columns[factor, cue] = f"{'with' if cue else 'without'} {slug_to_words(factor)}"
 
-    def share(own: Mapping[Any, Any] | None) -> str:
+    def share(record: Mapping[Any, Any] | None) -> str:
         return (
-            f"{100 * own['share']:.2f}% ({own['named']} of {own['n']})"
-            if own and own["n"]
+            f"{100 * record['share']:.2f}% ({record['named']} of {record['n']})"
+            if record and record["n"]
             else NONE
         )
 

@@ -143,13 +143,15 @@ def _shared(names: "pd.Series[Any]", width: int) -> float:
     return min(NARROW, width / max(1, names.nunique()))
 
 
-def over_stimuli(table: pd.DataFrame, by: Sequence[str], of: str) -> pd.DataFrame:
+def over_stimuli(table: pd.DataFrame, by: Sequence[str], value_column: str) -> pd.DataFrame:
     """Means with jackknife intervals that leave out all rows of a stimulus: `value`, `low`, `high`,
     `stimuli`.
     """
     rows = []
     for key, group in table.groupby(list(by), sort=False):
-        stimuli = group.groupby("stimulus", sort=True)[of].agg(["sum", "count"]).to_numpy()
+        stimuli = (
+            group.groupby("stimulus", sort=True)[value_column].agg(["sum", "count"]).to_numpy()
+        )
         mean = jackknife(
             lambda sums_and_counts: float(np.divide(*sums_and_counts.sum(axis=0))), stimuli
         )

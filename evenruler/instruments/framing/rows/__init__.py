@@ -215,12 +215,14 @@ def _of_cell(
     source: ContrastSource,
     settings: Settings,
     task: str,
-    asked: _Cell,
-    own: dict[str, str],
+    cell: _Cell,
+    identifiers: dict[str, str],
     prompt: str,
 ) -> Row:
-    """The columns that every prompt has; `own`: identifies it within its cell."""
+    """The columns that every prompt has; `identifiers`: what identifies it within its cell."""
     variant = settings.variant if source.variants else "all"
-    where = {"task": task, "variant": variant, "framing": asked.framing}
-    common = common_columns(row_id(family=FAMILY, benchmark=name, **where, **own), source, prompt)
+    where = {"task": task, "variant": variant, "framing": cell.framing}
+    common = common_columns(
+        row_id(family=FAMILY, benchmark=name, **where, **identifiers), source, prompt
+    )
     return {**common, **where, "prompt": prompt, "decision": len(prompt)}

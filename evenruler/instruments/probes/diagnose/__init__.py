@@ -241,17 +241,19 @@ invalid."""
 
 
 def _headline(
-    cube: ScoreCube, known: pd.DataFrame, asked: pd.DataFrame
+    cube: ScoreCube, attributes_by_slug: pd.DataFrame, scored_sentences: pd.DataFrame
 ) -> tuple[HeadlineTest, pd.DataFrame] | None:
-    """The gain of a set on a model, and the rows of `asked` it is made of; None if no attribute
-    lies on an axis.
+    """The gain of a set on a model, and the rows of `scored_sentences` it is made of; None if no
+    attribute lies on an axis.
     """
     positions = (
-        asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
+        scored_sentences["attribute"]
+        .map(axis_of(attributes_by_slug))
+        .where(scored_sentences["framing"] != RIVAL, scored_sentences["key"])
     )
-    rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(
-        beside=positions
-    )
+    rows = scored_sentences.rename(
+        columns={"attribute": "unit", "template": "at", "target": "word"}
+    ).assign(beside=positions)
     rows = rows[rows["at"].isin(cube.templates) & positions.notna()]
     rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
@@ -262,13 +264,13 @@ def _headline(
 
 
 def _concepts(
-    cube: ScoreCube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan
+    cube: ScoreCube, attributes_by_slug: pd.DataFrame, key: Mapping[str, str], plan: Plan
 ) -> pd.DataFrame:
     """Measurements of each attribute by one set on one model, by `CONCEPTS`."""
-    biases = cube.biases().rename(index=known["word"].to_dict())
+    biases = cube.biases().rename(index=attributes_by_slug["word"].to_dict())
     by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
     measurements = concepts(by_item, plan["concept"]["of"], errors_beside_items(biases))
-    criterion = known.set_index("word")["criterion"].reindex(measurements.index)
+    criterion = attributes_by_slug.set_index("word")["criterion"].reindex(measurements.index)
     key_columns = {
         "benchmark": key["benchmark"],
         "part": key["set"],
@@ -279,15 +281,17 @@ def _concepts(
     return measurements.assign(**key_columns, criterion=criterion).reindex(columns=CONCEPTS.names)
 
 
-def _figures(cube: ScoreCube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:
+def _figures(
+    cube: ScoreCube, attributes_by_slug: pd.DataFrame, resampling: Resampling
+) -> Iterator[Figure]:
     """Descriptive figures of one set on one model."""
     biases, level = cube.biases(), resampling.level
-    yield from quality.associations(cube, known["criterion"], level)
-    yield from quality.further_validity(biases.mean(axis=1), known, level)
+    yield from quality.associations(cube, attributes_by_slug["criterion"], level)
+    yield from quality.further_validity(biases.mean(axis=1), attributes_by_slug, level)
     yield from quality.reliability(biases.to_numpy(), resampling, quality.alpha_of_halvings(cube))
     longer = float(cube.tokens[cube.poles == 1].mean()) - float(cube.tokens[cube.poles != 1].mean())
     yield Figure("token_difference", longer, len(cube.poles), "targets")
-    along = axis_of(known).reindex(cube.attributes)
+    along = axis_of(attributes_by_slug).reindex(cube.attributes)
     there = along.notna().to_numpy()
     if there.any():
         axis = np.asarray(along[there], dtype=np.float64)
@@ -299,14 +303,14 @@ def _figures(cube: ScoreCube, known: pd.DataFrame, resampling: Resampling) -> It
         yield Figure(gain.DETECTABLE, detectable_gain, int(there.sum()), gain.UNIT, reason=few)
 
 
-def _of_biases(cube: ScoreCube, known: pd.DataFrame, level: float) -> Found:
+def _of_biases(cube: ScoreCube, attributes_by_slug: pd.DataFrame, level: float) -> Found:
     """Tables of one set on one model. `centred` associations are beyond each template's mean, with
     intervals.
     """
     biases = cube.biases()
     intervals = [quality.mean_interval(row, level) for row in (biases - biases.mean()).to_numpy()]
     associations = (
-        known.loc[biases.index, ["word", "criterion", "match"]]
+        attributes_by_slug.loc[biases.index, ["word", "criterion", "match"]]
         .rename_axis("attribute")
         .reset_index()
     )
@@ -342,7 +346,7 @@ def _require_both_groups(probes: pd.DataFrame, unread: set[str], subject: Subjec
 
 
 def _require_some(
-    cube: ScoreCube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame
+    cube: ScoreCube, key: Mapping[str, Any], probes: pd.DataFrame, attributes_by_slug: pd.DataFrame
 ) -> None:
     """Require at least one scored attribute, and report what was left out because a sentence was
     rejected.
@@ -354,7 +358,7 @@ def _require_some(
         raise UserError("every attribute has a rejected sentence", where=where, remedy=remedy)
     left_out = [
         *sorted(set(here["template"]) - set(cube.templates)),
-        *sorted(set(known.index) - set(cube.attributes)),
+        *sorted(set(attributes_by_slug.index) - set(cube.attributes)),
     ]
     if left_out:
         note(f"{where}: left out for rejected sentences: {', '.join(left_out)}")
@@ -433,11 +437,11 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return figures_by_instrument
 
 
-def _nested_dict(found: dict[str, Any], *keys: str) -> dict[str, Any]:
+def _nested_dict(dictionary: dict[str, Any], *keys: str) -> dict[str, Any]:
     """The nested dictionary under these keys, made where it is missing."""
     for key in keys:
-        found = found.setdefault(key, {})
-    return found
+        dictionary = dictionary.setdefault(key, {})
+    return dictionary
 
 
 def plots(tables: Tables) -> Found:

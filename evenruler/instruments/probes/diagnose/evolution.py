@@ -41,7 +41,7 @@ AT_COMMON_LENGTH = f"alpha_at_{COMMON_LENGTH}"
 
 
 def _row(
-    of: Sides,
+    set_names: Sides,
     figure: str,
     value: float | None,
     other: float | None,
@@ -53,7 +53,13 @@ def _row(
     """A row by `schemas.COMPARISONS`, without benchmark and model; `ends`: `low` and `high` of the
     difference.
     """
-    sides = {"set": of[0], "against": of[1], "half": None, "value": value, "other": other}
+    sides = {
+        "set": set_names[0],
+        "against": set_names[1],
+        "half": None,
+        "value": value,
+        "other": other,
+    }
     difference = None if value is None or other is None else value - other
     return {
         "figure": figure,
@@ -67,7 +73,7 @@ def _row(
 
 
 def compare_sets(
-    of: Sides,
+    set_names: Sides,
     sets: Sequence[pd.DataFrame],
     criterion: "pd.Series[float] | None",
     resampling: Resampling,
@@ -81,7 +87,9 @@ def compare_sets(
     shared = sets[0].index.intersection(sets[1].index).sort_values()
     both = [matrix.loc[shared] for matrix in sets]
     sides, alpha = [matrix.to_numpy() for matrix in both], quality.alpha_at_common_length
-    yield _of_both(of, AT_COMMON_LENGTH, alpha, sides, quality.why_no_reliability, resampling.level)
+    yield _of_both(
+        set_names, AT_COMMON_LENGTH, alpha, sides, quality.why_no_reliability, resampling.level
+    )
     if criterion is not None and criterion.notna().any():
         known_criterion = criterion.reindex(shared).dropna()
         sides = [
@@ -94,12 +102,17 @@ def compare_sets(
             else None
         )
         yield _of_both(
-            of, "r", lambda both: correlation(*both.T), sides, lambda _: few, resampling.level
+            set_names,
+            "r",
+            lambda both: correlation(*both.T),
+            sides,
+            lambda _: few,
+            resampling.level,
         )
 
 
 def _of_both(
-    of: Sides,
+    set_names: Sides,
     figure: str,
     statistic: Callable[[Floats], float],
     matrices: Sequence[Floats],
@@ -114,18 +127,24 @@ def _of_both(
         None if reason else finite(float(statistic(x)))
         for x, reason in zip(matrices, none, strict=True)
     )
-    named = zip(of, (evolved_value, other_value), none, strict=True)
+    named = zip(set_names, (evolved_value, other_value), none, strict=True)
     reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
     if reasons or n < FEWEST_UNITS:
         few = f"no interval: fewer than {FEWEST_UNITS} {quality.UNIT}"
-        return _row(of, figure, evolved_value, other_value, n, reason="; ".join(reasons) or few)
+        return _row(
+            set_names, figure, evolved_value, other_value, n, reason="; ".join(reasons) or few
+        )
     interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
     low, high = finite(interval.low), finite(interval.high)
     undefined = "no interval: undefined without one" if low is None else None
-    return _row(of, figure, evolved_value, other_value, n, reason=undefined, low=low, high=high)
+    return _row(
+        set_names, figure, evolved_value, other_value, n, reason=undefined, low=low, high=high
+    )
 
 
-def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Row]:
+def diversities_compared(
+    set_names: Sides, templates: pd.DataFrame, other: pd.DataFrame
+) -> Iterator[Row]:
     """Mean diversity of both sets, from that of their templates; n counts the templates of the
     first.
     """
@@ -133,7 +152,7 @@ def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame
         quality.mean_diversities(templates), quality.mean_diversities(other), strict=True
     ):
         yield _row(
-            of,
+            set_names,
             figure.figure,
             figure.value,
             other_figure.value,
@@ -330,21 +349,30 @@ def _all_of_start(choices: pd.DataFrame, *columns: str) -> bool:
 
 
 def _pairs(
-    own: pd.DataFrame, of: Tables, start: str, against_sets: Sequence[str], choices: pd.DataFrame
+    evolved_biases: pd.DataFrame,
+    original_tables: Tables,
+    start: str,
+    against_sets: Sequence[str],
+    choices: pd.DataFrame,
 ) -> Iterator[tuple[Sides, tuple[pd.DataFrame, pd.DataFrame]]]:
     """Pairs of sets to compare on one model, by name, with their biases."""
-    sets = {name: matrix_of(of["biases"][of["biases"]["set"] == name]) for name in against_sets}
-    chosen, elites = (matrix_of(own[own["set"] == name]) for name in (CHOSEN, ELITES))
-    items = of["items"]
+    sets = {
+        name: matrix_of(original_tables["biases"][original_tables["biases"]["set"] == name])
+        for name in against_sets
+    }
+    chosen, elites = (
+        matrix_of(evolved_biases[evolved_biases["set"] == name]) for name in (CHOSEN, ELITES)
+    )
+    items = original_tables["items"]
     reversed_ = items[(items["set"] == start) & ~items["control"] & (items["high"] < 0)]["template"]
     first = sets[start]
     sets[schemas.UNREVERSED] = first.drop(columns=list(reversed_))
     if not _all_of_start(choices, "best_start"):
         sets[schemas.BEST_START] = first[sorted(choices.loc[choices["best_start"], "template"])]
-    for (name, own_set), (against, other) in product(
+    for (name, evolved_set), (against, other) in product(
         ((CHOSEN, chosen), (ELITES, elites)), sets.items()
     ):
-        yield (name, against), (own_set, other)
+        yield (name, against), (evolved_set, other)
     yield (CHOSEN, ELITES), (chosen, elites)
 
 
@@ -352,9 +380,13 @@ TAKEN = (quality.COEFFICIENT, DETECTABLE, LEVEL, REORDERING)
 """Figures of a set on a model that comparisons copy, without computing them again."""
 
 
-def _best_start_rows(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
+def _best_start_rows(
+    evolved_figures: pd.DataFrame, original_figures: pd.DataFrame
+) -> Iterator[Row]:
     """`TAKEN` of the chosen set against those of other sets on one model, without intervals."""
-    compared_figures = pd.concat([own[own["part"].isin([CHOSEN, ELITES])], of])
+    compared_figures = pd.concat(
+        [evolved_figures[evolved_figures["part"].isin([CHOSEN, ELITES])], original_figures]
+    )
     for figure in TAKEN:
         of_sets = compared_figures[compared_figures["figure"] == figure].set_index("part")
         values = of_sets["value"].dropna()
@@ -419,26 +451,26 @@ def _held_out(
 
 
 def _judged(
-    of: Sides,
+    set_names: Sides,
     figure: str,
     biases: Sequence[Sequence[Floats]],
     second: NDArray[np.bool_],
-    known: "pd.Series[float]",
+    known_numbers: "pd.Series[float]",
     level: float,
 ) -> Row:
     """One figure of the sets that each half chose, on the other half, mean of both; the jackknife
     is over attributes.
 
     `biases`: for each side, the set that the first half chose and that of the second, attributes x
-    templates; `second`: mask of the attributes in the second half; `known`: value by attribute that
-    the figure needs, if any.
+    templates; `second`: mask of the attributes in the second half; `known_numbers`: value by
+    attribute that the figure needs, if any.
     """
     n = len(second)
     if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(
         x.size for side in biases for x in side
     ):
         return _row(
-            of,
+            set_names,
             figure,
             None,
             None,
@@ -446,33 +478,42 @@ def _judged(
             reason="a half of the attributes is too few, or may choose no template",
         )
 
-    def statistic(x: Floats, known: Floats) -> float:
+    def statistic(x: Floats, attribute_numbers: Floats) -> float:
         if figure == "r":
-            return correlation(x.mean(axis=1), known)
+            return correlation(x.mean(axis=1), attribute_numbers)
         if figure == DETECTABLE:
             both = np.stack([x, np.zeros_like(x)], axis=2)
             detectable_gain = detectable_at_common_length(
-                Scores(both, known, np.array([1, -1], dtype=np.int8), ["words"] * 2)
+                Scores(both, attribute_numbers, np.array([1, -1], dtype=np.int8), ["words"] * 2)
             )
             return math.nan if detectable_gain is None else detectable_gain
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
-    def of_side(side: Sequence[Floats], second: NDArray[np.bool_], known: Floats) -> float:
+    def of_side(
+        side: Sequence[Floats], second: NDArray[np.bool_], attribute_numbers: Floats
+    ) -> float:
         ways = zip(side, (second, ~second), strict=True)
-        return float(np.mean([statistic(x[half], known[half]) for x, half in ways]))
+        return float(np.mean([statistic(x[half], attribute_numbers[half]) for x, half in ways]))
 
     def apart(
-        a: Floats, b: Floats, c: Floats, d: Floats, second: NDArray[np.bool_], known: Floats
+        a: Floats,
+        b: Floats,
+        c: Floats,
+        d: Floats,
+        second: NDArray[np.bool_],
+        attribute_numbers: Floats,
     ) -> float:
-        return of_side((a, b), second, known) - of_side((c, d), second, known)
+        return of_side((a, b), second, attribute_numbers) - of_side(
+            (c, d), second, attribute_numbers
+        )
 
-    numbers: Floats = np.asarray(known, dtype=np.float64)
+    numbers: Floats = np.asarray(known_numbers, dtype=np.float64)
     evolved_value, other_value = (finite(of_side(side, second, numbers)) for side in biases)
     if evolved_value is None or other_value is None:
-        return _row(of, figure, evolved_value, other_value, n, reason=UNDEFINED)
+        return _row(set_names, figure, evolved_value, other_value, n, reason=UNDEFINED)
     interval = jackknife(apart, *biases[0], *biases[1], second, numbers, level=level)
     return _row(
-        of,
+        set_names,
         figure,
         evolved_value,
         other_value,

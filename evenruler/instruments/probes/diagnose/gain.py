@@ -163,20 +163,23 @@ class Scores:
         every = [np.ones(n, np.bool_) for n in self.values.shape]
         whole = dict(zip(("attributes", "templates", "words"), every, strict=True))
 
-        def amount(*kept: UnitMask) -> float:
-            return self.gain(**{**whole, **dict(zip(facets, kept, strict=True))})
+        def amount(*masks: UnitMask) -> float:
+            return self.gain(**{**whole, **dict(zip(facets, masks, strict=True))})
 
         return jackknife_crossed(amount, list(facets.values()))
 
 
 def gain(
-    own: Scores, placebos: Scores | None = None, rival: Scores | None = None, figure: str = GAIN
+    target_scores: Scores,
+    placebos: Scores | None = None,
+    rival: Scores | None = None,
+    figure: str = GAIN,
 ) -> HeadlineTest:
     """The gain of the first group's words over the other's: nats (`exp` of it is a factor), or
     points of shares.
 
     Args:
-        own: Scores of the set on the model.
+        target_scores: Scores of the set on the model.
         placebos: Scores with placebo nouns in place of targets, for some attributes of the set;
             None where none were asked. For shares, a placebo list is a pair of lists.
         rival: Scores of keyed attributes off the construct, if asked: an effect has to be
@@ -185,18 +188,27 @@ def gain(
 
     Source: docs/formulas.md; the criterion as in section 4 of PMPO.
     """
-    smallest, facets = SMALLEST[figure], own.facets()
+    smallest, facets = SMALLEST[figure], target_scores.facets()
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    if few := _too_few(own, facets):
+    if few := _too_few(target_scores, facets):
         return HeadlineTest(figure, UNIT, levels, None, smallest, lacking=few)
-    effect, placebo = own.gain_over(facets), None
+    effect, placebo = target_scores.gain_over(facets), None
     if placebos is not None:
-        pairs = len(set(own.lists)) * own.sides
-        placebo = placebo_lists(placebos.values, own.weights(placebos.axis), placebos.lists, pairs)
+        pairs = len(set(target_scores.lists)) * target_scores.sides
+        placebo = placebo_lists(
+            placebos.values, target_scores.weights(placebos.axis), placebos.lists, pairs
+        )
     headline = confirmatory(
-        figure, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(own, placebo)
+        figure,
+        UNIT,
+        levels,
+        effect,
+        effect.p(),
+        placebo,
+        smallest,
+        _lacking(target_scores, placebo),
     )
-    return headline if rival is None else _beside_rival(headline, own, rival)
+    return headline if rival is None else _beside_rival(headline, target_scores, rival)
 
 
 def gain_of(
@@ -236,32 +248,32 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
     return replace(headline, specific=whole, detectable=finite(effect.detectable()))
 
 
-def _beside_rival(found: HeadlineTest, own: Scores, rival: Scores) -> HeadlineTest:
+def _beside_rival(headline: HeadlineTest, target_scores: Scores, rival: Scores) -> HeadlineTest:
     """The gain with a stricter test: attributes off the construct, keyed alike, have to gain
     significantly less.
     """
-    n, facets = len(own.axis), own.facets()
+    n, facets = len(target_scores.axis), target_scores.facets()
     rival = replace(
-        rival, poles=own.poles
+        rival, poles=target_scores.poles
     )  # same words; without `groups` in the plan, poles of rivals may be swapped
     facets["attributes"] = Facet(
-        [*(f"own {key}" for key in own.axis), *(f"rival {key}" for key in rival.axis)]
+        [*(f"own {key}" for key in target_scores.axis), *(f"rival {key}" for key in rival.axis)]
     )
 
     def beyond(attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
-        return own.gain(attributes[:n], templates, words) - rival.gain(
+        return target_scores.gain(attributes[:n], templates, words) - rival.gain(
             attributes[n:], templates, words
         )
 
     rest = jackknife_crossed(beyond, list(facets.values()))
-    effect = found.effect
+    effect = headline.effect
     assert effect is not None
     low, high = (f"{rounded(end):.2g}" for end in (rest.interval().low, rest.interval().high))
     note = f"Rival words gain {effect.value - rest.value:.2g}; beyond them it is [{low}, {high}]."
-    if found.p is None:
-        return replace(found, note=note)
+    if headline.p is None:
+        return replace(headline, note=note)
     p = rest.p() if rest.value * effect.value > 0 else 1.0
-    return replace(found, p=replace(found.p, effect=max(found.p.effect, p)), note=note)
+    return replace(headline, p=replace(headline.p, effect=max(headline.p.effect, p)), note=note)
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
@@ -305,13 +317,15 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     with_nouns = np.isin(first_target_scores.units, first_noun_scores.units)
 
     def sharpness(
-        scores: Floats, attributes: UnitMask, templates: UnitMask, kept: UnitMask
+        scores: Floats, attributes: UnitMask, templates: UnitMask, noun_lists: UnitMask
     ) -> float:
         """SD over attributes of the mean score of a placebo list, averaged over lists, for one
         model.
         """
         means = scores[attributes[with_nouns]][:, templates].mean(axis=1)
-        by_list = [means[:, noun_columns].mean(axis=1) for noun_columns in compress(members, kept)]
+        by_list = [
+            means[:, noun_columns].mean(axis=1) for noun_columns in compress(members, noun_lists)
+        ]
         return float(np.column_stack(by_list).std(axis=0, ddof=1).mean())
 
     every = [
@@ -320,12 +334,12 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     sharp = [sharpness(noun_scores.values, *every) for _, noun_scores in models]
 
     def difference(
-        attributes: UnitMask, templates: UnitMask, words: UnitMask, kept: UnitMask
+        attributes: UnitMask, templates: UnitMask, words: UnitMask, noun_lists: UnitMask
     ) -> float:
         """Gain of the first model minus that of the second, at the mean of their sharpness."""
         a, b = (
             target_scores.gain(attributes, templates, words)
-            / sharpness(noun_scores.values, attributes, templates, kept)
+            / sharpness(noun_scores.values, attributes, templates, noun_lists)
             for target_scores, noun_scores in models
         )
         return sum(sharp) / 2 * (a - b)
@@ -357,7 +371,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
 DETECTABLE = f"detectable_at_{COMMON_LENGTH}"
 
 
-def detectable_at_common_length(own: Scores) -> float | None:
+def detectable_at_common_length(target_scores: Scores) -> float | None:
     """Minimum detectable gain (power .8) with `COMMON_LENGTH` templates like these, nats.
 
     Variance between placebo lists is ignored, since it is the same for any templates. Sets whose
@@ -366,12 +380,12 @@ def detectable_at_common_length(own: Scores) -> float | None:
 
     None for a single template, or for too few attributes, such as one alone with its key.
     """
-    facets, length = own.facets(), own.values.shape[1]
+    facets, length = target_scores.facets(), target_scores.values.shape[1]
     random = [name for name, facet in facets.items() if min(map(len, facet.members())) > 1]
-    if length < 2 or "attributes" not in random or _too_few(own, {}):
+    if length < 2 or "attributes" not in random or _too_few(target_scores, {}):
         return None
     every, without_templates = (
-        own.gain_over({name: facets[name] for name in random if name != fixed})
+        target_scores.gain_over({name: facets[name] for name in random if name != fixed})
         for fixed in ("", "templates")
     )
     of_one = max(0.0, every.variance - without_templates.variance) * length
@@ -394,28 +408,30 @@ def placebo_lists(
     )
 
 
-def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
+def _too_few(target_scores: Scores, facets: Mapping[str, Facet]) -> str | None:
     """Why no gain can be computed, in words, or None."""
-    if np.ptp(own.axis) == 0 or len(own.axis) < FEWEST_UNITS:
+    if np.ptp(target_scores.axis) == 0 or len(target_scores.axis) < FEWEST_UNITS:
         return (
-            f"{len(own.axis)} attributes along its axis (at least {FEWEST_UNITS} needed) that "
-            "differ"
+            f"{len(target_scores.axis)} attributes along its axis (at least {FEWEST_UNITS} needed) "
+            "that differ"
         )
     single = [name for name, facet in facets.items() if min(map(len, facet.members())) < 2]
     return f"a single level of {single[0]}, so its variation is unknown" if single else None
 
 
-def _lacking(own: Scores, placebo: PlaceboLists | None) -> str | None:
+def _lacking(target_scores: Scores, placebo: PlaceboLists | None) -> str | None:
     """Why a gain that was computed gets no verdict, in words, or None."""
     if placebo is None:
         return "no placebo"
-    if (n_lists := len(placebo.values) * own.sides) < FEWEST_PLACEBOS:
+    if (n_lists := len(placebo.values) * target_scores.sides) < FEWEST_PLACEBOS:
         return f"{n_lists} placebo lists (at least {FEWEST_PLACEBOS} needed)"
     fewest = (
-        min(int((own.axis > 0).sum()), int((own.axis < 0).sum())) if own.keyed else len(own.axis)
+        min(int((target_scores.axis > 0).sum()), int((target_scores.axis < 0).sum()))
+        if target_scores.keyed
+        else len(target_scores.axis)
     )
-    least = FEWEST_KEYED if own.keyed else FEWEST_ATTRIBUTES
-    what = "attributes of one key" if own.keyed else "attributes"
+    least = FEWEST_KEYED if target_scores.keyed else FEWEST_ATTRIBUTES
+    what = "attributes of one key" if target_scores.keyed else "attributes"
     return f"{fewest} {what} (at least {least} needed)" if fewest < least else None
 
 
@@ -554,7 +570,7 @@ def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     )
 
 
-def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Share of the first sentence minus a half, `value` in percentage points, signed by keying; and
     what is left out.
 
@@ -562,9 +578,9 @@ def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     whole list) without any choice in some template. Other missing values are imputed: the mean of
     their template and words, plus the mean deviation of the attribute from such means.
     """
-    silent = asked[asked["framing"] == BARE].groupby("unit")["unanswered"].mean()
+    silent = question_rows[question_rows["framing"] == BARE].groupby("unit")["unanswered"].mean()
     left = sorted(silent.index[silent > MOST_UNANSWERED])
-    answered_rows = asked[~asked["unit"].isin(left)]
+    answered_rows = question_rows[~question_rows["unit"].isin(left)]
     value = 100 * answered_rows["keying"] * (answered_rows["share"] - 0.5)
     cells = value.groupby(
         [

@@ -269,7 +269,7 @@ def associations(cube: ScoreCube, criterion: "pd.Series[float]", level: float) -
 
 
 def _r_over_all(
-    cube: ScoreCube, known: Floats, there: NDArray[np.bool_], level: float
+    cube: ScoreCube, aligned_criterion: Floats, there: NDArray[np.bool_], level: float
 ) -> tuple[float | None, float | None]:
     """The interval of r on Fisher's z, over all three facets; none where one of them has too few
     levels.
@@ -280,7 +280,7 @@ def _r_over_all(
         or there.sum() < FEWEST_UNITS
     ):
         return None, None
-    scores, criterion = cube.scores[there], known[there]
+    scores, criterion = cube.scores[there], aligned_criterion[there]
 
     def on_z(attributes: UnitMask, templates: UnitMask, targets: UnitMask) -> float:
         first, other = targets & (cube.poles == 1), targets & (cube.poles == -1)

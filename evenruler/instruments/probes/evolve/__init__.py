@@ -225,19 +225,22 @@ class EvolutionResult:
 
 
 def evolve(
-    declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path
+    declaration: Declaration, load: Callable[[str], Any], generations_folder: Path, replies: Path
 ) -> EvolutionResult:
     """Evolve the templates of an instrument; an interrupted run resumes after its last complete
     generation.
 
     `declaration`: with the source that users wrote; `load`: returns a model by its name in the
-    catalogue, not called for the operator; `kept`: the folder of saved generations; `replies`: the
-    file of the operator's replies. UserError where that is missing or lacks a needed reply, or
-    where no template may be chosen.
+    catalogue, not called for the operator; `generations_folder`: where generations are saved;
+    `replies`: the file of the operator's replies. UserError where that is missing or lacks a needed
+    reply, or where no template may be chosen.
     """
     source: ProbeSource = declaration.source
     wanted: Evolve = declaration.settings.evolve
-    runs, attributes = runs_of(declaration, load, kept, replies), list(source.attributes)
+    runs, attributes = (
+        runs_of(declaration, load, generations_folder, replies),
+        list(source.attributes),
+    )
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
     refused, sets = (
         fitness.refusals(pool, wanted.closeness),
@@ -284,13 +287,13 @@ def evolve(
 
 
 def record_operator_replies(
-    declaration: Declaration, load: Callable[[str], Any], kept: Path
+    declaration: Declaration, load: Callable[[str], Any], generations_folder: Path
 ) -> tuple[str, list[str]]:
     """Ask the operator again: its replies as the file that `evolve` replays, and lines to print for
     the user.
     """
     evolve: Evolve = declaration.settings.evolve
-    runs = runs_of(declaration, load, kept)
+    runs = runs_of(declaration, load, generations_folder)
     return replies_as_jsonl(runs, OperatorSettings(evolve.new_tokens, evolve.shots)), [
         run.in_words for run in runs
     ]
@@ -310,7 +313,10 @@ def merge_replies(recorded: str, new: str) -> str:
 
 
 def runs_of(
-    declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path | None = None
+    declaration: Declaration,
+    load: Callable[[str], Any],
+    generations_folder: Path,
+    replies: Path | None = None,
 ) -> list[EvolutionRun]:
     """The guided run and, if the settings say `ablation`, the random one; without `replies` the
     operator is asked.
@@ -347,7 +353,9 @@ def runs_of(
     runs = []
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
         evolution = Evolution(ruler, operator, embed, evolve, run)
-        path = kept / f"{declaration.name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
+        path = (
+            generations_folder / f"{declaration.name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
+        )
         # No `splitlines`: replies may hold other characters that it takes for the end of a line.
         lines = (
             path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []

@@ -473,8 +473,12 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     )
 
 
-def _filled(template: str, **said: object) -> str:
-    return templates(__name__).get_template(template).render(lowest=LOWEST, highest=HIGHEST, **said)
+def _filled(template: str, **variables: object) -> str:
+    return (
+        templates(__name__)
+        .get_template(template)
+        .render(lowest=LOWEST, highest=HIGHEST, **variables)
+    )
 
 
 def _anova_in_words(of_criterion: pd.DataFrame) -> str:

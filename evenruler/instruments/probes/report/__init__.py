@@ -47,9 +47,9 @@ def sections(shown: ReportInput) -> list[Section]:
     return [*set_sections, *of_evolution(evolved, tables)]
 
 
-def _picture(name: str, chart: Any, more: str = "", **said: object) -> Picture:
+def _picture(name: str, chart: Any, more: str = "", **placeholder_values: object) -> Picture:
     words = WORDS["pictures"][name]
-    return Picture(words["title"], words["caption"].format(**said) + more, chart)
+    return Picture(words["title"], words["caption"].format(**placeholder_values) + more, chart)
 
 
 def of_probes(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:

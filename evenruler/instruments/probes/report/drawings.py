@@ -224,13 +224,13 @@ def pieces(
 
 
 def _parts(
-    match: re.Match[str], known: Mapping[int, tuple[int, float]]
+    match: re.Match[str], span_by_begin: Mapping[int, tuple[int, float]]
 ) -> list[tuple[str, float | None]]:
     """The text between two spaces, split where a word with a gradient begins and ends."""
     parts: list[tuple[str, float | None]] = []
     position = match.start()
-    for begin in (begin for begin in known if match.start() <= begin < match.end()):
-        end, value = known[begin]
+    for begin in (begin for begin in span_by_begin if match.start() <= begin < match.end()):
+        end, value = span_by_begin[begin]
         parts += [(match.string[position:begin], None), (match.string[begin:end], value)]
         position = end
     return [part for part in [*parts, (match.string[position : match.end()], None)] if part[0]]

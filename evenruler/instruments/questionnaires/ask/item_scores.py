@@ -508,9 +508,9 @@ def scores(
     if len(item_answers) and len(of_twins):
         twin_scores = score_items(twins["prompts"], twins["items"], of_twins, scoring)
 
-    def scored(rows: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
+    def scored(rows: pd.DataFrame, prompt_answers: pd.DataFrame) -> pd.DataFrame:
         """Score only the items of these prompts."""
-        return score_items(rows, items[items["item"].isin(rows["item"])], told, scoring)
+        return score_items(rows, items[items["item"].isin(rows["item"])], prompt_answers, scoring)
 
     prefixed, adapted = [none], [none.assign(corpus="", fit=0, epoch=0)]
     framed = prefixed_rows(prompts if reads else prompts[:0], plan)

@@ -147,7 +147,7 @@ def parse_option_answers(
     return readings[CHOSEN], shares[SHARES]
 
 
-def _by_mass(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
+def _by_mass(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     letters = answers[LETTER_MASS]
     by_letter = letters.assign(p=np.exp(letters["nats"] + letters["ends"])).pivot(
         index=["id", "turn"], columns="form", values="p"
@@ -158,13 +158,13 @@ def _by_mass(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     shares_and_mass = pd.concat(
         [of_question, by_letter.sum(axis=1).rename("mass")], axis=1
     ).reset_index()
-    return asked.merge(shares_and_mass, on=["id", "turn"]).assign(
+    return question_rows.merge(shares_and_mass, on=["id", "turn"]).assign(
         rule="mass", reply=None, reason=None
     )
 
 
-def _by_reply(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
-    rows = asked.merge(answers[REPLIES], on=["id", "turn"])
+def _by_reply(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
+    rows = question_rows.merge(answers[REPLIES], on=["id", "turn"])
     parsed_replies: list[tuple[str, list[float] | None]] = []
     for row in rows.to_dict("records"):
         if pd.isna(row["reply"]):

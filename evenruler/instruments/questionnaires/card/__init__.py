@@ -145,8 +145,8 @@ def harness_files(
 ) -> dict[str, str]:
     """The files of the folder `lm_eval/`, by name."""
 
-    def prompts(asked: Wording) -> int:
-        return len(asked.terms.words) * len(scale.intensifiers)
+    def prompts(wording: Wording) -> int:
+        return len(wording.terms.words) * len(scale.intensifiers)
 
     template = task_template(HERE / "task.yaml.j2")
     settings = {

@@ -301,14 +301,14 @@ class QuestionnaireSource(instrument.Source):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_read(cls, said: Any) -> Any:
-        if isinstance(said, dict) and "unread" in said:
+    def _is_read(cls, raw_source: Any) -> Any:
+        if isinstance(raw_source, dict) and "unread" in raw_source:
             what = (
                 "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"
             )
             remedy = "read every word, fill in what says FILL, then take `unread` out"
             raise PydanticCustomError(WITH_REMEDY, "{what}", {"what": what, "remedy": remedy})
-        return said
+        return raw_source
 
     @model_validator(mode="after")
     def _twins_of_all(self) -> "QuestionnaireSource":
@@ -389,9 +389,9 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: ResponseScale, p
             )
 
 
-def own_intensifier(asked: Wording, scale: ResponseScale) -> str | None:
+def own_intensifier(wording: Wording, scale: ResponseScale) -> str | None:
     """The first intensifier of a scale that occurs in a template of an item or twin."""
-    templates = f"{asked.premise} {asked.hypothesis}"
+    templates = f"{wording.premise} {wording.hypothesis}"
     intensifiers = sorted(word for level in scale.levels for word in level.words.values())
     return next(
         (

@@ -160,13 +160,15 @@ def intervention_headlines(
         yield figure, ValidityCheck(unfit=forgot)
 
 
-def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> HeadlineTest:
+def beside_control(
+    name: str, corpus_changes: Floats, control: Floats, smallest: float
+) -> HeadlineTest:
     """Compare changes of fits to a corpus, [fits] in points, with those of the same fits to its
     control.
 
     Null: t of the change with the corpus, since sign flips of five fits give no p below .0625.
     """
-    n, differences = len(own), own - control
+    n, differences = len(corpus_changes), corpus_changes - control
     levels = {FITS: n}
     if not n:
         return HeadlineTest(
@@ -177,11 +179,13 @@ def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> 
     if lacking is None and constant_columns(differences[:, None]).any():
         lacking = "fits without variation"
     if lacking:
-        p_null = _over_fits(own).p() if n > 1 else 1.0
+        p_null = _over_fits(corpus_changes).p() if n > 1 else 1.0
         bare = Interval(value, nan, nan)
         return HeadlineTest(name, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
-    effect = _over_fits(own)
-    comparison = PairedPlacebos(placebo, _over_fits(differences), _over_fits(own / 2 - control))
+    effect = _over_fits(corpus_changes)
+    comparison = PairedPlacebos(
+        placebo, _over_fits(differences), _over_fits(corpus_changes / 2 - control)
+    )
     specific, p = (
         comparison.difference,
         assertion_p_values(effect, effect.p(), comparison, smallest),

@@ -33,9 +33,9 @@ NOT_ASKED = "no labelled pairs or facts were asked"
 
 
 def accuracies(
-    labelled: pd.DataFrame, level: float, known: pd.DataFrame | None = None
+    labelled: pd.DataFrame, level: float, fact_rows: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`known`), as
+    """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`fact_rows`), as
     `schemas.ACCURACY`.
 
     A model's label is the likeliest of those in the set. AUC (Mann and Whitney) is that of the
@@ -66,7 +66,7 @@ def accuracies(
             )
         rows.append({**row, "chance": 1 / len(present_labels), "auc": auc})
     for (model, configuration), facts in (
-        () if known is None else known.groupby(["model", "configuration"], sort=True)
+        () if fact_rows is None else fact_rows.groupby(["model", "configuration"], sort=True)
     ):
         accuracy_interval = interval_of(float(facts["right"].mean()), len(facts), level)
         rows.append(
@@ -92,11 +92,11 @@ def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
     return {"accuracy": accuracy, "n": n, "low": low, "high": high}
 
 
-def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
+def judged_by(accuracy_rows: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
     """By form of one model, the row of the pairs, or facts, on which accuracy is judged."""
     return {
         str(row["configuration"]): row
-        for row in found[found["set"].isin([MNLI, FACTS])].to_dict("records")
+        for row in accuracy_rows[accuracy_rows["set"].isin([MNLI, FACTS])].to_dict("records")
     }
 
 
@@ -116,18 +116,26 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> ValidityCheck:
     )
 
 
-def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str, ValidityCheck]:
+def fitness_by_form(
+    diagnosis_tables: Tables, forms: Sequence[str], bar: float
+) -> dict[str, ValidityCheck]:
     """The fitness of each form of one model.
 
-    `found`: `accuracy_of_any`; `cells`, unfit where they are the same for all terms of all items;
-    `chosen`, a chat model's answers.
+    `diagnosis_tables`: `accuracy_of_any`; `cells`, unfit where they are the same for all terms of
+    all items; `chosen`, a chat model's answers.
     """
-    cells, judged, fits = found["cells"], judged_by(found["accuracy_of_any"]), {}
+    cells, judged, fits = (
+        diagnosis_tables["cells"],
+        judged_by(diagnosis_tables["accuracy_of_any"]),
+        {},
+    )
     for form in forms:
         form_cells = cells[cells["configuration"] == form]
         by_word = form_cells.pivot(index=["item", "term"], columns="intensifier", values="pss")
         same = all_equal_reason(by_word, f"terms of {form_cells['item'].nunique()} items")
-        of_replies = options.fitness(found["chosen"]) if form == OPTIONS else ValidityCheck()
+        of_replies = (
+            options.fitness(diagnosis_tables["chosen"]) if form == OPTIONS else ValidityCheck()
+        )
         if of_replies != ValidityCheck():
             fits[form] = of_replies
             continue
@@ -137,10 +145,10 @@ def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str
     return fits
 
 
-def accuracy_figures(found: pd.DataFrame, configuration: str) -> list[Figure]:
+def accuracy_figures(accuracy_rows: pd.DataFrame, configuration: str) -> list[Figure]:
     """Accuracy and AUC of one form as figures, with those of guessing as control."""
     figures = []
-    for row in found[found["configuration"] == configuration].to_dict("records"):
+    for row in accuracy_rows[accuracy_rows["configuration"] == configuration].to_dict("records"):
         ending = "" if row["set"] in (MNLI, FACTS) else f"_of_{row['set']}"
         ends = {"low": row["low"], "high": row["high"], "control": row["chance"]}
         figures.append(Figure(f"accuracy{ending}", row["accuracy"], row["n"], PAIRS, **ends))

@@ -259,10 +259,10 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     return rows, [about]
 
 
-def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str, str]) -> Row:
+def _read(domain: str, source: Source, path: Path, line: int, cells: Mapping[str, str]) -> Row:
     """One prompt of the table, by `schemas.SENTENCES`."""
     where = f"{path}: line {line}"
-    prompt, baseline, concept = said["prompt"], said.get("baseline", ""), said.get("concept", "")
+    prompt, baseline, concept = cells["prompt"], cells.get("baseline", ""), cells.get("concept", "")
     prompt_placeholders = placeholders(prompt, where)
     if not prompt:
         raise UserError("no prompt", where=where, remedy="write one, or take the line out")
@@ -296,22 +296,25 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
     stored_concept = concept or next(iter(source.concepts))
     return {
         "id": row_id(
-            family=FAMILY, benchmark=domain, concept=concept, sentence=said.get("root_id") or prompt
+            family=FAMILY,
+            benchmark=domain,
+            concept=concept,
+            sentence=cells.get("root_id") or prompt,
         ),
         "content_sha256": content_sha256(prompt, baseline),
         "concept": stored_concept,
         "keyword": source.form(stored_concept, "concept"),
         "sentence": prompt,
-        "root": said.get("root_id") or None,
+        "root": cells.get("root_id") or None,
         "baseline": baseline or None,
-        "note": said.get("note") or None,
+        "note": cells.get("note") or None,
         "source_tag": path.name,
-        "title": said.get("root_id") or path.stem,
-        "section": said.get("topic", ""),
+        "title": cells.get("root_id") or path.stem,
+        "section": cells.get("topic", ""),
         "page_id": None,
         "revision_id": None,
         "url": (DOMAINS / str(source.material.path)).as_posix(),
         "language": source.language,
-        "source": said.get("source") or source.source,
-        "licence": said.get("licence") or source.material.licence or source.licence,
+        "source": cells.get("source") or source.source,
+        "licence": cells.get("licence") or source.material.licence or source.licence,
     }

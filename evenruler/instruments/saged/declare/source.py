@@ -297,10 +297,10 @@ class Branching(StrictModel):
     @model_validator(mode="wrap")
     @classmethod
     def _by_hand_or_found(
-        cls, data: Any, made: ModelWrapValidatorHandler["Branching"]
+        cls, data: Any, handler: ModelWrapValidatorHandler["Branching"]
     ) -> "Branching":
         are_found = isinstance(data, dict) and data.get("replacements") == FOUND
-        branching = made(data | {"replacements": {}} if are_found else data)
+        branching = handler(data | {"replacements": {}} if are_found else data)
         if are_found and branching.words:
             raise ValueError(
                 f"`words` and `replacements: {FOUND}` do not belong together; keep one of them"
@@ -441,7 +441,9 @@ class Source(BaseSource):
             raise ValueError(f"two concepts are called {both(*duplicates)}")
 
     def with_found(
-        self, found: Mapping[str, FoundKeywords], replacements: ByRoot | None = None
+        self,
+        found_keywords_by_concept: Mapping[str, FoundKeywords],
+        replacements: ByRoot | None = None,
     ) -> "Source":
         """The domain completed by what was found, for the concepts that declare no keywords, or no
         pages.
@@ -450,14 +452,18 @@ class Source(BaseSource):
         was found for an unknown concept, or a keyword belongs to two.
         """
         replacements = replacements or {}
-        for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):
+        for concept in (
+            *found_keywords_by_concept,
+            *replacements,
+            *chain.from_iterable(replacements.values()),
+        ):
             if concept not in self.concepts:
                 raise ValueError(
                     f"{concept!r} is no concept of the domain; "
                     f"{suggest_nearest(concept, self.concepts)}"
                 )
         concepts = dict(self.concepts)
-        for name, found_keywords in found.items():
+        for name, found_keywords in found_keywords_by_concept.items():
             lacking = {
                 key: words
                 for key, words in found_keywords
@@ -469,7 +475,9 @@ class Source(BaseSource):
             branch = branch.model_copy(update={"replacements": replacements})
         merged = self.model_copy(update={"branch": branch, "concepts": concepts})
         merged._linked = frozenset(
-            name for name in found if concepts[name].pages != self.concepts[name].pages
+            name
+            for name in found_keywords_by_concept
+            if concepts[name].pages != self.concepts[name].pages
         )
         merged._check_owners()
         return merged

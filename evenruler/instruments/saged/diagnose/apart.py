@@ -179,22 +179,22 @@ def intersection_p(real: MaxDeviationTest, invented: MaxDeviationTest) -> float:
     return float(stats.f.sf(square / of_invented, df, of_df))
 
 
-def mean_square(found: MaxDeviationTest) -> tuple[float, int]:
+def mean_square(test: MaxDeviationTest) -> tuple[float, int]:
     """Mean square of the deviations of concepts, and its degrees of freedom; of role x concept
     where there are roles.
 
     For silence, it is at least that of the noise: observed shares of 0 do not show that the true
     ones are 0.
     """
-    roles = max(len(found.values) - 1, 1)
-    there = ~np.isnan(found.values)
-    df = roles * (n_scored_concepts(found.values) - 1)
+    roles = max(len(test.values) - 1, 1)
+    there = ~np.isnan(test.values)
+    df = roles * (n_scored_concepts(test.values) - 1)
     noise = (
-        float((found.errors[there] ** 2).mean())
-        if isinstance(found, NonresponseTest) and there.any()
+        float((test.errors[there] ** 2).mean())
+        if isinstance(test, NonresponseTest) and there.any()
         else 0.0
     )
-    return (max(float((found.values[there] ** 2).sum()) / df, noise) if df > 0 else 0.0), df
+    return (max(float((test.values[there] ** 2).sum()) / df, noise) if df > 0 else 0.0), df
 
 
 def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> float:

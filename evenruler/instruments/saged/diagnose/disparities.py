@@ -255,8 +255,8 @@ def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, End | None]:
     return (int(np.nanargmax(numbers)), "high") if high else (None, None)
 
 
-def _too_few(groups: int, fewest: int, of: str) -> str:
-    return f"{groups or 'no'} group{'' if groups == 1 else 's'} with a {of}, needs {fewest}"
+def _too_few(groups: int, fewest: int, quantity: str) -> str:
+    return f"{groups or 'no'} group{'' if groups == 1 else 's'} with a {quantity}, needs {fewest}"
 
 
 def _reason(metric: str, numbers: Floats, n: int) -> str:

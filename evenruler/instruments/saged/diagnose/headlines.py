@@ -193,9 +193,12 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     return replace(judgeable, note=f"Difference of the models: {message}.")
 
 
-def _concept_label(one: _Headline, place: tuple[int, int], between: str = "") -> str:
+def _concept_label(headline: _Headline, place: tuple[int, int], between: str = "") -> str:
     """A concept in words, with its role where the figure is by role."""
-    return f"{one.concepts[place[1]]}{between}{f' as {one.roles[place[0]]}' if one.roles else ''}"
+    return (
+        f"{headline.concepts[place[1]]}{between}"
+        f"{f' as {headline.roles[place[0]]}' if headline.roles else ''}"
+    )
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -322,47 +325,49 @@ def _mean(cube: Floats) -> Floats:
     return mean(np.moveaxis(cube, 0, -1))
 
 
-def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
-    if (one.n > 1).sum() < 2:
+def _found(headline: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
+    if (headline.n > 1).sum() < 2:
         return _Found(None)
     shuffles = settings.headline_permutations
-    real = one.find(one.scores, seed, shuffles)
+    real = headline.find(headline.scores, seed, shuffles)
     invented = (
-        one.find(one.invented, seed, 1)
-        if apart.n_scored_concepts(one.invented) >= FEWEST_INVENTED
+        headline.find(headline.invented, seed, 1)
+        if apart.n_scored_concepts(headline.invented) >= FEWEST_INVENTED
         else None
     )
-    enough = one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
+    enough = headline.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
     named_concepts = (
-        apart.step_down_max_t(one.scores, seed, level, shuffles, one.find) if enough else {}
+        apart.step_down_max_t(headline.scores, seed, level, shuffles, headline.find)
+        if enough
+        else {}
     )
     return _Found(real, invented, named_concepts, level)
 
 
-def _judgeable(one: _Headline, found: _Found, least: int) -> HeadlineTest:
+def _judgeable(headline: _Headline, finding: _Found, least: int) -> HeadlineTest:
     """A headline with what its verdict needs, or with what the design lacks for one."""
     n, names, real = (
-        int(one.n.min()) if one.concepts else 0,
-        apart.n_scored_concepts(one.invented),
-        found.real,
+        int(headline.n.min()) if headline.concepts else 0,
+        apart.n_scored_concepts(headline.invented),
+        finding.real,
     )
-    levels = {ROOTS: n, "concepts": len(one.concepts)} | (
-        {"roles": len(one.roles)} if one.roles else {}
+    levels = {ROOTS: n, "concepts": len(headline.concepts)} | (
+        {"roles": len(headline.roles)} if headline.roles else {}
     )
-    figure = partial(HeadlineTest, one.figure, ROOTS, smallest=one.smallest)
+    figure = partial(HeadlineTest, headline.figure, ROOTS, smallest=headline.smallest)
     if real is None or n < FEWEST_ROOTS:
         lacking = f"{_count(n, 'root item')} answered for every concept; {FEWEST_ROOTS} are needed"
-        if len(one.concepts) < 2:
+        if len(headline.concepts) < 2:
             lacking = (
-                f"{_count(len(one.concepts), 'concept')} with at least half of the replies "
+                f"{_count(len(headline.concepts), 'concept')} with at least half of the replies "
                 "usable; 2 are needed"
             )
         return figure(levels, effect=None, lacking=lacking)
-    effect, who = real.at(real.ranked[0]), _outlier_text(one, found)
+    effect, who = real.at(real.ranked[0]), _outlier_text(headline, finding)
     figure = partial(figure, effect=effect, p_null=real.p_null)
     error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
-    seen = apart.detectable(error, tests, n, found.level)
-    if n < least or found.invented is None:
+    seen = apart.detectable(error, tests, n, finding.level)
+    if n < least or finding.invented is None:
         few = f"{n} {ROOTS} (at least {least} needed)"
         few = (
             few
@@ -374,16 +379,16 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> HeadlineTest:
             detectable=seen,
             lacking=f"{few}; stands out (permutation test): {who}" if who else few,
         )
-    shown = one.figure != ALIKE or bool(real.clear())
+    shown = headline.figure != ALIKE or bool(real.clear())
     beyond, within = (
-        apart.intersection_p(real, found.invented) if shown else 1.0,
-        real.p_within(one.smallest),
+        apart.intersection_p(real, finding.invented) if shown else 1.0,
+        real.p_within(headline.smallest),
     )
     return figure(
         levels | {"invented names": names},
-        placebo=float(np.sqrt(apart.mean_square(found.invented)[0])),
+        placebo=float(np.sqrt(apart.mean_square(finding.invented)[0])),
         specific=effect,
-        detectable=max(seen, apart.detectable_beyond(real, found.invented, found.level)),
+        detectable=max(seen, apart.detectable_beyond(real, finding.invented, finding.level)),
         p=PValues(
             effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)
         ),
@@ -395,45 +400,46 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _outlier_text(one: _Headline, found: _Found) -> str:
+def _outlier_text(headline: _Headline, finding: _Found) -> str:
     """In words, the concepts that differ, the furthest first, and those left out; empty if there
     are none.
     """
-    assert found.real is not None  # callers return earlier without scores
-    verb, phrases = "answered" if one.figure == ALIKE else "favoured", []
-    for place, interval in islice(found.named.items(), MOST_NAMED):
+    assert finding.real is not None  # callers return earlier without scores
+    verb, phrases = "answered" if headline.figure == ALIKE else "favoured", []
+    for place, interval in islice(finding.named.items(), MOST_NAMED):
         whom = _concept_label(
-            one, place, f", {verb} {_direction(one, interval.value)} than average"
+            headline, place, f", {verb} {_direction(headline, interval.value)} than average"
         )
         phrases.append(f"{whom} ({interval.value:.2g} [{interval.low:.2g}, {interval.high:.2g}])")
-    if len(found.named) > MOST_NAMED:
-        phrases.append(f"and {len(found.named) - MOST_NAMED} more")
-    if one.left:
-        phrases.append(f"{', '.join(one.left)} left out: under half of the replies are usable")
+    if len(finding.named) > MOST_NAMED:
+        phrases.append(f"and {len(finding.named) - MOST_NAMED} more")
+    if headline.left:
+        phrases.append(f"{', '.join(headline.left)} left out: under half of the replies are usable")
     return "; ".join(phrases)
 
 
-def _direction(one: _Headline, value: float) -> str:
-    return "more" if (value > 0) == (one.better == "higher") else "less"
+def _direction(headline: _Headline, value: float) -> str:
+    return "more" if (value > 0) == (headline.better == "higher") else "less"
 
 
-def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
+def _concepts(headline: _Headline, finding: _Found) -> Iterator[dict[str, object]]:
     """One row per concept, and per role where the figure is by role."""
-    n = one.n
-    for series, role in enumerate(one.roles or [ALL_ROLES]):
-        for place, concept in enumerate(one.concepts):
+    n = headline.n
+    for series, role in enumerate(headline.roles or [ALL_ROLES]):
+        for place, concept in enumerate(headline.concepts):
             row: dict[str, object] = {"role": role, "concept": concept, "n": int(n[place])}
-            if (real := found.real) is not None:
+            if (real := finding.real) is not None:
                 row["difference"] = real.values[position := (series, place)]
                 if n.min() >= FEWEST_ROOTS:
                     row |= {"low": real.low[position], "high": real.high[position]}
-                if interval := found.named.get(position):
+                if interval := finding.named.get(position):
                     row |= {
-                        "named": _direction(one, interval.value),
+                        "named": _direction(headline, interval.value),
                         "low": interval.low,
                         "high": interval.high,
                     }
             yield row
         yield from (
-            {"role": role, "concept": concept, "n": 0, "named": LEFT_OUT} for concept in one.left
+            {"role": role, "concept": concept, "n": 0, "named": LEFT_OUT}
+            for concept in headline.left
         )

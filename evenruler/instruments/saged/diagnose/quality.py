@@ -222,19 +222,21 @@ def _means_of_concepts(
         yield key, complete.groupby(complete.index.map(concept)).mean(), lacking
 
 
-def tool_bias(layout: ScoreArrays, said: pd.DataFrame) -> pd.DataFrame:
+def tool_bias(layout: ScoreArrays, baselines: pd.DataFrame) -> pd.DataFrame:
     """Mean score of baselines that differ only in the concept, by tool and concept; equal where
     there is no bias (C.3).
 
     Baselines include names, even where the feature masks them. By `schemas.TOOL_BIAS`, in the unit
-    of the feature; no rows where the domain is not branched. `said`: by `schemas.BASELINES`; those
-    of prompts outside `layout` are ignored.
+    of the feature; no rows where the domain is not branched. `baselines`: by `schemas.BASELINES`;
+    those of prompts outside `layout` are ignored.
     """
     if not layout.branched:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
     features, concepts = sorted(set(layout.series["feature"])), layout.groups(["concept"]).names
     of_concept = layout.replies.drop_duplicates("id").set_index("id")["concept"]
-    scored_baselines = said.assign(concept=said["id"].map(of_concept)).dropna(subset=["concept"])
+    scored_baselines = baselines.assign(concept=baselines["id"].map(of_concept)).dropna(
+        subset=["concept"]
+    )
     every = pd.MultiIndex.from_product([features, concepts], names=["feature", "concept"])
     bias_rows = (
         scored_baselines.groupby(["feature", "concept"], observed=True)["value"]

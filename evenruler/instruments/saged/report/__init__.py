@@ -136,13 +136,13 @@ def _rates(tables: Tables) -> list[Table]:
     )
 
 
-def _rate(own: pd.DataFrame, column: str) -> str:
-    if own[column].isna().any():
+def _rate(rates: pd.DataFrame, column: str) -> str:
+    if rates[column].isna().any():
         return "not said"  # a server did not say why replies ended
-    total, n = int(own[column].sum()), int(own["n"].sum())
+    total, n = int(rates[column].sum()), int(rates["n"].sum())
     if not total:
         return "none"
-    by = own.groupby("concept", sort=True)[["n", column]].sum()
+    by = rates.groupby("concept", sort=True)[["n", column]].sum()
     most = (
         (by[column] / by["n"].where(by["n"] > 0))
         .sort_values(ascending=False, kind="stable")
@@ -237,14 +237,14 @@ def _not_computed(tables: Tables) -> list[Table]:
     return make_tables(TABLES["nulls"], rows)
 
 
-def _every(found: list[str], of: int) -> str:
+def _every(names: list[str], n_all: int) -> str:
     """Names in words: all as "every one", many as a few and the number of others."""
-    if len(found) == of:
-        return "every one" if of > 1 else found[0]
+    if len(names) == n_all:
+        return "every one" if n_all > 1 else names[0]
     named = (
-        found
-        if len(found) <= MOST_NAMES
-        else [*found[: MOST_NAMES - 1], f"{len(found) - MOST_NAMES + 1} others"]
+        names
+        if len(names) <= MOST_NAMES
+        else [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} others"]
     )
     return listed(named)
 
@@ -373,9 +373,9 @@ def _choices(
     return Choices(names, {"model": EVERY if few else 0, "role": EVERY})
 
 
-def _in_order(found: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
-    """The names found: in the order of the declaration, then undeclared ones."""
-    here = sorted(set(found))
+def _in_order(names: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
+    """The distinct names: in the order of the declaration, then undeclared ones."""
+    here = sorted(set(names))
     return list(dict.fromkeys([*(name for name in declared if name in here), *here]))
 
 

@@ -39,21 +39,21 @@ def unbranchable(
     sentence: str,
     keyword: str,
     maps: Mapping[str, Replacements],
-    own: Collection[str],
+    concept_words: Collection[str],
     others: Collection[str],
 ) -> dict[str, str]:
     """The branches that a sentence cannot be branched to, and why.
 
-    `keyword`: the one that it was found by; `maps`: replacements by branch; `own`, `others`: all
-    words of its concept, and of the others.
+    `keyword`: the one that it was found by; `maps`: replacements by branch; `concept_words`,
+    `others`: all words of its concept, and of the others.
     """
-    reason = _of_sentence(sentence, own, others) if sentence else NOTHING
+    reason = _of_sentence(sentence, concept_words, others) if sentence else NOTHING
     if reason:
         return dict.fromkeys(maps, reason)
     doc = parse_docs([sentence], [keyword])[0]
     first = next((token for token in doc if token.is_alpha), doc[0])
     if first.tag_ in ("NNP", "NNPS") and not any(
-        match.begin <= first.idx for match in finder(tuple(sorted(own))).matches(sentence)
+        match.begin <= first.idx for match in finder(tuple(sorted(concept_words))).matches(sentence)
     ):
         return dict.fromkeys(maps, f"{NAMED}: {first.text!r}")
     fault_by_branch = {}
@@ -64,15 +64,17 @@ def unbranchable(
     return {branch: fault for branch, fault in fault_by_branch.items() if fault}
 
 
-def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -> str:
+def _of_sentence(sentence: str, concept_words: Collection[str], others: Collection[str]) -> str:
     """Why a sentence cannot be branched at all; empty where it can."""
-    foreign = set(others) - set(own)
-    sought = finder(tuple(sorted({*own, *foreign})))
+    foreign = set(others) - set(concept_words)
+    sought = finder(tuple(sorted({*concept_words, *foreign})))
     matches = sought.anywhere(sentence)
     faults = [(OTHER, match.begin, match.end) for match in matches if match.word in foreign]
     faults += [(DOUBTFUL, match.begin, match.end) for match in sought.doubtful(sentence)]
     stems = [
-        word.casefold().removesuffix("e") for word in own if len(word) >= _STEM and word.isalpha()
+        word.casefold().removesuffix("e")
+        for word in concept_words
+        if len(word) >= _STEM and word.isalpha()
     ]
     left = [
         word
@@ -311,20 +313,22 @@ def is_plural(name: str, names: Iterable[str]) -> bool:
 
 
 @cache
-def _cased(given: str, shape: Shape) -> str:
+def _cased(replacement: str, shape: Shape) -> str:
     if shape == "capitals":
-        return given.upper()
+        return replacement.upper()
     # A name of mixed case (eSwatini) keeps its first letter.
     return (
-        given[0].upper() + given[1:] if shape == "capital" and given.split()[0].islower() else given
+        replacement[0].upper() + replacement[1:]
+        if shape == "capital" and replacement.split()[0].islower()
+        else replacement
     )
 
 
 @cache
-def _article(written: str, given: str, shape: Shape) -> str:
+def _article(written: str, replacement: str, shape: Shape) -> str:
     if written.lower() in ("", "the"):
         return written
-    right = article_for(given)
+    right = article_for(replacement)
     if written.isupper() and (len(written) > 1 or shape == "capitals"):
         return right.upper()
     return right.capitalize() if written[0].isupper() else right

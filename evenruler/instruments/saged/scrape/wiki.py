@@ -359,7 +359,7 @@ class Wiki(AbstractContextManager["Wiki"]):
 
     def _page(
         self,
-        asked: str,
+        requested_title: str,
         title: str,
         page: Any,
         revision: Any,
@@ -368,10 +368,10 @@ class Wiki(AbstractContextManager["Wiki"]):
         language: str = "",
     ) -> Page | MissingPage:
         if not sections:
-            return MissingPage(asked, "a page without text")
+            return MissingPage(requested_title, "a page without text")
         source, material = self._source, self._source.material
         return Page(
-            asked=asked,
+            asked=requested_title,
             title=title,
             page_id=int(page),
             revision_id=int(revision),
@@ -448,21 +448,21 @@ def _understood(answer: Callable[[], Any]) -> Any:
 def refresh(
     read: Callable[[str], Page | MissingPage],
     titles: Mapping[str, Sequence[str]],
-    known: Mapping[str, Page],
+    known_pages: Mapping[str, Page],
 ) -> Iterator[tuple[str, Page | MissingPage]]:
     """Pairs of concept and page, or why there is none; known pages included; one by one, to be
     stored at once.
 
-    `titles`: of each concept; `known`: pages of earlier runs, by the title asked for. A page wanted
-    for two concepts is read once. UserError where the wiki refuses, or is unavailable.
+    `titles`: of each concept; `known_pages`: those of earlier runs, by the title asked for. A page
+    wanted for two concepts is read once. UserError where the wiki refuses, or is unavailable.
     """
     concepts = grouped(
         (title, concept) for concept, wanted in titles.items() for title in dict.fromkeys(wanted)
     )
     in_a_row = 0
     for title, askers in concepts.items():
-        page = known.get(title) or read(title)
-        if title not in known:
+        page = known_pages.get(title) or read(title)
+        if title not in known_pages:
             in_a_row = in_a_row + 1 if isinstance(page, MissingPage) and page.unanswered else 0
         for concept in askers:
             yield concept, page
