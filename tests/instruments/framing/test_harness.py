@@ -101,7 +101,7 @@ def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float
             (-40.0 + own, False)
             for own in (0.0, *(nats(doc["prompt"], form) for form in doc["forms"]))
         ]
-        for metric, item in apd.answered(doc, given).items():
+        for metric, item in apd.metric_inputs(doc, given).items():
             items.setdefault(metric, []).append(item)
     return {
         metric: getattr(apd, metric.partition("_")[0])(found) for metric, found in items.items()
@@ -175,7 +175,7 @@ class TestMetrics:
         rows, apd = published.planned().module("rows"), published.module("apd")
         docs = [doc for doc in rows.load()["test"] if doc["stimulus"]]
         given = [
-            apd.answered(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"] for doc in docs
+            apd.metric_inputs(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"] for doc in docs
         ]
         cells = apd.cells(given)
         assert set(cells) == {(doc["task"], doc["framing"]) for doc in docs if not doc["order"]}
@@ -226,7 +226,7 @@ class TestTask:
         assert f"control_{first}" not in metrics
         apd = published.planned(placebos=plan["placebos"]).module("apd")
         doc = {"task": "t", "framing": "bare", "stimulus": "s", "order": [], "forms": []}
-        assert set(apd.answered(doc, [(-1.0, False)])) == metrics
+        assert set(apd.metric_inputs(doc, [(-1.0, False)])) == metrics
 
 
 def test_the_card_says_how_to_run_it(tmp_path: Path) -> None:
