@@ -155,7 +155,7 @@ class Code:
             name
             and path is not None
             and path.name == "__init__.py"
-            and b"lazily(" in path.read_bytes()
+            and b"lazy_getattr(" in path.read_bytes()
         ):
             return [module, *(other for other in self._paths if other.rpartition(".")[0] == module)]
         return [module]

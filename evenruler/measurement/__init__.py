@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # scipy takes a second to load.
 _MODULES = {
     "checks": "Resampling",
-    "figures": "HeadlineFigure Figure as_metrics records",
+    "figures": "HeadlineFigure Figure as_metrics figures_to_dicts",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share "
     "item_statistics "
     "lexical_diversity mean_inter_item_correlation semantic_diversity spearman_brown",

@@ -85,8 +85,8 @@ class TestSmall:
         "evenruler/__init__.py": "",
         "evenruler/shared.py": '"""Words."""\n\n\ndef number() -> int:\n    """One."""\n    return '
         "1\n",
-        "evenruler/lazy_one/__init__.py": "from evenruler.lazy import lazily\n__getattr__ = "
-        "lazily(__name__, a='a')\n",
+        "evenruler/lazy_one/__init__.py": "from evenruler.lazy import lazy_getattr\n__getattr__ = "
+        "lazy_getattr(__name__, a='a')\n",
         "evenruler/lazy_one/a.py": "a = 1\n",
     }
 

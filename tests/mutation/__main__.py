@@ -57,7 +57,7 @@ def environment() -> Path:
 def modules(paths: list[str]) -> Iterator[Path]:
     for path in map(Path, paths):
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            if "lazily(" not in file.read_text(encoding="utf-8"):
+            if "lazy_getattr(" not in file.read_text(encoding="utf-8"):
                 yield file
 
 
