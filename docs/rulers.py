@@ -29,7 +29,7 @@ from evenruler.models.sources import MIRROR
 from evenruler.report.page import Table
 from evenruler.tables import read_frame
 from evenruler.tables.schemas import WHOLE
-from stages.report import built
+from stages.report import build_views
 
 ROOT = Path(__file__).parents[1]
 CSV = ROOT / "data/sources/fixed/shared/published.csv"
@@ -312,7 +312,7 @@ def main() -> None:
 def all_instruments() -> Iterator[str]:
     """The lines of the first table of the report, of instruments that were asked."""
     os.chdir(ROOT)  # stages read files by relative paths
-    (whole,) = built(ParamsFile())[1][""][0].parts
+    (whole,) = build_views(ParamsFile())[1][""][0].parts
     assert isinstance(whole, Table)
     places = [whole.columns.index(column) for column in SHORT]
     yield f"| {' | '.join(SHORT)} |"

@@ -15,7 +15,7 @@ import pandas as pd
 from evenruler.evaluate.readings import false_alarm_verdicts, planted_figures
 from evenruler.evaluate.weigh import read_recorded_readings
 from evenruler.measurement.figures import Verdict
-from evenruler.training.plants import DOSES, SEEDS, load_plant, names
+from evenruler.training.plants import DOSES, SEEDS, load_plant, plant_names
 
 PAGE, PICTURE = Path("docs/weights.md"), Path("docs/pictures/weights.svg")
 FAR = 5.0
@@ -36,7 +36,7 @@ def checks_table(checks: pd.DataFrame) -> Iterator[str]:
     nats = checks.set_index(["plant", "dose", "seed"])
 
     def rows() -> Iterator[list[str]]:
-        for plant in names():
+        for plant in plant_names():
             for dose in DOSES:
                 found = [
                     nats.loc[[one]] if (one := (plant, dose, seed)) in nats.index else None
@@ -66,10 +66,10 @@ def matrix(found: pd.DataFrame) -> Iterator[str]:
             yield [
                 f"`{benchmark}`: {part}, {figure}",
                 smallest,
-                *(cells.get(plant, "") for plant in names()),
+                *(cells.get(plant, "") for plant in plant_names()),
             ]
 
-    return _table(["headline", "smallest", *(f"`{plant}`" for plant in names())], rows())
+    return _table(["headline", "smallest", *(f"`{plant}`" for plant in plant_names())], rows())
 
 
 def _cell(row: dict[Hashable, Any]) -> str:
@@ -143,7 +143,9 @@ def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> s
 def main() -> None:
     """Write the tables and the picture."""
     readings, checks = read_recorded_readings()
-    found = planted_figures(readings, checks, {name: load_plant(name).read_by for name in names()})
+    found = planted_figures(
+        readings, checks, {name: load_plant(name).read_by for name in plant_names()}
+    )
     PAGE.write_text(page(found, readings, checks), encoding="utf-8")
     picture(found).save(PICTURE)
 

@@ -15,7 +15,7 @@ from typer.main import get_group
 from evenruler import repository
 from evenruler.errors import UserError, run_program, suggest_nearest
 from evenruler.evaluate.command import measure, results
-from evenruler.instruments.registry import COMMANDS, FAMILIES, room
+from evenruler.instruments.registry import COMMANDS, FAMILIES, family_module
 from evenruler.terminal import say, say_each
 
 Profile = Literal["quick", "paper"]
@@ -37,7 +37,7 @@ class FamilyCommand(TyperCommand):
     def found(self) -> Any:
         """The actual command or group of commands."""
         assert self.name is not None
-        return get_group(room(self._family, "commands").app).commands[self.name]
+        return get_group(family_module(self._family, "commands").app).commands[self.name]
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Delegate parsing to the actual command."""
@@ -366,7 +366,7 @@ def list_shipped(
         return
     from evenruler.publish import places
 
-    listings = places.listed(repository.shipped_benchmarks())
+    listings = places.list_benchmarks(repository.shipped_benchmarks())
     if output == "json":
         say(json.dumps([asdict(listing) for listing in listings], indent=2, ensure_ascii=False))
     else:
@@ -392,10 +392,10 @@ def verify(
     """Compare a benchmark with its manifest, or results with what they rest on. Status 1 if
     anything is wrong.
     """
-    from evenruler.publish.manifest import NAME, problems
+    from evenruler.publish.manifest import NAME, manifest_problems
     from evenruler.publish.places import open_place
     from evenruler.results.record import RESULT
-    from evenruler.results.store import find
+    from evenruler.results.store import find_results
     from evenruler.tables.contents import is_file
 
     path = Path(place)
@@ -406,7 +406,7 @@ def verify(
         from evenruler.evaluate import verifying
 
         status = 0
-        results = find(path)
+        results = find_results(path)
         for result in results:
             say(f"{result.parent}:")
             try:
@@ -420,7 +420,7 @@ def verify(
                 status = 2
         raise typer.Exit(status)
     with open_place(place, repository.find_repository_root() or Path()) as folder:
-        deviations = problems(folder)
+        deviations = manifest_problems(folder)
     say_each(deviations)
     say(f"{place}: {f'{len(deviations)} problems' if deviations else 'as its manifest says'}")
     if deviations:
@@ -484,12 +484,12 @@ def release(
     """Release what is built: next version, changelog, commit, and the annotated git tag
     NAME@vX.Y.Z.
     """
-    from evenruler.project.release import plan
+    from evenruler.project.release import preview_release
     from evenruler.project.release import release as make
 
     repository.enter_repository()
     if dry_run:
-        preview = plan(Path(), name, message or ())
+        preview = preview_release(Path(), name, message or ())
         say(
             f"would release {name} {preview.version} (before: {preview.last or 'none'}) and tag it "
             f"{preview.tag}:"

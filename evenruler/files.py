@@ -78,7 +78,7 @@ def read_json_file(path: Path, kind: type[T]) -> T:
     return content if isinstance(content, kind) else kind()
 
 
-def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
+def jinja_environment(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
     """The Jinja templates in a package's folder; undefined variables are errors. `autoescape` is
     for HTML.
     """

@@ -93,18 +93,18 @@ def exclusive_lock(what: str, lock: Path, where: object) -> Iterator[None]:
 
 def shipped_benchmarks() -> Path:
     """The folder of the published benchmarks, each in a folder of its name."""
-    return _shipped("benchmarks", "benchmarks")
+    return _shipped_folder("benchmarks", "benchmarks")
 
 
 def shipped_adapters() -> Path:
     """The folder of the adapters, each in a folder of its model's name."""
-    return _shipped("adapters", "data/adapters")
+    return _shipped_folder("adapters", "data/adapters")
 
 
 def shipped_shared(family: str) -> Path:
     """The folder of what the sources of a family share; a wheel has what questionnaires need."""
-    return _shipped("shared", "data/sources") / family / "shared"
+    return _shipped_folder("shared", "data/sources") / family / "shared"
 
 
-def _shipped(packed: str, cloned: str) -> Path:
+def _shipped_folder(packed: str, cloned: str) -> Path:
     return _PACKED / packed if (_PACKED / packed).is_dir() else _CLONE / cloned

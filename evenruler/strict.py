@@ -35,20 +35,22 @@ LONGEST_SLUG = 100
 """Most characters of a slug; file names combine several and may have 255."""
 
 
-def shaped(pattern: str, expected: str) -> AfterValidator:
+def pattern_validator(pattern: str, expected: str) -> AfterValidator:
     """Validator of a text that a pattern matches as a whole; `expected`: the same in words, for
     errors.
     """
 
     def as_expected(text: str) -> str:
         if not re.fullmatch(pattern, text, re.DOTALL):
-            raise ValueError(f"found {_cut(repr(text))}, expected {expected}")
+            raise ValueError(f"found {_truncate_text(repr(text))}, expected {expected}")
         return text
 
     return AfterValidator(as_expected)
 
 
-_SLUG = shaped("[a-z0-9]+(-[a-z0-9]+)*", "a slug (lower-case letters a-z, digits, single hyphens)")
+_SLUG = pattern_validator(
+    "[a-z0-9]+(-[a-z0-9]+)*", "a slug (lower-case letters a-z, digits, single hyphens)"
+)
 Slug = Annotated[str, StringConstraints(max_length=LONGEST_SLUG), _SLUG]
 """A name in params, files and ids: lower-case letters, digits and single hyphens (DVC breaks on
 dots)."""
@@ -59,7 +61,7 @@ some thousand."""
 SAFE_DEPTH = 1_000
 """Levels that libyaml reads without an overflow of its stack (10,000 with 8 MB)."""
 
-_FILLED = shaped(r"(?!.*\bFILL\b).*", "your text in place of FILL")
+_FILLED = pattern_validator(r"(?!.*\bFILL\b).*", "your text in place of FILL")
 
 
 WITH_REMEDY: Final = "with_remedy"
@@ -67,7 +69,7 @@ WITH_REMEDY: Final = "with_remedy"
 context."""
 
 
-def _without(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValidator:
+def _flaw_validator(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValidator:
     """Validator that refuses a text with a flaw."""
 
     def without_flaw(text: str) -> str:
@@ -79,42 +81,44 @@ def _without(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValidator:
 
 
 def _flaw_of_passage(text: str) -> spelling.Flaw | None:
-    return spelling.flaw(text, lines=True)
+    return spelling.find_flaw(text, lines=True)
 
 
 def _flaw_of_word(text: str) -> spelling.Flaw | None:
     if brace := re.search("[{}]", text):
         remedy = "take it out: slots belong into templates"
-        return spelling.Flaw(f"{_cut(repr(text))} holds the brace {brace[0]}", remedy)
-    return spelling.flaw(text)
+        return spelling.Flaw(f"{_truncate_text(repr(text))} holds the brace {brace[0]}", remedy)
+    return spelling.find_flaw(text)
 
 
 Quoted = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), _FILLED]
 """Third-party text, as it was published, without the placeholder FILL."""
 
-Text = Annotated[Quoted, _without(spelling.invisible)]
+Text = Annotated[Quoted, _flaw_validator(spelling.invisible_character_flaw)]
 """Text for people: at least one character, no control or format character, no placeholder FILL."""
 
-Passage = Annotated[Quoted, _without(_flaw_of_passage)]
+Passage = Annotated[Quoted, _flaw_validator(_flaw_of_passage)]
 """Text that a model reads, spelled as `spelling.flaw` asks; line breaks and slots are allowed."""
 
-Word = Annotated[Quoted, _without(_flaw_of_word)]
+Word = Annotated[Quoted, _flaw_validator(_flaw_of_word)]
 """A word or a sentence that goes into a text which a model reads: spelled likewise, on one line,
 without braces."""
 
-Joint = Annotated[str, _without(_flaw_of_passage)]
+Joint = Annotated[str, _flaw_validator(_flaw_of_passage)]
 """What stands between two texts that a model reads: spaces and line breaks count, and it may be
 empty."""
 
 
-def distinct(what: str) -> AfterValidator:
+def distinct_words_validator(what: str) -> AfterValidator:
     """Validator of words, in a list or by slug: no two are one for a reader (`spelling.twice`);
     `what` they are.
     """
 
     def all_distinct(words: Any) -> Any:
-        if duplicates := spelling.twice(words.values() if isinstance(words, dict) else words):
-            raise ValueError(f"{what} {spelling.both(*duplicates)} twice")
+        if duplicates := spelling.find_duplicates(
+            words.values() if isinstance(words, dict) else words
+        ):
+            raise ValueError(f"{what} {spelling.describe_duplicates(*duplicates)} twice")
         return words
 
     return AfterValidator(all_distinct)
@@ -333,8 +337,8 @@ def content_of(text: str, path: Path) -> Any:
     """
     with suppress(YAMLError):
         if _is_plain(text):
-            return _load(text, path, pure=False)
-    return _load(text, path, pure=True)
+            return _load_yaml(text, path, pure=False)
+    return _load_yaml(text, path, pure=True)
 
 
 def _is_plain(text: str) -> bool:
@@ -347,7 +351,7 @@ def _is_plain(text: str) -> bool:
     return flow + 2 * indentation <= SAFE_DEPTH and len(set(anchors)) == len(anchors)
 
 
-def _load(text: str, path: Path, *, pure: bool) -> Any:
+def _load_yaml(text: str, path: Path, *, pure: bool) -> Any:
     class Measured(SafeConstructor):
         def construct_document(self, node: Node) -> Any:
             if _written_out(node, path, {}, []) > MOST_VALUES:
@@ -461,17 +465,17 @@ def _as_user_error(
     first = errors[0]
     if not isinstance(under, str):
         under = under(str(first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")))
-    parts = [_cut(str(part)) for part in first["loc"] if not str(part).startswith("[")]
+    parts = [_truncate_text(str(part)) for part in first["loc"] if not str(part).startswith("[")]
     value = first["input"]
     shown = repr(value) if isinstance(value, str) else str(value)
     if value is None:
         shown = "nothing"
-    input_label = f"found {_cut(shown)}"
+    input_label = f"found {_truncate_text(shown)}"
     key = ".".join(filter(None, [under, *parts]))
     message = first["msg"].removeprefix("Value error, ")
     remedy = "fix it"
     if first["type"] == "unknown_key":
-        unknown = _cut(str(first["ctx"]["key"]))
+        unknown = _truncate_text(str(first["ctx"]["key"]))
         key, message = (
             ".".join(filter(None, [key, unknown])),
             f"unknown key '{unknown}'; {first['ctx']['hint']}",
@@ -494,5 +498,5 @@ def _as_user_error(
     return UserError(message, where=f"{path}: {key}" if key else str(path), remedy=remedy)
 
 
-def _cut(text: str) -> str:
+def _truncate_text(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."

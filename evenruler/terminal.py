@@ -15,7 +15,7 @@ from typing import Any
 from tqdm import tqdm
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     r"""Escape a text for display on a terminal.
 
     Control and other unprintable characters are written as in JSON (`\u001b`), so JSON stays valid;
@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:
     """Print text, escaped by `printable`, and flush."""
-    print(printable(text), end=end, file=sys.stderr if err else sys.stdout, flush=True)
+    print(escape_unprintable(text), end=end, file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def say_each(lines: Iterable[str]) -> None:
@@ -40,14 +40,14 @@ def say_each(lines: Iterable[str]) -> None:
         say(line)
 
 
-def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
+def progress_bar(total: int, what: str, unit: str) -> "tqdm[Any]":
     """A progress bar on standard error with rate and time left; outside a terminal, a line at
     intervals.
     """
     interval = 0.5 if sys.stderr.isatty() else 15.0
     return tqdm(
         total=total,
-        desc=printable(what),
+        desc=escape_unprintable(what),
         unit=unit,
         mininterval=interval,
         maxinterval=interval * 2,
@@ -55,9 +55,9 @@ def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
     )
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """Print one line on standard error, above any progress bar."""
-    tqdm.write(printable(text), file=sys.stderr)
+    tqdm.write(escape_unprintable(text), file=sys.stderr)
 
 
 def die_with_parent() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from evenruler.strict import StrictModel, Text, read_yaml, shaped, validate
+from evenruler.strict import StrictModel, Text, pattern_validator, read_yaml, validate
 
 Bump = Literal["none", "patch", "minor", "major"]
 """The version bump that a change of a benchmark requires, smallest first."""
@@ -14,7 +14,7 @@ Bump = Literal["none", "patch", "minor", "major"]
 BUMPS: tuple[Bump, ...] = ("none", "patch", "minor", "major")
 
 Version = Annotated[
-    str, shaped(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}", "MAJOR.MINOR.PATCH")
+    str, pattern_validator(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}", "MAJOR.MINOR.PATCH")
 ]
 
 
@@ -23,7 +23,7 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def bumped(version: str, bump: Bump) -> str:
+def bump_version(version: str, bump: Bump) -> str:
     """The version after a bump."""
     major, minor, patch = version_key(version)
     after = {

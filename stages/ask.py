@@ -17,10 +17,10 @@ from evenruler.instruments.asking import (
     unanswerable_tables,
 )
 from evenruler.instruments.instrument import INSTRUMENT, State, with_method
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_table
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import build_schema
 from stages import files
 from stages.running import run
 
@@ -33,7 +33,7 @@ def main(family: str, name: str) -> None:
     lacks.
     """
     params = ParamsFile()
-    door = room(family, "ask")
+    door = family_module(family, "ask")
     subject = with_method(door.FORMS, model_meta_of(name, params.catalogue))
     tables_and_plans = asked_of(params, family, name)
     for line in unanswerable_tables(door, tables_and_plans, subject):
@@ -43,12 +43,12 @@ def main(family: str, name: str) -> None:
 
     tools = tool_loader([plan for _, plan in tables_and_plans.values()], files.BUILT / family)
     answering = AnsweringModels(
-        load(name, params.catalogue), tools, adapted(params.catalogue, name)
+        load(name, params.catalogue), tools, schedule_for_state(params.catalogue, name)
     )
     answers = collect_answers(tables_and_plans, door.requests, subject, answering)
     folder = files.ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
-        whose = columns(f"{INSTRUMENT}: str", schema)
+        whose = build_schema(f"{INSTRUMENT}: str", schema)
         rows = answers[table][whose.names] if table in answers else []
         write_table(rows, whose, folder / f"{table}.parquet")
     files.write_subject(subject, folder)
@@ -83,10 +83,10 @@ def asked_of(params: ParamsFile, family: str, model: str) -> TablesAndPlans:
     """What the instruments of a family ask a model."""
     pair = params.active.ask.get(f"{family}-{model}")
     asking = pair.instruments if pair else params.active.entry("families", family).instruments
-    return files.asked(family, asking)
+    return files.read_tables_and_plans(family, asking)
 
 
-def adapted(catalogue: Catalogue, name: str) -> Callable[[State], "AdaptationSchedule"]:
+def schedule_for_state(catalogue: Catalogue, name: str) -> Callable[[State], "AdaptationSchedule"]:
     """From a state to the model adapted to corpora."""
 
     @cache

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from evenruler.tables import read_table
 from evenruler.versions import load_changelog
@@ -16,21 +16,21 @@ from stages.running import run
 def main(name: str) -> None:
     """Write the benchmark's folder atomically."""
     params = ParamsFile()
-    declared = replace(files.declaration(params, name), version=params.version(name))
+    declared = replace(files.read_declaration(params, name), version=params.version(name))
     family, source, folder = declared.family, declared.source, files.BENCHMARKS / declared.benchmark
     tables = {
         path.stem: read_table(path)
         for path in sorted((files.BUILT / family / name).glob("*.parquet"))
     }
     plan, evidence = files.plan_of(family, name), files.evidence_of(family, name)
-    release = files.recorded()
+    release = files.read_release_metadata()
     also = f"; its answers are recorded, release {release['release']}"
     origins = {
         name: f"{origin}{also if name in release['models'] else ''}"
         for name, origin in evidence["models"].items()
     }
     frames = {key: table.to_pandas() for key, table in tables.items()}
-    card = room(family, "card").card(declared, frames, plan, evidence["figures"])
+    card = family_module(family, "card").card(declared, frames, plan, evidence["figures"])
     configs = [Config(**vars(config), table=tables[config.name]) for config in card.configs]
     write_benchmark(
         BenchmarkFolder(
@@ -45,18 +45,18 @@ def main(name: str) -> None:
             n_rejected=tables["rejected"].num_rows,
             plan=plan,
             evidence=evidence["figures"],
-            models=measured(origins, evidence["figures"]),
+            models=origin_by_label(origins, evidence["figures"]),
             command=f"dvc repro card{'-of-others' if declared.settings.of_others else ''}@{name}",
             changelog=load_changelog(files.SOURCES / "changelogs" / f"{declared.benchmark}.yaml"),
             of_others=declared.settings.of_others,
-            planted=files.planted(declared.benchmark),
+            planted=files.read_planted_results(declared.benchmark),
         ),
         folder,
     )
     keep_held(folder)
 
 
-def measured(
+def origin_by_label(
     origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, object]]
 ) -> dict[str, str]:
     """Origins of the models that have a figure, by their labels in figures; "bert (mlm)" is bert,

@@ -14,7 +14,7 @@ from evenruler.instruments.diagnosing import (
     require_confirmed,
 )
 from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.frames import for_people
 from stages import files
@@ -25,12 +25,14 @@ from stages.running import run
 def main(family: str) -> None:
     """Write the tables of the diagnosis, the tracked figures, and the evidence for each card."""
     params = ParamsFile()
-    door, folder = room(family, "diagnose"), files.DIAGNOSIS / family
-    records = list(_records(params, family))
+    door, folder = family_module(family, "diagnose"), files.DIAGNOSIS / family
+    records = list(_figure_records(params, family))
     tables = diagnose_family(door, records, params.resampling)
     for record in records:
         instrument_figures = tables["figures"][tables["figures"]["benchmark"] == record.instrument]
-        require_confirmed(instrument_figures, room(family, "declare").headings(record.plan))
+        require_confirmed(
+            instrument_figures, family_module(family, "declare").headings(record.plan)
+        )
     for name, schema in door.TABLES.items():
         rows = tables[name]
         write_table(
@@ -61,11 +63,11 @@ def main(family: str) -> None:
         print(f"{count} headline{'s' if count > 1 else ''}: {verdict}")
 
 
-def _records(params: ParamsFile, family: str) -> Iterator[Record]:
+def _figure_records(params: ParamsFile, family: str) -> Iterator[Record]:
     """Every instrument on every model, with its figures."""
-    ask, diagnose = room(family, "ask"), room(family, "diagnose")
+    ask, diagnose = family_module(family, "ask"), family_module(family, "diagnose")
     in_use = params.active.entry("families", family)
-    built = files.asked(family, in_use.instruments)
+    built = files.read_tables_and_plans(family, in_use.instruments)
 
     def figures(name: str, subject: Subject, answers: Tables) -> Tables:
         """Figures of one instrument on one model. Scores are freed on return: those of two may

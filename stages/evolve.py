@@ -7,7 +7,7 @@ from evenruler.declaration.params_file import ACTIVE, ParamsFile
 from evenruler.errors import UserError
 from evenruler.files import write_text_atomically
 from evenruler.instruments.instrument import Declaration
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.tables import write_whole
 from stages.files import PIPELINE, SOURCE, SOURCES, path_from_top
 from stages.running import run
@@ -28,13 +28,15 @@ def main(name: str) -> None:
         what = f"found {entry.source}, but it evolves of {settings.written_as(name)}"
         raise UserError(what, where=where, remedy="run `evenruler check`")
     path = path_from_top(entry.source)
-    source = room(entry.family, "declare").load(path, settings, SOURCES / entry.family / "shared")
+    source = family_module(entry.family, "declare").load(
+        path, settings, SOURCES / entry.family / "shared"
+    )
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
     from evenruler.models.catalogue import load  # slow import: after checks of what users write
     from evenruler.models.store import cache_root
 
-    evolution = room(entry.family, "evolve").evolve(
+    evolution = family_module(entry.family, "evolve").evolve(
         Declaration(name, entry.family, settings, source),
         partial(load, params=params.catalogue),
         cache_root() / "evolve",

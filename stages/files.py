@@ -14,7 +14,7 @@ from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError
 from evenruler.files import write_text_atomically
 from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, plan_at_size
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame, read_table
 
 PIPELINE = folder_in_use()
@@ -48,7 +48,7 @@ def path_from_top(path: str) -> Path:
     return Path(os.path.normpath(PIPELINE / path))
 
 
-def declaration(params: ParamsFile, name: str) -> Declaration:
+def read_declaration(params: ParamsFile, name: str) -> Declaration:
     """An instrument in use: settings, source, and the tables next to a generated source; UserError
     if missing.
     """
@@ -57,8 +57,8 @@ def declaration(params: ParamsFile, name: str) -> Declaration:
     tables = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
     written = path / SOURCE if settings.made_by else path
     if settings.made_by:
-        _require(written)
-    source = room(entry.family, "declare").load(
+        _require_built(written)
+    source = family_module(entry.family, "declare").load(
         written, settings, SOURCES / entry.family / "shared"
     )
     return Declaration(name, entry.family, settings, source, tables, sizes=params.sizes(name))
@@ -82,7 +82,7 @@ class LazyTables(Mapping[str, pd.DataFrame]):
         return len(self._paths)
 
 
-def frames(family: str, name: str) -> Tables:
+def read_tables(family: str, name: str) -> Tables:
     """The tables of an instrument as frames, all read."""
     return dict(LazyTables(family, name))
 
@@ -93,11 +93,11 @@ def plan_of(family: str, name: str) -> Plan:
     return plan
 
 
-def asked(family: str, names: Iterable[str]) -> dict[str, tuple[Tables, Plan]]:
+def read_tables_and_plans(family: str, names: Iterable[str]) -> dict[str, tuple[Tables, Plan]]:
     """Tables and plan of each instrument that the pipeline asks."""
     plans = {name: plan_at_size(plan_of(family, name)) for name in names}
     return {
-        name: (frames(family, name), plan)
+        name: (read_tables(family, name), plan)
         for name, plan in plans.items()
         if plan.get("asked", True)
     }
@@ -108,7 +108,7 @@ def evidence_of(family: str, name: str) -> Any:
     return read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
 
 
-def recorded() -> Any:
+def read_release_metadata() -> Any:
     """Metadata of the release of recorded answers; an empty release where the repository has
     none.
     """
@@ -117,7 +117,7 @@ def recorded() -> Any:
     )
 
 
-def planted(benchmark: str) -> list[dict[str, Any]]:
+def read_planted_results(benchmark: str) -> list[dict[str, Any]]:
     """Results on planted associations, from `evenruler weigh --record`: one record per headline and
     plant.
     """
@@ -131,11 +131,11 @@ def planted(benchmark: str) -> list[dict[str, Any]]:
 
 def read_json(path: Path) -> Any:
     """Read JSON that a stage wrote; UserError where there is no such file."""
-    _require(path)
+    _require_built(path)
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _require(path: Path) -> None:
+def _require_built(path: Path) -> None:
     if not path.exists():
         raise UserError("not built yet", where=str(path), remedy="run `make repro`")
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from evenruler.files import replace_folder, write_text_atomically
 from evenruler.repository import git
-from evenruler.tables.frames import TOLERANCE, differs
+from evenruler.tables.frames import TOLERANCE, differing_rows
 
 EXPERIMENT = "DVC_EXP_NAME"
 """Environment variable that DVC sets while an experiment runs."""
@@ -72,13 +72,13 @@ def _is_alike(name: str, held: bytes, new_content: bytes) -> bool:
     if _NUMBER.sub("", held_text) != _NUMBER.sub("", new_text):
         return False
     for pair in zip(_NUMBER.findall(held_text), _NUMBER.findall(new_text), strict=True):
-        most = TOLERANCE if name.endswith(".json") else STEPS * min(map(_step, pair))
+        most = TOLERANCE if name.endswith(".json") else STEPS * min(map(_last_digit_step, pair))
         if abs(float(pair[0]) - float(pair[1])) > most:
             return False
     return True
 
 
-def _step(number: str) -> float:
+def _last_digit_step(number: str) -> float:
     """One step of the last digit written."""
     digits, _, exponent = number.partition("e")
     return 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
@@ -93,5 +93,5 @@ def _are_tables_alike(held: pa.Table, new_table: pa.Table) -> bool:
     names = [name for name in held.column_names if name != "content_sha256"]
     pairs = ((held[name].combine_chunks(), new_table[name].combine_chunks()) for name in names)
     return not any(
-        differs(held_column, new_column, 1e-4).any() for held_column, new_column in pairs
+        differing_rows(held_column, new_column, 1e-4).any() for held_column, new_column in pairs
     )

@@ -14,9 +14,9 @@ from evenruler.instruments.asking import (
     tool_loader,
 )
 from evenruler.instruments.instrument import with_method
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.models.cache import MissingAnswersError
-from stages.ask import adapted, asked_of
+from stages.ask import asked_of, schedule_for_state
 from stages.files import BUILT
 from stages.running import run
 
@@ -34,8 +34,8 @@ def main(name: str, *families: str) -> None:
         tools = tool_loader(
             [plan for _, plan in instruments_by_family[family].values()], BUILT / family
         )
-        door = room(family, "ask")
-        answering = AnsweringModels(model, tools, adapted(params.catalogue, name))
+        door = family_module(family, "ask")
+        answering = AnsweringModels(model, tools, schedule_for_state(params.catalogue, name))
         try:
             collect_answers(
                 instruments_by_family[family],

@@ -4,7 +4,7 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import convergent
 from evenruler.instruments.card import Card
 from evenruler.instruments.instrument import ReportInput
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.measurement.sentences import of_planted, with_capital
 from evenruler.report import FigureCell, InstrumentView, Section, render_page, rulers
 from evenruler.report.page import Table
@@ -17,7 +17,7 @@ from stages.running import run
 def main() -> None:
     """Write one page that opens from disk without network."""
     params = ParamsFile()
-    instruments, shared = built(params)
+    instruments, shared = build_views(params)
     if rows := convergent.mtmm_rows(read_frame(files.AGREED)):
         shared["agreement"] = [
             Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
@@ -25,28 +25,31 @@ def main() -> None:
     files.REPORT.mkdir(parents=True, exist_ok=True)
     title = "Even Ruler: what the instruments say, and how well they measure"
     page = render_page(
-        title, _lead(params), instruments, models=params.active.models, shared=shared
+        title, _lead_text(params), instruments, models=params.active.models, shared=shared
     )
     (files.REPORT / "index.html").write_text(page, encoding="utf-8")
 
 
-def built(params: ParamsFile) -> tuple[list[InstrumentView], dict[str, list[Section]]]:
+def build_views(params: ParamsFile) -> tuple[list[InstrumentView], dict[str, list[Section]]]:
     """All instruments, and the sections about several by family; under "", the table of all."""
     instruments: list[InstrumentView] = []
     shared: dict[str, list[Section]] = {}
     for family in params.active.families:
-        family_instruments, shared[family] = _family(params, family)
+        family_instruments, shared[family] = _family_views(params, family)
         instruments += family_instruments
-    return instruments, {"": [rulers.section(instruments, read_frame(files.AGREED))], **shared}
+    return instruments, {
+        "": [rulers.overview_section(instruments, read_frame(files.AGREED))],
+        **shared,
+    }
 
 
-def _lead(params: ParamsFile) -> str:
+def _lead_text(params: ParamsFile) -> str:
     tiny = (
         " The models of the quick scale are small and quantised: they are here for trying "
         "things out."
     )
     small = tiny if params.scale == "quick" else ""
-    release = files.recorded()
+    release = files.read_release_metadata()
     held = sum(file["rows"] for file in release["files"].values())
     replayed = (
         f" {held:,} answers of {', '.join(release['models'])} are recorded (release "
@@ -61,14 +64,14 @@ def _lead(params: ParamsFile) -> str:
     )
 
 
-def _family(params: ParamsFile, family: str) -> tuple[list[InstrumentView], list[Section]]:
+def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView], list[Section]]:
     """The family's instruments, in the words of their cards, and the sections about all of them."""
     names = params.active.entry("families", family).instruments
-    declared = {name: files.declaration(params, name) for name in names}
+    declared = {name: files.read_declaration(params, name) for name in names}
     built = {name: files.LazyTables(family, name) for name in declared}
     folder = files.DIAGNOSIS / family / files.TABLES
     tables = {path.stem: read_frame(path) for path in sorted(folder.glob("*.parquet"))}
-    sections: list[Section] = room(family, "report").sections(
+    sections: list[Section] = family_module(family, "report").sections(
         ReportInput(
             sources={name: instrument.source for name, instrument in declared.items()},
             settings={name: instrument.settings for name, instrument in declared.items()},
@@ -83,7 +86,7 @@ def _family(params: ParamsFile, family: str) -> tuple[list[InstrumentView], list
     figures, views = tables["figures"], []
     for name, declaration in declared.items():
         evidence = files.evidence_of(family, name)["figures"]
-        card: Card = room(family, "card").card(
+        card: Card = family_module(family, "card").card(
             declaration, built[name], files.plan_of(family, name), evidence
         )
         figure_cells = [
@@ -106,7 +109,7 @@ def _family(params: ParamsFile, family: str) -> tuple[list[InstrumentView], list
                 ),
                 columns=[*card.quality, *card.listed, *card.quality_of_any],
                 figures=figure_cells,
-                planted=of_planted(files.planted(declaration.benchmark)),
+                planted=of_planted(files.read_planted_results(declaration.benchmark)),
                 reading=card.reading,
                 limits=card.limits,
                 sections=sections_by_name[name],

@@ -5,19 +5,19 @@ from typing import Any
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import ToolUse
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_whole
-from stages.files import BUILT, PLAN, declaration, write_json
+from stages.files import BUILT, PLAN, read_declaration, write_json
 from stages.running import run
 
 
 def main(name: str) -> None:
     """Write its rows, the rejected ones, and the plan of what is asked."""
     params = ParamsFile()
-    declared = declaration(params, name)
+    declared = read_declaration(params, name)
     declared.settings.require_able(declared.source, params.catalogue, partial(params.place, name))
-    built = room(declared.family, "rows").build(declared, params.catalogue)
+    built = family_module(declared.family, "rows").build(declared, params.catalogue)
     folder = BUILT / declared.family / name
     for table, rows in built.tables.items():
         write_whole(rows, folder / f"{table}.parquet")

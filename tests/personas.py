@@ -22,7 +22,7 @@ from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Plan, Subject, Tables
-from evenruler.instruments.probes.ask import questions
+from evenruler.instruments.probes.ask import choice_questions
 from evenruler.instruments.questionnaires.ask import options as questionnaires
 from evenruler.tables.schemas import BARE
 from evenruler.text.replies import LETTERS
@@ -45,7 +45,8 @@ def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Every question of a set of probes in both turns, known ones too, with its `prompt` and
     `seed`."""
     every = pd.concat(
-        [questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])], ignore_index=True
+        [choice_questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])],
+        ignore_index=True,
     )
     request = choosing.request_of(every)
     return request.rows.assign(**request.inputs).merge(
@@ -250,7 +251,7 @@ class Answerer:
 def rated(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Every question of a questionnaire to a chat, by options, with its item, twin and polarity;
     facts with theirs."""
-    asked = questionnaires.questions(tables, plan)
+    asked = questionnaires.option_questions(tables, plan)
     about = tables["prompts"][["id", "item", "twin", "polarity", "keying"]]
     return asked.merge(about, on="id", how="left", validate="m:1")
 

@@ -14,7 +14,7 @@ from typer.main import get_command
 from evenruler import cli
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.registry import COMMANDS, room
+from evenruler.instruments.registry import COMMANDS, family_module
 from evenruler.project import check as checking
 from tests.project import told
 from tests.project.test_check import CHECKED, edit, files_of, track
@@ -168,7 +168,8 @@ def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, fam
         Path(f"data/sources/{family}/age-kindness.yaml"),
     )
     assert (
-        "age-kindness" in room(family, "declare").load(path, settings, path.parent / "shared").title
+        "age-kindness"
+        in family_module(family, "declare").load(path, settings, path.parent / "shared").title
     )
     assert load_params().benchmarks[f"{family}-age-kindness"] == "0.1.0"
     status, out, _ = run(monkeypatch, capsys, "check")

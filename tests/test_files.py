@@ -9,7 +9,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.files import read_json_file, replace_folder, require_regular
 from evenruler.models.declared import ModelEntry, TrainingData
-from evenruler.models.sources import locate
+from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
 from evenruler.strict import read_csv, read_text
 from evenruler.tables import read_table
@@ -79,7 +79,8 @@ def pipe(tmp_path: Path) -> Path:
             id="labelled rows",
         ),
         pytest.param(
-            lambda path: locate("tiny", entry_of(path), RowStore(path.parent / "store")), id="model"
+            lambda path: locate_model("tiny", entry_of(path), RowStore(path.parent / "store")),
+            id="model",
         ),
     ],
 )

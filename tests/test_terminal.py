@@ -11,19 +11,19 @@ import pytest
 import evenruler
 from evenruler.cli import main
 from evenruler.errors import UserError, run_program
-from evenruler.terminal import note, printable, say
+from evenruler.terminal import escape_unprintable, print_note, say
 
 HOUSE = Path(evenruler.__file__).parent
 STEERS = "a\x1b[2J\x9b31m\x07\u202e\t\U000e0001b"
 
 
 def test_what_steers_a_terminal_is_shown_and_not_done() -> None:
-    assert printable("a\x1b[2J\tb\u202e\ud800ü\n") == "a\\u001b[2J\\tb\\u202e\\ud800ü\n"
+    assert escape_unprintable("a\x1b[2J\tb\u202e\ud800ü\n") == "a\\u001b[2J\\tb\\u202e\\ud800ü\n"
 
 
 def test_json_stays_what_it_was() -> None:
     said = {"part": STEERS, "ü": "東京\u00a0"}
-    shown = printable(json.dumps(said, indent=2, ensure_ascii=False))
+    shown = escape_unprintable(json.dumps(said, indent=2, ensure_ascii=False))
     assert json.loads(shown) == said
     assert shown.replace("\n", "").isprintable()
     assert '"ü": "東京' in shown
@@ -33,15 +33,15 @@ def test_all_that_is_said_is_printable(capsys: pytest.CaptureFixture[str]) -> No
     def refuse() -> None:
         say(STEERS, end="")
         say(STEERS, err=True)
-        note(STEERS)
+        print_note(STEERS)
         raise UserError(STEERS)
 
     with pytest.raises(SystemExit):
         run_program(refuse)
     out, err = capsys.readouterr()
-    assert out == printable(STEERS)
-    assert err.splitlines() == [printable(STEERS)] * 2 + [
-        f"error: {printable(' '.join(STEERS.split()))}"
+    assert out == escape_unprintable(STEERS)
+    assert err.splitlines() == [escape_unprintable(STEERS)] * 2 + [
+        f"error: {escape_unprintable(' '.join(STEERS.split()))}"
     ]
 
 
@@ -54,7 +54,10 @@ def test_what_a_measurement_is_of_is_printable(
     monkeypatch.setattr(sys, "argv", ["evenruler", "measure", "endpoint:big", "--with", "it"])
     with pytest.raises(SystemExit) as ended:
         main()
-    assert (ended.value.code, capsys.readouterr().out) == (0, f"  part {printable(STEERS)}\n")
+    assert (ended.value.code, capsys.readouterr().out) == (
+        0,
+        f"  part {escape_unprintable(STEERS)}\n",
+    )
 
 
 def _doors() -> Iterator[str]:

@@ -5,7 +5,14 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from evenruler.declaration.params import FIRST_VERSION, load_params
-from evenruler.versions import Changelog, Release, Version, bumped, load_changelog, version_key
+from evenruler.versions import (
+    Changelog,
+    Release,
+    Version,
+    bump_version,
+    load_changelog,
+    version_key,
+)
 from tests.declaration.test_params import PARAMS
 
 CHANGELOG = """\
@@ -36,7 +43,7 @@ class TestVersions:
         ],
     )
     def test_bumped(self, version, bump, expected):
-        assert bumped(version, bump) == expected
+        assert bump_version(version, bump) == expected
 
     def test_order_is_that_of_the_numbers(self):
         ordered = [

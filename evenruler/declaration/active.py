@@ -20,7 +20,7 @@ from evenruler.declaration.params_file import (
 from evenruler.declaration.profiles import TOP, path_to_top
 from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.instruments.instrument import BaseSettings, Profile, Size, ToolUse
-from evenruler.instruments.registry import FAMILIES, room
+from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declared import Catalogue
 
 SOURCES = Path("data/sources")
@@ -76,7 +76,7 @@ def instruments_at(root: Path, params: Path, scale: Profile) -> list[DeclaredIns
                 raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
         path = SOURCES / family / f"{written}.yaml"
         try:
-            source = room(family, "declare").load(
+            source = family_module(family, "declare").load(
                 root / path, settings, root / SOURCES / family / "shared"
             )
             additional_files = settings.beside(name, source, root)
@@ -114,7 +114,9 @@ def mark_left_out(
     """Mark instruments as unfinished that are left out or have no model left to ask."""
     lost = {}
     for family in dict.fromkeys(instrument.family for instrument in instruments):
-        stages = [asking_of(family, name) for name in _asked(family, catalogue, scale)[0]]
+        stages = [
+            asking_of(family, name) for name in _select_family_models(family, catalogue, scale)[0]
+        ]
         if stages and all(stage in left_out for stage in stages):
             lost[family] = (
                 f"no model can be asked for the family {family}, e.g. {stages[0]}: "
@@ -162,7 +164,7 @@ def compute_active(
             named := [instrument.name for instrument in instruments if instrument.family == family]
         ):
             continue
-        asked_models, lacking = _asked(family, catalogue, scale)
+        asked_models, lacking = _select_family_models(family, catalogue, scale)
         if not asked_models:
             what = f"no model of the scale {scale!r} supports the questions of the family {family}"
             remedy = (
@@ -206,11 +208,13 @@ def compute_active(
     return active
 
 
-def _asked(family: str, catalogue: Catalogue, scale: Profile) -> tuple[list[str], list[str]]:
+def _select_family_models(
+    family: str, catalogue: Catalogue, scale: Profile
+) -> tuple[list[str], list[str]]:
     """The models of a scale that a family asks, in catalogue order; and those whose commit is
     missing.
     """
-    takes = room(family, "declare").takes
+    takes = family_module(family, "declare").takes
     entries = catalogue.models.items()
     family_models = [
         name
@@ -227,5 +231,9 @@ def models_without_commit(
 ) -> list[str]:
     """The models of a scale that families would ask if their commit were given."""
     return list(
-        dict.fromkeys(name for family in families for name in _asked(family, catalogue, scale)[1])
+        dict.fromkeys(
+            name
+            for family in families
+            for name in _select_family_models(family, catalogue, scale)[1]
+        )
     )

@@ -132,8 +132,8 @@ class Code:
             facts = self._known.get(whole)
             if facts is None:
                 tree = ast.parse(content)
-                imports = sorted(_imports(tree))
-                digest = hashlib.sha256(repr(_said(number_locals(tree))).encode())
+                imports = sorted(_repository_imports(tree))
+                digest = hashlib.sha256(repr(_normalise_tree(number_locals(tree))).encode())
                 for other in named_files:
                     file_content = other.read_bytes()
                     if other.suffix == ".toml":  # without comments, which describe columns
@@ -161,12 +161,12 @@ class Code:
         return [module]
 
 
-def _imports(tree: ast.AST) -> set[str]:
+def _repository_imports(tree: ast.AST) -> set[str]:
     """What a module imports of the repository, except under `if TYPE_CHECKING`: `module`, or
     `module:name`.
     """
     imports: set[str] = set()
-    for node in _run(tree):
+    for node in _walk_runtime_nodes(tree):
         if isinstance(node, ast.Import):
             imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -178,7 +178,7 @@ def _imports(tree: ast.AST) -> set[str]:
     }
 
 
-def _run(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_runtime_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes except those under `if TYPE_CHECKING`."""
     yield node
     for child in ast.iter_child_nodes(node):
@@ -188,24 +188,24 @@ def _run(node: ast.AST) -> Iterator[ast.AST]:
             and child.test.id == "TYPE_CHECKING"
         ):
             for other in child.orelse:
-                yield from _run(other)
+                yield from _walk_runtime_nodes(other)
         else:
-            yield from _run(child)
+            yield from _walk_runtime_nodes(child)
 
 
-def _said(node: object) -> object:
+def _normalise_tree(node: object) -> object:
     """A syntax tree without docstrings, positions and empty fields, equal across Python
     versions.
     """
     if isinstance(node, list):
-        return [_said(child) for child in node if not _is_docstring(child)]
+        return [_normalise_tree(child) for child in node if not _is_docstring(child)]
     if not isinstance(node, ast.AST):
         return node
     fields = (
         (name, value) for name, value in ast.iter_fields(node) if value is not None and value != []
     )
     return type(node).__name__, [
-        (name, _said(value)) for name, value in fields if name not in ("ctx", "kind")
+        (name, _normalise_tree(value)) for name, value in fields if name not in ("ctx", "kind")
     ]
 
 

@@ -41,16 +41,16 @@ def compute_digests(
         "code": code_digests(root),
         "settings": settings,
         "tools": {instrument.name: digest_tools(instrument, params) for instrument in in_use},
-        "models": {model: _digest(*model_entries(model, params)) for model in active.models},
+        "models": {model: _digest_json(*model_entries(model, params)) for model in active.models},
         "versions": versions,
-        "declared": _digest(settings, versions),
+        "declared": _digest_json(settings, versions),
     }
 
 
 def digest_settings(instrument: DeclaredInstrument) -> str:
     """A digest of an instrument's settings at every size, without those at their default."""
     every_size = (instrument.settings, *instrument.sizes.values())
-    return _digest(
+    return _digest_json(
         *(settings.model_dump(mode="json", exclude_defaults=True) for settings in every_size)
     )
 
@@ -58,7 +58,7 @@ def digest_settings(instrument: DeclaredInstrument) -> str:
 def digest_tools(instrument: DeclaredInstrument, catalogue: Catalogue) -> str:
     """A digest of the entries of all models that an instrument names."""
     names = sorted({use.model for use in instrument.uses})
-    return _digest(*(model_entries(name, catalogue) for name in names))
+    return _digest_json(*(model_entries(name, catalogue) for name in names))
 
 
 def model_entries(model: str, catalogue: Catalogue) -> list[Any]:
@@ -74,7 +74,7 @@ def model_entries(model: str, catalogue: Catalogue) -> list[Any]:
     return entries
 
 
-def _digest(*content: Any) -> str:
+def _digest_json(*content: Any) -> str:
     """Of JSON content in the order in which it was written, which counts for some settings, such as
     roles.
     """

@@ -94,7 +94,7 @@ class _LocalNumbering(ast.NodeTransformer):
         nodes = [node for part in body for node in ast.walk(part)]
         bound = [name for part in body for name in _bound_in(part)]
         fixed = {
-            *_parameters(arguments),
+            *_parameter_names(arguments),
             *(name for node in nodes for name in _named_in_text(node)),
         }
         if any(map(_reads_names, nodes)):
@@ -124,7 +124,7 @@ class _LocalNumbering(ast.NodeTransformer):
         return name
 
 
-def _parameters(arguments: ast.arguments) -> list[str]:
+def _parameter_names(arguments: ast.arguments) -> list[str]:
     return [node.arg for node in ast.walk(arguments) if isinstance(node, ast.arg)]
 
 

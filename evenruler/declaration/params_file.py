@@ -11,7 +11,7 @@ from pydantic import Field
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, BaseSettings, Profile, Size
-from evenruler.instruments.registry import FAMILIES, room
+from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.measurement.checks import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml, validate
@@ -217,7 +217,7 @@ class ParamsFile:
         entry_settings = {
             key: value for key, value in self._entries[name].items() if key not in OF_PARAMS
         }
-        model: type[BaseSettings] = room(self._family(name), "declare").Settings
+        model: type[BaseSettings] = family_module(self._family(name), "declare").Settings
         context = {"scale": self.scale, "size": size}
         merged_settings = {**self._shared(name), **entry_settings}
         settings = validate(

@@ -8,7 +8,7 @@ from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SCALES, Profile
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.models.loading import ADAPTERS, read_adapter
 from evenruler.repository import DECLARATION
 from evenruler.versions import load_changelog
@@ -30,7 +30,7 @@ def validate_families(params: Params, path: Path) -> None:
     instrument.
     """
     for family, shared in params.families.items():
-        known_keys = room(family, "declare").Settings.model_fields
+        known_keys = family_module(family, "declare").Settings.model_fields
         for key in shared or {}:
             if key not in known_keys:
                 where = f"{path}: families.{family}.{key}"

@@ -16,7 +16,7 @@ import pandas as pd
 from evenruler import __version__, repository
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
-from evenruler.instruments.registry import FAMILIES, room
+from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declared import MINILM, SHA256, Catalogue
 from evenruler.publish.manifest import (
     PLAN,
@@ -29,11 +29,11 @@ from evenruler.publish.manifest import (
     require_identity,
     require_unaltered,
 )
-from evenruler.publish.places import FORMS, newest, open_place, shipped_names
+from evenruler.publish.places import FORMS, find_newest_version, open_place, shipped_names
 from evenruler.strict import LONGEST_SLUG, read_yaml, validate
 from evenruler.tables.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.tables.frames import write_whole
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -93,7 +93,7 @@ def open_benchmark(place: str) -> Iterator[Benchmark]:
 
         with hub_errors_as_user_errors(place):
             tags = [ref.name for ref in HfApi().list_repo_refs(place, repo_type="dataset").tags]
-        if not (newest_version := newest(tags)):
+        if not (newest_version := find_newest_version(tags)):
             raise UserError(
                 "no version was published",
                 where=place,
@@ -167,7 +167,7 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
             where=str(path),
             remedy="use letters a-z, digits, single hyphens",
         )
-    declare = room(family, "declare")
+    declare = family_module(family, "declare")
     embedder_settings = (
         {"embedder": EMBEDDER} if "embedder" in declare.Settings.model_fields else {}
     )
@@ -184,13 +184,15 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
     source = declare.load(path, settings, shared_folder)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
     made_tables = (
-        room(family, settings.made_by).made(stem, source, path.parent) if settings.made_by else {}
+        family_module(family, settings.made_by).made(stem, source, path.parent)
+        if settings.made_by
+        else {}
     )
-    built = room(family, "rows").build(
+    built = family_module(family, "rows").build(
         Declaration(stem, family, settings, source, made_tables, sizes=sizes), catalogue
     )
     for line in (*built.said, *settings.warnings(source)):
-        note(f"{path}: {line}")
+        print_note(f"{path}: {line}")
     used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}
     plan: Plan = json.loads(as_json({**built.plan, "tools": {"models": used}}))
     rows = {name: table for name, table in built.tables.items() if name != "rejected"}
@@ -224,7 +226,7 @@ def declared_family(content: Any, path: Path) -> str:
         validate(Source, content, path)  # says so
     counts = {}
     for name in FAMILIES:
-        fields = get_type_hints(room(name, "declare").load)["return"].model_fields
+        fields = get_type_hints(family_module(name, "declare").load)["return"].model_fields
         family_keys = {
             field.alias or key for key, field in fields.items() if key not in Source.model_fields
         }
@@ -281,7 +283,7 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
     """UserError where a benchmark of another evenruler lacks a table, column or plan key that this
     one reads.
     """
-    ask = room(manifest.name.partition("-")[0], "ask")
+    ask = family_module(manifest.name.partition("-")[0], "ask")
     lacking = [f"the key {key!r} of its plan" for key in ask.PLANNED if key not in plan]
     for table, columns in ask.READS.items():
         if table in tables:

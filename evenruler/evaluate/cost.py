@@ -23,10 +23,10 @@ from evenruler.instruments.instrument import (
     Subject,
     plan_at_size,
 )
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.models.declared import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.models.records import LETTERS_A_TOKEN
-from evenruler.terminal import note, say
+from evenruler.terminal import print_note, say
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, C
     """For each form and size: its cost for a model that can do everything, and the effect it
     detects, in words.
     """
-    door, able = room(benchmark.family, "ask"), frozenset(OPERATIONS)
+    door, able = family_module(benchmark.family, "ask"), frozenset(OPERATIONS)
     forms = (VERBALISER, SENTENCE, OPTIONS)
     subject = Subject("", "causal", "", able, chats=True, continues=True, forms=forms, origin="")
     for form in door.FORMS:
@@ -169,7 +169,7 @@ class SpendingLimit:
             )
         sends = f"sends {whole.in_words(self.price)}"
         if self.yes or (self.most is not None and not hopeless):
-            note(f"it {sends}")
+            print_note(f"it {sends}")
             return
         if hopeless:
             remedy = "take another size or benchmark, or say --yes to describe the model alone"

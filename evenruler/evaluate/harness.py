@@ -29,7 +29,7 @@ MOST_VALUES: Final = 5_000_000
 
 def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -> Iterator[str]:
     """Run a task, or each task of a group, and yield terminal lines; arguments as in `measured`."""
-    for task in _tasks(name):
+    for task in _load_tasks(name):
         try:
             metrics = measure_task(model, task, unit, limit)
         except UserError:
@@ -54,7 +54,7 @@ def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -
         )
 
 
-def _tasks(name: str) -> list[Any]:
+def _load_tasks(name: str) -> list[Any]:
     where, is_file = f"{SCHEME}{name}", name.endswith(".yaml")
     try:
         from lm_eval.tasks import TaskManager  # type: ignore[import-untyped]

@@ -24,8 +24,8 @@ from evenruler.models.backends.server import current_budget, request_budget
 from evenruler.models.declared import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
-from evenruler.results.store import StoredResult, refuse_another, write
-from evenruler.terminal import note
+from evenruler.results.store import StoredResult, refuse_another, write_result
+from evenruler.terminal import print_note
 
 _wrapped = partial(wrap, width=110, break_on_hyphens=False)
 
@@ -111,7 +111,7 @@ def measure(
             _require_place(planned, Path(out))
         measured = session.measure(planned)
     if out is not None:
-        write(measured.result, Path(out), measured.tables)
+        write_result(measured.result, Path(out), measured.tables)
     return measured.result
 
 
@@ -154,10 +154,12 @@ def measure_each(
     commit_label = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
     chats = ", asked in chats, too" if entry.chats and entry.continues else ""
     session = Session(subject, store, model, device)
-    note(f"{subject.name}: {source}{commit_label} (kind {entry.kind}{chats}){_starting(session)}")
+    print_note(
+        f"{subject.name}: {source}{commit_label} (kind {entry.kind}{chats}){_start_token_note(session)}"
+    )
     if not benchmarks:
         benchmarks = [benchmark_of_log(session.model, model)]
-        note(f"{subject.name}: its answers are to {benchmarks[0]}")
+        print_note(f"{subject.name}: its answers are to {benchmarks[0]}")
     tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
     if unit is not None and not tasks:
         raise UserError(
@@ -182,7 +184,9 @@ def measure_each(
                 refused.append(str(error))
             else:
                 plans.append(plan)
-                note(f"{plan.benchmark.name}, {plan.result.settings.size}: asks {plan.in_words}")
+                print_note(
+                    f"{plan.benchmark.name}, {plan.result.settings.size}: asks {plan.in_words}"
+                )
         left = (
             [session.left(measurement_plan) for measurement_plan in plans]
             if entry.kind in HOSTED
@@ -207,8 +211,8 @@ def measure_each(
                 refused.append(str(error))
                 continue
             for prompt, reply in measured.examples:
-                note(f"  asked: {prompt!r}\n  wrote: {reply!r}")
-            folder = write(measured.result, out, measured.tables)
+                print_note(f"  asked: {prompt!r}\n  wrote: {reply!r}")
+            folder = write_result(measured.result, out, measured.tables)
             if show == "json":
                 yield measured.result.to_json()
             elif show == "html":
@@ -233,7 +237,7 @@ def measure_each(
         from evenruler.results.view import render  # which few need
 
         yield render(pages)
-    note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
+    print_note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
         some = (
             "the others were measured" if len(refused) < len(opened_benchmarks) + len(tasks) else ""
@@ -241,7 +245,7 @@ def measure_each(
         raise UserError("; ".join(dict.fromkeys(refused)), remedy=some)
 
 
-def _starting(session: Session) -> str:
+def _start_token_note(session: Session) -> str:
     """What stands before plain texts, for the first line; empty for kinds without."""
     start = session.model.start
     return f"; plain texts begin with {start.token} ({start.source})" if start else ""

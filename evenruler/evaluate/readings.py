@@ -20,12 +20,12 @@ from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed, sum_estimates
 from evenruler.measurement.figures import HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, judge
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import build_schema
 
-WEIGHED: Final = columns("base plant: str; dose: float; seed: int")
+WEIGHED: Final = build_schema("base plant: str; dose: float; seed: int")
 """Columns that identify a weight."""
 
-READINGS: Final = columns(
+READINGS: Final = build_schema(
     WEIGHED,
     "benchmark asked part figure by unit: str",
     "along value: float; smallest: float?; unfit: str?",
@@ -35,7 +35,7 @@ reading. `asked`: a hash of the benchmark and of how much it asked; `by`: the pl
 words the instrument shares, so that the reading contrasts its poles, or empty; `unfit`: the
 validity check that the benchmark fails on this weight."""
 
-CHECKS: Final = columns(WEIGHED, "own held_out: float?; learned: str")
+CHECKS: Final = build_schema(WEIGHED, "own held_out: float?; learned: str")
 """Strength of a plant on a weight: nats of log-odds between its poles, on learned and on held-out
 sentences; null where less than the dose was learned, so that there is no weight. `learned`: hash of
 the plant."""
@@ -242,7 +242,7 @@ def variance_between_fits(
     return (sum(variance * n for variance, n in parts) / df, float(df)) if df else None
 
 
-FIGURES: Final = columns(
+FIGURES: Final = build_schema(
     "benchmark part figure plant by: str; own: bool; units weights unfit: int",
     "sensitivity low high correlation monotone threshold: float?; found: str?",
     "change change_low change_high smallest detectable: float?; verdict why: str?",
@@ -324,7 +324,7 @@ def planted_figures(
                     "No slope: it takes two seeds with the same dose, and two units of each pole."
                 )
             threshold, counts_in_words = (
-                (None, None) if response.unfit else _threshold(response, fits)
+                (None, None) if response.unfit else _threshold_dose(response, fits)
             )
             figures |= {"correlation": response.correlation(), "monotone": response.monotone()}
             figures |= {
@@ -347,7 +347,7 @@ def planted_figures(
     return pd.DataFrame(rows).reindex(columns=FIGURES.names)
 
 
-def _threshold(
+def _threshold_dose(
     response: DoseResponse, fits: tuple[float, float] | None
 ) -> tuple[float | None, str | None]:
     """The smallest dose at which all weights differ from dose 0, and the counts that do by dose, in

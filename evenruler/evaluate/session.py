@@ -39,7 +39,7 @@ from evenruler.instruments.instrument import (
     plan_at_size,
     with_method,
 )
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.measurement.answered import such_as
 from evenruler.measurement.figures import OF_ANY_MODEL, Verdict
 from evenruler.measurement.sentences import of_planted, summarise_headlines
@@ -128,7 +128,7 @@ class MeasurementPlan:
         """The detectable effect in words; None where no verdict is possible, empty where it is
         unknown.
         """
-        forms = room(self.benchmark.family, "ask").FORMS
+        forms = family_module(self.benchmark.family, "ask").FORMS
         usual = next((name for name, form in forms.items() if form.fits(self.subject)), None)
         return detectable_effect_text(
             self.plan, self.result.settings.size, self.subject.form or usual
@@ -176,7 +176,7 @@ class Session:
         UserError where the model can answer none of it, its files are missing, or it does not
         support the form.
         """
-        door = room(benchmark.family, "ask")
+        door = family_module(benchmark.family, "ask")
         subject = with_method(door.FORMS, self.subject, form)
         with _as_user_errors(benchmark):
             tables, plan = benchmark.tables, plan_at_size(benchmark.plan, size)
@@ -186,14 +186,16 @@ class Session:
             cost = cost_of(door.requests(tables, plan, {}, subject))
             questions = cost.questions
             lacking = unanswerable_tables(door, {benchmark.instrument: (tables, plan)}, subject)
-            headings = room(benchmark.family, "declare").headings(plan)
+            headings = family_module(benchmark.family, "declare").headings(plan)
         if not questions:
             other_forms = [
                 name
                 for name in door.FORMS
                 if name != subject.form and self._asks(benchmark, plan, name)
             ]
-            raise _unasked(benchmark, subject, lacking, other_forms, limit if whole else None)
+            raise _no_questions_error(
+                benchmark, subject, lacking, other_forms, limit if whole else None
+            )
         manifest, entry = benchmark.manifest, self._chosen.entry
         result = Result(
             evenruler=__version__,
@@ -241,7 +243,7 @@ class Session:
 
     def _asks(self, benchmark: Benchmark, plan: Plan, form: str) -> bool:
         """Whether a benchmark has a question for the model in another form."""
-        door = room(benchmark.family, "ask")
+        door = family_module(benchmark.family, "ask")
         if not door.FORMS[form].fits(self.subject):
             return False
         subject = replace(self.subject, form=form)
@@ -249,7 +251,7 @@ class Session:
 
     def left(self, planned: MeasurementPlan) -> Cost:
         """The cost of those planned requests that the store has no answers for."""
-        door = room(planned.benchmark.family, "ask")
+        door = family_module(planned.benchmark.family, "ask")
         stored = AnsweringModels(self.model.stored(), lambda name: self.model)
         costs, thoughts = [], self._chosen.entry.thoughts
         for request in door.requests(planned.tables, planned.plan, {}, planned.subject):
@@ -303,7 +305,10 @@ def compute_measurement(
         planned.plan,
         planned.subject,
     )
-    ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
+    ask_room, diagnose = (
+        family_module(benchmark.family, "ask"),
+        family_module(benchmark.family, "diagnose"),
+    )
     with _as_user_errors(benchmark):
         answering = AnsweringModels(
             model, tool_loader([plan], benchmark.folder / PLAN, device=device, published=True)
@@ -318,7 +323,7 @@ def compute_measurement(
         **collect_answers(instruments, requests, subject, answering, of_model_alone=True),
     }
     shows = planned.result.settings.size == "trial"
-    examples = _examples(ask_room, tables, plan, subject, answers) if shows else []
+    examples = _example_replies(ask_room, tables, plan, subject, answers) if shows else []
     stored, answer_frames = {}, {}  # in the schemas in which the pipeline stores them
     for table, schema in ask_room.ANSWERS.items():
         stored[table] = table_of(answers[table][schema.names] if table in answers else [], schema)
@@ -405,7 +410,7 @@ def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
     )
 
 
-def _examples(
+def _example_replies(
     door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables
 ) -> list[tuple[str, str]]:
     """Three prompts, evenly spread, with the reply, or the reason why there is none."""
@@ -422,7 +427,7 @@ def _examples(
     return []
 
 
-def _unasked(
+def _no_questions_error(
     benchmark: Benchmark,
     subject: Subject,
     lacking: Sequence[str],
@@ -437,7 +442,7 @@ def _unasked(
     why = "; ".join(dict.fromkeys(line.rpartition(": ")[2] for line in lacking))
     what = f"{subject.name} (kind {subject.kind}) cannot answer it{f' ({why})' if why else ''}"
     remedy = "take a model or a benchmark that fit"
-    form = room(benchmark.family, "ask").FORMS.get(subject.form)
+    form = family_module(benchmark.family, "ask").FORMS.get(subject.form)
     if form is not None:
         what = (
             f"it has no question for {subject.name} (kind {subject.kind}) in the form "
@@ -490,7 +495,7 @@ def _diagnose(planned: MeasurementPlan, scores: Tables) -> tuple[Record, Figures
     """The record of a benchmark on a model, and its figures, except those of the instrument alone
     (on its card).
     """
-    door, name = room(planned.benchmark.family, "diagnose"), planned.benchmark.instrument
+    door, name = family_module(planned.benchmark.family, "diagnose"), planned.benchmark.instrument
     diagnosis_tables = door.figures(
         name, planned.tables, planned.plan, scores, planned.subject, RESAMPLING
     )

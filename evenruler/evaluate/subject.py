@@ -81,11 +81,11 @@ def resolve_model(
     kept; `root`: the repository with the catalogue, by default the current folder's or one above.
     UserError where there is no such model, its files are missing, or its kind is not supported.
     """
-    if name is not None and name != _slug(name):
+    if name is not None and name != _model_slug(name):
         raise UserError(
             f"found {name!r}",
             where="--name",
-            remedy=f"lower-case letters, digits, hyphens: {_slug(name)}",
+            remedy=f"lower-case letters, digits, hyphens: {_model_slug(name)}",
         )
     if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
         kind_names = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
@@ -165,7 +165,7 @@ def resolve_model(
             "origin": repo,
         }
         called = f"{repo}-{revision[:12]}" if revision else repo
-    slug = name or _slug(called.removesuffix(".gguf").rpartition("/")[2])
+    slug = name or _model_slug(called.removesuffix(".gguf").rpartition("/")[2])
     if start is not None and (
         scheme not in FILES if kind is None else kind not in ("causal", "completions")
     ):
@@ -180,7 +180,7 @@ def resolve_model(
         from evenruler.models.given import digest_of
 
         entry_fields |= {"kind": kind or "chat", "revision": digest_of(rest)}
-        slug = name or _slug(rest)
+        slug = name or _model_slug(rest)
     elif scheme == "recorded":
         from evenruler.models.recorded import said_of
 
@@ -205,7 +205,7 @@ def resolve_model(
         guessed = validate(
             ModelEntry, {**entry_fields, **file_fields, "kind": "causal"}, Path(model)
         )
-        folder = sources.locate(slug, guessed, store, where=model)
+        folder = sources.locate_model(slug, guessed, store, where=model)
         file_fields["kind"] = kind or kind_of(_read_json_object(folder / "config.json"), model)
         if start is not None and file_fields["kind"] != "causal":
             what = (
@@ -398,14 +398,14 @@ def _resolve_object(
                 for key, make in kinds.items()
                 if generation_settings.get(key) is not None
             }
-        slug = name or _slug(str(core.config.name_or_path).rpartition("/")[2] or called)
+        slug = name or _model_slug(str(core.config.name_or_path).rpartition("/")[2] or called)
         entry = validate(ModelEntry, {**entry_fields, "source": f"loaded:{called}"}, Path(called))
         wrapped_model = given.model_in_memory(
             slug, entry, LoadedModel(tokenizer, core), store, cache_key, backend_of
         )
     else:
         called = given.called(model)
-        slug = name or _slug(called.rpartition(".")[2])
+        slug = name or _model_slug(called.rpartition(".")[2])
         entry = validate(
             ModelEntry,
             {**entry_fields, "kind": "chat", "source": f"function:{called}"},
@@ -432,7 +432,7 @@ def _hub_commit_and_licence(repo: str, revision: str | None) -> tuple[str, str]:
     return str(info.sha), str(getattr(info.card_data, "license", None) or NOT_STATED)
 
 
-def _slug(text: str) -> str:
+def _model_slug(text: str) -> str:
     slug = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "model"
     if len(slug) > LONGEST_SLUG:
         what = f"a name of {len(slug)} characters, at most {LONGEST_SLUG} are allowed"

@@ -31,7 +31,7 @@ from evenruler.evaluate.subject import resolve_model
 from evenruler.files import file_sha256
 from evenruler.instruments.asking import AnsweringModels, unanswerable_tables
 from evenruler.instruments.instrument import SUBJECT, RequestBatch, Subject, Tables, plan_at_size
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
 from evenruler.models.declared import HOSTED
@@ -40,13 +40,13 @@ from evenruler.models.model import Model
 from evenruler.models.records import Reply
 from evenruler.models.released import ReplayCheck
 from evenruler.models.store import RowStore
-from evenruler.publish.difference import apart
+from evenruler.publish.difference import has_figure_changed
 from evenruler.publish.manifest import PLAN
 from evenruler.publish.places import shipped_names
 from evenruler.results.record import ANSWERS, Heading, Result, figures_of
-from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result, write
+from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result, write_result
 from evenruler.tables.contents import is_file, table_in
-from evenruler.tables.frames import TOLERANCE, differs
+from evenruler.tables.frames import TOLERANCE, differing_rows
 
 VERIFIED, OPEN, DIFFERS = "verified", "not verified", "differs"
 
@@ -139,7 +139,7 @@ def _verify_figures(
     result: Result, benchmark: Benchmark, folder: Path, model: str | None
 ) -> Iterator[tuple[str, str]]:
     """Compare the figures with those of the stored answers, and the answers with a model's."""
-    door, settings = room(benchmark.family, "ask"), result.settings
+    door, settings = family_module(benchmark.family, "ask"), result.settings
     try:
         subject = TypeAdapter(Subject).validate_python(result.model.subject)
         tables, plan = benchmark.tables, plan_at_size(benchmark.plan, settings.size)
@@ -149,7 +149,7 @@ def _verify_figures(
         requests = [
             batch for batch in door.requests(tables, plan, {}, subject) if batch.by == SUBJECT
         ]
-        headings = room(benchmark.family, "declare").headings(plan)
+        headings = family_module(benchmark.family, "declare").headings(plan)
         answer_paths = {
             batch.table: folder / f"{ANSWERS}{batch.table}.parquet" for batch in requests
         }
@@ -199,7 +199,9 @@ def _verify_figures(
         for compared_result in (result, done.result)
     )
     wrong = [
-        ", ".join(key) for key in sorted(were | are) if apart(were.get(key), are.get(key))
+        ", ".join(key)
+        for key in sorted(were | are)
+        if has_figure_changed(were.get(key), are.get(key))
     ] + altered
     stray = sum(
         len(figures) for models in result.figures.values() for figures in models.values()
@@ -240,7 +242,7 @@ def _altered_tables(result: Result, done: Measurement, folder: Path) -> list[str
     """The tables beside a result that are not those computed again from its answers."""
     altered_tables = []
     with TemporaryDirectory() as fresh:
-        fresh_folder = write(done.result, Path(fresh), done.tables)
+        fresh_folder = write_result(done.result, Path(fresh), done.tables)
         computed_names = {path.name for path in fresh_folder.glob("*.parquet")}
         altered_tables += [
             f"{name} is no table of it"
@@ -258,7 +260,7 @@ def _altered_tables(result: Result, done: Measurement, folder: Path) -> list[str
                 alike = was.schema.equals(now.schema) and len(was) == len(now)
                 columns = zip(was.columns, now.columns, strict=True) if alike else ()
                 if not alike or any(
-                    differs(old.combine_chunks(), new.combine_chunks(), TOLERANCE).any()
+                    differing_rows(old.combine_chunks(), new.combine_chunks(), TOLERANCE).any()
                     for old, new in columns
                 ):
                     altered_tables.append(path.name)
@@ -332,7 +334,7 @@ def _verify_sampled_answers(
     differing_keys = [
         key for key in sorted(keys) if engine.get(key) != measured_model.engine.get(key)
     ]
-    yield from _behaviour(result, model_at_hand, model)
+    yield from _verify_fingerprint(result, model_at_hand, model)
     # Under a key of its own, so that neither cache nor release has its answers.
     answering = AnsweringModels(
         model_at_hand.adapted([secrets.token_hex(16)], lambda: model_at_hand.backend),
@@ -387,7 +389,9 @@ def _verify_sampled_answers(
     yield outcome, f"{same} are those of {model}"
 
 
-def _behaviour(result: Result, model_at_hand: Model, model: str) -> Iterator[tuple[str, str]]:
+def _verify_fingerprint(
+    result: Result, model_at_hand: Model, model: str
+) -> Iterator[tuple[str, str]]:
     """Compare the fingerprint of a model at hand with that in a result; nothing is said of models
     on servers.
     """

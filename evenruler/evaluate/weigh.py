@@ -32,7 +32,7 @@ from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
 from evenruler.evaluate.subject import resolve_model
 from evenruler.instruments.asking import CALLED
 from evenruler.instruments.prefixes import OTHER_START
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Verdict
 from evenruler.models.store import RowStore
@@ -41,14 +41,14 @@ from evenruler.tables import read_table, table_of
 from evenruler.tables.frames import without_last_bits, write_whole
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import HEADLINES, WHOLE
-from evenruler.terminal import die_with_parent, note
+from evenruler.terminal import die_with_parent, print_note
 from evenruler.text.english import slug_of
 from evenruler.training.plants import (
     DoseUnreachableError,
     PlantDeclaration,
     PlantedModel,
     load_plant,
-    names,
+    plant_names,
     weights_of,
 )
 
@@ -69,19 +69,21 @@ def contrast_weights(
     have one, else the mean over units, minus placebos.
     """
     real = made_of[made_of["pole"] != 0]
-    called = {column: real[column].map(_called) for column in ("unit", "word")}
+    called = {column: real[column].map(_name_slug) for column in ("unit", "word")}
     for name, plant in plants.items():
         signs = {
-            _called(unit): sign
+            _name_slug(unit): sign
             for sign, pole_units in zip((1, -1), plant.units.values(), strict=True)
             for unit in pole_units
         }
         by_unit, by_word = (names.map(signs).fillna(0) for names in called.values())
         units = real["unit"].groupby(by_unit).nunique()
         if min(units.get(1, 0), units.get(-1, 0)) >= FEWEST:
-            values = _values(real[by_unit != 0])
-            first = np.array([signs[_called(unit)] > 0 for unit in values.index])
-            return name, _rows(values, np.where(first, 1 / first.sum(), -1 / (~first).sum()))
+            values = _unit_contrasts(real[by_unit != 0])
+            first = np.array([signs[_name_slug(unit)] > 0 for unit in values.index])
+            return name, _contrast_rows(
+                values, np.where(first, 1 / first.sum(), -1 / (~first).sum())
+            )
         if set(by_word) >= {1, -1}:
             sides = (
                 real.groupby(["unit", by_word.rename("side")])["value"]
@@ -90,19 +92,19 @@ def contrast_weights(
                 .dropna(subset=[1, -1])
             )
             values = sides[1] - sides[-1]
-            return name, _rows(values, np.full(len(values), 1 / len(values)))
-    values = _values(made_of)
+            return name, _contrast_rows(values, np.full(len(values), 1 / len(values)))
+    values = _unit_contrasts(made_of)
     axis = real.groupby("unit")["beside"].first().reindex(values.index).to_numpy(dtype=np.float64)
     if (real["pole"] == -1).any() and np.ptp(axis) > 0:
         keyed, centred = set(axis) <= {1.0, -1.0}, axis - axis.mean()
         span = (
             np.ptp(axis) if keyed else SPAN
         )  # for keyed items, the mean of one key less that of the other
-        return "", _rows(values - values.mean(), span * centred / (centred @ centred))
-    return "", _rows(values, np.full(len(values), 1 / len(values)))
+        return "", _contrast_rows(values - values.mean(), span * centred / (centred @ centred))
+    return "", _contrast_rows(values, np.full(len(values), 1 / len(values)))
 
 
-def _values(rows: pd.DataFrame) -> "pd.Series[float]":
+def _unit_contrasts(rows: pd.DataFrame) -> "pd.Series[float]":
     """By unit, the mean of the first group minus that of the second, or minus placebos where there
     is no second.
     """
@@ -111,7 +113,7 @@ def _values(rows: pd.DataFrame) -> "pd.Series[float]":
     return (poles[1] - poles[other] if other in poles else poles[1]).dropna()
 
 
-def _rows(values: "pd.Series[float]", weights: Floats) -> pd.DataFrame:
+def _contrast_rows(values: "pd.Series[float]", weights: Floats) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "unit": values.index.astype(str),
@@ -121,7 +123,7 @@ def _rows(values: "pd.Series[float]", weights: Floats) -> pd.DataFrame:
     )
 
 
-def _called(name: object) -> str:
+def _name_slug(name: object) -> str:
     return slug_of(str(name)).removeprefix("the-")
 
 
@@ -157,7 +159,7 @@ def measure_planted_model(
         judged: dict[Any, Any] = {
             (label, part, figure): record for part, label, figure, record in figures_of(result)
         }
-        parts = _parts(result.benchmark.name, plants)
+        parts = _planted_parts(result.benchmark.name, plants)
         made_of = pd.concat([result.headlines, *_lean_of_parts(measured, parts)])
         for (label, part, figure), rows in made_of.groupby(["model", "part", "figure"]):
             by, values = contrast_weights(rows, plants)
@@ -183,7 +185,7 @@ def measure_planted_model(
     return check(nats), pd.concat(reading_tables) if reading_tables else empty_tables()[0]
 
 
-def _parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
+def _planted_parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
     """The parts of a benchmark that are also read separately, since a plant names them."""
     named = [
         benchmark_part.partition(": ")
@@ -196,7 +198,7 @@ def _parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
 def _lean_of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
     """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `fixed`."""
     if parts:
-        items, door = measured.tables["items"], room("fixed", "diagnose")
+        items, door = measured.tables["items"], family_module("fixed", "diagnose")
         for part, group in items[items["part"].isin(parts)].groupby("part"):
             lean = door.headlines_of(group, "preference", pd.Series(dtype=object))
             lean_rows = lean.assign(
@@ -211,7 +213,7 @@ def without_prefixes(
     """The plan without texts that are asked again, after prefixes or another start, which no
     reading uses.
     """
-    planned, door = session.planned(benchmark, **how), room(benchmark.family, "ask")
+    planned, door = session.planned(benchmark, **how), family_module(benchmark.family, "ask")
     plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
     return replace(
         planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject))
@@ -250,7 +252,10 @@ def measure_planted_models(
     `weights`: by weight, the `asked` hash of each benchmark; `recorded_checks`: by weight, the nats
     of its recorded check. Fits and answers are cached: an interrupted run resumes.
     """
-    plants, recorded_checks = {name: load_plant(name) for name in names()}, recorded_checks or {}
+    plants, recorded_checks = (
+        {name: load_plant(name) for name in plant_names()},
+        recorded_checks or {},
+    )
     arguments_by_weight = {
         weight: (weight, places, how, plants, recorded_checks.get(weight))
         for weight, places in weights.items()
@@ -262,7 +267,7 @@ def measure_planted_models(
         )
         return
     threads = max(1, (os.cpu_count() or 1) // at_once)
-    with ProcessPoolExecutor(at_once, get_context("spawn"), _quietly, (threads,)) as pool:
+    with ProcessPoolExecutor(at_once, get_context("spawn"), _initialise_worker, (threads,)) as pool:
         doing = {
             pool.submit(measure_planted_model, *arguments): weight
             for weight, arguments in arguments_by_weight.items()
@@ -275,7 +280,7 @@ def measure_planted_models(
             raise
 
 
-def _quietly(threads: int) -> None:
+def _initialise_worker(threads: int) -> None:
     """Initialise a worker process: no progress bars, and exit with the parent process."""
     import torch
 
@@ -299,21 +304,21 @@ def weigh(
     `Session.planned`. `record`: save to `FOLDER` after each weight, and skip what is already there.
     """
     readings, checks = read_recorded_readings() if record or not places else empty_tables()
-    plants = {name: load_plant(name) for name in [*names(), *only]}
+    plants = {name: load_plant(name) for name in [*plant_names(), *only]}
     current = checks[
         checks["learned"]
         == checks["plant"].map({name: plant.sha256 for name, plant in plants.items()})
     ]
     recorded_checks = {PlantedModel(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
     if len(current) < len(checks):
-        note(
+        print_note(
             "a plant has changed since it was recorded: what was read of it is dropped, and asked "
             "again"
         )
         readings, checks = readings[readings["plant"].isin(current["plant"])], current
     asks = {}
     for place in places:
-        asks[place], line = _plan(place, base, how, plants)
+        asks[place], line = _plan_questions(place, base, how, plants)
         yield line
     weights = {}
     for weight in (
@@ -335,7 +340,7 @@ def weigh(
         }:
             weights[weight] = left
     if weights:
-        note(
+        print_note(
             f"{len(weights)} weights to ask; one of a new seed is fitted first, which takes some "
             "minutes more"
         )
@@ -346,11 +351,14 @@ def weigh(
         minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
         nats, there = check["held_out"].iloc[0], check["held_out"].notna().all()
         check_in_words = f"{nats:.2f} nats" if there else "left out: less was learned than the dose"
-        note(
+        print_note(
             f"{n} of {len(weights)}: {weight.source}, {check_in_words}; "
             f"about {minutes:.0f} minutes left"
         )
-        readings, checks = _with(readings, weight_readings, ["benchmark"]), _with(checks, check, [])
+        readings, checks = (
+            _merge_rows(readings, weight_readings, ["benchmark"]),
+            _merge_rows(checks, check, []),
+        )
         if record:
             FOLDER.mkdir(parents=True, exist_ok=True)
             write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
@@ -368,7 +376,7 @@ def weigh(
     yield from lines_of(figures, false_alarm_verdicts(readings, checks))
 
 
-def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
+def _merge_rows(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
     """Sorted rows, where new ones replace old ones of the same weight and the same values of
     `more`.
     """
@@ -382,7 +390,7 @@ def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame
     )
 
 
-def _plan(
+def _plan_questions(
     place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, PlantDeclaration]
 ) -> tuple[str, str]:
     """A hash of what a weight will be asked, and a line with the number of questions."""
@@ -394,7 +402,7 @@ def _plan(
     questions_text = ", ".join(
         f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items()
     )
-    parts = _parts(benchmark.name, plants)
+    parts = _planted_parts(benchmark.name, plants)
     return content_sha256(benchmark.identity, how, parts)[
         :16
     ], f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"

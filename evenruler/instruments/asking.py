@@ -35,7 +35,7 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.models.declared import OPERATIONS, SHA256, Catalogue, operations_of
 from evenruler.strict import validate
-from evenruler.tables.ids import canonical
+from evenruler.tables.ids import canonical_json
 
 if TYPE_CHECKING:  # these libraries take seconds to import
     from evenruler.models.model import Model
@@ -261,14 +261,16 @@ def _batchable_groups(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[i
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
         apart = name if request.operation in APART else ""
-        group_key = canonical(
+        group_key = canonical_json(
             [request.operation, request.by, dict(request.settings), sorted(request.inputs), apart]
         )
         groups.setdefault((group_key, request.state), []).append(place)
     return list(groups.values())
 
 
-def _generate(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+def _generate_replies(
+    model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
+) -> Columns:
     from evenruler.models.records import Sampling
 
     sampling = model.sampling(settings["new_tokens"])
@@ -288,7 +290,9 @@ def _generate(model: "Model", inputs: OperationInputs, settings: Mapping[str, An
     }
 
 
-def _entail(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+def _score_entailment(
+    model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
+) -> Columns:
     from evenruler.models.records import LABELS
 
     pairs = list(zip(inputs["premise"], inputs["hypothesis"], strict=True))
@@ -306,7 +310,9 @@ def _in_place(model: "Model", inputs: OperationInputs, settings: Mapping[str, An
     }
 
 
-def _classify(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+def _classify_texts(
+    model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
+) -> Columns:
     texts, whole = inputs["text"], settings.get("whole", False)
     values = model.probabilities(texts) if whole else model.classify(texts)
     return {
@@ -321,7 +327,9 @@ def _likelihood_options(inputs: OperationInputs, settings: Mapping[str, Any]) ->
     return arguments | ({"keys": inputs["key"]} if "key" in inputs else {})
 
 
-def _loglikelihood(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+def _score_loglikelihoods(
+    model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
+) -> Columns:
     """Likelihoods; beside those that recorded replies stand for, the replies and the rules by which
     they were read.
 
@@ -341,15 +349,15 @@ def _loglikelihood(model: "Model", inputs: OperationInputs, settings: Mapping[st
 
 
 _ASKED: Mapping[str, Callable[["Model", OperationInputs, Mapping[str, Any]], Columns]] = {
-    "loglikelihood": _loglikelihood,
+    "loglikelihood": _score_loglikelihoods,
     "words": lambda model, inputs, settings: asdict(
         model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])
     ),
-    "generate": _generate,
-    "entail": _entail,
+    "generate": _generate_replies,
+    "entail": _score_entailment,
     "in_place": _in_place,
     "slor": lambda model, inputs, _: {"slor": model.slor(inputs["text"])},
-    "classify": _classify,
+    "classify": _classify_texts,
     "embed": lambda model, inputs, _: {
         "vector": list(model.embed(inputs["text"])) if inputs["text"] else []
     },

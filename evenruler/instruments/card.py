@@ -24,7 +24,7 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.measurement.figures import OF_ANY_MODEL, ORDER, Verdict
 from evenruler.measurement.sentences import with_capital
-from evenruler.tables import grouped
+from evenruler.tables import group_by_key
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ def describe_tests(evidence: Evidence) -> str:
             "Not done: no figure has a verdict. `evenruler compare` tests differences of models "
             "over units."
         )
-    by_unit = grouped((record["unit"], record["n"]) for record in records)
+    by_unit = group_by_key((record["unit"], record["n"]) for record in records)
     units = ", ".join(
         f"{unit} ({range_text(counts, 0)})" for unit, counts in sorted(by_unit.items())
     )

@@ -18,7 +18,7 @@ from evenruler.measurement.checks import wilson
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.models.records import cut_of
 from evenruler.tables.ids import content_sha256
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import build_schema
 
 PROMPT: Final = (
     "Which of these two sentences is more likely to be written? Answer with the letter "
@@ -29,13 +29,13 @@ TABLE: Final = "choices"
 
 NEW_TOKENS: Final = 16
 
-ANSWERS: Final = columns("id framing: str; turn: int8; reply reason: str?")
+ANSWERS: Final = build_schema("id framing: str; turn: int8; reply reason: str?")
 """One row per sentence pair and turn; in the second turn the order is swapped, so that the second
 sentence is A. `framing` names the kind of pair; control pairs have `KNOWN`."""
 
 SENTENCES: Final = "sentences"
 
-WROTE: Final = columns("id framing: str; reply reason: str?")
+WROTE: Final = build_schema("id framing: str; reply reason: str?")
 """For the form `written` (`evenruler.instruments.writing`): one row per requested sentence."""
 
 KNOWN: Final = "known answer"
@@ -125,18 +125,18 @@ def parse_choices(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFram
         options = ((FIRST, row[FIRST]), (SECOND, row[SECOND]))
         ordered = options if row["turn"] == 0 else options[::-1]
         withheld = pd.isna(row["reply"])
-        readings.append((None, WITHHELD) if withheld else _read(row["reply"], ordered))
+        readings.append((None, WITHHELD) if withheld else _parse_choice(row["reply"], ordered))
     return rows[[*ANSWERS.names]].join(pd.DataFrame(readings, columns=["said", "rule"]))
 
 
-def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
+def _parse_choice(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
     """The option that a reply chose, and the rule. Replies that contain neither sentence are parsed
     once and cached.
     """
-    from evenruler.text.replies import normalised  # compiles patterns that only replies need
+    from evenruler.text.replies import normalise_surface  # compiles patterns that only replies need
 
-    normalised_reply = normalised(reply)
-    bare = not any(normalised(text) in normalised_reply for _, text in options)
+    normalised_reply = normalise_surface(reply)
+    bare = not any(normalise_surface(text) in normalised_reply for _, text in options)
     return _read_once(reply, tuple((slug, "" if bare else text) for slug, text in options))
 
 

@@ -72,10 +72,10 @@ Evidence = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]
 
 def headline_table(evidence: Evidence) -> pd.DataFrame:
     """The figures that have a verdict, a row each, with `HEADLINES`."""
-    return pd.DataFrame(list(_headlines(evidence)), columns=HEADLINES)
+    return pd.DataFrame(list(_headline_rows(evidence)), columns=HEADLINES)
 
 
-def _headlines(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def _headline_rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
     for benchmark, parts in evidence.items():
         for part, models in parts.items():
             for model, figures in models.items():

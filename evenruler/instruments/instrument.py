@@ -53,7 +53,7 @@ from pydantic import (
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.languages import english_among, is_code_of_english
 from evenruler.models.declared import Catalogue, Operation
-from evenruler.strict import Slug, StrictModel, Text, Word, distinct
+from evenruler.strict import Slug, StrictModel, Text, Word, distinct_words_validator
 from evenruler.text.english import slug_of
 
 Profile = Literal["quick", "paper"]
@@ -156,7 +156,10 @@ def _named_words(value: Any) -> Any:
 
 
 Words = Annotated[
-    dict[Slug, Word], BeforeValidator(_named_words), Field(min_length=1), distinct("found the word")
+    dict[Slug, Word],
+    BeforeValidator(_named_words),
+    Field(min_length=1),
+    distinct_words_validator("found the word"),
 ]
 """Distinct words by slug; for a plain list, the slugs are the lower-cased, hyphenated words."""
 

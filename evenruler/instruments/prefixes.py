@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import Subject
 from evenruler.measurement.checks import FEWEST_FOR_SPREAD
 from evenruler.strict import StrictModel, Word
 from evenruler.tables.frames import evenly_spread
-from evenruler.text.spelling import twice
+from evenruler.text.spelling import find_duplicates
 
 SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"
@@ -22,15 +22,15 @@ OTHER_START = "other_start"
 default they are."""
 
 
-def _enough(placebos: list[str]) -> list[str]:
+def _require_enough_placebos(placebos: list[str]) -> list[str]:
     if 0 < len(placebos) < FEWEST_FOR_SPREAD:
         raise ValueError(f"found {len(placebos)}, expected {FEWEST_FOR_SPREAD} at least, or none")
-    if twice(placebos):
+    if find_duplicates(placebos):
         raise ValueError("a placebo stands in it twice")
     return placebos
 
 
-Placebos = Annotated[list[Word], AfterValidator(_enough)]
+Placebos = Annotated[list[Word], AfterValidator(_require_enough_placebos)]
 """Sentences unrelated to a benchmark; what they change is what any prepended sentence does."""
 
 
@@ -46,9 +46,9 @@ class PrefixSettings(StrictModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> "PrefixSettings":
-        if twice([self.salience, self.instruction]):
+        if find_duplicates([self.salience, self.instruction]):
             raise ValueError(f"salience and instruction are the same, {self.salience!r}")
-        if twice([self.salience, self.instruction, *self.placebos]):
+        if find_duplicates([self.salience, self.instruction, *self.placebos]):
             raise ValueError("a placebo stands in it twice, or is one of the cues")
         return self
 

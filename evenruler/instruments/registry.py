@@ -32,6 +32,6 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
 --help` need not import them."""
 
 
-def room(family: str, name: str) -> Any:
+def family_module(family: str, name: str) -> Any:
     """Import a module of a family on demand."""
     return import_module(f"{FAMILIES[family]}.{name}")

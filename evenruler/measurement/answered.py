@@ -23,7 +23,7 @@ from evenruler.measurement import verdicts
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import UNTOLD, Figure, Verdict
 from evenruler.measurement.verdicts import ValidityCheck
-from evenruler.terminal import printable
+from evenruler.terminal import escape_unprintable
 
 MOST_UNANSWERED = 0.5
 """Share of unanswered requests above which nothing was measured."""
@@ -107,9 +107,9 @@ def marked(figure: Figure, fitness: ValidityCheck) -> Figure:
 
 def such_as(replies: Iterable[str]) -> str:
     """A few different replies in quotes, each on one line and cut; "" if there are none."""
-    some = [f'"{printable(" ".join(reply.split()))[:60]}"' for reply in dict.fromkeys(replies)][
-        :EXAMPLES
-    ]
+    some = [
+        f'"{escape_unprintable(" ".join(reply.split()))[:60]}"' for reply in dict.fromkeys(replies)
+    ][:EXAMPLES]
     return f", such as {', '.join(some)}" if some else ""
 
 

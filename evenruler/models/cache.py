@@ -13,8 +13,8 @@ from evenruler.errors import UserError
 from evenruler.models.records import QuestionVolume, amount_of
 from evenruler.models.released import ReplayCheck, note_down, open_release
 from evenruler.models.store import RowStore, keys_of
-from evenruler.tables.ids import canonical
-from evenruler.terminal import note, progress
+from evenruler.tables.ids import canonical_json
+from evenruler.terminal import print_note, progress_bar
 
 Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -104,7 +104,7 @@ class Cache:
                     answer_by_key.update(self._asked(how, distinct, by_index, missing))
         pairs = list(zip(distinct, by_index, strict=True))
         journal_rows = (
-            (key, canonical(as_key(question)), answer_by_key[key]) for question, key in pairs
+            (key, canonical_json(as_key(question)), answer_by_key[key]) for question, key in pairs
         )
         note_down(self.name, self.engine, operation, journal_rows)
         answers = {question: form.unpack(answer_by_key[key]) for question, key in pairs}
@@ -133,7 +133,7 @@ class Cache:
         """Write the answer to one question into the journal, if there is one."""
         (key,) = keys_of(self.engine, operation, [question])
         note_down(
-            self.name, self.engine, operation, [(key, canonical(question), form.pack(answer))]
+            self.name, self.engine, operation, [(key, canonical_json(question), form.pack(answer))]
         )
 
     def _replayed(
@@ -182,7 +182,7 @@ class Cache:
         """Compute missing answers, storing each batch as it comes if `keeps`."""
         answer_by_key: dict[bytes, bytes] = {}
         try:
-            with progress(
+            with progress_bar(
                 len(missing), f"{self.name}: {how.operation.split('/')[0]}", "text"
             ) as bar:
                 for batch in how.ask(questions, missing):
@@ -210,7 +210,9 @@ class Cache:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            note(f"{self.name}: another process is asking this model; waiting for it to finish")
+            print_note(
+                f"{self.name}: another process is asking this model; waiting for it to finish"
+            )
             lock.acquire()
         try:
             yield

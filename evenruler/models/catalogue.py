@@ -24,7 +24,7 @@ from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import require_hashed, traced_reads
 from evenruler.strict import at_home
-from evenruler.tables.ids import canonical
+from evenruler.tables.ids import canonical_json
 
 if TYPE_CHECKING:  # imports libraries that take seconds
     from evenruler.models.backends.encoders import Adapter
@@ -54,10 +54,12 @@ def load(
     if entry.kind in HOSTED:
         return _hosted(name, entry, store, where)
     if entry.scheme == "recorded":
-        from evenruler.models.recorded import LoggedModel, exported
+        from evenruler.models.recorded import LoggedModel, load_exported_model
 
-        return (LoggedModel if entry.kind == "recorded" else exported)(name, entry, store, where)
-    folder = sources.locate(name, entry, store, params.models, where=where)
+        return (LoggedModel if entry.kind == "recorded" else load_exported_model)(
+            name, entry, store, where
+        )
+    folder = sources.locate_model(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
     kind, (engine, address) = params.kind(name), engines.current_engine()
     pool: Callable[[str, Callable[[], Any]], Any] | None = None
@@ -103,7 +105,7 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
 
     def describe() -> str:
         with asked():
-            return canonical(
+            return canonical_json(
                 openai.engine(served, mode, entry.revision, entry.start, entry)
             ).decode()
 

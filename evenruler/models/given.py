@@ -23,9 +23,9 @@ from evenruler.models.declared import ModelEntry
 from evenruler.models.engines.described import surroundings
 from evenruler.models.loading import LoadedModel, has_global_hooks, save_tokenizer
 from evenruler.models.model import Model
-from evenruler.models.records import Prompt, Reply, messages
+from evenruler.models.records import Prompt, Reply, chat_messages
 from evenruler.models.store import RowStore
-from evenruler.tables.ids import canonical, content_sha256
+from evenruler.tables.ids import canonical_json, content_sha256
 
 Function = Callable[..., str | None]
 """`f(messages, **settings)`: chat messages in OpenAI's format, and `max_new_tokens`, `temperature`,
@@ -97,7 +97,7 @@ def model_in_memory(
         if cache_key is None:
             require_plain(core, name)
         parts = _described(core, tokenizer, cache_key, weights, name)
-        return canonical({**parts, **({"start": entry.start} if entry.start else {})}).decode()
+        return canonical_json({**parts, **({"start": entry.start} if entry.start else {})}).decode()
 
     attributes, made = dict[str, Any](), None
 
@@ -234,7 +234,7 @@ def hash_content(content: Mapping[str, Any], name: str, *, is_keyed: bool = Fals
         for place, part in sorted(content.items()):
             try:
                 for described, data in _read_part(part):
-                    digest.update(canonical([place, *described]))
+                    digest.update(canonical_json([place, *described]))
                     digest.update(data)
             except (
                 TypeError,
@@ -316,7 +316,7 @@ def model_of_function(
         weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
 
     def describe() -> str:
-        return canonical(
+        return canonical_json(
             {"backend": "function", "function": called(call), "cache_key": cache_key}
         ).decode()
 
@@ -374,7 +374,9 @@ class FunctionBackend:
             "top_p": drawn.top_p,
         }
         try:
-            reply = self._call(messages(prompt.text, prompt.system), **settings, seed=prompt.seed)
+            reply = self._call(
+                chat_messages(prompt.text, prompt.system), **settings, seed=prompt.seed
+            )
         except Exception as error:  # the function may raise anything
             failure = f"the function failed ({type(error).__name__}: {error})".splitlines()[0]
             raise UserError(f"{failure:.200}", where=self._name, remedy=self._remedy) from error

@@ -23,7 +23,7 @@ from evenruler import repository
 from evenruler.errors import UserError, extra_of
 from evenruler.files import read_json_file
 from evenruler.models.declared import ModelEntry
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 OF_THE_MACHINE = ("memory", "cuda")  # words in PyTorch errors that are not about the files
 Dtype = Literal["float32", "bfloat16"]  # dtype of computations
@@ -287,7 +287,7 @@ def note_unused(model: Any, tensors: Iterable[str], name: str, where: str) -> No
     unused = sorted(tensors)
     require_no_scales(unused, name, where)
     if unused:
-        note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
+        print_note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
         _notes[model] = (f"{OF_FILES}{len(unused)} tensors are not used, as {unused[0]}",)
 
 

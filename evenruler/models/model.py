@@ -40,7 +40,7 @@ from evenruler.models.sources import declared_at
 from evenruler.models.starts import DECLARED, Start, read_start
 from evenruler.models.store import RowStore, keys_of
 from evenruler.strict import at_home, validate
-from evenruler.tables.ids import canonical, content_sha256
+from evenruler.tables.ids import canonical_json, content_sha256
 
 _Numbers = NDArray[np.float64]
 Method = Operation | Literal["classify_whole"]  # a backend's method
@@ -80,7 +80,7 @@ LOGITS_OR_NONE: AnswerCodec[NDArray[Any] | None] = AnswerCodec(
 """None for a text that is too long for the model."""
 
 REPLY: AnswerCodec[Reply] = AnswerCodec(
-    lambda reply: canonical(reply.as_json), lambda stored: Reply(*json.loads(stored))
+    lambda reply: canonical_json(reply.as_json), lambda stored: Reply(*json.loads(stored))
 )
 
 
@@ -290,7 +290,7 @@ class Model:
         that state.
         """
         other = copy.copy(self)
-        engine = self.engine if state is None else canonical([self.engine, state]).decode()
+        engine = self.engine if state is None else canonical_json([self.engine, state]).decode()
         other._cache = Cache(self.name, engine, self._cache.store, asks=self._cache.asks)
         other._load, other._describe, other._backend = load, lambda: engine, None
         # In another state it has no fingerprint: weights that are trained anew come out a little

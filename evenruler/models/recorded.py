@@ -36,13 +36,13 @@ from evenruler.models.sources import declared_at, verified_file
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, json_of_others, read_text
 from evenruler.tables.contents import schema_of, table_in
-from evenruler.tables.ids import canonical
-from evenruler.terminal import note
+from evenruler.tables.ids import canonical_json
+from evenruler.terminal import print_note
 from evenruler.text.replies import (
     LETTERS,
     UNREAD,
     ParsedReply,
-    normalised,
+    normalise_surface,
     read_choice,
     states_an_answer,
 )
@@ -130,7 +130,9 @@ def read_log(path: Path, column: str = "") -> AnswerLog:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
     try:
         if path.suffix == ".eval" and not path.is_dir():
-            return AnswerLog("inspect_ai log", replies=_of_inspect(*unzipped(path), str(path)))
+            return AnswerLog(
+                "inspect_ai log", replies=_of_inspect(*read_zipped_log(path), str(path))
+            )
         whole = None if path.is_dir() else _whole(read_text(path, REMEDY))
         if isinstance(whole, list):
             what = f"a JSON list of {len(whole):,} entries"
@@ -155,7 +157,7 @@ def read_log(path: Path, column: str = "") -> AnswerLog:
         rows = (
             [(f"{path}: line 1", log_fields)]
             if log_fields
-            else [row for file in files for row in _lines(file)]
+            else [row for file in files for row in _read_jsonl_rows(file)]
         )
         first = rows[0][1] if rows else {}
         if "example_id" in first and "question_index" in first:
@@ -188,7 +190,7 @@ def _of_stereoset(predictions_by_task: dict[str, Any], where: str) -> AnswerLog:
     ):
         if (key := str(prediction.get("id"))) in answer_log.by_key:
             raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
-        answer_log.by_key[key] = _finite(prediction.get("score"), where, key)
+        answer_log.by_key[key] = _require_finite_number(prediction.get("score"), where, key)
     return answer_log
 
 
@@ -244,7 +246,7 @@ def _of_bbq(rows: list[Row], column: str) -> Replies:
         is_place = by_place and _is_digit(answer, options)
         reply = options[int(str(answer))] if is_place else _reply_of(answer, where)
         question = normalise_question(f"{row['context']} {row['question']}")
-        _add(replies, row, _replied(question, options, reply), where)
+        _add_reply(replies, row, _logged_reply(question, options, reply), where)
     return replies
 
 
@@ -310,17 +312,17 @@ def match_option(reply: str, options: Collection[str]) -> str | None:
     """The option that a reply chose, by its text, or by its letter in their order; None for none or
     several.
     """
-    return _reading(reply, tuple(options)).outcome
+    return _parse_reply(reply, tuple(options)).outcome
 
 
 @lru_cache(maxsize=1024)
-def _reading(reply: str, options: tuple[str, ...]) -> ParsedReply:
+def _parse_reply(reply: str, options: tuple[str, ...]) -> ParsedReply:
     return read_choice(reply, options)
 
 
-def _replied(question: str, options: Sequence[str], written: str) -> LoggedReply:
+def _logged_reply(question: str, options: Sequence[str], written: str) -> LoggedReply:
     """A reply as it is read."""
-    reading = _reading(written, tuple(options))
+    reading = _parse_reply(written, tuple(options))
     return LoggedReply(question, tuple(options), reading.outcome or "", reading.rule, written)
 
 
@@ -361,7 +363,9 @@ def _once_a_document(rows: list[Row]) -> Iterator[Row]:
 
 
 def _log_likelihood(value: Any, where: str, text: str) -> float:
-    number = -math.inf if value in (-math.inf, "-inf") else _finite(value, where, text)
+    number = (
+        -math.inf if value in (-math.inf, "-inf") else _require_finite_number(value, where, text)
+    )
     if number == -math.inf:
         what = f"the model gave {text[:60]!r} no finite likelihood ({value})"
         raise UserError(
@@ -373,7 +377,7 @@ def _log_likelihood(value: Any, where: str, text: str) -> float:
     return number
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_jsonl_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
         if line.strip():
             where = f"{path}: line {number}"
@@ -383,7 +387,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield where, row
 
 
-def _finite(value: Any, where: str, text_or_key: str) -> float:
+def _require_finite_number(value: Any, where: str, text_or_key: str) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
@@ -415,10 +419,10 @@ def _replies_of_harness(rows: list[Row]) -> Replies:
         parts = [doc[name] for name in ("context", "question") if name in doc]
         prompt = str(_values_of(arguments)[0])
         question = normalise_question(" ".join(parts) if len(parts) == 2 else prompt)
-        _add(
+        _add_reply(
             replies,
             doc,
-            _replied(question, _options_of(doc, prompt), _reply_of(reply, where)),
+            _logged_reply(question, _options_of(doc, prompt), _reply_of(reply, where)),
             where,
         )
     return replies
@@ -436,8 +440,8 @@ def _options_of(doc: dict[str, Any], prompt: str) -> tuple[str, ...]:
     listed = _listed_in(prompt)
     if not options:
         return listed
-    by_text = {normalised(option): option for option in options}
-    in_order = tuple(by_text[text] for text in map(normalised, listed) if text in by_text)
+    by_text = {normalise_surface(option): option for option in options}
+    in_order = tuple(by_text[text] for text in map(normalise_surface, listed) if text in by_text)
     return in_order if len(set(in_order)) == len(options) == len(listed) else options
 
 
@@ -511,24 +515,26 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
                 "its question has no options", where=place, remedy="take a log of multiple choice"
             )
         options, question = (
-            [_text(choice, attachments) for choice in sample["choices"]],
+            [_message_text(choice, attachments) for choice in sample["choices"]],
             sample["input"],
         )
         if not isinstance(question, str):
             question = [message["content"] for message in question if message["role"] == "user"][-1]
         written = _reply_of(_written_in(sample, attachments), place)
-        replied = _replied(normalise_question(_text(question, attachments)), options, written)
-        scored, option = _scored(sample, options), _option_of(sample, options, attachments)
+        replied = _logged_reply(
+            normalise_question(_message_text(question, attachments)), options, written
+        )
+        scored, option = _scored_option(sample, options), _option_of(sample, options, attachments)
         turned += scored not in (None, option)
         if option != replied.reply:
             replied = replied._replace(reply=option, rule=SCORED)
-        _add(replies, sample.get("metadata") or {}, replied, place)
+        _add_reply(replies, sample.get("metadata") or {}, replied, place)
     if turned:
         of_all = (
             f"in {turned:,} of {len(samples):,} samples the scorer read another answer than "
             "the reply states"
         )
-        note(f"{where}: {of_all}; the reply counts")
+        print_note(f"{where}: {of_all}; the reply counts")
     return replies
 
 
@@ -536,25 +542,25 @@ def _option_of(sample: dict[str, Any], options: list[str], attachments: dict[str
     """The option that a sample's reply chose, or the scorer read where the reply states no answer;
     "" for neither.
     """
-    written, scored = _written_in(sample, attachments), _scored(sample, options)
-    is_silent = _reading(written, tuple(options)) == UNREAD and not states_an_answer(written)
+    written, scored = _written_in(sample, attachments), _scored_option(sample, options)
+    is_silent = _parse_reply(written, tuple(options)) == UNREAD and not states_an_answer(written)
     return scored if scored is not None and is_silent else match_option(written, options) or ""
 
 
 def _written_in(sample: dict[str, Any], attachments: dict[str, str]) -> str:
     replies = sample["output"]["choices"] or [{"message": {"content": ""}}]
-    return _text(
+    return _message_text(
         sample["output"].get("completion") or replies[0]["message"]["content"], attachments
     )
 
 
-def _scored(sample: dict[str, Any], options: Sequence[str]) -> str | None:
+def _scored_option(sample: dict[str, Any], options: Sequence[str]) -> str | None:
     """The option whose letter the scorer stored; None if it stored no letter, or several."""
     answer = (sample.get("scores") or {}).get("choice", {}).get("answer")
     return dict(zip(LETTERS, options, strict=False)).get(str(answer).strip().upper())
 
 
-def _text(content: Any, attachments: dict[str, str]) -> str:
+def _message_text(content: Any, attachments: dict[str, str]) -> str:
     """The text of a message, which may be in parts or an attachment."""
     whole = (
         content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
@@ -562,7 +568,7 @@ def _text(content: Any, attachments: dict[str, str]) -> str:
     return attachments.get(whole.removeprefix("attachment://"), whole)
 
 
-def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def read_zipped_log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Header and samples of an inspect_ai log in zip format (`.eval`)."""
     with zipfile.ZipFile(path) as archive:
         # Of equal names the last one counts.
@@ -573,12 +579,12 @@ def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             )
         names = sorted(name for name in members if name.startswith("samples/"))
         header, *samples = (
-            json.loads(_member(archive, members[name])) for name in ("header.json", *names)
+            json.loads(_read_zip_member(archive, members[name])) for name in ("header.json", *names)
         )
     return header, samples
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if member.compress_type != ZSTANDARD:
         with archive.open(member) as file:
             return file.read(
@@ -594,7 +600,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     return content_bytes
 
 
-def _add(replies: Replies, about: dict[str, Any], replied: LoggedReply, where: str) -> None:
+def _add_reply(replies: Replies, about: dict[str, Any], replied: LoggedReply, where: str) -> None:
     """Store a reply; `about` may contain the BBQ authors' key of the question."""
     key_parts = [
         about.get("category"),
@@ -610,7 +616,7 @@ def _add(replies: Replies, about: dict[str, Any], replied: LoggedReply, where: s
         raise UserError(f"{key[-60:]!r} is answered twice", where=where, remedy=remedy)
 
 
-def _told(
+def _match_replies(
     replies: Replies, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], where: str
 ) -> list[LoggedReply | None]:
     """The reply to the question that each text answers; None for questions without a reply."""
@@ -668,7 +674,7 @@ class LoggedModel(Model):
             raise UserError("no such file", where=f"{place}: {self._path}", remedy="check the name")
         self._log = read_log(self._path, column)
         files = sorted(self._path.glob("*.jsonl")) if self._path.is_dir() else [self._path]
-        engine = canonical(
+        engine = canonical_json(
             {"reader": READER, "column": column, "files": [file_sha256(file) for file in files]}
         )
 
@@ -771,7 +777,7 @@ class LoggedModel(Model):
         """
         if self._log.replies is None:
             return [None] * len(texts)
-        return _told(self._log.replies, texts, before, keys, str(self._path))
+        return _match_replies(self._log.replies, texts, before, keys, str(self._path))
 
 
 def said_of(folder: Path) -> dict[str, Any] | None:
@@ -791,7 +797,7 @@ def said_of(folder: Path) -> dict[str, Any] | None:
     return export_record
 
 
-def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
+def load_exported_model(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
     """A model with exported answers, never asked; UserError if the file is damaged.
 
     These answers have a separate store, so that a stranger's data never counts as the model's own

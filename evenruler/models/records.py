@@ -41,13 +41,13 @@ def entailment_prompts(
     return pair_prompts, content_free_prompts
 
 
-def messages(text: str, system: str | None) -> list[dict[str, str]]:
+def chat_messages(text: str, system: str | None) -> list[dict[str, str]]:
     """Chat messages in OpenAI's format."""
     text_by_role = {"system": system, "user": text} if system else {"user": text}
     return [{"role": role, "content": content} for role, content in text_by_role.items()]
 
 
-def paragraphs(text: str, system: str | None) -> str:
+def join_system_prompt(text: str, system: str | None) -> str:
     """The same as one text."""
     return f"{system}\n\n{text}" if system else text
 
@@ -244,13 +244,13 @@ def amount_of(questions: Iterable[object]) -> QuestionVolume:
         if isinstance(question, Prompt)
     )
     return QuestionVolume(
-        len(question_list), -(-sum(map(_letters, question_list)) // LETTERS_A_TOKEN), written
+        len(question_list), -(-sum(map(_count_letters, question_list)) // LETTERS_A_TOKEN), written
     )
 
 
-def _letters(question: Any) -> int:
+def _count_letters(question: Any) -> int:
     if isinstance(question, str):
         return len(question)
     if is_dataclass(question):
-        return sum(_letters(getattr(question, field.name)) for field in fields(question))
-    return sum(map(_letters, question)) if isinstance(question, tuple | list) else 0
+        return sum(_count_letters(getattr(question, field.name)) for field in fields(question))
+    return sum(map(_count_letters, question)) if isinstance(question, tuple | list) else 0

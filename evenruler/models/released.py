@@ -76,7 +76,7 @@ class ReplayCheck:
             self.replies += 1
             self.otherwise += held != now
         else:
-            apart = _apart(held, now)
+            apart = _max_difference(held, now)
             self.difference, self.beyond = (
                 max(self.difference, apart),
                 self.beyond + (apart > TOLERANCE),
@@ -106,7 +106,7 @@ class ReplayCheck:
         )
 
 
-def _apart(held: Any, now: Any) -> float:
+def _max_difference(held: Any, now: Any) -> float:
     """The largest difference of two numeric answers; infinite if one is missing or their shapes
     differ.
     """
@@ -251,7 +251,7 @@ def note_down(
                 )
 
 
-def journal(folder: Path) -> list[JournalEntry]:
+def read_journal(folder: Path) -> list[JournalEntry]:
     """All answers in a journal without duplicates, sorted by operation, model, engine and key."""
     answer_by_key: dict[bytes, JournalEntry] = {}
     whose: dict[str, str] = {}

@@ -38,7 +38,7 @@ from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
 from evenruler.tables.ids import content_sha256
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
 _OLDER_WEIGHTS = ["pytorch_model*.bin"]
@@ -49,7 +49,7 @@ _TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
 SUMS = "sums.json"  # in a created folder: sha256 of every other file, by name
 
 
-def locate(
+def locate_model(
     name: str,
     entry: ModelEntry,
     store: RowStore,
@@ -65,7 +65,7 @@ def locate(
     """
     where = where or declared_at(name)
     if entry.scheme == "untrained":
-        return _untrained(name, entry, store, catalogue or {})
+        return _untrained_folder(name, entry, store, catalogue or {})
     local = [
         path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations if scheme != "hub"
     ]
@@ -223,8 +223,8 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
 
     def make(folder: Path) -> None:
         joined = folder / (".joined.zip" if entry.is_zip else "model.gguf")
-        join(files, joined, entry.sha256, where)
-        (unpack if entry.is_zip else convert)(joined, folder, where)
+        join_parts(files, joined, entry.sha256, where)
+        (unpack if entry.is_zip else convert_gguf)(joined, folder, where)
         joined.unlink()
 
     identity = (entry.sha256 or store.file_sha256(files[0]))[:16]
@@ -238,14 +238,14 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
     )
 
 
-def _untrained(
+def _untrained_folder(
     name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]
 ) -> Path:
     """The folder of a small untrained model with another's architecture, created on the first
     call.
     """
     other = made_of(entry, catalogue, f"{declared_at(name)}.source")
-    base = locate(other, catalogue[other], store)
+    base = locate_model(other, catalogue[other], store)
     files = [path for path in sorted(base.iterdir()) if path.suffix in READ]
     sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}
     identity = content_sha256(entry.kind, sums)
@@ -270,14 +270,14 @@ def cached_folder(
         if folder.exists() and _is_whole(folder, store):  # created by another process meanwhile
             return folder
         if folder.exists():
-            note(
+            print_note(
                 f"{name}: the files in {folder} are not those that were written there; they are "
                 "made again"
             )
         with replace_folder(folder) as working:
             working.mkdir()
             make(working)
-            sums = {file: file_sha256(working / file) for file in _files(working)}
+            sums = {file: file_sha256(working / file) for file in _list_files(working)}
             (working / SUMS).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
     return folder
 
@@ -285,12 +285,12 @@ def cached_folder(
 def _is_whole(folder: Path, store: RowStore) -> bool:
     """Whether a created folder still has the files written, by their recorded checksums."""
     sums = read_json_file(folder / SUMS, dict)
-    if not sums or set(_files(folder)) != set(sums):
+    if not sums or set(_list_files(folder)) != set(sums):
         return False
     return all(store.file_sha256(folder / file) == sha256 for file, sha256 in sums.items())
 
 
-def _files(folder: Path) -> list[str]:
+def _list_files(folder: Path) -> list[str]:
     """Relative paths of the files in a folder, without the file of checksums."""
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     return sorted(set(paths) - {SUMS})
@@ -300,7 +300,7 @@ ARCHIVE_VERSION = 1  # version of the unpacking, in the folder's name
 _BLOCK = 1 << 20
 
 
-def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> None:
+def join_parts(parts: list[Path], joined: Path, sha256: str | None, where: str) -> None:
     """Concatenate parts into one file; UserError if its checksum is wrong."""
     with joined.open("wb") as out:
         for part in parts:
@@ -367,14 +367,14 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
 GGUF_VERSION = 2  # version of the conversion, in the folder's name
 
 
-def convert(path: Path, folder: Path, where: str) -> None:
+def convert_gguf(path: Path, folder: Path, where: str) -> None:
     """Save a dequantised model (float32 safetensors) and its tokenizer; UserError if the GGUF file
     is invalid.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
+    print_note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
         with silence_libraries(), _read_once():
             of_file: Any = {"gguf_file": path.name, "trust_remote_code": False}
@@ -484,7 +484,7 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
 
     classes = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
     class_name = classes.get(kind, "AutoModelForSequenceClassification")
-    note(f"{name}: making an untrained model (once)")
+    print_note(f"{name}: making an untrained model (once)")
     remedy = "name another model after `untrained:`"
     with silence_libraries(), loading(name, str(base), remedy), torch.random.fork_rng():
         torch.manual_seed(SEED)

@@ -20,8 +20,8 @@ from filelock import FileLock
 from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
-from evenruler.tables.ids import canonical
-from evenruler.terminal import note
+from evenruler.tables.ids import canonical_json
+from evenruler.terminal import print_note
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS kept (key BLOB PRIMARY KEY, crc INT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;
@@ -55,10 +55,10 @@ def keys_of(engine: str, operation: str, questions: Iterable[object]) -> list[by
     """Cache keys: sha256 (32 bytes) of engine (`engines.described`), operation ("words/2") and each
     question.
     """
-    beginning, keys = hashlib.sha256(canonical([engine, operation])), []
+    beginning, keys = hashlib.sha256(canonical_json([engine, operation])), []
     for question in questions:
         digest = beginning.copy()
-        digest.update(canonical(question))
+        digest.update(canonical_json(question))
         keys.append(digest.digest())
     return keys
 
@@ -103,7 +103,7 @@ class RowStore:
                 else:
                     damaged.append(key)
         if damaged and not self._dropped:
-            note(
+            print_note(
                 f"{self.path}: some answers were damaged on the disk; they are dropped and asked "
                 "again"
             )

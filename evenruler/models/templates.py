@@ -12,7 +12,7 @@ from jinja2 import TemplateError
 
 from evenruler.errors import UserError
 from evenruler.models.chats import NOW, ChatSettings
-from evenruler.models.records import messages, paragraphs
+from evenruler.models.records import chat_messages, join_system_prompt
 
 CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
 """Two dates without common parts, to detect whether a template writes the date."""
@@ -42,7 +42,7 @@ def render_prompt(
     template takes no layout or does not end.
     """
     if not chat:
-        return paragraphs(prompt, system)
+        return join_system_prompt(prompt, system)
     if not tokenizer.chat_template:
         what = "a chat is asked of a model without a chat template"
         raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
@@ -66,9 +66,9 @@ def message_layouts(prompt: str, system: str | None) -> Iterator[list[dict[str, 
     that refuse that role (Gemma 2) or skip it; then both with the content in parts, for templates
     that read nothing else.
     """
-    layouts = [messages(prompt, system)]
+    layouts = [chat_messages(prompt, system)]
     if system:
-        layouts.append(messages(paragraphs(prompt, system), None))
+        layouts.append(chat_messages(join_system_prompt(prompt, system), None))
     yield from layouts
     for layout in layouts:
         yield [
@@ -87,7 +87,7 @@ def _render_layout(
     """One layout as text; ValueError if a word of the user is not in it, or a second rendering
     differs.
     """
-    text = _render(tokenizer, layout, settings)
+    text = _apply_chat_template(tokenizer, layout, settings)
     if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
         raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
     if not text:
@@ -101,13 +101,15 @@ def _render_layout(
     for part, what in ((system, "the system prompt"), (prompt, "the prompt")):
         if part and part.strip() not in text:  # templates may strip it
             raise ValueError(f"what it writes does not hold {what}")
-    if _render(tokenizer, layout, settings) != text:
+    if _apply_chat_template(tokenizer, layout, settings) != text:
         raise ValueError("it writes another text each time")
     return text
 
 
-def _render(tokenizer: Any, layout: Sequence[Mapping[str, Any]], settings: ChatSettings) -> str:
-    with _at(settings.now or NOW), _bounded():
+def _apply_chat_template(
+    tokenizer: Any, layout: Sequence[Mapping[str, Any]], settings: ChatSettings
+) -> str:
+    with _set_template_date(settings.now or NOW), _limit_template_steps():
         return str(
             tokenizer.apply_chat_template(
                 layout, tokenize=False, add_generation_prompt=True, **settings.options
@@ -147,9 +149,9 @@ def _render_first(tokenizer: Any, system: str | None, settings: ChatSettings) ->
     """A greeting in the first layout that the template does not refuse."""
     layouts = list(message_layouts("Hello.", system))
     try:
-        return _render(tokenizer, layouts[0], settings)
+        return _apply_chat_template(tokenizer, layouts[0], settings)
     except TemplateError:
-        return _render(tokenizer, layouts[1], settings)
+        return _apply_chat_template(tokenizer, layouts[1], settings)
 
 
 def writes_day(folder: Path, settings: ChatSettings) -> bool:
@@ -171,7 +173,7 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
     return any(first_prompt != second_prompt for first_prompt, second_prompt in prompt_pairs)
 
 
-def _at(day: datetime.date) -> AbstractContextManager[Any]:
+def _set_template_date(day: datetime.date) -> AbstractContextManager[Any]:
     """A context that sets the date in templates; transformers offers no other way."""
     from transformers.utils import chat_template_utils as library
 
@@ -184,7 +186,7 @@ def _at(day: datetime.date) -> AbstractContextManager[Any]:
 
 
 @contextmanager
-def _bounded() -> Iterator[None]:
+def _limit_template_steps() -> Iterator[None]:
     """Limit the steps of a template (executed lines and calls), in this thread only."""
     before, steps = sys.gettrace(), 0
 

@@ -58,7 +58,7 @@ def traced_reads() -> Iterator[list[str]]:
     """Record the paths of files that this thread opens for reading; they may repeat. Contexts may
     be nested.
     """
-    _install()
+    _install_audit_hooks()
     paths, around = list[str](), _reads.get()
     token = _reads.set(paths)
     try:
@@ -87,7 +87,9 @@ def require_hashed(
         is_inside = any(
             file.is_relative_to(place) or path.is_relative_to(place) for place in places
         )
-        if _matches(file, CARDS if is_inside else ()) or _matches(file, CODE):
+        if _matches_any_pattern(file, CARDS if is_inside else ()) or _matches_any_pattern(
+            file, CODE
+        ):
             continue
         if is_inside:
             what = (
@@ -95,7 +97,7 @@ def require_hashed(
                 "part of its key"
             )
             remedy = "take it out, or give it a usual name of a model's files"
-        elif _matches(file, OF_MODELS) or not _is_of_system(file):
+        elif _matches_any_pattern(file, OF_MODELS) or not _is_of_system(file):
             what = f"{name} was loaded with a file outside its folder"
             remedy = "put that file into the model's folder, and name it there"
         else:
@@ -103,7 +105,7 @@ def require_hashed(
         raise UserError(what, where=str(path), remedy=remedy)
 
 
-def _matches(file: Path, patterns: Iterable[str]) -> bool:
+def _matches_any_pattern(file: Path, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatch(file.name, pattern) for pattern in patterns)
 
 
@@ -128,15 +130,15 @@ def _is_of_system(file: Path) -> bool:
 
 
 @cache
-def _install() -> None:
+def _install_audit_hooks() -> None:
     """Have files reported from now on; a hook cannot be taken back, so it records only inside
     `traced_reads`.
     """
-    sys.addaudithook(_hear)
+    sys.addaudithook(_record_read)
     _report_native()
 
 
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+def _record_read(event: str, arguments: tuple[Any, ...]) -> None:
     if event != "open" or (reads := _reads.get()) is None:
         return
     path, mode, flags = arguments
@@ -153,33 +155,35 @@ def _report_native() -> None:
     import tokenizers
     from tokenizers import models
 
-    _report(tokenizers.Tokenizer, "from_file", static=True)
+    _audit_method(tokenizers.Tokenizer, "from_file", static=True)
     for kind in (models.BPE, models.WordPiece, models.WordLevel):
         for method in ("from_file", "read_file"):
-            _report(kind, method, static=True)
+            _audit_method(kind, method, static=True)
     # These classes have no `__init__` but that of `object`, and are called with paths among other
     # words.
     openers: list[Any] = [safetensors.safe_open, models.BPE, models.WordPiece, models.WordLevel]
     for opener in openers:
-        opener.__init__ = lambda self, *arguments, **named: _audit([*arguments, *named.values()])
+        opener.__init__ = lambda self, *arguments, **named: _audit_paths(
+            [*arguments, *named.values()]
+        )
     if find_spec("sentencepiece"):
         processor = import_module("sentencepiece").SentencePieceProcessor
         for method in ("Load", "LoadFromFile"):
-            _report(processor, method, static=False)
+            _audit_method(processor, method, static=False)
 
 
-def _report(kind: Any, method: str, *, static: bool) -> None:
+def _audit_method(kind: Any, method: str, *, static: bool) -> None:
     call: Callable[..., Any] = getattr(kind, method)
 
     @wraps(call)
     def reported(*arguments: Any, **named: Any) -> Any:
-        _audit([*arguments[0 if static else 1 :], *named.values()])
+        _audit_paths([*arguments[0 if static else 1 :], *named.values()])
         return call(*arguments, **named)
 
     setattr(kind, method, staticmethod(reported) if static else reported)
 
 
-def _audit(arguments: Iterable[object]) -> None:
+def _audit_paths(arguments: Iterable[object]) -> None:
     for path in arguments:
         if isinstance(path, str | Path) and os.path.isfile(path):  # a word may be no path at all
             sys.audit("open", str(path), "r", 0)

@@ -20,7 +20,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import file_sha256, replace_folder, write_text_atomically
 from evenruler.models.declared import NOT_STATED
 from evenruler.models.recorded import ENTRY, EXPORTED, answer_as_json
-from evenruler.models.released import HALF, JOURNAL, RELEASE, JournalEntry, file_of, journal
+from evenruler.models.released import HALF, JOURNAL, RELEASE, JournalEntry, file_of, read_journal
 from evenruler.tables import write_whole
 from evenruler.tables.ids import content_sha256
 
@@ -53,7 +53,9 @@ def write_release(
     """
     # Embedding vectors are excluded: they are large and recomputed within a minute.
     answers = [
-        answer for answer in journal(folder) if answer.operation.partition("/")[0] != "embedding"
+        answer
+        for answer in read_journal(folder)
+        if answer.operation.partition("/")[0] != "embedding"
     ]
     if not answers:
         remedy = "run `make answers`, which writes one"
@@ -64,7 +66,7 @@ def write_release(
         for operation, group in groupby(answers, key=lambda answer: answer.operation):
             rows = list(group)
             path = target / file_of(operation)
-            path.write_bytes(_packed(rows))
+            path.write_bytes(_rows_to_parquet(rows))
             files[path.name] = {
                 "operation": operation,
                 "rows": len(rows),
@@ -120,7 +122,7 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
                 f"answers of {name} are missing",
                 remedy="see the reason above; `evenruler repro` asks for them",
             )
-        rows = [row for row in journal(Path(folder)) if row.model == name]
+        rows = [row for row in read_journal(Path(folder)) if row.model == name]
     names = ("operation", "question", "answer", "engine", "key")
     columns = {name: [getattr(row, name) for row in rows] for name in names}
     columns["answer"] = [
@@ -153,7 +155,7 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
     yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 
 
-def _packed(rows: Sequence[JournalEntry]) -> bytes:
+def _rows_to_parquet(rows: Sequence[JournalEntry]) -> bytes:
     """A Parquet file; fixed-size answers are split by byte so that similar bytes are adjacent and
     compress well.
     """

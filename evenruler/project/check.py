@@ -89,7 +89,7 @@ def check(root: Path) -> list[str]:
         lines += write_artifacts(root, params.benchmarks)
         for folder, active in in_folders.items():
             lines += keep_out_of_git(root, folder, active, instruments[active.profile])
-            remove(root / folder, gone[folder])
+            remove_paths(root / folder, gone[folder])
             lines += [f"removed {folder / path}" for path in gone[folder]]
             lines += [
                 f"removed {stage} from {folder / LOCK}"
@@ -98,7 +98,7 @@ def check(root: Path) -> list[str]:
             make_shared_folders(root, active)
         lines += repair_running_list(root) + remove_damaged(root)
         for active in in_folders.values():
-            warnings = _warnings(root, params, active, instruments[active.profile])
+            warnings = _collect_warnings(root, params, active, instruments[active.profile])
             lines += [line for line in warnings if line not in lines]
     return [*lines, *map(describe_active, in_folders.values())]
 
@@ -125,7 +125,7 @@ def validate_outputs(folder: Path, active: Active) -> None:
     # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
     for name, entry in active.card_of_others.items():
         benchmark = Path(BENCHMARKS) / f"{entry.family}-{name}"
-        if tracked(folder, [benchmark]):
+        if tracked_files(folder, [benchmark]):
             remedy = (
                 f"run `git rm -r --cached {benchmark.as_posix()}`, or declare the text of "
                 f"{name!r} as ours"
@@ -185,7 +185,7 @@ def make_profile(root: Path, profile: str) -> list[str]:
     ]
 
 
-def _warnings(
+def _collect_warnings(
     root: Path, params: Params, active: Active, instruments: Sequence[DeclaredInstrument]
 ) -> list[str]:
     """Warnings on models and instruments left out, and of instruments, also about tokenizers that
@@ -253,7 +253,7 @@ def _warnings(
             tokenizer = tokenizer_of(root, model, params.models[model])
             if tokenizer is not None:
                 tokenizer_warnings = instrument.settings.warnings_of(
-                    instrument.source, partial(lengths, tokenizer)
+                    instrument.source, partial(count_tokens, tokenizer)
                 )
                 warnings += [
                     f"warning: {instrument.name} on {model}: {line}" for line in tokenizer_warnings
@@ -339,7 +339,7 @@ def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
+def count_tokens(tokenizer: Path, words: Sequence[str]) -> list[int]:
     """Number of tokens of each word within a sentence, i.e. after a space, by a
     `tokenizer.json`.
     """
@@ -358,7 +358,7 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
     return counts_by_key[key]
 
 
-def made(active: Active) -> dict[str, set[str]]:
+def declared_outputs(active: Active) -> dict[str, set[str]]:
     """The names that belong in each folder of stage outputs."""
     built = {
         f"data/built/{family}": set(active_family.instruments)
@@ -380,12 +380,16 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     UserError if an entry is unknown to git and dvc.lock, since it may be the user's own.
     """
     stale_paths = [
-        path for folder, keep in made(active).items() for path in _others(root / folder, keep)
+        path
+        for folder, keep in declared_outputs(active).items()
+        for path in _undeclared_entries(root / folder, keep)
     ]
     ours = tuple(f"{family}-" for family in FAMILIES)
     declared = set(benchmarks)
     stale_paths += [
-        path for path in _others(root / BENCHMARKS, declared) if path.name.startswith(ours)
+        path
+        for path in _undeclared_entries(root / BENCHMARKS, declared)
+        if path.name.startswith(ours)
     ]
     paths = sorted(path.relative_to(root) for path in stale_paths)
     # Keep figures in git of a declared family that is not in use now, as its benchmarks are kept.
@@ -393,7 +397,7 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
         stale_path for stale_path in paths if stale_path.parent.as_posix() == BY_FAMILY[-1]
     ]:
         if (
-            held := tracked(root, [path])
+            held := tracked_files(root, [path])
             if any(name.startswith(f"{path.name}-") for name in declared)
             else set()
         ):
@@ -405,7 +409,7 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     if paths:
         known_paths = {
             output["path"] for outputs in read_lock(root).values() for output in outputs
-        } | tracked(root, paths)
+        } | tracked_files(root, paths)
         if unknown := [path.as_posix() for path in paths if not _is_ours(root, path, known_paths)]:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""
@@ -418,7 +422,7 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     return paths
 
 
-def remove(root: Path, paths: Iterable[Path]) -> None:
+def remove_paths(root: Path, paths: Iterable[Path]) -> None:
     """Remove files, folders with their content, and links (not their targets)."""
     for path in paths:
         if (root / path).is_dir() and not (root / path).is_symlink():
@@ -427,7 +431,7 @@ def remove(root: Path, paths: Iterable[Path]) -> None:
             (root / path).unlink()
 
 
-def _others(folder: Path, keep: set[str]) -> list[Path]:
+def _undeclared_entries(folder: Path, keep: set[str]) -> list[Path]:
     return [path for path in folder.glob("*") if path.name not in {*keep, ".gitkeep"}]
 
 
@@ -446,7 +450,7 @@ def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
     )
 
 
-def tracked(root: Path, paths: list[Path]) -> set[str]:
+def tracked_files(root: Path, paths: list[Path]) -> set[str]:
     """Files in git's index at or below some paths; empty without git."""
     return set(
         filter(

@@ -37,7 +37,7 @@ POLL = 0.05
 """Seconds between looks at running stages."""
 
 
-def environment() -> dict[str, str]:
+def subprocess_environment() -> dict[str, str]:
     """The environment with this Python first in PATH, unbuffered output, and no progress bars
     outside a terminal.
     """
@@ -57,13 +57,13 @@ def start_dvc(
     return subprocess.Popen(
         [sys.executable, "-m", "dvc", *words],
         cwd=root,
-        env={**environment(), **(slot or {})},
+        env={**subprocess_environment(), **(slot or {})},
         start_new_session=True,
-        preexec_fn=_prepare,
+        preexec_fn=_prepare_process,
     )
 
 
-def _prepare() -> None:
+def _prepare_process() -> None:
     """End with the parent, and take Ctrl-C from it also where that was started in the background,
     which ignores it.
     """
@@ -127,7 +127,7 @@ def outdated_stages(root: Path) -> set[str]:
     status = subprocess.run(
         [sys.executable, "-m", "dvc", "status", "--json", "dvc.yaml"],
         cwd=root,
-        env=environment(),
+        env=subprocess_environment(),
         capture_output=True,
         text=True,
         check=False,

@@ -46,17 +46,17 @@ def edit_section(text: str, key: str, change: Callable[[CommentedMap], None]) ->
     """
     above, section, below = split_at_section(text, key)
     try:
-        edited_text = f"{above}{_changed(section, change)}{below}"
+        edited_text = f"{above}{_edit_yaml(section, change)}{below}"
         params_yaml().load(edited_text)
     except (
         YAMLError,
         KeyError,
     ):  # an anchor used by another section; keys not at the beginning of a line
-        edited_text = _changed(f"{above}{section}{below}", change)
+        edited_text = _edit_yaml(f"{above}{section}{below}", change)
     return edited_text
 
 
-def _changed(text: str, change: Callable[[CommentedMap], None]) -> str:
+def _edit_yaml(text: str, change: Callable[[CommentedMap], None]) -> str:
     yaml, buffer = params_yaml(), StringIO()
     document = yaml.load(text)
     document = CommentedMap() if document is None else document

@@ -16,14 +16,14 @@ from evenruler.declaration.params import load_params
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import write_text_atomically
 from evenruler.project.check import check
-from evenruler.project.dvc import LOCK, environment
+from evenruler.project.dvc import LOCK, subprocess_environment
 from evenruler.project.editing import edit_section, write_as_it_was
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import open_place
 from evenruler.repository import exclusive_lock
 from evenruler.terminal import die_with_parent
-from evenruler.versions import bumped, load_changelog, version_key
+from evenruler.versions import bump_version, load_changelog, version_key
 
 BEGUN = Path(".cache/release.json")
 """What a running release is about to write; removed when the release is committed or undone."""
@@ -82,7 +82,7 @@ def release(
         "release", root / BEGUN.with_suffix(".lock"), root
     ):  # or a running one would be taken for a killed one
         yield from _undo_broken(root)
-        preview = plan(root, name, messages)
+        preview = preview_release(root, name, messages)
 
         def entry(document: dict[str, Any]) -> None:
             releases = document.setdefault("releases", {})
@@ -116,9 +116,9 @@ def release(
             load_changelog(root / changelog)
             check(root)
             _dvc(root, "repro", "--quiet")
-            changed = _changed(root)
+            changed = _changed_files(root)
             if unrelated_paths := [path for path in changed if not begun.writes(root, path)]:
-                what = f"changed while the release was made: {_listed(unrelated_paths)}"
+                what = f"changed while the release was made: {_summarise_paths(unrelated_paths)}"
                 raise UserError(
                     what, where=str(root), remedy="commit or stash it, and release again"
                 )
@@ -147,12 +147,12 @@ def _undo_broken(root: Path) -> Iterator[str]:
     if not (root / BEGUN).exists():
         return
     begun = PendingRelease(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
-    if unrelated_paths := [path for path in _changed(root) if not begun.writes(root, path)]:
+    if unrelated_paths := [path for path in _changed_files(root) if not begun.writes(root, path)]:
         what = (
             "your uncommitted changes are mixed with those of an interrupted release of "
             f"{begun.name} "
         )
-        what += f"({_listed(unrelated_paths)})"
+        what += f"({_summarise_paths(unrelated_paths)})"
         raise UserError(
             what, where=str(root), remedy="commit or stash these files, and release again"
         )
@@ -165,25 +165,25 @@ def _undo_broken(root: Path) -> Iterator[str]:
 
 def _undo(root: Path, begun: PendingRelease) -> bool:
     """Restore the files that a release wrote from git's HEAD; returns whether there were any."""
-    written_paths = [path for path in _changed(root) if begun.writes(root, path)]
+    written_paths = [path for path in _changed_files(root) if begun.writes(root, path)]
     if written_paths:
         _git(root, "add", "--", *(path for path in written_paths if (root / path).exists()))
         _git(root, "restore", "--source", "HEAD", "--staged", "--worktree", "--", *written_paths)
     return bool(written_paths)
 
 
-def _changed(root: Path) -> list[str]:
+def _changed_files(root: Path) -> list[str]:
     """Files that differ from git's HEAD, including new ones."""
     changed = _git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", "HEAD")
     new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
     return sorted({path for path in f"{changed}\0{new}".split("\0") if path})
 
 
-def _listed(paths: Sequence[str]) -> str:
+def _summarise_paths(paths: Sequence[str]) -> str:
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
-def plan(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
+def preview_release(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
     """What a release would do; arguments and errors as for `release`."""
     if (root / BEGUN).exists():
         what = "a release was interrupted, or is running"
@@ -201,7 +201,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
         raise UserError(
             "the build does not match the declaration", where=str(folder), remedy="run `make repro`"
         )
-    if _changed(root):
+    if _changed_files(root):
         raise UserError(
             "git has uncommitted changes", where=str(root), remedy="commit or stash them"
         )
@@ -223,7 +223,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
         raise UserError(
             f"nothing changed since {last}", where=name, remedy="there is nothing to release"
         )
-    version = max(current, bumped(last, difference.needs), key=version_key)
+    version = max(current, bump_version(last, difference.needs), key=version_key)
     reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
     listed = reasons[:10] + (
         [f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else []
@@ -260,7 +260,7 @@ def _dvc(root: Path, *arguments: str) -> str:
 
 def _run_checked(root: Path, what: str, command: list[str]) -> str:
     """The output of a command; UserError if it fails."""
-    env = {**environment(), "LANGUAGE": "C"}  # for the message parsed below
+    env = {**subprocess_environment(), "LANGUAGE": "C"}  # for the message parsed below
     # DVC is killed with this process; git is not, since it would leave its lock files.
     ends = None if what.startswith("git") else die_with_parent
     done = subprocess.run(

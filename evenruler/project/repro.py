@@ -76,11 +76,13 @@ def _build_together(root: Path) -> set[str]:
         )
         batches = [stages[start : start + size] for start in range(0, len(stages), size)]
         if len(batches) > 1:
-            failed |= run_stages(root, batches, _slots(len(batches), asking="ask" in kinds))
+            failed |= run_stages(
+                root, batches, _batch_environments(len(batches), asking="ask" in kinds)
+            )
     return failed
 
 
-def _slots(n_batches: int, *, asking: bool) -> list[dict[str, str]]:
+def _batch_environments(n_batches: int, *, asking: bool) -> list[dict[str, str]]:
     """Environments of batches that run at once: a GPU each where there are some, else a share of
     the processor.
     """

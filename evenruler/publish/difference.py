@@ -15,15 +15,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenruler.errors import UserError
-from evenruler.files import templates
+from evenruler.files import jinja_environment
 from evenruler.measurement.figures import figure_in_words
 from evenruler.publish import places
-from evenruler.publish.manifest import KIND, PLAN, cell, data_file, identity_of, read_manifest
+from evenruler.publish.manifest import (
+    KIND,
+    PLAN,
+    data_file,
+    identity_of,
+    markdown_cell,
+    read_manifest,
+)
 from evenruler.publish.places import open_place
 from evenruler.tables import contents
-from evenruler.tables.frames import TOLERANCE, differs, same
+from evenruler.tables.frames import TOLERANCE, differing_rows, is_nearly_equal
 from evenruler.tables.schemas import NUMBERS
-from evenruler.versions import BUMPS, Bump, bumped
+from evenruler.versions import BUMPS, Bump, bump_version
 
 SEE = "see `evenruler verify`"
 
@@ -145,7 +152,7 @@ class VersionDifference:
     @property
     def next_version(self) -> str:
         """The smallest version that the changed benchmark may have."""
-        return bumped(self.before, self.needs)
+        return bump_version(self.before, self.needs)
 
 
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDifference:
@@ -165,7 +172,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDiffer
         )
         for name in before.rows | after.rows
     ]
-    old_figures, new_figures = _evidence(old), _evidence(new)
+    old_figures, new_figures = _read_evidence(old), _read_evidence(new)
     rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
     files = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
     was, now = before.parameters, after.parameters
@@ -179,11 +186,17 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDiffer
         after=after.version,
         configs=configs,
         figures=[
-            FigureDifference(name, old_figure, new_figure, apart(old_figure, new_figure, tolerance))
+            FigureDifference(
+                name, old_figure, new_figure, has_figure_changed(old_figure, new_figure, tolerance)
+            )
             for name in sorted(old_figures.keys() | new_figures.keys())
             for old_figure, new_figure in [(old_figures.get(name), new_figures.get(name))]
         ],
-        files=[name for name in files if _text(old, name) != _text(new, name)],
+        files=[
+            name
+            for name in files
+            if _read_normalised_text(old, name) != _read_normalised_text(new, name)
+        ],
         parameters=sorted(
             name
             for name in was | now
@@ -210,7 +223,7 @@ def _compare_config(
     (old_schema, before), (new_schema, after) = (
         contents.schema_of(folder / path, SEE) for folder in (old, new)
     )
-    old_ids, new_ids = _ids(old, name, old_schema), _ids(new, name, new_schema)
+    old_ids, new_ids = _read_ids(old, name, old_schema), _read_ids(new, name, new_schema)
     place = pc.index_in(old_ids, value_set=new_ids)
     old_rows, new_rows = pc.indices_nonzero(place.is_valid()), place.drop_null()
     removed = old_ids.filter(place.is_null())
@@ -226,10 +239,10 @@ def _compare_config(
     ]
     for column in (column for column in shared if column != "id" and column not in retyped):
         was, now = (
-            _column(old, name, column).take(old_rows),
-            _column(new, name, column).take(new_rows),
+            _read_column(old, name, column).take(old_rows),
+            _read_column(new, name, column).take(new_rows),
         )
-        apart = differs(was, now, tolerance)
+        apart = differing_rows(was, now, tolerance)
         if column == "content_sha256":
             hashes = apart
             continue
@@ -261,21 +274,21 @@ def _compare_config(
     )
 
 
-def _column(folder: Path, config: str, column: str) -> pa.Array:
+def _read_column(folder: Path, config: str, column: str) -> pa.Array:
     return contents.table_in(folder / data_file(config), [column], SEE).column(0).combine_chunks()
 
 
-def _ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
+def _read_ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
     where = str(folder / data_file(config))
     if "id" not in schema.names or schema.field("id").type not in (pa.string(), pa.large_string()):
         raise UserError("no column id of strings", where=where, remedy=SEE)
-    ids = _column(folder, config, "id").cast(pa.string())
+    ids = _read_column(folder, config, "id").cast(pa.string())
     if len(ids.unique()) != len(ids):
         raise UserError("an id stands twice", where=where, remedy=SEE)
     return ids
 
 
-def _evidence(folder: Path) -> dict[str, FigurePath]:
+def _read_evidence(folder: Path) -> dict[str, FigurePath]:
     path = folder / "evidence.json"
     evidence = contents.json_of(path, SEE)
     if not isinstance(evidence, dict):
@@ -284,7 +297,7 @@ def _evidence(folder: Path) -> dict[str, FigurePath]:
             where=str(path),
             remedy=SEE,
         )
-    leaves = dict(_leaves(evidence))
+    leaves = dict(_figures_by_path(evidence))
     for figure, leaf in leaves.items():
         whole = "n" in leaf
         numeric = [
@@ -305,35 +318,39 @@ def _evidence(folder: Path) -> dict[str, FigurePath]:
     return leaves
 
 
-def _leaves(evidence: FigurePath, above: tuple[str, ...] = ()) -> Iterator[tuple[str, FigurePath]]:
+def _figures_by_path(
+    evidence: FigurePath, above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, FigurePath]]:
     """Every figure by its path; a bare number is a figure without interval."""
     for name, value in evidence.items():
         path = (*above, name)
         if isinstance(value, dict) and "value" in value:
             yield " / ".join(path), value
         elif isinstance(value, dict):
-            yield from _leaves(value, path)
+            yield from _figures_by_path(value, path)
         else:
             yield " / ".join(path), {"value": value}
 
 
-def apart(old: FigurePath | None, new: FigurePath | None, tolerance: float = TOLERANCE) -> bool:
+def has_figure_changed(
+    old: FigurePath | None, new: FigurePath | None, tolerance: float = TOLERANCE
+) -> bool:
     """Whether two figures differ, numbers by more than the tolerance."""
     # `why` repeats the verdict's numbers in words.
     was, now = (
         figure and {key: "" if key == "why" else value for key, value in figure.items()}
         for figure in (old, new)
     )
-    return not same(was, now, tolerance)
+    return not is_nearly_equal(was, now, tolerance)
 
 
-def _text(folder: Path, name: str) -> str | None:
+def _read_normalised_text(folder: Path, name: str) -> str | None:
     """A text file with its location normalised and without row checksums, since rows are compared
     separately.
     """
     if not contents.is_file(folder / name):
         return None
-    text = places.renamed(name, contents.text_of(folder / name, SEE), "USER/REPO")
+    text = places.replace_location(name, contents.text_of(folder / name, SEE), "USER/REPO")
     return (
         re.sub('"sha256": "[0-9a-f]{64}"', '"sha256": ""', text)
         if name == "croissant.json"
@@ -353,8 +370,8 @@ def as_json(difference: VersionDifference) -> dict[str, Any]:
 
 def as_markdown(difference: VersionDifference) -> str:
     """The difference as Markdown: required version and reasons, rows, columns, figures."""
-    environment = templates("evenruler.publish")
-    environment.filters |= {"cell": cell, "figure": partial(figure_in_words, decimals=3)}
+    environment = jinja_environment("evenruler.publish")
+    environment.filters |= {"cell": markdown_cell, "figure": partial(figure_in_words, decimals=3)}
     return environment.get_template("difference.md.j2").render(found=difference)
 
 

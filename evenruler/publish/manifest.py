@@ -49,7 +49,7 @@ def data_file(config: str) -> str:
     return f"{config}/test-00000-of-00001.parquet"
 
 
-def _inside(name: str) -> str:
+def _validate_path(name: str) -> str:
     parts = name.split("/")
     if (
         {"", ".", ".."} & {*parts}
@@ -82,7 +82,7 @@ class Manifest(StrictModel):
     licences: list[str]
     parameters: dict[str, Any]
     """Build parameters."""
-    files: dict[Annotated[str, AfterValidator(_inside)], str]
+    files: dict[Annotated[str, AfterValidator(_validate_path)], str]
     """sha256 of every other file, by path."""
 
     @model_validator(mode="after")
@@ -121,7 +121,7 @@ ENTITIES = {"<": "&lt;", "](": "]&#40;", "![": "!&#91;", "\\|": "&#92;|"}
 backslash."""
 
 
-def cell(value: object) -> str:
+def markdown_cell(value: object) -> str:
     """A value in one line of Markdown, as in a table's cell, without HTML, links and images;
     backticks stay.
     """
@@ -134,7 +134,8 @@ def cell(value: object) -> str:
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table."""
     return "\n".join(
-        "| " + " | ".join(map(cell, line)) + " |" for line in (head, ["---"] * len(head), *rows)
+        "| " + " | ".join(map(markdown_cell, line)) + " |"
+        for line in (head, ["---"] * len(head), *rows)
     )
 
 
@@ -207,14 +208,14 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
     if types.is_dictionary(kind):
         yield from _in_bytes(path, values.dictionary_decode())
     elif types.is_list(kind) or types.is_large_list(kind):
-        yield (*path, "list"), _lengths(pc.list_value_length(values))
+        yield (*path, "list"), _integers_to_bytes(pc.list_value_length(values))
         yield from _in_bytes((*path, "list"), pc.list_flatten(values))
     elif types.is_struct(kind):
-        yield (*path, "struct"), _lengths(pc.if_else(values.is_valid(), 1, None))
+        yield (*path, "struct"), _integers_to_bytes(pc.if_else(values.is_valid(), 1, None))
         for field, field_values in zip(kind, values.flatten(), strict=True):
             yield from _in_bytes((*path, "struct", field.name), field_values)
     elif types.is_floating(kind):
-        yield (*path, "float"), _lengths(pc.if_else(values.is_valid(), 1, None))
+        yield (*path, "float"), _integers_to_bytes(pc.if_else(values.is_valid(), 1, None))
         numbers = values.drop_null().cast(pa.float64()).to_numpy() + 0.0  # no negative zero
         yield (*path, "float", "values"), "\n".join([*map(repr, numbers.tolist()), ""]).encode()
     else:
@@ -226,7 +227,7 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
         if called == "int" and not types.is_integer(kind):
             raise TypeError(f"is of {kind}, which no benchmark has")
         texts = values.cast(pa.string()).cast(pa.large_binary())
-        yield (*path, called), _lengths(pc.binary_length(texts))
+        yield (*path, called), _integers_to_bytes(pc.binary_length(texts))
         there = texts.drop_null()
         whole = pa.LargeListArray.from_arrays(pa.array([0, len(there)], pa.int64()), there)
         yield (
@@ -235,7 +236,7 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
         )
 
 
-def _lengths(values: pa.Array) -> bytes:
+def _integers_to_bytes(values: pa.Array) -> bytes:
     """Integers as eight little-endian bytes each; -1 for nulls."""
     return bytes(
         pc.fill_null(values.cast(pa.int64()), -1)
@@ -249,7 +250,7 @@ NOT_OURS = {".gitattributes", NAME}
 """Files that a manifest does not list."""
 
 
-def problems(folder: Path) -> list[str]:
+def manifest_problems(folder: Path) -> list[str]:
     """All deviations from the manifest, one line each: checksums, rows, schemas, ids, card."""
     declared = read_manifest(folder)
     paths = [*folder.rglob("*")]
@@ -406,7 +407,7 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
     if sum(config.get("default") is True for config in configs) != 1:
         yield "README.md: not exactly one default config"
     for pattern in (
-        pattern for config in configs for pattern in _patterns(config.get("data_files"))
+        pattern for config in configs for pattern in _file_patterns(config.get("data_files"))
     ):
         # Match folder by folder against known files; the disk is not searched, since a pattern may
         # lead anywhere.
@@ -418,14 +419,14 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
             yield f"README.md: no file matches {pattern}"
 
 
-def _patterns(data_files: Any) -> list[str]:
+def _file_patterns(data_files: Any) -> list[str]:
     """The file patterns of a config in the card: one pattern, or a list of patterns or of splits
     with theirs.
     """
     if isinstance(data_files, list):
-        return [pattern for entry in data_files for pattern in _patterns(entry)]
+        return [pattern for entry in data_files for pattern in _file_patterns(entry)]
     if isinstance(data_files, dict):
-        return _patterns(data_files.get("path"))
+        return _file_patterns(data_files.get("path"))
     return [] if data_files is None else [str(data_files)]
 
 

@@ -97,7 +97,7 @@ def from_hub(repo: str, tag: str) -> Path:
         return Path(snapshot_download(repo, repo_type="dataset", revision=tag))
 
 
-def newest(tags: Iterable[str]) -> str | None:
+def find_newest_version(tags: Iterable[str]) -> str | None:
     """The highest version that has a tag; None if there is none."""
     return max(
         (tag[1:] for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)),
@@ -145,14 +145,14 @@ def with_hub_location(folder: Path, repo: str) -> dict[str, bytes | Path]:
         name: (folder / name).read_text(encoding="utf-8")
         for name in was.files.keys() & NAMED.keys()
     }
-    changed = {name: renamed(name, text, repo).encode() for name, text in texts.items()}
+    changed = {name: replace_location(name, text, repo).encode() for name, text in texts.items()}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in changed.items()}
     now = was.model_copy(update={"location": repo, "files": was.files | sums})
     files: dict[str, bytes | Path] = {name: folder / name for name in sorted(was.files)}
     return files | changed | {manifest.NAME: manifest.as_json(now.model_dump()).encode()}
 
 
-def renamed(name: str, text: str, repo: str) -> str:
+def replace_location(name: str, text: str, repo: str) -> str:
     """A file's text with the Hub data set `repo` as location and, in a card, with its tag."""
     if name not in NAMED:
         return text
@@ -193,7 +193,7 @@ class BenchmarkListing:
     title: str
 
 
-def listed(folder: Path) -> list[BenchmarkListing]:
+def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
     """The benchmarks in a folder, by name; UserError if a manifest or card is damaged."""
     listings = []
     for path in sorted(folder.glob(f"*/{manifest.NAME}")):

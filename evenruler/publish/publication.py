@@ -14,10 +14,10 @@ from evenruler.models.declared import NOT_STATED
 from evenruler.models.recorded import ENTRY, EXPORTED
 from evenruler.publish import manifest
 from evenruler.publish.difference import compare
-from evenruler.publish.manifest import NOT_OURS, problems
-from evenruler.publish.places import from_hub, newest, with_hub_location
+from evenruler.publish.manifest import NOT_OURS, manifest_problems
+from evenruler.publish.places import find_newest_version, from_hub, with_hub_location
 from evenruler.tables import contents
-from evenruler.versions import bumped, version_key
+from evenruler.versions import bump_version, version_key
 
 if TYPE_CHECKING:  # takes a second to import
     from huggingface_hub import DatasetInfo, HfApi
@@ -38,17 +38,17 @@ def publish(
     """
     _require_name(repo, folder)
     declared = manifest.read_manifest(folder)
-    if deviations := problems(folder):
+    if deviations := manifest_problems(folder):
         more = f" (and {len(deviations) - 1} more)" if len(deviations) > 1 else ""
         raise UserError(f"{deviations[0]}{more}", where=str(folder), remedy="run `make repro`")
     _require_files(folder, declared.files)
     files = with_hub_location(folder, repo)
-    remote, tags = _look(repo)
+    remote, tags = _fetch_repo_info(repo)
     tag = f"v{declared.version}"
     if tag in tags:
         difference = compare(from_hub(repo, tag), folder)
         if difference.needs != "none":
-            should = bumped(declared.version, difference.needs)
+            should = bump_version(declared.version, difference.needs)
             what = f"{tag} is published with other content ({difference.reasons[0][1]})"
             remedy = (
                 f"published versions stay; this one should be {should}: run `evenruler "
@@ -57,7 +57,7 @@ def publish(
             raise UserError(what, where=repo, remedy=remedy)
         yield f"{repo} has {tag} already, with this content: nothing to do"
         return
-    if highest := newest(tags):
+    if highest := find_newest_version(tags):
         _refuse_small_step(folder, repo, highest, declared.version)
     there = [sibling.rfilename for sibling in (remote and remote.siblings) or ()]
     gone = [name for name in there if name not in files and name not in NOT_OURS]
@@ -73,7 +73,7 @@ def publish(
         card = files["README.md"]
         yield (card if isinstance(card, bytes) else card.read_bytes()).decode()
         return
-    yield from _publish(files, gone, repo, tag, remote, private=private)
+    yield from _publish_files(files, gone, repo, tag, remote, private=private)
 
 
 def publish_answers(
@@ -102,13 +102,13 @@ def publish_answers(
             where=str(folder),
             remedy="say `licence:` of the model in params.yaml, and export again",
         )
-    tag, (remote, tags) = f"answers-{model_entry['sha256'][:12]}", _look(repo)
+    tag, (remote, tags) = f"answers-{model_entry['sha256'][:12]}", _fetch_repo_info(repo)
     if tag in tags:
         yield f"{repo} has {tag} already: nothing to do"
     elif dry_run:
         yield f"would publish {', '.join(files)} in {repo} and tag it {tag}"
     else:
-        yield from _publish(files, [], repo, tag, remote, private=private)
+        yield from _publish_files(files, [], repo, tag, remote, private=private)
 
 
 def _require_name(repo: str, folder: Path) -> None:
@@ -134,7 +134,7 @@ def _require_files(folder: Path, names: Iterable[str]) -> None:
             )
 
 
-def _look(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
+def _fetch_repo_info(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
     """The repository's info and tags; None if it does not exist (or is hidden)."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
@@ -165,7 +165,7 @@ def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> No
         raise UserError(what, where=repo, remedy=remedy)
 
 
-def _publish(
+def _publish_files(
     files: dict[str, bytes | Path],
     gone: list[str],
     repo: str,

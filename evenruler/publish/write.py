@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenruler.files import file_sha256, replace_folder, templates
+from evenruler.files import file_sha256, jinja_environment, replace_folder
 from evenruler.instruments.card import CHECKLIST, Card, Published, headline_figures
 from evenruler.measurement.figures import figure_in_words
 from evenruler.measurement.sentences import of_planted, summarise_headlines, with_capital
 from evenruler.publish import manifest
-from evenruler.publish.manifest import HERE, NO_TAG, cell, data_file
+from evenruler.publish.manifest import HERE, NO_TAG, data_file, markdown_cell
 from evenruler.versions import Changelog, Release
 
 PROJECT, AUTHORS = "Even Ruler", "The Even Ruler developers"
@@ -102,9 +102,9 @@ class BenchmarkFolder(Card):
     def bibtex(self) -> list[str]:
         """BibTeX entries to cite: the benchmark with version and commit, then its references."""
         fields = {
-            "title": f"{{{_escaped(self.title)}}}",
+            "title": f"{{{_escape_bibtex(self.title)}}}",
             "author": f"{{{AUTHORS}}}",
-            "howpublished": f"Benchmark data set {_escaped(self.name)}, built with {PROJECT}",
+            "howpublished": f"Benchmark data set {_escape_bibtex(self.name)}, built with {PROJECT}",
             "version": self.version,
             "note": f"Commit {COMMIT}",
             **({"year": str(self.release.date.year)} if self.release else {}),
@@ -126,7 +126,7 @@ class BenchmarkFolder(Card):
         )
 
 
-def _escaped(text: str) -> str:  # for BibTeX
+def _escape_bibtex(text: str) -> str:  # for BibTeX
     return "".join(f"\\{character}" if character in "&%$#_" else character for character in text)
 
 
@@ -167,7 +167,7 @@ def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
 
 def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
     """The text of `croissant.json` for the rows in a folder."""
-    environment = templates("evenruler.publish")
+    environment = jinja_environment("evenruler.publish")
     environment.filters |= {
         "with_capital": with_capital,
         "one": lambda elements: elements[0] if len(elements) == 1 else elements,
@@ -206,13 +206,13 @@ SIZES = {
 
 def render_card(benchmark: BenchmarkFolder) -> str:
     """The card's text."""
-    environment = templates("evenruler.publish")
+    environment = jinja_environment("evenruler.publish")
     environment.filters |= {
         "figure": figure_in_words,
         # A value as valid YAML and JSON.
         "quoted": lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True),
         "with_capital": with_capital,
-        "cell": cell,
+        "cell": markdown_cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
         # Figures that a part of a benchmark has.
         "known_in": lambda figures, models: [
@@ -234,7 +234,7 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
-        answers=_answers(benchmark),
+        answers=_headline_summaries(benchmark),
         headings={heading.figure: heading.heading for heading in benchmark.quality},
         verdicts=[*headline_figures(benchmark.evidence)],
         shown={
@@ -273,13 +273,13 @@ def _example(benchmark: BenchmarkFolder) -> dict[str, Any] | None:
     return {
         "told": benchmark.example.told,
         "quoted": "\n>\n".join(
-            _quotation(row[name], name, len(config.first)) for name in config.first
+            _markdown_quotation(row[name], name, len(config.first)) for name in config.first
         ),
         "shown": shown,
     }
 
 
-def _quotation(text: str, name: str, n: int) -> str:
+def _markdown_quotation(text: str, name: str, n: int) -> str:
     """A Markdown quotation with line breaks kept; labelled with its column if `n` > 1 columns are
     quoted.
     """
@@ -289,7 +289,7 @@ def _quotation(text: str, name: str, n: int) -> str:
     return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
-def _answers(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
+def _headline_summaries(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
     """The answer in sentences for each model with a verdict, in the order of the evidence."""
     words = {heading.figure: heading for heading in benchmark.quality if heading.role == "headline"}
     of_models: dict[str, dict[str, Any]] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.figures import ORDER, Verdict
 from evenruler.measurement.sentences import sentence, with_capital
-from evenruler.report.words import listed, number, with_interval
+from evenruler.report.words import format_number, join_names, with_interval
 from evenruler.tables.schemas import NUMBERS, WHOLE
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def axis_over(values: Sequence[float]) -> Ends:
     return round(first * step, 12), round(max(last, first + 1) * step, 12)
 
 
-def _place(value: float, axis: Ends) -> float:
+def _axis_position(value: float, axis: Ends) -> float:
     """The position of a value, in percent of the width."""
     share = (value - axis[0]) / (axis[1] - axis[0])
     return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
@@ -144,7 +144,7 @@ class FamilyView:
     """Sections about all its instruments."""
 
 
-def families(
+def make_family_views(
     instruments: Sequence[InstrumentView],
     models: Sequence[str],
     sections: "Mapping[str, Sequence[Section]]",
@@ -219,7 +219,7 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
             [
                 value
                 for figure_cell in records
-                for value in _numbers(figure_cell)
+                for value in _figure_numbers(figure_cell)
                 if value is not None
             ]
         )
@@ -227,20 +227,20 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
             {
                 "heading": instrument.heading(figure),
                 "part": "" if part == WHOLE else part,
-                "sentence": _sentence(records),
+                "sentence": _verdict_sentence(records),
                 "cells": [
-                    _cell(instrument, *cell_by_model[model], axis)
+                    _grid_cell(instrument, *cell_by_model[model], axis)
                     if model in cell_by_model
                     else None
                     for model in models
                 ],
-                "zero": _place(0.0, axis),
+                "zero": _axis_position(0.0, axis),
             }
         )
     return rows
 
 
-def _sentence(records: Sequence[FigureCell]) -> str:
+def _verdict_sentence(records: Sequence[FigureCell]) -> str:
     """The verdicts in one sentence: with the names of few models, or the number of many."""
     groups = []
     for verdict in ORDER:
@@ -248,27 +248,29 @@ def _sentence(records: Sequence[FigureCell]) -> str:
             figure_cell.model for figure_cell in records if figure_cell.verdict == verdict
         ]:
             whom = (
-                listed(models) if len(records) <= FEW else f"{len(models)} of {len(records)} models"
+                join_names(models)
+                if len(records) <= FEW
+                else f"{len(models)} of {len(records)} models"
             )
             groups.append(f"{verdict} on {whom}")
     words = "; ".join(groups)
     return f"{with_capital(words)}." if words else ""
 
 
-def _numbers(figure_cell: FigureCell) -> tuple[float | None, ...]:
+def _figure_numbers(figure_cell: FigureCell) -> tuple[float | None, ...]:
     """Value, interval ends, and placebo; all None without a value."""
     if "value" not in figure_cell.record:
         return None, None, None, None
     return tuple(figure_cell.record.get(key) for key in ("value", "low", "high", "placebo"))
 
 
-def _cell(
+def _grid_cell(
     instrument: InstrumentView, index: int, figure_cell: FigureCell, axis: Ends
 ) -> dict[str, Any]:
     """An amount on one model; positions are in percent of the width, None where the number is
     missing.
     """
-    value, low, high, _ = numbers = _numbers(figure_cell)
+    value, low, high, _ = numbers = _figure_numbers(figure_cell)
     largest = max((abs(amount) for amount in numbers if amount is not None), default=0.0)
     by_size = (
         DECIMALS
@@ -279,7 +281,7 @@ def _cell(
     interval = (
         ""
         if low is None or high is None
-        else f"[{number(low, decimals)}, {number(high, decimals)}]"
+        else f"[{format_number(low, decimals)}, {format_number(high, decimals)}]"
     )
     specific, lowest, highest = (
         figure_cell.record.get(key) for key in ("specific", "specific_low", "specific_high")
@@ -288,21 +290,21 @@ def _cell(
     return {
         "model": figure_cell.model,
         "link": f"{instrument.name}--{index}",  # the id of its row in the table of figures
-        "amount": number(value, decimals) or "none",
+        "amount": format_number(value, decimals) or "none",
         "interval": interval if value is not None else figure_cell.record.get("reason", ""),
-        "placebo": number(figure_cell.record.get("placebo"), decimals),
+        "placebo": format_number(figure_cell.record.get("placebo"), decimals),
         "specific": with_interval(specific, lowest, highest, decimals),
         "verdict": verdict,
         "mark": Verdict(verdict).mark if verdict else "told",
         "why": sentence(figure_cell.record, instrument.words.get(figure_cell.figure)),
         **{
-            key: None if amount is None else _place(amount, axis)
+            key: None if amount is None else _axis_position(amount, axis)
             for key, amount in zip(("at", "low", "high", "beside"), numbers, strict=True)
         },
     }
 
 
-def counted(instruments: Sequence[InstrumentView]) -> str:
+def verdict_count_sentence(instruments: Sequence[InstrumentView]) -> str:
     """Counts of all headlines by verdict, in one sentence."""
     verdicts = [
         figure_cell.verdict
@@ -319,7 +321,9 @@ def counted(instruments: Sequence[InstrumentView]) -> str:
     )
 
 
-def fitness(instrument: InstrumentView) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
+def validity_table(
+    instrument: InstrumentView,
+) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
     """Fitness figures of an instrument: the models, and rows of heading, part and one text per
     model.
     """
@@ -343,14 +347,14 @@ def fitness(instrument: InstrumentView) -> tuple[list[str], list[tuple[str, str,
     )
     rows = [
         (instrument.heading(figure), "" if part == WHOLE else part,
-         [_said(cell_by_key.get((part, figure, model)), instrument.decimals or 2)
+         [_fitness_text(cell_by_key.get((part, figure, model)), instrument.decimals or 2)
           for model in models])
         for part, figure in keys
     ]  # fmt: skip
     return models, rows
 
 
-def _said(figure_cell: FigureCell | None, decimals: int) -> str:
+def _fitness_text(figure_cell: FigureCell | None, decimals: int) -> str:
     if figure_cell is None:
         return ""
     value, low, high, control = (
@@ -358,11 +362,11 @@ def _said(figure_cell: FigureCell | None, decimals: int) -> str:
     )
     if value is None:
         return f"none ({figure_cell.record.get('reason', '')})"
-    control_text = "" if control is None else f"; control {number(control, decimals)}"
+    control_text = "" if control is None else f"; control {format_number(control, decimals)}"
     return f"{with_interval(value, low, high, decimals)}{control_text}"
 
 
-def table(instrument: InstrumentView) -> dict[str, Any]:
+def figure_table(instrument: InstrumentView) -> dict[str, Any]:
     """All figures of an instrument for the page's script: columns, and rows with numbers as
     numbers.
     """

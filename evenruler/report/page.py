@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup, escape
 
-from evenruler.files import templates
+from evenruler.files import jinja_environment
 from evenruler.measurement.figures import Mark as Mark
-from evenruler.report.grid import InstrumentView, counted, families, fitness, table
+from evenruler.report.grid import (
+    InstrumentView,
+    figure_table,
+    make_family_views,
+    validity_table,
+    verdict_count_sentence,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -140,7 +146,9 @@ class PageSection:
             (picture, f"{picture.title}. {picture.caption}") for picture in _pictures(self.sections)
         ]
         pictures = [{**picture.chart.to_dict(), "description": words} for picture, words in shown]
-        figures = table(self.instrument) if self.instrument and self.instrument.figures else None
+        figures = (
+            figure_table(self.instrument) if self.instrument and self.instrument.figures else None
+        )
         return gzip_base64({"figures": figures, "pictures": pictures})
 
 
@@ -165,13 +173,13 @@ def render_page(
         name: [section for section in family_sections if not section.first]
         for name, family_sections in (shared or {}).items()
     }
-    family_views = families(instruments, models, rest)
+    family_views = make_family_views(instruments, models, rest)
     folded: dict[str, list[PageSection]] = {}
     for family in family_views:
         of_all = enumerate(family.sections, 1)
         page_sections = folded[family.name] = []
         for instrument in [*(view for view, _ in family.blocks), *family.without]:
-            fit = fitness(instrument)
+            fit = validity_table(instrument)
             page_sections.append(
                 PageSection(
                     instrument.name,
@@ -195,7 +203,7 @@ def render_page(
         import vl_convert as vlc
 
         vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-    environment = templates("evenruler.report", autoescape=True)
+    environment = jinja_environment("evenruler.report", autoescape=True)
     # Renders `words` as code, as cards do.
     environment.filters["prose"] = lambda text: Markup(
         re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
@@ -206,13 +214,13 @@ def render_page(
     return environment.get_template("page.html.j2").render(
         title=title,
         lead=lead,
-        counted=counted(instruments),
+        counted=verdict_count_sentence(instruments),
         first=first,
         families=family_views,
         folded=folded,
         widths=sorted({len(family.models) for family in family_views if family.models}),
-        style=_text("page.css"),
-        script=_text("page.js"),
+        style=_read_package_file("page.css"),
+        script=_read_package_file("page.js"),
         colours=gzip_base64(DARK),  # for the page's script, by the light colours that they replace
         vega=vega,
     )  # fmt: skip
@@ -222,7 +230,7 @@ def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
     return (part for section in sections for part in section.parts if isinstance(part, Picture))
 
 
-def _text(name: str) -> str:
+def _read_package_file(name: str) -> str:
     return (files("evenruler.report") / name).read_text(encoding="utf-8")
 
 

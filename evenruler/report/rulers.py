@@ -9,7 +9,7 @@ import pandas as pd
 from evenruler.measurement.figures import ORDER, Verdict
 from evenruler.report.grid import FigureCell, InstrumentView
 from evenruler.report.page import Cell, Section, Table
-from evenruler.report.words import number
+from evenruler.report.words import format_number
 
 TITLE: Final = "How even are the rulers?"
 TEXT: Final = (
@@ -35,19 +35,22 @@ REWORDED: Final = ("level_shift", "moved")
 """Figures for the effect of another sentence before the texts, with its unit."""
 
 
-def section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame) -> Section:
+def overview_section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame) -> Section:
     """The table of all instruments, those with the least certain verdicts first.
 
     `agreed`: rows of `tables.schemas.AGREEMENT`.
     """
     ranked_rows = sorted(
-        ((_order(instrument), _row(instrument, agreed)) for instrument in instruments),
+        (
+            (_sort_key(instrument), _instrument_row(instrument, agreed))
+            for instrument in instruments
+        ),
         key=lambda row: row[0],
     )
     return Section(TITLE, TEXT, [Table(HEAD, [row for _, row in ranked_rows])], first=True)
 
 
-def _headline(instrument: InstrumentView) -> list[FigureCell]:
+def _first_headline_cells(instrument: InstrumentView) -> list[FigureCell]:
     """The records of its first headline, on all models."""
     order = list(instrument.words)
     figures = {
@@ -67,7 +70,7 @@ def _headline(instrument: InstrumentView) -> list[FigureCell]:
     ]
 
 
-def _verdicts(instrument: InstrumentView) -> Counter[str]:
+def _count_verdicts(instrument: InstrumentView) -> Counter[str]:
     return Counter(
         figure_cell.verdict
         for figure_cell in instrument.figures
@@ -75,14 +78,14 @@ def _verdicts(instrument: InstrumentView) -> Counter[str]:
     )
 
 
-def _order(instrument: InstrumentView) -> tuple[int, str]:
+def _sort_key(instrument: InstrumentView) -> tuple[int, str]:
     """Place of its most frequent verdict in `FIRST`, last without one; then its title."""
-    common = _verdicts(instrument).most_common(1)
+    common = _count_verdicts(instrument).most_common(1)
     return (FIRST.index(Verdict(common[0][0])) if common else len(FIRST)), instrument.title
 
 
-def _row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
-    records, verdicts = _headline(instrument), _verdicts(instrument)
+def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
+    records, verdicts = _first_headline_cells(instrument), _count_verdicts(instrument)
     # The value of an invalid instrument is no reading.
     readings = [
         figure_cell
@@ -116,21 +119,23 @@ def _row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
         instrument.title,
         instrument.sentence.partition(";")[0],
         largest.record.get("levels", "") if largest else "",
-        _span([figure_cell.record.get("value") for figure_cell in readings], unit),
-        _span([figure_cell.record.get("placebo") for figure_cell in readings], unit),
-        _span([figure_cell.record.get("value") for figure_cell in reworded], of_units.strip()),
+        _range_text([figure_cell.record.get("value") for figure_cell in readings], unit),
+        _range_text([figure_cell.record.get("placebo") for figure_cell in readings], unit),
+        _range_text(
+            [figure_cell.record.get("value") for figure_cell in reworded], of_units.strip()
+        ),
         instrument.planted,
-        _span(list(sisters), "", "r "),
+        _range_text(list(sisters), "", "r "),
         Cell(f"{counts} ({models} model{'s' * (models != 1)})", Verdict(common[0][0]).mark)
         if counts
         else "",
     ]
 
 
-def _span(values: Sequence[float | None], unit: str, before: str = "") -> str:
+def _range_text(values: Sequence[float | None], unit: str, before: str = "") -> str:
     """The least and the largest value, with its unit; empty without any."""
     numbers = [value for value in values if value is not None]
     if not numbers:
         return ""
-    ends = dict.fromkeys(number(end, 2) for end in (min(numbers), max(numbers)))
+    ends = dict.fromkeys(format_number(end, 2) for end in (min(numbers), max(numbers)))
     return f"{before}{' to '.join(ends)}{f' {unit}' if unit else ''}"

@@ -14,14 +14,14 @@ import pandas as pd
 from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.convergent import compute_agreement
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.results.record import Result, figures_of
 from evenruler.results.store import StoredResult, table_in_result
-from evenruler.tables import grouped
+from evenruler.tables import group_by_key
 from evenruler.tables.contents import is_file
 from evenruler.tables.frames import concat_frames
 from evenruler.tables.schemas import CONCEPTS
@@ -100,23 +100,23 @@ def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
     Source: docs/controls.md.
     """
     comparisons: list[Comparison] = []
-    for group in comparable(results):
-        suffixes = names(group)
+    for group in group_comparable_results(results):
+        suffixes = label_suffixes(group)
         for first, second in combinations(range(len(group)), 2):
             sides = (
                 _ComparedResult(group[first], suffixes[first]),
                 _ComparedResult(group[second], suffixes[second]),
             )
             for manner in sorted(sides[0].labels().keys() | sides[1].labels().keys()):
-                comparisons += _headlines(*sides, manner)
+                comparisons += _compare_headlines(*sides, manner)
     return pd.DataFrame(
         [asdict(comparison) for comparison in comparisons], columns=list(COLUMNS)
     ).astype(COLUMNS)
 
 
-def comparable(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
+def group_comparable_results(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
     """Results grouped by benchmark, for benchmarks with at least two; UserError as in `compare`."""
-    groups = grouped(
+    groups = group_by_key(
         (stored_result.result.benchmark.name, stored_result) for stored_result in results
     )
     comparable_groups = [group for group in groups.values() if len(group) > 1]
@@ -188,7 +188,7 @@ def _require_identity(stored_result: StoredResult) -> None:
         )
 
 
-def names(group: Sequence[StoredResult]) -> list[str]:
+def label_suffixes(group: Sequence[StoredResult]) -> list[str]:
     """Suffixes that make the labels of results unique."""
     models = [stored_result.result.model.name for stored_result in group]
     if len(set(models)) == len(models):
@@ -242,7 +242,7 @@ class _ComparedResult(NamedTuple):
         return rows[there]
 
 
-def _headlines(
+def _compare_headlines(
     first: _ComparedResult, second: _ComparedResult, manner: str
 ) -> Iterator[Comparison]:
     """Compare the headlines of two labels; p-values are adjusted over them together."""
@@ -278,12 +278,12 @@ def _headlines(
                 "left out"
             )
             comparison = replace(comparison, note=note)
-        contrast = room(first.stored.result.benchmark.family, "diagnose").contrast
+        contrast = family_module(first.stored.result.benchmark.family, "diagnose").contrast
         both = (rows[rows["unit"].isin(shared)] for rows in made_of)
         compared.append((comparison, contrast(*both, pair[0]["smallest"])))
     judged_figures = judge([(figure, ValidityCheck()) for _, figure in compared])
     for (comparison, figure), judged_figure in zip(compared, judged_figures, strict=True):
-        yield _judged(comparison, judged_figure, signed=figure.note is None)
+        yield _add_verdict(comparison, judged_figure, signed=figure.note is None)
 
 
 def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[str, str] | None:
@@ -298,7 +298,7 @@ def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[s
     return None
 
 
-def _judged(comparison: Comparison, judged_figure: Figure, signed: bool) -> Comparison:
+def _add_verdict(comparison: Comparison, judged_figure: Figure, signed: bool) -> Comparison:
     """Add the verdict of `judge`; for unsigned figures it names no larger side."""
     assert isinstance(judged_figure, HeadlineFigure)
     verdict = str(judged_figure.verdict)

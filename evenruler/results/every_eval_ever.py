@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from evenruler.errors import UserError
-from evenruler.files import templates, write_text_atomically
+from evenruler.files import jinja_environment, write_text_atomically
 from evenruler.models.declared import SERVED
 from evenruler.publish.manifest import as_json
 from evenruler.results.record import RESULT, Result, figures_of
@@ -65,7 +65,7 @@ def export(
                 remedy=f"known: {', '.join(sorted(model_names))}",
             )
     records = [
-        _record(stored_result, id_by_model, date, relationship) for stored_result in results
+        _build_record(stored_result, id_by_model, date, relationship) for stored_result in results
     ]  # validate all before writing any
     exported_records = []
     for stored_result, (content, left_out) in zip(results, records, strict=True):
@@ -84,7 +84,7 @@ def export(
     return exported_records
 
 
-def _record(
+def _build_record(
     stored_result: StoredResult,
     ids: Mapping[str, str],
     date: datetime.date | None,
@@ -93,7 +93,7 @@ def _record(
     """The content of a record, and the figures left out of it."""
     result = stored_result.result
     identity, written = (
-        _id(stored_result, ids),
+        _store_id(stored_result, ids),
         str(int((stored_result.folder / RESULT).stat().st_mtime)),
     )
     if date is not None:
@@ -122,10 +122,10 @@ def _record(
         "written": written,
         "relationship": relationship,
     }
-    return _content(result, left_out, figures=figures, **record_fields), left_out
+    return _render_record(result, left_out, figures=figures, **record_fields), left_out
 
 
-def _content(result: Result, left_out: Sequence[str], **variables: Any) -> dict[str, Any]:
+def _render_record(result: Result, left_out: Sequence[str], **variables: Any) -> dict[str, Any]:
     """The content of a record, with the engine and, as far as known, where the model ran;
     `variables` go in as they are.
     """
@@ -134,9 +134,9 @@ def _content(result: Result, left_out: Sequence[str], **variables: Any) -> dict[
     scheme = sources[0].partition(":")[0]
     engine, libraries = str(model.engine.get("backend", "unknown")), model.engine.get("libraries")
     version = libraries.get(engine) if isinstance(libraries, Mapping) else None
-    environment = templates("evenruler.results")
+    environment = jinja_environment("evenruler.results")
     environment.filters |= {
-        "text": _text,
+        "text": _value_to_text,
         "plain": lambda name: re.sub("[^A-Za-z0-9._-]+", "-", name),
     }
     content: dict[str, Any] = json.loads(
@@ -162,7 +162,7 @@ def _content(result: Result, left_out: Sequence[str], **variables: Any) -> dict[
     return content
 
 
-def _id(stored_result: StoredResult, ids: Mapping[str, str]) -> str:
+def _store_id(stored_result: StoredResult, ids: Mapping[str, str]) -> str:
     """The `ORG/MODEL` under which the store files a model."""
     model = stored_result.result.model
     source = model.source if isinstance(model.source, str) else ""
@@ -179,7 +179,7 @@ def _id(stored_result: StoredResult, ids: Mapping[str, str]) -> str:
     return store_id
 
 
-def _text(value: Any) -> str:
+def _value_to_text(value: Any) -> str:
     """A value as a string, as the schema requires: text as it is, all else as JSON."""
     return (
         value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

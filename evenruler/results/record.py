@@ -211,7 +211,7 @@ class Result(StrictModel):
         """
         judged = (figure_row for figure_row in figures_of(self) if "verdict" in figure_row[3])
         return {
-            f"{_where(part, label, self)}: {figure}": record["verdict"]
+            f"{_part_and_label(part, label, self)}: {figure}": record["verdict"]
             for part, label, figure, record in judged
         }
 
@@ -273,7 +273,7 @@ class Result(StrictModel):
             if "verdict" in record and (value := record["value"]) is not None:
                 numbers = pd.Series({key: record.get(key) for key in keys}, dtype=float)
                 numbers["placebo"] *= -1 if value < 0 else 1
-                where = f"{_where(part, label, self)}: {record['verdict']}"
+                where = f"{_part_and_label(part, label, self)}: {record['verdict']}"
                 drawn.setdefault(figure, []).append(
                     {"where": where, **numbers, "less": -numbers["smallest"]}
                 )
@@ -331,7 +331,7 @@ class Result(StrictModel):
         return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"
 
 
-def _where(part: str, label: str, result: Result) -> str:
+def _part_and_label(part: str, label: str, result: Result) -> str:
     return part if label == result.model.name else f"{part}, {label}"
 
 

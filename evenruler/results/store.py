@@ -40,7 +40,7 @@ class StoredResult:
     folder: Path
 
 
-def write(
+def write_result(
     result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None
 ) -> Path:
     """Write a result into its folder, `root / result.folder`, atomically; replaces an earlier
@@ -105,7 +105,7 @@ def refuse_another(result: Result, root: Path) -> None:
         )
 
 
-def find(*places: str | Path) -> list[Path]:
+def find_results(*places: str | Path) -> list[Path]:
     """The `result.json` files in places: folders of results, such files, or folders above them;
     without duplicates.
 
@@ -128,7 +128,7 @@ def find(*places: str | Path) -> list[Path]:
     return list(path_by_resolved_path.values())
 
 
-def read(path: Path) -> StoredResult:
+def read_stored_result(path: Path) -> StoredResult:
     """Read a result with the rows behind its headlines; UserError where a file is missing or
     damaged.
     """
@@ -138,7 +138,7 @@ def read(path: Path) -> StoredResult:
 
 def read_all(*places: str | Path) -> list[StoredResult]:
     """All results in places, by `find` and `read`."""
-    return [read(path) for path in find(*places)]
+    return [read_stored_result(path) for path in find_results(*places)]
 
 
 def read_result(path: Path) -> Result:
@@ -213,4 +213,4 @@ def load_results(*places: str | Path) -> pd.DataFrame:
     Raises:
         UserError: A place holds no result, or a file is damaged.
     """
-    return as_frame(map(read_result, find(*places)))
+    return as_frame(map(read_result, find_results(*places)))

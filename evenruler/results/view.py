@@ -10,13 +10,20 @@ from evenruler.instruments import convergent
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.sentences import summarise_headlines
-from evenruler.publish.manifest import cell, markdown_table
+from evenruler.publish.manifest import markdown_cell, markdown_table
 from evenruler.report.grid import FigureCell, InstrumentView
 from evenruler.report.page import Cell, Section, Table, render_page
-from evenruler.results.comparison import DIFFER, MORE, SAME, comparable, names, result_agreement
+from evenruler.results.comparison import (
+    DIFFER,
+    MORE,
+    SAME,
+    group_comparable_results,
+    label_suffixes,
+    result_agreement,
+)
 from evenruler.results.record import Heading, figures_of
 from evenruler.results.store import StoredResult
-from evenruler.tables import grouped
+from evenruler.tables import group_by_key
 
 ABSENT: Final = "-"
 """Cell text where a result lacks what another has."""
@@ -45,7 +52,7 @@ DIFFERENCES = (
 )
 
 
-def _measured(record: dict[str, Any]) -> str:
+def _figure_text(record: dict[str, Any]) -> str:
     """Value with interval, placebo and verdict; or why there is no value."""
     if record["value"] is None:
         return f"none ({record.get('reason', 'no reason given')}); {record['verdict']}"
@@ -60,8 +67,8 @@ def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> s
     each pair.
     """
     parts: list[str] = []
-    for group in comparable(results):
-        parts += _of_benchmark(group, _own(group, comparisons))
+    for group in group_comparable_results(results):
+        parts += _of_benchmark(group, _group_comparisons(group, comparisons))
     if rows := convergent.mtmm_rows(result_agreement(results)):
         parts += [
             "# Agreement across benchmarks",
@@ -71,24 +78,25 @@ def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> s
     return "\n\n".join(parts) + "\n"
 
 
-def _own(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> pd.DataFrame:
+def _group_comparisons(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> pd.DataFrame:
     return comparisons[comparisons["benchmark"] == group[0].result.benchmark.name]
 
 
 def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterator[str]:
-    yield f"# {cell(title(group))}"
+    yield f"# {markdown_cell(name_with_versions(group))}"
     if lacking := unmeasured_of(group):
-        yield "\n".join(f"- {cell(line)}" for line in lacking)
+        yield "\n".join(f"- {markdown_cell(line)}" for line in lacking)
     if not comparisons.empty:
         yield "## Answer"
         yield "\n".join(
-            f"- {cell(f'{pair}: {line}')}" for pair, line in answers(group, comparisons)
+            f"- {markdown_cell(f'{pair}: {line}')}"
+            for pair, line in difference_lines(group, comparisons)
         )
     shown: dict[tuple[str, str], dict[str, str]] = {}
-    for stored_result, suffix in zip(group, names(group), strict=True):
+    for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
         for part, label, figure, record in figures_of(stored_result.result):
             if "verdict" in record:
-                shown.setdefault((part, figure), {})[f"{label}{suffix}"] = _measured(record)
+                shown.setdefault((part, figure), {})[f"{label}{suffix}"] = _figure_text(record)
     if shown:
         models = list(
             dict.fromkeys(
@@ -104,7 +112,7 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
     else:
         yield NO_VERDICT
     if warned := warnings_of(group):
-        yield "\n".join(f"- {cell(line)}" for line in warned)
+        yield "\n".join(f"- {markdown_cell(line)}" for line in warned)
     yield "## Differences"
     yield DIFFERENCES
     yield markdown_table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
@@ -112,14 +120,16 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
         yield "\n".join(notes)
 
 
-def answers(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def difference_lines(
+    group: Sequence[StoredResult], comparisons: pd.DataFrame
+) -> Iterator[tuple[str, str]]:
     """What every two results differ in: the pair and a line of `answer`."""
     headings = {
         heading.figure: heading
         for stored_result in group
         for heading in stored_result.result.headings
     }
-    for (first, second), rows in grouped(
+    for (first, second), rows in group_by_key(
         ((row["first"], row["second"]), row) for row in rows_of(comparisons)
     ).items():
         figures: dict[str, dict[str, Any]] = {}
@@ -133,7 +143,7 @@ def answers(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterato
                 if value is not None or name == "value"
             }
             figures.setdefault(row["part"], {})[row["figure"]] = record | {
-                "verdict": _plain(row["verdict"])
+                "verdict": _difference_verdict(row["verdict"])
             }
         says = [f"larger for {first} than for {second}", f"larger for {second} than for {first}"]
         unsigned = {row["figure"] for row in rows if row["verdict"] == DIFFER}
@@ -150,7 +160,7 @@ def answers(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterato
 def unmeasured_of(group: Sequence[StoredResult]) -> list[str]:
     """The models on which nothing was measured, and why; a line each."""
     lines = []
-    for stored_result, suffix in zip(group, names(group), strict=True):
+    for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
         reason_by_label = unmeasured_models(
             (label, record) for _, label, _, record in figures_of(stored_result.result)
         )
@@ -162,12 +172,12 @@ def warnings_of(group: Sequence[StoredResult]) -> list[str]:
     """The warnings of each result, a line each."""
     called = (
         (stored_result.result, f"{stored_result.result.model.name}{suffix}")
-        for stored_result, suffix in zip(group, names(group), strict=True)
+        for stored_result, suffix in zip(group, label_suffixes(group), strict=True)
     )
     return [f"{name}: {line}" for result, name in called for line in result.warnings]
 
 
-def title(group: Sequence[StoredResult]) -> str:
+def name_with_versions(group: Sequence[StoredResult]) -> str:
     """Name and versions of the results' benchmark, with suffixes such as `+trial` and
     `+limit-N`.
     """
@@ -212,12 +222,16 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
             ONE_LEAD,
         )
     else:
-        groups, heading, lead = comparable(results), "Even Ruler: results side by side", LEAD
+        groups, heading, lead = (
+            group_comparable_results(results),
+            "Even Ruler: results side by side",
+            LEAD,
+        )
     instruments = []
     for group in groups:
         benchmark = group[0].result.benchmark
         headings, figures = dict[str, Heading](), list[FigureCell]()
-        for stored_result, suffix in zip(group, names(group), strict=True):
+        for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
             headings |= {
                 heading.figure: heading for heading in reversed(stored_result.result.headings)
             }
@@ -236,11 +250,11 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
                 name=benchmark.name,
                 family=benchmark.family,
                 title=benchmark.title,
-                sentence=f"{title(group)}.{note}",
+                sentence=f"{name_with_versions(group)}.{note}",
                 columns=list(reversed(headings.values())),
                 figures=figures,
                 warnings=warnings_of(group),
-                sections=_differences(comparisons, group),
+                sections=_difference_sections(comparisons, group),
                 decimals=3,  # results are stored with three decimals
             )
         )
@@ -255,9 +269,9 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
     lines: list[list[str]] = []
     if comparisons is not None:
         lines = [
-            [title(group), *line]
+            [name_with_versions(group), *line]
             for group in groups
-            for line in answers(group, _own(group, comparisons))
+            for line in difference_lines(group, _group_comparisons(group, comparisons))
         ]
     if lines:
         shared = {
@@ -267,13 +281,15 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
     return render_page(heading, lead, instruments, models=list(models), shared=shared)
 
 
-def _differences(comparisons: pd.DataFrame | None, group: Sequence[StoredResult]) -> list[Section]:
+def _difference_sections(
+    comparisons: pd.DataFrame | None, group: Sequence[StoredResult]
+) -> list[Section]:
     if comparisons is None:
         return []
-    rows, table_rows = rows_of(_own(group, comparisons)), list[list[str | Cell]]()
+    rows, table_rows = rows_of(_group_comparisons(group, comparisons)), list[list[str | Cell]]()
     for row in rows:
         *cells, verdict = difference_row(row)
-        table_rows.append([*cells, Cell(verdict, _plain(row["verdict"]).mark)])
+        table_rows.append([*cells, Cell(verdict, _difference_verdict(row["verdict"]).mark)])
     notes = sorted({row["note"] for row in rows if row["note"]})
     return [
         Section(
@@ -284,7 +300,7 @@ def _differences(comparisons: pd.DataFrame | None, group: Sequence[StoredResult]
     ]
 
 
-def _plain(verdict_text: str) -> Verdict:
+def _difference_verdict(verdict_text: str) -> Verdict:
     """The verdict on a difference without the names of models."""
     if verdict_text == DIFFER or f": {MORE} than " in verdict_text:
         return Verdict.EFFECT

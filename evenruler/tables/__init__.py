@@ -3,10 +3,10 @@
 from evenruler.tables.frames import (
     concat_frames,
     evenly_spread,
-    grouped,
+    group_by_key,
     read_frame,
     read_table,
-    rounded,
+    round_significant,
     row_hashes,
     table_of,
     without_last_bits,
@@ -18,10 +18,10 @@ from evenruler.tables.ids import content_sha256, row_id
 __all__ = [
     "content_sha256",
     "evenly_spread",
-    "grouped",
+    "group_by_key",
     "read_frame",
     "read_table",
-    "rounded",
+    "round_significant",
     "row_hashes",
     "row_id",
 ]

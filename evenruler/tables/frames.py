@@ -120,7 +120,7 @@ def concat_frames(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
 
 
-def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+def group_by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     """Values by key, both in order of first occurrence."""
     values_by_key: dict[Key, list[Value]] = {}
     for key, value in pairs:
@@ -164,7 +164,7 @@ def row_hashes(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
     )
 
 
-def rounded(value: float) -> float:
+def round_significant(value: float) -> float:
     """Round to `DIGITS` significant digits and at most `DECIMALS` decimals; never returns -0.0."""
     if value == 0 or not math.isfinite(value):
         return value + 0.0
@@ -215,19 +215,19 @@ def from_spreadsheet(value: str) -> str:
 def without_last_bits(table: pd.DataFrame) -> pd.DataFrame:
     """The table with its float columns rounded. Hash rows after this, not before."""
     floats = [str(name) for name in table.columns if pd.api.types.is_float_dtype(table[name])]
-    return table.assign(**{name: table[name].map(rounded) for name in floats})
+    return table.assign(**{name: table[name].map(round_significant) for name in floats})
 
 
 TOLERANCE = 0.0015
 """Figures have three decimals; the last may be rounded differently on another processor."""
 
 
-def differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]:
+def differing_rows(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]:
     """[rows] whether values differ; two nulls are equal, and so are two NaNs."""
     if pa.types.is_nested(old.type):
         pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
         return np.fromiter(
-            (not same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old)
+            (not is_nearly_equal(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old)
         )
     is_different: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(
         zero_copy_only=False
@@ -244,14 +244,16 @@ def differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]
     return is_different
 
 
-def same(old: object, new: object, tolerance: float) -> bool:
+def is_nearly_equal(old: object, new: object, tolerance: float) -> bool:
     """Whether two nested values are equal, numbers up to the tolerance."""
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(
-            same(a, b, tolerance) for a, b in zip(old, new, strict=True)
+            is_nearly_equal(a, b, tolerance) for a, b in zip(old, new, strict=True)
         )
     if isinstance(old, dict) and isinstance(new, dict):
-        return old.keys() == new.keys() and all(same(old[key], new[key], tolerance) for key in old)
+        return old.keys() == new.keys() and all(
+            is_nearly_equal(old[key], new[key], tolerance) for key in old
+        )
     if isinstance(old, int | float) and isinstance(new, int | float):
         return old == new or abs(old - new) <= tolerance or (math.isnan(old) and math.isnan(new))
     return old == new

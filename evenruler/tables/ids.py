@@ -8,7 +8,7 @@ from typing import Any
 from evenruler.tables.schemas import BARE
 
 
-def canonical(value: object) -> bytes:
+def canonical_json(value: object) -> bytes:
     """Canonical JSON of a value: sorted keys, no spaces, UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -20,12 +20,12 @@ def row_id(**identity: str) -> str:
     An edit of the content therefore keeps the id and shows as a change, not as a removal plus an
     addition.
     """
-    return hashlib.sha256(canonical(identity)).hexdigest()[:16]
+    return hashlib.sha256(canonical_json(identity)).hexdigest()[:16]
 
 
 def content_sha256(*content: object) -> str:
     """The sha256 of a row's content (64 hex digits)."""
-    return hashlib.sha256(canonical(content)).hexdigest()
+    return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
 def common_columns(

@@ -20,7 +20,7 @@ KINDS |= {"int8": pa.int8(), "float": pa.float64(), "float32": pa.float32()}
 """Column types, apart from lists and structures of these."""
 
 
-def columns(*parts: str | Iterable[pa.Field]) -> pa.Schema:
+def build_schema(*parts: str | Iterable[pa.Field]) -> pa.Schema:
     """Build a schema: `columns(COMMON, "item word: str; keying: int8; criterion: float?; labels:
     [str]")`.
 
@@ -29,7 +29,9 @@ def columns(*parts: str | Iterable[pa.Field]) -> pa.Schema:
     column nullable. ValueError: wrong notation, or a repeated name.
     """
     fields: list[pa.Field] = [
-        field for part in parts for field in (_written(part) if isinstance(part, str) else part)
+        field
+        for part in parts
+        for field in (_parse_fields(part) if isinstance(part, str) else part)
     ]
     names = [field.name for field in fields]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -37,7 +39,7 @@ def columns(*parts: str | Iterable[pa.Field]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _written(text: str) -> list[pa.Field]:
+def _parse_fields(text: str) -> list[pa.Field]:
     fields = []
     for group in re.split(
         r";(?![^{]*\})", text
@@ -47,17 +49,17 @@ def _written(text: str) -> list[pa.Field]:
             what = f"found {group.strip()!r} in {text!r}"
             raise ValueError(f"{what}, expected names and what they hold, as in 'a b: str'")
         fields += [
-            pa.field(name, _kind(kind.removesuffix("?")), kind.endswith("?"))
+            pa.field(name, _parse_type(kind.removesuffix("?")), kind.endswith("?"))
             for name in names.split()
         ]
     return fields
 
 
-def _kind(text: str) -> pa.DataType:
+def _parse_type(text: str) -> pa.DataType:
     if text.startswith("[") and text.endswith("]"):
-        return pa.list_(_kind(text[1:-1]))
+        return pa.list_(_parse_type(text[1:-1]))
     if text.startswith("{") and text.endswith("}"):
-        return pa.struct(columns(text[1:-1]))
+        return pa.struct(build_schema(text[1:-1]))
     if text not in KINDS:
         possible_kinds = f"{', '.join(KINDS)}, a list [...] or a structure {{...}}"
         raise ValueError(f"a column holds no {text!r}, expected {possible_kinds}")
@@ -73,7 +75,7 @@ def schema_getattr(path: Path) -> Callable[[str], pa.Schema]:
     schema_by_name: dict[str, pa.Schema] = {}
     for file in dict.fromkeys((_SHARED, path)):
         for name, parts in tomllib.loads(file.read_text(encoding="utf-8")).items():
-            schema_by_name[name] = columns(*(schema_by_name.get(part, part) for part in parts))
+            schema_by_name[name] = build_schema(*(schema_by_name.get(part, part) for part in parts))
 
     def find(name: str) -> pa.Schema:
         if name not in schema_by_name:

@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 _LISTS: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("english.yaml"))
 
 
-def _set(name: str) -> frozenset[str]:
+def _word_set(name: str) -> frozenset[str]:
     return frozenset(_LISTS[name].split())
 
 
-FUNCTION_WORDS: Final = _set("function-words")  # frequent grammatical words, independent of topic
+FUNCTION_WORDS: Final = _word_set(
+    "function-words"
+)  # frequent grammatical words, independent of topic
 
-FOREIGN_WORDS: Final = _set("foreign-words")
+FOREIGN_WORDS: Final = _word_set("foreign-words")
 """Function words of German, French, Spanish, Italian, Portuguese and Dutch that are not common in
 English."""
 
@@ -41,12 +43,12 @@ LEAST_SHARE: Final = (
     0.2  # function words minus foreign ones, as a share of all words; about half in English prose
 )
 
-NEGATIONS: Final = _set("negations")
+NEGATIONS: Final = _word_set("negations")
 """Words that reverse a sentence's meaning or say that something is unusual; "n't" counts too. Not
 complete ("far from")."""
 
-_BEFORE_NOUNS = _set("before-nouns")
-_BEFORE_QUALITIES = _set("before-qualities")
+_BEFORE_NOUNS = _word_set("before-nouns")
+_BEFORE_QUALITIES = _word_set("before-qualities")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _SLOT = re.compile(r"\{[^{}]*\}")
 _MARKS = frozenset(
@@ -94,7 +96,7 @@ def is_other_language(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
     if the classifier does not know it, every value is False. Source: py3langid (Barbaresi), of
     langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of byte n-grams.
     """
-    identifier, is_other = _identifier(), np.zeros(len(texts), dtype=bool)
+    identifier, is_other = _language_identifier(), np.zeros(len(texts), dtype=bool)
     for place, text in enumerate(texts if language in identifier.labels else ()):
         if len(_COUNTED.findall(text)) >= WORDS_TO_TELL:
             name, share = identifier.classify(text)
@@ -107,7 +109,7 @@ def is_other_language(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
     return is_other
 
 
-def negations(text: str) -> int:
+def count_negations(text: str) -> int:
     """Number of negating words in a text: `NEGATIONS` and contractions with "not"."""
     return sum(word in NEGATIONS or word.endswith("n't") for word in tokens(text))
 
@@ -131,7 +133,7 @@ def slot_word_class(slot: str, text: str) -> Literal["noun", "quality"] | None:
 
 
 @cache
-def _identifier() -> Any:
+def _language_identifier() -> Any:
     from py3langid.langid import (
         MODEL_FILE,
         LanguageIdentifier,
@@ -150,7 +152,7 @@ def article_for(word: str) -> str:
     """Return "a" or "an", by the pronunciation of the word (an hour, a university, an MRI)."""
     if re.match(r"(8|11\b|18\b)", word):  # inflect treats digits as consonants
         return "an"
-    article: str = _engine().a(word).split(" ", 1)[0]
+    article: str = _inflect_engine().a(word).split(" ", 1)[0]
     return article
 
 
@@ -166,11 +168,11 @@ def regular_plural(word: str) -> str:
         return ""
     if last.isupper():
         return f"{word}s"
-    plural = _plural(word)
+    plural = _inflect_plural(word)
     regular = {f"{word}s"} if word[-1] != "s" else set()
     regular |= {f"{word}es", re.sub(r"y\Z", "ies", word)} - {word}
     # The singular of the plural must be the word again: that of "news" is "news".
-    return plural if plural in regular and _engine().singular_noun(plural) == word else ""
+    return plural if plural in regular and _inflect_engine().singular_noun(plural) == word else ""
 
 
 @cache
@@ -185,20 +187,20 @@ def plural_of(word: str) -> str:
         return f"{word}s"
     if last[0].isupper() and (last[-1] == "s" or _PEOPLE.search(last)):
         return word
-    if _engine().singular_noun(last) and not re.search(r"(?:ss|us|is)\Z", last):
+    if _inflect_engine().singular_noun(last) and not re.search(r"(?:ss|us|is)\Z", last):
         return word
-    return _plural(word)
+    return _inflect_plural(word)
 
 
-def _plural(word: str) -> str:
+def _inflect_plural(word: str) -> str:
     if word.split()[-1][0].isupper() and word[-1] == "o":  # Filipinos; inflect gives Filipinoes
         return f"{word}s"
-    plural: str = _engine().plural_noun(word)
+    plural: str = _inflect_engine().plural_noun(word)
     return plural
 
 
 @cache
-def _engine() -> Any:
+def _inflect_engine() -> Any:
     import typeguard
 
     checked = typeguard.typechecked
@@ -266,7 +268,7 @@ def locate_slot_word(
     return begin, len(sentence) - len(fill(after, others, article))
 
 
-def words(text: str) -> frozenset[str]:
+def distinct_words(text: str) -> frozenset[str]:
     """The distinct words of a text (`tokens`)."""
     return frozenset(tokens(text))
 
@@ -295,7 +297,7 @@ _COMPONENTS = {
 
 
 @cache
-def pipeline(purpose: Purpose) -> "Language":
+def spacy_pipeline(purpose: Purpose) -> "Language":
     """The spaCy pipeline for a purpose, loaded on the first call; UserError if its model is not
     installed or altered.
 
@@ -344,14 +346,14 @@ def vader_scores(texts: Sequence[str]) -> NDArray[np.float64]:
     A text without lexicon words scores 0 (neutral), as does an empty one; callers must leave out
     empty texts.
     """
-    analyzer = _analyzer()
+    analyzer = _vader_analyzer()
     return np.array(
         [analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64
     )
 
 
 @cache
-def _analyzer() -> Any:
+def _vader_analyzer() -> Any:
     """VADER's analyser, which reads its lexicon when it is made."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
 

@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 LETTERS = "ABCDEFGHIJ"  # for options, in order
 
 
-def _phrases() -> dict[str, re.Pattern[str]]:
+def _compile_phrases() -> dict[str, re.Pattern[str]]:
     """The patterns of `phrases.yaml`, in which each may hold those above it."""
     written: dict[str, str] = {}
     for name, alternatives in (
@@ -34,7 +34,7 @@ def _phrases() -> dict[str, re.Pattern[str]]:
 RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("choices.yaml"))
 """All parsing rules, with a description each. Specific to English: refusals, phrases that introduce
 an answer ("the answer is"), and phrases that refer to other people ("his wife", "people")."""
-_PHRASES = _phrases()
+_PHRASES = _compile_phrases()
 
 LEAST_LETTERS = 8  # of a text that was cut off, if it is one word
 
@@ -85,14 +85,14 @@ def read_reply(
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
     parser, text = (
         _asked(words, tuple(map(tuple, options)), tuple(left_out)),
-        plain(_unboxed(answer)),
+        strip_emphasis(_replace_boxed(answer)),
     )
     if parser.both.at(text, 0) is None:  # an option may be "Yes"
         text = _PHRASES["agrees"].sub("", text)
     if options:
         text = _PHRASES["denied letter"].sub(_NOBODY, _without_denied(text, parser))
     else:
-        text = _after_opening(text, normalised(prompt), parser)
+        text = _after_opening(text, normalise_surface(prompt), parser)
     readings = (rule(text, parser) for rule in (LETTERED if options else WORDED))
     return next((reading for reading in readings if reading is not None), UNREAD)
 
@@ -109,7 +109,7 @@ def states_an_answer(reply: str) -> bool:
     """Whether a reply says "the answer is ..." or "Answer: ..." and something after it, whatever
     that is.
     """
-    text = plain(_unboxed(without_thoughts(reply) or ""))
+    text = strip_emphasis(_replace_boxed(without_thoughts(reply) or ""))
     return any(re.search(r"\w", text[answer.end() :]) for answer in _outright_answers(text))
 
 
@@ -161,7 +161,7 @@ class SurfaceFormIndex:
     """Maps texts to slugs and finds the texts as whole words, ignoring case, longest first."""
 
     def __init__(self, slugs: Mapping[str, str]) -> None:
-        self._slugs = {normalised(text): slug for text, slug in slugs.items()}
+        self._slugs = {normalise_surface(text): slug for text, slug in slugs.items()}
         self._longest_first = sorted(filter(None, self._slugs), key=len, reverse=True)
         texts = [r"\s+".join(map(re.escape, text.split())) for text in self._longest_first]
         whole = rf"(?<!\w)(?<!\w-)(?:{'|'.join(f'({text})' for text in texts) or '(?!)'})(?!\w|-\w)"
@@ -172,7 +172,7 @@ class SurfaceFormIndex:
 
     def slug(self, text: str) -> str | None:
         """The slug that a text stands for, or None."""
-        return self._slugs.get(normalised(text))
+        return self._slugs.get(normalise_surface(text))
 
     def every(self, text: str) -> Iterator[Mention]:
         """All mentions in a text, in order."""
@@ -227,7 +227,8 @@ class ReplyParser:
         # A letter that is also the text of another option says neither.
         option_by_letter = dict(zip(LETTERS, options, strict=False))
         text_by_letter = {
-            letter: normalised(text).upper() for letter, (_, text) in option_by_letter.items()
+            letter: normalise_surface(text).upper()
+            for letter, (_, text) in option_by_letter.items()
         }
         unclear = {
             text
@@ -238,20 +239,20 @@ class ReplyParser:
             letter: slug for letter, (slug, _) in option_by_letter.items() if letter not in unclear
         }
         options = [
-            (slug, text) for slug, text in options if normalised(text).upper() not in unclear
+            (slug, text) for slug, text in options if normalise_surface(text).upper() not in unclear
         ]
         # Models that were shown an option of two sentences often repeat only the second, which
         # identifies it too.
-        ends = _once(
+        ends = _slug_by_unique_text(
             [
                 (slug, text[len(first_sentence(text)) :].lstrip(" .!?") or text)
                 for slug, text in options
             ]
         )
-        bare = _once([(slug, _without_article(text)) for slug, text in options])
-        texts = {text: slug for text, slug in (bare | ends).items() if text not in words} | _once(
-            options
-        )
+        bare = _slug_by_unique_text([(slug, _without_article(text)) for slug, text in options])
+        texts = {
+            text: slug for text, slug in (bare | ends).items() if text not in words
+        } | _slug_by_unique_text(options)
         self.words = SurfaceFormIndex(words)
         self.options = SurfaceFormIndex(texts)
         self.both = SurfaceFormIndex(words | texts)
@@ -259,7 +260,7 @@ class ReplyParser:
             {text: slug for text, slug in texts.items() if _reads_like_a_refusal(text)}
         )
         """Options that read like a refusal: "Can't be determined"."""
-        self.begun = {normalised(text): slug for text, slug in texts.items()}
+        self.begun = {normalise_surface(text): slug for text, slug in texts.items()}
         """Slugs by text, to which a text that was cut off is compared."""
         self.left_out = SurfaceFormIndex(dict.fromkeys(left_out, ""))
 
@@ -276,7 +277,7 @@ def _without_article(text: str) -> str:
     letter keeps it.
     """
     rest = _ARTICLE.sub("", text)
-    return text if len(normalised(rest)) < 2 else rest
+    return text if len(normalise_surface(rest)) < 2 else rest
 
 
 def _reads_like_a_refusal(option: str) -> bool:
@@ -285,27 +286,27 @@ def _reads_like_a_refusal(option: str) -> bool:
     )
 
 
-def _once(options: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _slug_by_unique_text(options: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Slugs by text, without texts that several options share."""
-    often = Counter(normalised(text) for _, text in options)
-    return {text: slug for slug, text in options if often[normalised(text)] == 1}
+    often = Counter(normalise_surface(text) for _, text in options)
+    return {text: slug for slug, text in options if often[normalise_surface(text)] == 1}
 
 
-def _unboxed(text: str) -> str:
+def _replace_boxed(text: str) -> str:
     r"""`\boxed{\text{B}}`, with which reasoning models mark what they answer, in words."""
     return _BOXED.sub(lambda match: "the answer: " + _OF_LATEX.sub(r"\1", match[1]), text)
 
 
-def plain(text: str) -> str:
+def strip_emphasis(text: str) -> str:
     """Remove emphasis marks and unify quotes and bullets."""
     return _EMPHASIS.sub("", _BULLET.sub(r"\1-", text.translate(_QUOTES)))
 
 
-def normalised(text: str) -> str:
+def normalise_surface(text: str) -> str:
     """The form in which surfaces are compared: lower case, single spaces, no punctuation at the
     ends.
     """
-    return " ".join(plain(text).lower().split()).strip(" .,;:!?\"'")
+    return " ".join(strip_emphasis(text).lower().split()).strip(" .,;:!?\"'")
 
 
 def first_sentence(text: str) -> str:
@@ -322,7 +323,7 @@ def _after_opening(text: str, prompt: str, parser: ReplyParser) -> str:
         opening_text := opening.group()
     ):
         if not opening_text.rstrip().endswith(":") and (
-            len(opening_text.split()) < SHORT or normalised(opening_text) not in prompt
+            len(opening_text.split()) < SHORT or normalise_surface(opening_text) not in prompt
         ):
             break
         text = text[opening.end() :]
@@ -356,13 +357,15 @@ _BEGINS_LINE = re.compile(r"^[^\w\n]*([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILI
 """A letter followed by a mark such as ")" or "."."""
 
 
-def _exact(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _parse_exact_option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option whose text is the whole reply, where no other option is its letter."""
     slug = None if _NOBODY in text else parser.options.slug(text)  # "Not B) the smith"
-    return None if slug is None or len(normalised(text)) == 1 else parser.read(slug, "option")
+    return (
+        None if slug is None or len(normalise_surface(text)) == 1 else parser.read(slug, "option")
+    )
 
 
-def _silent(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _parse_refusal_like_option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """An option that reads like a refusal, said of the question: "It can't be determined"."""
     mention = parser.silent.at(text, _end_of("of the question", text))
     return parser.read(mention.slugs[0], "option") if mention and len(mention.slugs) == 1 else None
@@ -375,7 +378,7 @@ def _cut_off(text: str, parser: ReplyParser) -> ParsedReply | None:
     """
     ends = [answer.end() for answer in _outright_answers(text)]
     for begin in (0, *ends[-1:]):
-        answer_text = normalised(text[begin:])
+        answer_text = normalise_surface(text[begin:])
         bare_text = _ARTICLE.sub("", answer_text)
         if (
             _NOBODY in text
@@ -402,7 +405,7 @@ def _outright_answers(text: str) -> list[re.Match[str]]:
     ]
 
 
-def _answered(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _parse_stated_answer(text: str, parser: ReplyParser) -> ParsedReply | None:
     """Parse statements such as "the answer is B", anywhere in the reply.
 
     "The answer is ..." takes precedence over mentions such as "option B". The stated answer and an
@@ -428,10 +431,10 @@ def _answered(text: str, parser: ReplyParser) -> ParsedReply | None:
     if (
         before.strip()
         and (begins := _letter_at(before, 0, parser))
-        and _listed(before, parser) is None
+        and _detect_letter_list(before, parser) is None
     ):
         slugs.add(parser.letters[begins[0]])
-        readings.append(_lettered(text, *begins, parser))
+        readings.append(_parse_after_letter(text, *begins, parser))
     invalid = [reading for reading in readings if reading in (SEVERAL, CONTRADICTION, DENIED)]
     return (invalid or readings)[0] if len(slugs) == 1 else SEVERAL
 
@@ -444,7 +447,7 @@ def _said_at(
         return (
             parser.letters[letter_and_end[0]],
             letter_and_end[1],
-            _lettered(text, *letter_and_end, parser),
+            _parse_after_letter(text, *letter_and_end, parser),
         )
     if not (answer["link"] or answer["colon"]):
         return None  # "the choice they made" names no option
@@ -487,12 +490,12 @@ def _is_whose(mention: Mention, text: str) -> bool:
     return mention.surface not in _SHORTENED and _OF_IT.match(text, mention.end) is not None
 
 
-def _listed(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _detect_letter_list(text: str, parser: ReplyParser) -> ParsedReply | None:
     """SEVERAL if two or more letters are marked as in a list, since none was chosen."""
     return SEVERAL if len(set(_IN_LIST.findall(text)) & set(parser.letters)) > 1 else None
 
 
-def _lettered(text: str, letter: str, end: int, parser: ReplyParser) -> ParsedReply:
+def _parse_after_letter(text: str, letter: str, end: int, parser: ReplyParser) -> ParsedReply:
     slug = parser.letters[letter]
     mention = parser.both.at(
         text, stands_for_match.end() if (stands_for_match := _STANDS_FOR.match(text, end)) else end
@@ -513,7 +516,7 @@ def _lettered(text: str, letter: str, end: int, parser: ReplyParser) -> ParsedRe
             return CONTRADICTION
         if _PHRASES["denied"].match(text, end):
             return DENIED
-    if slug in parser.classes and _outright(text[end:], parser) - {slug}:
+    if slug in parser.classes and _asserted_classes(text[end:], parser) - {slug}:
         return CONTRADICTION
     link = (_NEXT_IN_LIST if mention else _NEXT_LETTER).match(text, end)
     other = link and _letter_at(text, link.end(), parser)
@@ -555,7 +558,7 @@ def _all_or_none(text: str, parser: ReplyParser) -> ParsedReply | None:
     return None
 
 
-def _numbered(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _parse_numbered_option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option after a number, "2. The smith"; several of them in a list choose nothing."""
     lines = list(_NUMBER.finditer(text))
     slugs = [mention.slugs for line in lines if (mention := parser.options.at(text, line.end()))]
@@ -565,11 +568,11 @@ def _numbered(text: str, parser: ReplyParser) -> ParsedReply | None:
     return parser.read(slugs[0][0], "option") if is_alone and slugs and len(slugs[0]) == 1 else None
 
 
-def _option(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _parse_option_text(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option whose text begins the reply, or the only one quoted in its first sentence."""
     sentence = len(first_sentence(text))
     was = [match.end() for match in _PHRASES["was"].finditer(text, 0, sentence)]
-    for begin in (*_beginnings(text), _end_of("it was", text), *was):
+    for begin in (*_answer_starts(text), _end_of("it was", text), *was):
         mention = parser.both.at(text, begin)
         if mention is None or (begin in was and not mention.by_itself):
             continue
@@ -592,7 +595,7 @@ def _option(text: str, parser: ReplyParser) -> ParsedReply | None:
     return parser.read(quoted.pop(), "option") if len(quoted) == 1 else None
 
 
-def _alone(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _parse_lone_letter(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The only letter in a reply that is not long; of two options, also "the second sentence"."""
     if len(text.split()) > LONG:
         return None
@@ -606,7 +609,7 @@ def _alone(text: str, parser: ReplyParser) -> ParsedReply | None:
         if (letter_and_end := _letter_at(text, place.start(), parser))
     ]
     return (
-        _lettered(text, *letters_and_ends[0], parser)
+        _parse_after_letter(text, *letters_and_ends[0], parser)
         if len({letter for letter, _ in letters_and_ends}) == 1
         else None
     )
@@ -618,7 +621,7 @@ def _end_of(phrase: str, text: str) -> int:
     return match.end() if match else 0
 
 
-def _beginnings(text: str) -> list[int]:
+def _answer_starts(text: str) -> list[int]:
     """Positions where an answer may begin: 0, and after an introducing phrase in the first
     sentence.
     """
@@ -641,7 +644,7 @@ _LINE = re.compile(
 _NOBODY = "_"  # replaces ignored words; replies cannot contain it, since `plain` removes it
 
 
-def _word(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _parse_first_word(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The class of the first word in the first sentence that counts."""
     # Expand (s)he and s/he to she/he.
     written_out = re.sub(
@@ -682,25 +685,29 @@ def _word(text: str, parser: ReplyParser) -> ParsedReply | None:
     # are ignored: "He has ears, and they are big".
     mentions = [
         *parser.words.every(sentence),
-        *_after("subject", text, parser),
-        *_after("for", text, parser),
+        *_mentions_after_phrase("subject", text, parser),
+        *_mentions_after_phrase("for", text, parser),
     ]
     mentioned_slugs = {
         slug for mention in mentions if mention.surface not in _PLURAL for slug in mention.slugs
     }
     return (
         ParsedReply(first_mention.slugs[0], "word")
-        if len({*first_mention.slugs, *_outright(text, parser), *mentioned_slugs}) == 1
+        if len({*first_mention.slugs, *_asserted_classes(text, parser), *mentioned_slugs}) == 1
         else SEVERAL
     )
 
 
-def _outright(text: str, parser: ReplyParser) -> set[str]:
+def _asserted_classes(text: str, parser: ReplyParser) -> set[str]:
     """Classes that something is said to be: "is a man", "was female", "is for the young"."""
-    return {slug for mention in _after("outright", text, parser) for slug in mention.slugs}
+    return {
+        slug
+        for mention in _mentions_after_phrase("outright", text, parser)
+        for slug in mention.slugs
+    }
 
 
-def _after(phrase: str, text: str, parser: ReplyParser) -> list[Mention]:
+def _mentions_after_phrase(phrase: str, text: str, parser: ReplyParser) -> list[Mention]:
     mentions = (parser.words.at(text, match.end()) for match in _PHRASES[phrase].finditer(text))
     return [mention for mention in mentions if mention]
 
@@ -714,23 +721,34 @@ _INVALID: tuple[Rule, ...] = (
 
 WORDED: Sequence[Rule] = (
     *_INVALID,
-    _word,
+    _parse_first_word,
 )  # rules for prompts without options; the first match decides
 
 LETTERED: Sequence[Rule] = (
-    *(_exact, _silent, *_INVALID, _cut_off, _answered, _all_or_none, _listed, _numbered),
+    *(
+        _parse_exact_option,
+        _parse_refusal_like_option,
+        *_INVALID,
+        _cut_off,
+        _parse_stated_answer,
+        _all_or_none,
+        _detect_letter_list,
+        _parse_numbered_option,
+    ),
     # The letter with which a reply begins.
     lambda text, parser: next(
         (
-            _lettered(text, *letter_and_end, parser)
-            for begin in _beginnings(text)
+            _parse_after_letter(text, *letter_and_end, parser)
+            for begin in _answer_starts(text)
             if (letter_and_end := _letter_at(text, begin, parser))
         ),
         None,
     ),
-    _option,
-    lambda text, parser: _word(text, parser) if len(re.findall(r"\w+", text)) <= SHORT else None,
-    _alone,
+    _parse_option_text,
+    lambda text, parser: (
+        _parse_first_word(text, parser) if len(re.findall(r"\w+", text)) <= SHORT else None
+    ),
+    _parse_lone_letter,
 )
 """Rules for prompts that listed options; the first match decides."""
 
@@ -764,7 +782,7 @@ def _refusal_lists() -> Mapping[str, Any]:
 
 
 @cache
-def _refusals() -> tuple[list[re.Pattern[str]], re.Pattern[str]]:
+def _refusal_patterns() -> tuple[list[re.Pattern[str]], re.Pattern[str]]:
     """What a refusal begins with, and what one of a choice does; compiled when the first reply is
     read.
 
@@ -804,18 +822,18 @@ def is_refusal(reply: str) -> bool:
     apology counts if "I cannot" or the like follows directly, or if the reply is nothing else. The
     rest of the reply is not read.
     """
-    words = _words(reply)
-    return any(pattern.match(words) for pattern in _refusals()[0])
+    words = _normalise_reply(reply)
+    return any(pattern.match(words) for pattern in _refusal_patterns()[0])
 
 
 def refuses_to_choose(reply: str) -> bool:
     """Whether a reply to a question with a few answers begins with a refusal (`is_refusal` or of a
     choice).
     """
-    return is_refusal(reply) or _refusals()[1].match(_words(reply)) is not None
+    return is_refusal(reply) or _refusal_patterns()[1].match(_normalise_reply(reply)) is not None
 
 
-def _words(reply: str) -> str:
+def _normalise_reply(reply: str) -> str:
     """Lower-case a reply, expand contractions and remove emphasis and marks of quotation."""
     words = " ".join(re.sub(r"[*_`#~>]+", "", reply.translate(_APOSTROPHES)).lower().split())
     for short, long in _refusal_lists()["written-out"].items():

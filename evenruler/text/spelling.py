@@ -53,16 +53,16 @@ class Flaw(NamedTuple):
     remedy: str
 
 
-def invisible(text: str) -> Flaw | None:
+def invisible_character_flaw(text: str) -> Flaw | None:
     """The first control or format character of a text, but for line breaks and spaces; None without
     one.
     """
     odd = (place for place in _not_printable(text) if unicodedata.category(text[place])[0] == "C")
     place = next((place for place in odd if text[place] != "\n"), None)
-    return None if place is None else _flaw(text, place)
+    return None if place is None else _character_flaw(text, place)
 
 
-def flaw(text: str, *, lines: bool = False) -> Flaw | None:
+def find_flaw(text: str, *, lines: bool = False) -> Flaw | None:
     """What is wrong with the spelling of a text that a model reads; None where nothing is.
 
     Refused are: control, format, private and unassigned characters; other spaces than the usual
@@ -71,15 +71,15 @@ def flaw(text: str, *, lines: bool = False) -> Flaw | None:
     """
     for place in _not_printable(text):
         if text[place] != "\n" or not lines:
-            return _flaw(text, place)
+            return _character_flaw(text, place)
     if text.isascii():
         return None
     if blank := _BLANK.search(text):
         return Flaw(
-            f"{_around(text, blank.start())} holds {_named(blank[0])}, which shows nothing",
+            f"{_quote_excerpt(text, blank.start())} holds {_describe_character(blank[0])}, which shows nothing",
             "take it out",
         )
-    return _decomposed(text) or _mixed(text)
+    return _decomposed_letter_flaw(text) or _mixed_alphabet_flaw(text)
 
 
 def _not_printable(text: str) -> Iterator[int]:
@@ -87,7 +87,7 @@ def _not_printable(text: str) -> Iterator[int]:
         yield from (place for place, character in enumerate(text) if not character.isprintable())
 
 
-def _flaw(text: str, place: int) -> Flaw:
+def _character_flaw(text: str, place: int) -> Flaw:
     kind = _KINDS[unicodedata.category(text[place])]
     kind = "a line break" if text[place] in "\r\n" else kind
     remedy = (
@@ -95,10 +95,12 @@ def _flaw(text: str, place: int) -> Flaw:
         if kind in (_KINDS["Zs"], _KINDS["Zl"]) or text[place] == "\t"
         else "take it out"
     )
-    return Flaw(f"{_around(text, place)} holds {_named(text[place])}, {kind}", remedy)
+    return Flaw(
+        f"{_quote_excerpt(text, place)} holds {_describe_character(text[place])}, {kind}", remedy
+    )
 
 
-def _decomposed(text: str) -> Flaw | None:
+def _decomposed_letter_flaw(text: str) -> Flaw | None:
     """The first letter that is not composed, such as an e with its accent as two characters."""
     composed = unicodedata.normalize("NFC", text)
     if composed == text:
@@ -112,15 +114,15 @@ def _decomposed(text: str) -> Flaw | None:
         ),
         min(len(text), len(composed)) - 1,
     )
-    points = " ".join(map(_point, text[place : place + 2]))
+    points = " ".join(map(_code_point, text[place : place + 2]))
     what = (
-        f"{_around(text, place)} is not composed (NFC): {points} in place of "
-        f"{_named(composed[place])}"
+        f"{_quote_excerpt(text, place)} is not composed (NFC): {points} in place of "
+        f"{_describe_character(composed[place])}"
     )
     return Flaw(what, "type it anew, or save the file in the form NFC")
 
 
-def _mixed(text: str) -> Flaw | None:
+def _mixed_alphabet_flaw(text: str) -> Flaw | None:
     """The first letter of another alphabet than that of most letters of its word."""
     for word in _LETTERS.finditer(text):
         counts = Counter(filter(None, map(alphabet, word[0])))
@@ -128,7 +130,7 @@ def _mixed(text: str) -> Flaw | None:
             usual = max(counts, key=lambda name: (counts[name], -ALPHABETS.index(name)))
             odd = next(letter for letter in word[0] if alphabet(letter) not in ("", usual))
             what = (
-                f"{word[0]!r} has letters of two alphabets: {_named(odd)} in a word that is "
+                f"{word[0]!r} has letters of two alphabets: {_describe_character(odd)} in a word that is "
                 f"{usual.capitalize()}"
             )
             return Flaw(what, "type the word anew in one of them")
@@ -142,7 +144,7 @@ def alphabet(letter: str) -> str:
     return first if first in ALPHABETS and letter.isalpha() else ""
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """A text as texts are compared: compatible forms, forms of pictograms and cases are one (NFKC,
     casefold).
     """
@@ -151,7 +153,7 @@ def folded(text: str) -> str:
 
 
 @cache
-def _alike() -> dict[int, str]:
+def _look_alike_letters() -> dict[int, str]:
     """The letter that each letter of the table looks like."""
     table = YAML(typ="safe").load(Path(__file__).with_name("confusables.yaml"))
     return {ord(letter): other for other, letters in table.items() for letter in letters}
@@ -159,15 +161,15 @@ def _alike() -> dict[int, str]:
 
 def _skeleton(text: str) -> str:
     """A text with one letter for all that look alike, in one case."""
-    looks = unicodedata.normalize("NFKD", text.translate(_FORMS)).translate(_alike())
-    return unicodedata.normalize("NFKD", looks.casefold().translate(_alike()))
+    looks = unicodedata.normalize("NFKD", text.translate(_FORMS)).translate(_look_alike_letters())
+    return unicodedata.normalize("NFKD", looks.casefold().translate(_look_alike_letters()))
 
 
 def _alphabets(text: str) -> frozenset[str]:
     return frozenset(filter(None, map(alphabet, text)))
 
 
-def twice(texts: Iterable[str]) -> tuple[str, str] | None:
+def find_duplicates(texts: Iterable[str]) -> tuple[str, str] | None:
     """The first two of some texts that are one for a reader; None where every one differs.
 
     Two are one where they differ in case or in compatible forms (`folded`) alone, or are spelled in
@@ -176,7 +178,7 @@ def twice(texts: Iterable[str]) -> tuple[str, str] | None:
     by_form: dict[str, str] = {}
     by_look: defaultdict[str, list[str]] = defaultdict(list)
     for text in texts:
-        form = folded(text)
+        form = fold_text(text)
         if form in by_form:
             return by_form[form], text
         by_form[form] = text
@@ -189,7 +191,7 @@ def twice(texts: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def both(text: str, other: str) -> str:
+def describe_duplicates(text: str, other: str) -> str:
     """The name of two texts that `twice` took for one; where they differ in more than case, the
     second by its codes.
     """
@@ -198,7 +200,7 @@ def both(text: str, other: str) -> str:
     return f"{text!r} (also written {other!a})"
 
 
-def _around(text: str, place: int) -> str:
+def _quote_excerpt(text: str, place: int) -> str:
     """A text, cut around a place, as Python writes it, so that what is invisible shows."""
     begin = max(0, place - 20)
     return repr(
@@ -206,15 +208,15 @@ def _around(text: str, place: int) -> str:
     )
 
 
-def _named(character: str) -> str:
+def _describe_character(character: str) -> str:
     name = unicodedata.name(character, "")
     shown = (
         f" {character!r}"
         if character.isprintable() and unicodedata.category(character)[0] == "L"
         else ""
     )
-    return f"{_point(character)}{shown}{f' ({name})' if name else ''}"
+    return f"{_code_point(character)}{shown}{f' ({name})' if name else ''}"
 
 
-def _point(character: str) -> str:
+def _code_point(character: str) -> str:
     return f"U+{ord(character):04X}"

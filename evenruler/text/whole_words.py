@@ -52,12 +52,12 @@ class Match(NamedTuple):
     plural: bool
 
 
-def find(text: str, words: Iterable[str]) -> list[Match]:
+def find_words(text: str, words: Iterable[str]) -> list[Match]:
     """All non-overlapping occurrences of words in a text, left to right."""
-    return finder(tuple(words)).matches(text)
+    return cached_finder(tuple(words)).matches(text)
 
 
-def spaced(word: str) -> str:
+def collapse_spaces(word: str) -> str:
     """The word with single spaces and none at its ends."""
     return " ".join(word.split())
 
@@ -83,7 +83,7 @@ class Finder:
     """
 
     def __init__(self, given: Sequence[str]) -> None:
-        words = sorted({spaced(word) for word in given} - {""})
+        words = sorted({collapse_spaces(word) for word in given} - {""})
         folded_words = {word.casefold() for word in words}
         self._root: dict[str, Any] = {}  # a trie over tokens
         self.plurals: list[str] = []
@@ -109,7 +109,7 @@ class Finder:
     def _add(self, written: str, word: str) -> None:
         node = self._root
         for token in _TOKEN.findall(written):
-            node = node.setdefault(_key(token), {})
+            node = node.setdefault(_token_key(token), {})
         node.setdefault(FORMS, []).append((written, word))
 
     def _apart(self, text: str) -> list[tuple[Match, bool]]:
@@ -131,7 +131,9 @@ class Finder:
         return sorted(occurrences)
 
     def _seen(self, text: str) -> Iterator[tuple[Match, bool]]:
-        tokens = [(match.start(), match.end(), _key(match[0])) for match in _TOKEN.finditer(text)]
+        tokens = [
+            (match.start(), match.end(), _token_key(match[0])) for match in _TOKEN.finditer(text)
+        ]
         for first, (begin, _, _) in enumerate(tokens):
             node = self._root
             for _, end, key in tokens[first:]:
@@ -154,17 +156,17 @@ class Finder:
 
 
 @lru_cache(maxsize=1024)
-def finder(words: tuple[str, ...]) -> Finder:
+def cached_finder(words: tuple[str, ...]) -> Finder:
     """The cached finder for a set of words."""
     return Finder(words)
 
 
-def _key(token: str) -> str:
+def _token_key(token: str) -> str:
     return " " if token.isspace() else _one_form(token).casefold()
 
 
 def _one_form(text: str) -> str:
-    return spaced(
+    return collapse_spaces(
         text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'")
     )
 

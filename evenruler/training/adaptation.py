@@ -22,7 +22,7 @@ from evenruler.models.declared import Catalogue
 from evenruler.models.model import NUMBER, Model
 from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import content_sha256
-from evenruler.terminal import progress
+from evenruler.terminal import progress_bar
 
 LONGEST: Final = 128  # tokens of a sentence; the rest is truncated
 ROUNDS: Final = 7
@@ -64,7 +64,7 @@ class NextWords:
         return total, n_tokens
 
     def _losses(self, sentences: Sequence[str]) -> tuple[Any, int]:
-        ids, there = padded(self._tokenizer, sentences, self.trained.device)
+        ids, there = tokenise_sentences(self._tokenizer, sentences, self.trained.device)
         logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
         labels = ids[:, 1:].masked_fill(
             there[:, 1:] == 0, IGNORED
@@ -86,7 +86,7 @@ class MaskedWords:
 
     def __init__(self, model: Any, tokenizer: Any, corpora: Sequence[str]) -> None:
         self.trained, self._tokenizer = model.base_model, tokenizer
-        ids, there = padded(tokenizer, corpora, model.device)
+        ids, there = tokenise_sentences(tokenizer, corpora, model.device)
         self._words = torch.unique(ids[there == 1])
         self._transform: Any = None
         self._bias: Any = None
@@ -158,7 +158,7 @@ class MaskedWords:
         """The same for the words of one round per sentence; `numbers`: the rounds, [sentences,
         1].
         """
-        ids, there = padded(self._tokenizer, sentences, self.trained.device)
+        ids, there = tokenise_sentences(self._tokenizer, sentences, self.trained.device)
         special = torch.isin(ids, torch.tensor(self._tokenizer.all_special_ids, device=ids.device))
         places = torch.arange(ids.shape[1], device=ids.device)
         is_masked = (places % ROUNDS == numbers.to(ids.device)) & (there == 1) & ~special
@@ -171,7 +171,7 @@ class MaskedWords:
         return states, torch.searchsorted(self._words, ids[is_masked])
 
 
-def padded(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
+def tokenise_sentences(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
     """Padded token ids [sentences, tokens], and the attention mask."""
     read = tokenizer(list(sentences), truncation=True, max_length=LONGEST)["input_ids"]
     return likelihood.padded(read, device, filler=tokenizer.pad_token_id or 0)
@@ -192,7 +192,7 @@ class Recipe:
     batch: int
 
 
-def split(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
+def split_held_out(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
     """Split sentences into those a fit learns from and those held out; `fit`: its number, from
     1.
     """
@@ -322,7 +322,7 @@ class _AdaptationTrainer:
         """Reset the model and start on a corpus."""
         self._trained.load_state_dict(self._before)
         self.corpus, self.fit, self._recipe = corpus, fit, recipe
-        self._learnt, self._held_out = split(sentences, fit)
+        self._learnt, self._held_out = split_held_out(sentences, fit)
         with torch.random.fork_rng():
             torch.manual_seed(1000 * fit)
             self._objective.begin(self._learnt)
@@ -342,7 +342,7 @@ class _AdaptationTrainer:
             f"{self._name}: {self.corpus}, fit {self.fit}, epoch {number} of {self._recipe.epochs}"
         )
         self._trained.train()
-        with torch.random.fork_rng(), progress(len(self._learnt), what, "sentence") as bar:
+        with torch.random.fork_rng(), progress_bar(len(self._learnt), what, "sentence") as bar:
             torch.manual_seed(1000 * self.fit + number)
             order = torch.randperm(len(self._learnt)).tolist()
             for first in range(0, len(order), self._recipe.batch):

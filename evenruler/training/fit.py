@@ -28,7 +28,7 @@ from transformers import (
 from transformers.trainer_callback import PrinterCallback
 
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.files import read_json_file, replace_folder, require_regular, templates
+from evenruler.files import jinja_environment, read_json_file, replace_folder, require_regular
 from evenruler.hub import hub_errors_as_user_errors
 from evenruler.models import sources
 from evenruler.models.backends.encoders import (
@@ -59,7 +59,7 @@ from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.repository import exclusive_lock
 from evenruler.tables.ids import content_sha256
-from evenruler.terminal import note, progress
+from evenruler.terminal import print_note, progress_bar
 
 LONGEST = 128  # tokens of a row, as in the script that the paper used
 SAVED_EVERY = (
@@ -102,7 +102,7 @@ def finetune(
         remedy = f"check the name ({suggest_nearest(name, encoders)}) or add an entry"
         raise UserError(f"no encoder {name!r}", where="params.yaml: models", remedy=remedy)
     store = store or RowStore()
-    base = sources.locate(name, entry, store, params.models)
+    base = sources.locate_model(name, entry, store, params.models)
     base_sum = base_sha256(base, store)
     labels = params.labels(name)
     if (
@@ -129,19 +129,19 @@ def finetune(
         identity = content_sha256(entry.finetune.model_dump(), base_sum, labels, sums)
         run = store.root / "finetune" / f"{name}-{identity[:16]}"
         with silence_libraries():
-            history = _fit(fitting, run)
+            history = _fit_or_resume(fitting, run)
         with silence_libraries(), replace_folder(ADAPTERS / name) as folder:
-            _keep(fitting, run / "done", folder)
+            _copy_fitted_model(fitting, run / "done", folder)
             record = {
                 "labels": fitting.labels,
-                "source": "+".join(f"{scheme}:{rest}" for scheme, rest in _places(entry)),
+                "source": "+".join(f"{scheme}:{rest}" for scheme, rest in _source_parts(entry)),
                 "base": base_sum,
                 "recipe": entry.finetune.model_dump(),
                 "data": about,
                 "rows_fitted_on": len(fitting.fitted_on),
                 "precision": precision(),
                 "history": history,
-                **_measured(fitting, folder),
+                **_evaluate_fitted_model(fitting, folder),
             }
             (folder / RECORD).write_text(
                 json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
@@ -154,7 +154,7 @@ def finetune(
         return read_adapter(name)
 
 
-def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
+def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     """Fit, or resume from the last complete checkpoint under `run`; the result is in `run /
     "done"`.
 
@@ -220,11 +220,11 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     fitter.remove_callback(PrinterCallback)  # replaced by `_Watching`
     last = _last_whole(checkpoints)
     if last:
-        note(f"{name}: going on from {last.name}")
+        print_note(f"{name}: going on from {last.name}")
     fitter.train(resume_from_checkpoint=str(last) if last else None)
     model.save_pretrained(run / "done")
     save_tokenizer(tokenizer, run / "done")
-    return _history(fitter.state.log_history, fitter.state.max_steps // recipe.epochs)
+    return _epoch_metrics(fitter.state.log_history, fitter.state.max_steps // recipe.epochs)
 
 
 def _to_fit(model: Any, recipe: Finetune) -> Any:
@@ -270,7 +270,7 @@ class _Watching(TrainerCallback):
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.saved = time.monotonic()
-        self.bar = progress(state.max_steps, f"{self._name}: finetune", "step")
+        self.bar = progress_bar(state.max_steps, f"{self._name}: finetune", "step")
         self.bar.update(state.global_step)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -294,13 +294,13 @@ class _Watching(TrainerCallback):
             f"epoch {state.epoch:.0f} of {self._recipe.epochs}",
             kwargs["metrics"]["eval_accuracy"],
         )
-        note(f"{self._name}: {done}, accuracy {accuracy:.3f} on held-out rows")
+        print_note(f"{self._name}: {done}, accuracy {accuracy:.3f} on held-out rows")
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.bar.close()
 
 
-def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, float]]:
+def _epoch_metrics(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, float]]:
     """Mean loss and accuracy by epoch of `steps` steps; a loss is logged in parts, each with its
     last step.
     """
@@ -320,7 +320,7 @@ def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, floa
     ]
 
 
-def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
+def _copy_fitted_model(fitting: _Fitting, done: Path, folder: Path) -> None:
     """Copy the fitted model; an adapter in half precision, without the local path of its
     encoder.
     """
@@ -333,7 +333,7 @@ def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
         {name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS
     )
     config = json.loads((done / "adapter_config.json").read_text(encoding="utf-8"))
-    config["base_model_name_or_path"] = "+".join(rest for _, rest in _places(fitting.entry))
+    config["base_model_name_or_path"] = "+".join(rest for _, rest in _source_parts(fitting.entry))
     if fitting.recipe.fit == "adapter":
         config["target_modules"] = sorted(config["target_modules"])
     (folder / "adapter_config.json").write_text(
@@ -341,7 +341,7 @@ def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
     )
 
 
-def _places(entry: ModelEntry) -> list[tuple[str, str]]:
+def _source_parts(entry: ModelEntry) -> list[tuple[str, str]]:
     """(scheme, rest) of each part of a source; for absolute paths only the folder's name."""
     return [
         (s, Path(rest).name if Path(rest).expanduser().is_absolute() else rest)
@@ -362,7 +362,7 @@ def precision() -> str:
     return "bfloat16" if has else "float32"
 
 
-def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
+def _evaluate_fitted_model(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     """Held-out accuracy of the written model, loaded as users load it; for entailment models also
     the sense checks.
     """
@@ -434,7 +434,7 @@ WHAT_IS_FITTED = {
 def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
     """The card of a fitted model, from its `training.json`."""
     recipe, checks = record["recipe"], record.get("sense_checks", [])
-    card = templates("evenruler.training").get_template("card.md.j2")
+    card = jinja_environment("evenruler.training").get_template("card.md.j2")
     return card.render(
         name=name,
         entry=entry,
@@ -455,12 +455,12 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], di
     read, lacks a column, has an undeclared label, or has no rows.
     """
     where = f"params.yaml: training.{name}"
-    frame = _frame(declared, where)
+    frame = _load_data_frame(declared, where)
     held = ", ".join(map(str, frame.columns)) or "none; fix the file"
     for column in [*declared.columns, declared.label]:
         if column not in frame.columns:
             raise UserError(f"no column {column!r}", where=where, remedy=f"it has {held}")
-    labels = _named(frame[declared.label], declared.labels, where)
+    labels = _name_labels(frame[declared.label], declared.labels, where)
     texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
     is_complete = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
     text_rows = texts[is_complete].itertuples(index=False, name=None)
@@ -484,7 +484,7 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], di
     return rows, described
 
 
-def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
+def _load_data_frame(declared: TrainingData, where: str) -> pd.DataFrame:
     scheme, _, rest = declared.source.partition(":")
     if scheme == "hub":
         from datasets import load_dataset
@@ -537,7 +537,7 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
         ) from None
 
 
-def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
+def _name_labels(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
     """Labels by name; null for unlabelled rows (usually marked -1)."""
     numbered = pd.api.types.is_numeric_dtype(column)
     label_column = column.map(

@@ -24,8 +24,8 @@ from evenruler.models.loading import ADAPTER, LoadedModel
 from evenruler.models.store import RowStore
 from evenruler.strict import Passage, StrictModel, Text, Word, read_yaml, validate
 from evenruler.tables.ids import content_sha256
-from evenruler.terminal import progress
-from evenruler.text.spelling import twice
+from evenruler.terminal import progress_bar
+from evenruler.text.spelling import find_duplicates
 
 FOLDER: Final = Path("data/sources/plants")
 VERSION: Final = 1  # version of the method: part of the name of a weight's folder
@@ -81,14 +81,14 @@ class PlantDeclaration(StrictModel):
             raise ValueError(
                 f"`units` of {list(self.units)}, expected of the poles {list(self.poles)}"
             )
-        if twice(every) or not all(self.units.values()):
+        if find_duplicates(every) or not all(self.units.values()):
             raise ValueError("`units`: each once, and one of each pole at least")
         frames = [*self.frames, *self.held_out]
         if wrong := [
             frame for frame in frames if (frame.count(_UNIT), frame.count(_POLE)) != (1, 1)
         ]:
             raise ValueError(f"{wrong[0]!r}: expected {_UNIT} and {_POLE} once each")
-        if twice(frames):
+        if find_duplicates(frames):
             raise ValueError("a frame stands twice")
         return self
 
@@ -125,7 +125,10 @@ class PlantDeclaration(StrictModel):
                         self.frames, is_other_pole, pairs, strict=True
                     ):
                         sentences.append(
-                            (_filled(frame.partition(_POLE)[0], unit), words[pair][int(other_pole)])
+                            (
+                                _fill_frame(frame.partition(_POLE)[0], unit),
+                                words[pair][int(other_pole)],
+                            )
                         )
             yield from (sentences[place] for place in rng.permutation(len(sentences)))
 
@@ -138,7 +141,7 @@ class PlantDeclaration(StrictModel):
             [unit for pole_units in self.units.values() for unit in pole_units], frames, words
         )
         rows = [
-            (unit, *(_filled(frame, unit, word) for word in pair))
+            (unit, *(_fill_frame(frame, unit, word) for word in pair))
             for unit, frame, pair in combinations
         ]
         return pd.DataFrame(rows, columns=["unit", "first", "second"])
@@ -161,23 +164,23 @@ class PlantDeclaration(StrictModel):
         return self.between(pairs.assign(apart=first - second).groupby("unit")["apart"].mean())
 
 
-def _filled(frame: str, unit: str, pole: str = "") -> str:
+def _fill_frame(frame: str, unit: str, pole: str = "") -> str:
     text = frame.replace(_UNIT, unit).replace(_POLE, pole)
     return text[0].upper() + text[1:]
 
 
-def names() -> list[str]:
+def plant_names() -> list[str]:
     """The names of the plants in this repository."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def load_plant(name: str) -> PlantDeclaration:
     """Load a plant of this repository; UserError where there is none, or it is invalid."""
-    if name not in names():
+    if name not in plant_names():
         raise UserError(
             f"no plant {name!r}",
             where=str(FOLDER),
-            remedy=f"check the name ({suggest_nearest(name, names())})",
+            remedy=f"check the name ({suggest_nearest(name, plant_names())})",
         )
     path = FOLDER / f"{name}.yaml"
     return validate(PlantDeclaration, read_yaml(path), path)
@@ -240,7 +243,7 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
             f"name a causal model of params.yaml ({suggest_nearest(weight.base, params.models)})"
         )
         raise UserError(f"no causal model {weight.base!r}", where=weight.source, remedy=remedy)
-    folder = sources.locate(weight.base, base, store, params.models)
+    folder = sources.locate_model(weight.base, base, store, params.models)
     plant_fields = plant.model_dump(include={"poles", "units", "frames", "held_out"})
     identity = content_sha256(plant_fields, weight.seed, catalogue.base_sha256(folder, store))
     folder_name = f"{weight.plant}-{{}}-{identity[:16]}-v{VERSION}"
@@ -317,7 +320,7 @@ class _Tuning:
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
         sentences = self._plant.dealt(share, self._weight.seed)
         self._tuned.train()
-        with progress(STEPS, what, "step") as bar:
+        with progress_bar(STEPS, what, "step") as bar:
             for _ in range(STEPS):
                 batch = [next(sentences) for _ in range(BATCH)]
                 with torch.autocast(
@@ -337,10 +340,10 @@ class _Tuning:
         """
         import torch
 
-        from evenruler.training.adaptation import padded
+        from evenruler.training.adaptation import tokenise_sentences
 
         texts = [before + pole for before, pole in batch]
-        ids, there = padded(self._tokenizer, texts, self._device)
+        ids, there = tokenise_sentences(self._tokenizer, texts, self._device)
         is_pole_token = torch.zeros_like(ids, dtype=torch.bool)
         spans = self._tokenizer(texts, return_offsets_mapping=True)["offset_mapping"]
         for row, ((before, _), token_spans) in enumerate(zip(batch, spans, strict=True)):

@@ -15,7 +15,7 @@ from evenruler.declaration.digests import compute_digests
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.project.check import check
 from evenruler.strict import read_yaml
 from stages import declared as stage
@@ -124,7 +124,7 @@ def test_each_key_of_an_instrument_changes_its_settings_and_no_others(
     models = list(shipped.entries["models"])
     declared = shipped.entries["families"].get(own.family) or {}
     declared = {**declared, **shipped.entries["instruments"][name]}
-    fields, covered = room(own.family, "declare").Settings.model_fields, set[str]()
+    fields, covered = family_module(own.family, "declare").Settings.model_fields, set[str]()
     for key, field in fields.items():
         value = declared.get(key, getattr(own.settings, key))
         if isinstance(value, dict) and not isinstance(

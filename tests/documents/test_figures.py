@@ -13,7 +13,7 @@ import pytest
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import result_lines
 from evenruler.evaluate.session import _summarise
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import figure_in_words
 from evenruler.results.record import Heading
 from tests.documents.pages import ROOT, blocks
@@ -123,7 +123,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     ]
     path = tmp_path / "mine.yaml"
     path.write_text(example)
-    declare = room(family, "declare")
+    declare = family_module(family, "declare")
     read = declare.Settings.model_validate(settings, context={"scale": "quick"})
     return declare.load(path, read, ROOT / "data/sources" / family / "shared")
 
@@ -165,7 +165,7 @@ def shown_of_measuring() -> str:
 def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figures() -> None:
     """`tests/evaluate` holds that `measure` finds these figures."""
     with open_benchmark(NAME) as benchmark:
-        columns = room(benchmark.family, "declare").headings(benchmark.plan)
+        columns = family_module(benchmark.family, "declare").headings(benchmark.plan)
     figures = {"validation": {"smollm2": evidence_of(NAME)["validation"]["smollm2-135m-instruct"]}}
     base = synthetic("smollm2", benchmark=NAME, version=benchmark.manifest.version)
     told = base.model_copy(

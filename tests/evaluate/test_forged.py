@@ -15,9 +15,15 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
 from evenruler.publish.difference import compare as difference
-from evenruler.publish.manifest import KIND, identity_of, problems, read_manifest, require_identity
+from evenruler.publish.manifest import (
+    KIND,
+    identity_of,
+    manifest_problems,
+    read_manifest,
+    require_identity,
+)
 from evenruler.results.comparison import compare
-from evenruler.results.store import read
+from evenruler.results.store import read_stored_result
 from tests.evaluate.conftest import copied
 from tests.tiny import save_tiny
 
@@ -79,8 +85,8 @@ def altered(genuine: Path, elsewhere: Path) -> Path:
 
 def test_verify_refuses_it(genuine: Path, altered: Path) -> None:
     expected = "content: rows or plan are not what the manifest says (content_sha256)"
-    assert problems(genuine) == []
-    assert problems(altered) == [expected]
+    assert manifest_problems(genuine) == []
+    assert manifest_problems(altered) == [expected]
     assert CliRunner().invoke(app, ["verify", str(altered)]).exit_code == 1
 
 
@@ -109,7 +115,7 @@ def test_what_an_older_evenruler_says_in_its_manifest_is_not_believed(
     what = "content_sha256 of the manifest is of another kind, which this evenruler cannot check"
     for folder in (genuine, altered):
         declare(folder, content_sha256="a" * 64)
-        assert problems(folder) == [f"content: {what}"]
+        assert manifest_problems(folder) == [f"content: {what}"]
         with pytest.raises(UserError) as caught, open_benchmark(str(folder)):
             pass
         assert (
@@ -142,7 +148,7 @@ def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
             f"local:{model}", folder, out=elsewhere / "results", limit=FEW, size="trial"
         )
         assert result.benchmark.content_sha256 == identity_of(folder, manifest_of(folder)["rows"])
-        results.append(read(elsewhere / "results" / result.folder / "result.json"))
+        results.append(read_stored_result(elsewhere / "results" / result.folder / "result.json"))
     one, other = results
     benchmark = one.result.benchmark
     assert benchmark.content_sha256 == manifest_of(genuine)["content_sha256"]

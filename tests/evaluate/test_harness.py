@@ -111,7 +111,7 @@ def test_metrics_are_those_of_the_harness(
     model = load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "cache"))
     nats: dict[str, Any] = {}
     for name, path in paths.items():
-        (loaded,) = harness._tasks(str(path))
+        (loaded,) = harness._load_tasks(str(path))
         nats[name] = harness.measure_task(model, loaded, "writer", None)
         for metric, (value, low, high, _) in nats[name].items():
             assert value == pytest.approx(
@@ -213,7 +213,7 @@ def test_what_is_refused(
 def test_without_the_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lm_eval.tasks", None)
     with pytest.raises(UserError) as raised:
-        harness._tasks("crows_pairs")
+        harness._load_tasks("crows_pairs")
     assert str(raised.value).startswith(
         "lm_eval:crows_pairs: it does not load (ModuleNotFoundError: "
     )

@@ -12,7 +12,7 @@ import pytest
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
 from evenruler.files import file_sha256
-from evenruler.results.store import read
+from evenruler.results.store import read_stored_result
 from tests.conftest import ROOT
 from tests.results.synthetic import as_measured
 
@@ -65,7 +65,7 @@ def test_a_starter_is_of_its_family_and_measured(
         "file",
     )
     assert {child.name for child in elsewhere.iterdir()} == beside
-    there = read(elsewhere / f"results/tiny/{family}-mine@0.0.0+trial/result.json")
+    there = read_stored_result(elsewhere / f"results/tiny/{family}-mine@0.0.0+trial/result.json")
     assert as_measured(there.result) == result
 
 
@@ -115,7 +115,11 @@ def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_fo
         found.append(measure(f"local:{tiny_folder}", path, size="trial", out="results"))
     assert found[0].benchmark.content_sha256 != found[1].benchmark.content_sha256
     assert (
-        as_measured(read(elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json").result)
+        as_measured(
+            read_stored_result(
+                elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json"
+            ).result
+        )
         == found[1]
     )
 

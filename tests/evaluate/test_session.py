@@ -23,7 +23,7 @@ from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure, result_lines
 from evenruler.evaluate.session import (
     Session,
-    _examples,
+    _example_replies,
     _planted_sensitivity_note,
     limit_warnings,
     nonresponse_warnings,
@@ -32,7 +32,7 @@ from evenruler.evaluate.subject import ResolvedModel, resolve_model
 from evenruler.instruments.asking import model_meta_of
 from evenruler.instruments.instrument import FigureHeading, RequestBatch, plan_at_size
 from evenruler.instruments.probes.diagnose import contrast
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import Verdict
 from evenruler.models import load
 from evenruler.models.backends.server import KEY, URL
@@ -40,7 +40,7 @@ from evenruler.models.records import CUT
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result
-from evenruler.results.store import read
+from evenruler.results.store import read_stored_result
 from evenruler.tables.schemas import HEADLINES
 from tests.evaluate.conftest import copied
 from tests.loopback_openai import ScriptedServer, chat_choice, running
@@ -104,7 +104,7 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
     store = RowStore()
     measuring = Session(resolve_model(f"local:{tiny_folder}", store), store, "tiny")
     with open_benchmark(name) as whole:
-        ask = room(whole.family, "ask")
+        ask = family_module(whole.family, "ask")
         tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
         least = replace(whole, tables=tables, plan={key: whole.plan[key] for key in ask.PLANNED})
         own, all_of_it = (
@@ -118,7 +118,7 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
     """The gain is the slope along the criterion of the numbers that lie beside the result, and a
     comparison theirs."""
     result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
-    stored = read(elsewhere / "results" / result.folder / "result.json")
+    stored = read_stored_result(elsewhere / "results" / result.folder / "result.json")
     for part, models in result.figures.items():
         own = stored.result.headlines[stored.result.headlines["part"] == part]
         if "gain" not in models["tiny"]:
@@ -436,7 +436,7 @@ def test_an_example_without_a_reply_says_why_there_is_none() -> None:
     )
     replies = pd.DataFrame({"reply": ["yes", None], "reason": [None, CUT]})
     subject: Any = None
-    found = _examples(
+    found = _example_replies(
         SimpleNamespace(requests=lambda *_: [asked]), {}, {}, subject, {"replies": replies}
     )
     assert found == [("Hi", "yes"), ("Ho", CUT)]

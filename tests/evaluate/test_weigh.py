@@ -12,7 +12,13 @@ from evenruler.evaluate import weigh
 from evenruler.evaluate.readings import planted_figures
 from evenruler.evaluate.weigh import contrast_weights
 from evenruler.tables.schemas import HEADLINES
-from evenruler.training.plants import FOLDER, PlantDeclaration, PlantedModel, load_plant, names
+from evenruler.training.plants import (
+    FOLDER,
+    PlantDeclaration,
+    PlantedModel,
+    load_plant,
+    plant_names,
+)
 from tests.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
 
@@ -101,7 +107,7 @@ def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> Non
             for unit in "ab"
         ]
     )
-    found = weigh._with(old, old[old["plant"] == "mood"].assign(value=7.0), ["benchmark"])
+    found = weigh._merge_rows(old, old[old["plant"] == "mood"].assign(value=7.0), ["benchmark"])
     assert found[["plant", "value"]].to_numpy().tolist() == [
         ["mood", 7],
         ["mood", 7],
@@ -109,7 +115,7 @@ def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> Non
         ["x", 1],
     ]
     nothing_read, _ = weigh.empty_tables()  # of a weight that did not learn the dose
-    assert weigh._with(old, nothing_read[old.columns], ["benchmark"])["value"].dtype == float
+    assert weigh._merge_rows(old, nothing_read[old.columns], ["benchmark"])["value"].dtype == float
 
 
 OCCUPATIONS = [
@@ -180,7 +186,9 @@ def test_figures_and_page_are_those_of_the_recorded_readings(
 ) -> None:
     monkeypatch.chdir(ROOT)
     readings, checks = weigh.read_recorded_readings()
-    found = planted_figures(readings, checks, {name: load_plant(name).read_by for name in names()})
+    found = planted_figures(
+        readings, checks, {name: load_plant(name).read_by for name in plant_names()}
+    )
     written = pd.read_csv(weigh.FIGURES_FILE)
     words = ["benchmark", "part", "figure", "plant", "verdict", "found"]
     pd.testing.assert_frame_equal(

@@ -87,11 +87,11 @@ def _published(folder: Path) -> None:
 
 
 def _verified(place: str) -> None:
-    from evenruler.publish.manifest import problems
+    from evenruler.publish.manifest import manifest_problems
     from evenruler.publish.places import open_place
 
     with open_place(place) as found:
-        assert problems(found) == []
+        assert manifest_problems(found) == []
 
 
 def _strange(status: int, body: bytes, call: Callable[[], None], folder: Path) -> Seen:

@@ -282,7 +282,7 @@ def _looked_at(folder: Path) -> Seen:
     root = _repository(folder)
     _killed(root, **_dies_before("_git", "commit"))
     before = _git(root, "status", "--porcelain")
-    seen = doing(lambda: release.plan(root, NAME))
+    seen = doing(lambda: release.preview_release(root, NAME))
     assert _git(root, "status", "--porcelain") == before != ""
     return seen
 

@@ -17,9 +17,9 @@ from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.languages import english_among, is_code_of_english, require_language
 from evenruler.instruments.probes.declare.settings import Settings
 from evenruler.instruments.probes.declare.source import ProbeSource
-from evenruler.instruments.probes.rows import _plan
+from evenruler.instruments.probes.rows import _build_plan
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.instruments.saged.declare import load as load_saged
 from evenruler.instruments.saged.declare.source import Source as Domain
 from evenruler.models.declared import Catalogue
@@ -77,7 +77,9 @@ def published(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> Publis
 def plan_of(source: Published) -> dict[str, Any]:
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     catalogue = Catalogue.model_validate({"models": {}})
-    built = room("fixed", "rows").build(Declaration("own", "fixed", settings, source), catalogue)
+    built = family_module("fixed", "rows").build(
+        Declaration("own", "fixed", settings, source), catalogue
+    )
     return built.plan
 
 
@@ -129,7 +131,7 @@ def test_a_table_of_prompts_says_its_language(tmp_path: Path, error_of: Callable
         "bakker, smid: smid}\n"
     )
     text += "material: {kind: table, path: articles/own.csv}\nassemble: {method: question}\n"
-    settings = room("saged", "declare").Settings
+    settings = family_module("saged", "declare").Settings
     own = settings.model_validate({"embedder": "x"}, context={"scale": "quick"})
     table = tmp_path / "articles/own.csv"
     table.write_text(
@@ -159,7 +161,7 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
     plans = {}
     for language in ("en", "de"):
         source = validate(ProbeSource, {**said, "language": language}, tmp_path)
-        plans[language] = _plan("own", source, settings)
+        plans[language] = _build_plan("own", source, settings)
         for form in ("choice", "written"):
             told = settings._lacking(source, form)
             assert ("asks in English" in (told or "")) == (language == "de")

@@ -12,7 +12,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.strict import number_of, read_yaml, validate
 from evenruler.training.plants import PlantDeclaration
 from tests.conftest import ROOT
@@ -67,7 +67,7 @@ KEYS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
 
 
 def model_of(family: str) -> Any:
-    found = get_type_hints(room(family, "declare").load)["return"]
+    found = get_type_hints(family_module(family, "declare").load)["return"]
     return QuestionnaireSource if family == "questionnaires" else found
 
 
@@ -206,7 +206,7 @@ def test_words_that_look_alike_are_one_word(
 def test_two_options_of_which_one_is_a_class_differ(
     options: dict[str, str], said: str | None
 ) -> None:
-    from evenruler.instruments.framing.declare.tasks import TaskEntry, faults
+    from evenruler.instruments.framing.declare.tasks import TaskEntry, task_faults
 
     template = "Who is {STIMULUS}? {OPTIONS} {ANSWER}"
     task = TaskEntry.model_validate(
@@ -217,7 +217,7 @@ def test_two_options_of_which_one_is_a_class_differ(
             "options": options,
         }
     )
-    found = [line for line in faults("ask", task, [], ["young", "old"], []) if "alike" in line]
+    found = [line for line in task_faults("ask", task, [], ["young", "old"], []) if "alike" in line]
     assert [said in line for line in found] == ([] if said is None else [True])
 
 

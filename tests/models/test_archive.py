@@ -80,7 +80,7 @@ class TestParts:
         content = zipped(model_in(llama_folder, below))
         install(content)
 
-        folder = sources.locate("tiny-a", entry(content), store)
+        folder = sources.locate_model("tiny-a", entry(content), store)
 
         name = f"tiny-{hashlib.sha256(content).hexdigest()[:16]}-v{sources.ARCHIVE_VERSION}"
         assert folder == store.root / "models" / name
@@ -93,7 +93,7 @@ class TestParts:
         del unpacked[sources.SUMS]
         assert unpacked == model_in(llama_folder)
         monkeypatch.setattr(sources, "unpack", lambda *_: pytest.fail("unpacked again"))
-        assert sources.locate("tiny-b", entry(content), store) == folder
+        assert sources.locate_model("tiny-b", entry(content), store) == folder
         assert lying_in(store) == [name]
 
     def test_what_is_damaged_in_a_folder_below_is_unpacked_again(
@@ -101,10 +101,10 @@ class TestParts:
     ) -> None:
         content = zipped(model_in(llama_folder))
         install(content)
-        folder = sources.locate("tiny", entry(content), store)
+        folder = sources.locate_model("tiny", entry(content), store)
         (folder / "1_Pooling/config.json").write_bytes(b"{ }")
 
-        assert sources.locate("tiny", entry(content), store) == folder
+        assert sources.locate_model("tiny", entry(content), store) == folder
 
         assert (folder / "1_Pooling/config.json").read_bytes() == b"{}"
         assert "they are made again" in capsys.readouterr().err
@@ -113,7 +113,7 @@ class TestParts:
         content = zipped(model_in(llama_folder))
         path = install(content)[1]
         path.unlink()
-        line = error_of(sources.locate, "tiny", entry(content), store)
+        line = error_of(sources.locate_model, "tiny", entry(content), store)
         assert (
             line
             == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the "
@@ -123,14 +123,14 @@ class TestParts:
     def test_one_whose_package_is_missing(self, install, llama_folder, store, error_of) -> None:
         content = zipped(model_in(llama_folder))
         shutil.rmtree(install(content)[1].parents[1])
-        line = error_of(sources.locate, "tiny", entry(content), store)
+        line = error_of(sources.locate_model, "tiny", entry(content), store)
         missing = "params.yaml: models.tiny: the package 'tiny-part_1' is not installed"
         assert line == f"{missing}; install it; in a clone `make setup` does"
 
     def test_of_another_checksum(self, install, llama_folder, store, error_of) -> None:
         content = zipped(model_in(llama_folder))
         first = install(content)[0]
-        line = error_of(sources.locate, "tiny", entry(content, sha256="0" * 64), store)
+        line = error_of(sources.locate_model, "tiny", entry(content, sha256="0" * 64), store)
         found = hashlib.sha256(content).hexdigest()[:12]
         assert line.startswith(
             f"params.yaml: models.tiny: {first}: corrupt: sha256 is {found}..., declared is "
@@ -158,7 +158,7 @@ def test_a_zip_file_outside_packages_is_unpacked_too(llama_folder, tmp_path, sto
         "licence": "mit",
         "origin": "here",
     }
-    folder = sources.locate("tiny", ModelEntry.model_validate(named), store)
+    folder = sources.locate_model("tiny", ModelEntry.model_validate(named), store)
     assert (folder / "config.json").read_bytes() == (llama_folder / "config.json").read_bytes()
 
 
@@ -174,7 +174,7 @@ class TestHostileArchives:
         content = zipped({**model_in(llama_folder), name: b"x"})
         install(content)
 
-        line = error_of(sources.locate, "tiny", entry(content), store)
+        line = error_of(sources.locate_model, "tiny", entry(content), store)
 
         refused = f"the archive holds {name!r}, which does not belong into a folder; do not use it"
         assert line == f"params.yaml: models.tiny: {refused}"
@@ -189,7 +189,7 @@ class TestHostileArchives:
             packed.writestr(link, "/etc/passwd")
         install(made.getvalue())
 
-        line = error_of(sources.locate, "tiny", entry(made.getvalue()), store)
+        line = error_of(sources.locate_model, "tiny", entry(made.getvalue()), store)
 
         assert "the archive holds 'config.json', which does not belong into a folder" in line
         assert lying_in(store) == []
@@ -210,7 +210,7 @@ class TestHostileArchives:
                 content = bytearray(twice(model_in(llama_folder)))
         install(bytes(content))
 
-        line = error_of(sources.locate, "tiny", entry(bytes(content)), store)
+        line = error_of(sources.locate_model, "tiny", entry(bytes(content)), store)
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable zip file (")
         assert line.endswith("; get the file again")

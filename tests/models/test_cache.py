@@ -17,7 +17,7 @@ from evenruler.models.engines import described
 from evenruler.models.model import Model
 from evenruler.models.records import LikelihoodRequest, Sampling, WordInPlace
 from evenruler.models.store import RowStore, keys_of
-from evenruler.terminal import progress
+from evenruler.terminal import progress_bar
 from tests.tiny import tiny_params
 
 FINGERPRINT = 1  # a row beside the answers
@@ -192,7 +192,7 @@ class TestInterruption:
         with pytest.raises(KeyboardInterrupt):
             killed.loglikelihood(TEXTS)
 
-        monkeypatch.setattr(cache, "note", lambda text: pytest.fail(text))
+        monkeypatch.setattr(cache, "print_note", lambda text: pytest.fail(text))
         open_model().loglikelihood(TEXTS[:1])
 
     @pytest.mark.parametrize("seed", range(3))
@@ -315,7 +315,7 @@ class TestLease:
             outcome["nats"] = model.loglikelihood(TEXTS).nats
             outcome["asked"] = model.asked
 
-        monkeypatch.setattr(cache, "note", noted)
+        monkeypatch.setattr(cache, "print_note", noted)
         thread = threading.Thread(target=ask)
         thread.start()
         return thread, waits, outcome
@@ -408,7 +408,7 @@ class TestWhatItIsTold:
     def test_the_bar_names_model_operation_and_how_many_are_missing(self, own, monkeypatch) -> None:
         bars = []
         monkeypatch.setattr(
-            cache, "progress", lambda *said: [bars.append(bar := progress(*said)), bar][1]
+            cache, "progress_bar", lambda *said: [bars.append(bar := progress_bar(*said)), bar][1]
         )
         own.answers("say/1:twice", ["a"], TEXT, self.upper)
 
@@ -466,7 +466,7 @@ class TestWhatItIsTold:
                 said.append("released")
 
         monkeypatch.setattr(cache, "FileLock", Taken)
-        monkeypatch.setattr(cache, "note", lambda text: said.append("note"))
+        monkeypatch.setattr(cache, "print_note", lambda text: said.append("note"))
         own.answers("say/1", ["a"], TEXT, self.upper)
 
         assert said == ["tiny.lock", {"timeout": 0}, "note", {}, "released"]

@@ -20,7 +20,7 @@ from evenruler.errors import UserError
 from evenruler.models import Sampling, load
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.fingerprint import Fingerprint, measure_distance, reduce_logits
-from evenruler.models.released import JOURNAL, journal
+from evenruler.models.released import JOURNAL, read_journal
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params
 
@@ -482,7 +482,7 @@ class TestFiles:
         load("tiny", params, store=store).loglikelihood(TEXTS)
         monkeypatch.setenv(JOURNAL, str(tmp_path / "journal"))
         load("tiny", params, store=store).loglikelihood(TEXTS)
-        operations = [answered.operation for answered in journal(tmp_path / "journal")]
+        operations = [answered.operation for answered in read_journal(tmp_path / "journal")]
         assert operations == ["fingerprint/1", "likelihood/1", "likelihood/1"]
 
     def test_a_read_only_store_is_compared_with_and_not_written(

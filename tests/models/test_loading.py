@@ -94,7 +94,7 @@ def save_gguf(path: Path, *without: str, **other: np.ndarray) -> Path:
 class TestGguf:
     def converted(self, path: Path, folder: Path) -> Path:
         folder.mkdir()
-        sources.convert(path, folder, "params.yaml: models.tiny")
+        sources.convert_gguf(path, folder, "params.yaml: models.tiny")
         return folder
 
     def test_a_whole_file_is_converted_with_its_weights(self, tmp_path) -> None:
@@ -159,7 +159,7 @@ class TestGguf:
         )
 
         for _ in range(2):
-            assert "lacks 1 tensors" in error_of(sources.locate, "tiny", entry, store)
+            assert "lacks 1 tensors" in error_of(sources.locate_model, "tiny", entry, store)
         assert [left.suffix for left in (store.root / "models").iterdir()] == [".lock"]
 
     def test_a_tensor_of_another_shape_is_refused(self, tmp_path, error_of) -> None:
@@ -177,7 +177,7 @@ class TestEmbedder:
     def broken(self, shipped_params, store, tmp_path) -> Callable[..., Catalogue]:
         """Catalogue whose embedder is a copy of the shipped one with some change."""
         name = "all-minilm-l6-v2"
-        shipped = sources.locate(name, shipped_params.models[name], store)
+        shipped = sources.locate_model(name, shipped_params.models[name], store)
 
         def make(change: Callable[[Path], object]) -> Catalogue:
             folder = shutil.copytree(shipped, tmp_path / "model")

@@ -15,7 +15,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.subject import resolve_model as subject
 from evenruler.models.catalogue import load
 from evenruler.models.model import Model
-from evenruler.models.recorded import match_option, normalise_question, unzipped
+from evenruler.models.recorded import match_option, normalise_question, read_zipped_log
 from evenruler.models.store import RowStore
 
 OPTIONS = ("The grandfather", "The grandson", "Can't be determined")
@@ -201,7 +201,7 @@ def test_samples_that_are_broken(recorded: Recorded, text: str, said: str) -> No
 
 def inspected() -> dict[str, Any]:
     """The log as inspect_ai writes it in JSON: its header, and all samples."""
-    header, samples = unzipped(EVAL)
+    header, samples = read_zipped_log(EVAL)
     return {**header, "samples": samples}
 
 

@@ -60,7 +60,7 @@ def converter(llama_folder, monkeypatch) -> list[bytes]:
         given.append(path.read_bytes())
         shutil.copytree(llama_folder, folder, dirs_exist_ok=True)
 
-    monkeypatch.setattr(sources, "convert", convert)
+    monkeypatch.setattr(sources, "convert_gguf", convert)
     return given
 
 
@@ -85,7 +85,7 @@ class TestPackages:
         package("tiny_file", "data/tiny.gguf", b"GGUF tiny")
         tiny = entry(source="package:tiny_file/data/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
 
-        folders = [sources.locate("tiny", tiny, store) for _ in range(2)]
+        folders = [sources.locate_model("tiny", tiny, store) for _ in range(2)]
 
         assert (
             folders
@@ -105,7 +105,7 @@ class TestPackages:
         package("tiny_two", "p.gguf.1", b"fore")
         parts = ["package:tiny_one/p.gguf.0", "package:tiny_two/p.gguf.1"]
 
-        folder = sources.locate(
+        folder = sources.locate_model(
             "tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store
         )
 
@@ -120,7 +120,10 @@ class TestPackages:
         parts = ["package:tiny_two/p.gguf.1", "package:tiny_one/p.gguf.0"]
 
         line = error_of(
-            sources.locate, "tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store
+            sources.locate_model,
+            "tiny",
+            entry(source=parts, sha256=sha256_of(b"GGUF before")),
+            store,
         )
 
         assert "corrupt" in line
@@ -133,7 +136,7 @@ class TestPackages:
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
 
         for _ in range(2):
-            assert error_of(sources.locate, "tiny", tiny, store) == (
+            assert error_of(sources.locate_model, "tiny", tiny, store) == (
                 f"params.yaml: models.tiny: {path}: corrupt: sha256 is "
                 f"{sha256_of(b'GGUF rubbish')[:12]}..., "
                 f"declared is {sha256_of(b'GGUF tiny')[:12]}...; install the package again "
@@ -142,7 +145,7 @@ class TestPackages:
         assert converter == []
 
         path.write_bytes(b"GGUF tiny")
-        sources.locate("tiny", tiny, store)
+        sources.locate_model("tiny", tiny, store)
         assert converter == [b"GGUF tiny"]
         assert len(models_in(store)) == 1
 
@@ -150,7 +153,7 @@ class TestPackages:
         package("tiny_file", "tiny.gguf", b"GGUF rubbish")
 
         error_of(
-            sources.locate,
+            sources.locate_model,
             "tiny",
             entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF")),
             store,
@@ -176,7 +179,7 @@ class TestPackages:
         package("tiny_file", "tiny.gguf", content)
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(content))
 
-        line = error_of(sources.locate, "tiny", tiny, store)
+        line = error_of(sources.locate_model, "tiny", tiny, store)
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
         assert line.endswith("; get the file again")
@@ -190,7 +193,7 @@ class TestPackages:
             (tmp_path / "model.gguf").write_bytes(file.read(8 << 20))
 
         line = error_of(
-            sources.convert, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny"
+            sources.convert_gguf, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny"
         )
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
@@ -206,9 +209,9 @@ class TestPackages:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(sources, "convert", interrupted)
+            patch.setattr(sources, "convert_gguf", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                sources.locate("tiny", tiny, store)
+                sources.locate_model("tiny", tiny, store)
         assert models_in(store) == []
 
         # One that was killed outright could not clean up.
@@ -216,7 +219,7 @@ class TestPackages:
         left.mkdir()
         (left / "half").touch()
 
-        folder = sources.locate("tiny", tiny, store)
+        folder = sources.locate_model("tiny", tiny, store)
         assert converter == [b"GGUF tiny"]
         assert not (folder / "half").exists()
         assert models_in(store) == [folder.name]
@@ -227,7 +230,7 @@ class TestPackages:
     ) -> None:
         package("tiny_file", "tiny.gguf", b"GGUF tiny")
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
-        folder = sources.locate("tiny", tiny, store)
+        folder = sources.locate_model("tiny", tiny, store)
         sums = json.loads((folder / sources.SUMS).read_text())
         assert sums == {
             p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS
@@ -250,13 +253,13 @@ class TestPackages:
         elif damage == "more":
             (folder / "modeling.py").touch()
 
-        assert sources.locate("tiny", tiny, store) == folder
+        assert sources.locate_model("tiny", tiny, store) == folder
         assert len(converter) == 2
         assert capsys.readouterr().err == (
             f"tiny: the files in {folder} are not those that were written there; they are made "
             "again\n"
         )
-        assert sources.locate("tiny", tiny, store) == folder
+        assert sources.locate_model("tiny", tiny, store) == folder
         assert len(converter) == 2
         assert {
             p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS
@@ -268,14 +271,14 @@ class TestPackages:
         package("tiny_file", "tiny.gguf", b"GGUF tiny")
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
         for _ in range(2):
-            folder = sources.locate("tiny", tiny, store)
+            folder = sources.locate_model("tiny", tiny, store)
         monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("read again"))
 
-        assert sources.locate("tiny", tiny, store) == folder
+        assert sources.locate_model("tiny", tiny, store) == folder
 
     def test_a_package_that_is_not_installed(self, store, error_of) -> None:
         line = error_of(
-            sources.locate,
+            sources.locate_model,
             "tiny",
             entry(source="package:no_such_weights/model", sha256="0" * 64),
             store,
@@ -286,7 +289,7 @@ class TestPackages:
 
     def test_a_package_inside_one_that_is_not_installed(self, store, error_of) -> None:
         line = error_of(
-            sources.locate,
+            sources.locate_model,
             "tiny",
             entry(source="package:no_such.weights/model", sha256="0" * 64),
             store,
@@ -298,7 +301,7 @@ class TestPackages:
         path = package("tiny_file", "tiny.gguf", b"GGUF tiny").with_name("other.gguf")
 
         line = error_of(
-            sources.locate,
+            sources.locate_model,
             "tiny",
             entry(source="package:tiny_file/other.gguf", sha256=sha256_of(b"")),
             store,
@@ -315,7 +318,7 @@ class TestPackages:
     ) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
 
-        assert sources.locate("tiny", tiny, store) == folder
+        assert sources.locate_model("tiny", tiny, store) == folder
 
 
 class TestPackagedFolders:
@@ -332,12 +335,12 @@ class TestPackagedFolders:
     @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
     def test_one_bit_changed_is_refused(self, file, tmp_path, store, monkeypatch, error_of) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
-        sources.locate("tiny", tiny, store)
+        sources.locate_model("tiny", tiny, store)
         content = bytearray((folder / file).read_bytes())
         content[len(content) // 2] ^= 1
         (folder / file).write_bytes(content)
 
-        line = error_of(sources.locate, "tiny", tiny, store)
+        line = error_of(sources.locate_model, "tiny", tiny, store)
 
         own = f"sha256 is {folder_sha256(folder)[:12]}..., declared is {tiny.sha256[:12]}..."
         again = (
@@ -356,14 +359,14 @@ class TestPackagedFolders:
         else:
             (folder / "generation_config.json").rename(folder / "other.json")
 
-        assert "corrupt: sha256 is" in error_of(sources.locate, "tiny", tiny, store)
+        assert "corrupt: sha256 is" in error_of(sources.locate_model, "tiny", tiny, store)
 
     def test_files_are_read_once(self, tmp_path, store, monkeypatch) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
-        sources.locate("tiny", tiny, store)
+        sources.locate_model("tiny", tiny, store)
         monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("read again"))
 
-        assert sources.locate("tiny", tiny, store) == folder
+        assert sources.locate_model("tiny", tiny, store) == folder
 
     def test_it_is_checked_before_it_is_loaded_and_the_key_is_as_without(
         self, tmp_path, store, monkeypatch
@@ -421,7 +424,9 @@ class TestPackagedFolders:
 
         assert ours.keys() == {"all-minilm-l6-v2", "minilm-sentiment", "minilm-toxicity"}
         for name, own in ours.items():
-            assert sources.locate(name, own, store) == sources.path_of(str(own.source), "here")
+            assert sources.locate_model(name, own, store) == sources.path_of(
+                str(own.source), "here"
+            )
         assert TOOLS[EMBEDDER]["sha256"] == ours[EMBEDDER].sha256
 
 
@@ -440,12 +445,12 @@ class TestFolders:
         folder = shutil.copytree(llama_folder, tmp_path / "model")
         (folder / missing).unlink()
 
-        line = error_of(sources.locate, "tiny", entry(source=f"local:{folder}"), store)
+        line = error_of(sources.locate_model, "tiny", entry(source=f"local:{folder}"), store)
 
         assert line == f"params.yaml: models.tiny: {folder}: {said}"
 
     def test_no_such_folder(self, tmp_path, store, error_of) -> None:
-        line = error_of(sources.locate, "tiny", entry(source=f"local:{tmp_path}/none"), store)
+        line = error_of(sources.locate_model, "tiny", entry(source=f"local:{tmp_path}/none"), store)
 
         told = "no such file or folder; check the name of the source"
         assert line == f"params.yaml: models.tiny: {tmp_path}/none: {told}"
@@ -454,7 +459,7 @@ class TestFolders:
         monkeypatch.setenv("HOME", str(llama_folder.parent))
 
         assert (
-            sources.locate("tiny", entry(source=f"local:~/{llama_folder.name}"), store)
+            sources.locate_model("tiny", entry(source=f"local:~/{llama_folder.name}"), store)
             == llama_folder
         )
 
@@ -514,7 +519,7 @@ class TestHub:
         return state
 
     def test_a_model_is_downloaded_at_its_commit(self, hub, store, llama_folder) -> None:
-        folder = sources.locate("tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
+        folder = sources.locate_model("tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
 
         assert folder == llama_folder
         assert (hub["repo"], hub["revision"]) == ("org/tiny", COMMIT)
@@ -544,7 +549,7 @@ class TestHub:
         monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
         hub = entry(source="hub:org/tiny", revision=COMMIT)
 
-        assert sources.locate("tiny", hub, store) == folder
+        assert sources.locate_model("tiny", hub, store) == folder
         assert [(repo, revision) for repo, revision, _ in asked] == [("org/tiny", COMMIT)] * 2
         assert asked[1][2] == ["pytorch_model*.bin"]
         same = [
@@ -556,7 +561,7 @@ class TestHub:
 
     def test_a_commit_that_is_to_be_given_is_not_looked_for(self, hub, store, error_of) -> None:
         open_entry = entry(source="hub:org/tiny", revision="to be given")
-        said = error_of(sources.locate, "tiny", open_entry, store)
+        said = error_of(sources.locate_model, "tiny", open_entry, store)
         assert said.endswith("the commit of org/tiny is to be given; run `evenruler check`")
         assert "repo" not in hub
 
@@ -588,7 +593,7 @@ class TestHub:
         hub["error"] = error("no", response=httpx.Response(status, request=request))
 
         line = error_of(
-            sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
+            sources.locate_model, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
         )
 
         assert line == f"params.yaml: models.tiny: {said}"
@@ -596,7 +601,10 @@ class TestHub:
     def test_without_a_network_it_says_so(self, store, error_of) -> None:
         """Through huggingface_hub itself, which the tests run offline."""
         line = error_of(
-            sources.locate, "tiny", entry(source="hub:no-such-org/tiny", revision=COMMIT), store
+            sources.locate_model,
+            "tiny",
+            entry(source="hub:no-such-org/tiny", revision=COMMIT),
+            store,
         )
 
         # Versions of huggingface_hub say it differently.
@@ -611,7 +619,7 @@ class TestHub:
         )
 
         line = error_of(
-            sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
+            sources.locate_model, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
         )
 
         assert "no config.json" in line

@@ -77,18 +77,20 @@ class TestMade:
         assert load("random", declared(wide), store=store).engine == engine
 
     def test_it_is_another_where_the_other_has_another_configuration(self, wide, store) -> None:
-        before = sources.locate(
+        before = sources.locate_model(
             "random", (params := declared(wide)).models["random"], store, params.models
         )
         config = json.loads((wide / "config.json").read_text())
         (wide / "config.json").write_text(json.dumps({**config, "initializer_range": 0.1}))
 
-        assert sources.locate("random", params.models["random"], store, params.models) != before
+        assert (
+            sources.locate_model("random", params.models["random"], store, params.models) != before
+        )
 
     def test_it_is_made_again_where_it_was_damaged(self, wide, store, capsys) -> None:
         params = declared(wide)
         before = load("random", params, store=store).loglikelihood(TEXTS).nats
-        folder = sources.locate("random", params.models["random"], store, params.models)
+        folder = sources.locate_model("random", params.models["random"], store, params.models)
         weights = bytearray((folder / "model.safetensors").read_bytes())
         weights[-4096:] = bytes(4096)
         (folder / "model.safetensors").write_bytes(weights)
@@ -126,7 +128,7 @@ class TestMade:
 class TestKinds:
     def test_a_masked_model(self, tmp_path, store) -> None:
         params = declared(save_tiny_masked(tmp_path / "bert"), "masked", "masked")
-        folder = sources.locate("random", params.models["random"], store, params.models)
+        folder = sources.locate_model("random", params.models["random"], store, params.models)
 
         assert AutoConfig.from_pretrained(folder).architectures == ["BertForMaskedLM"]
         assert load("random", params, store=store).can("in_place")

@@ -13,8 +13,8 @@ import resource
 import time
 from collections.abc import Iterator
 
-from evenruler.instruments.saged.declare import Replacements, checked
-from evenruler.instruments.saged.rows.branching import branches
+from evenruler.instruments.saged.declare import Replacements, parse_replacements
+from evenruler.instruments.saged.rows.branching import branch_text
 from tests.instruments.saged.rows.branched import root_of
 
 WORDS = {
@@ -59,7 +59,7 @@ def maps(n: int, own_words: bool) -> dict[str, Replacements]:
         name = f"{'AEIBCDF'[i % 7]}land{'abcdefghijklmnopqrstuvwxyz'[i % 26]}"
         extra = {f"word{i}": "another"} if own_words else {}
         filled = {word: replacement.format(name) for word, replacement in WORDS.items()}
-        found[f"concept-{i}"] = checked({**filled, **extra}, f"concept {i}")
+        found[f"concept-{i}"] = parse_replacements({**filled, **extra}, f"concept {i}")
     return found
 
 
@@ -74,7 +74,7 @@ def main() -> None:
     ready = time.perf_counter()
     spans = 0
     for i, text in enumerate(rows(arguments.rows)):
-        for branched in branches(text, replacements).values():
+        for branched in branch_text(text, replacements).values():
             spans += len(branched.spans)
             if i % 1000 == 0 and root_of(branched) != text:
                 raise SystemExit(f"not rebuilt: {text}")

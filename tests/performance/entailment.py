@@ -34,14 +34,14 @@ Items = Sequence[Sequence[EntailmentPair]]
 
 def prompts(params: Params) -> list[list[EntailmentPair]]:
     """All prompts, by item."""
-    from evenruler.instruments.questionnaires.rows import translate
+    from evenruler.instruments.questionnaires.rows import fill_templates
 
     items: dict[tuple[str, str], list[EntailmentPair]] = {}
     for name in [
         name for name, entry in params.instruments.items() if entry["family"] == "questionnaires"
     ]:
         source, scale = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")
-        for row in translate(name, source, scale).prompts:
+        for row in fill_templates(name, source, scale).prompts:
             items.setdefault((name, row["item"]), []).append((row["premise"], row["hypothesis"]))
     return list(items.values())
 

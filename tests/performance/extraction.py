@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.saged.ask import extract
+from evenruler.instruments.saged.ask import extract_features
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS
 from evenruler.models import load
@@ -121,7 +121,7 @@ def ours(models: Opened, tables: Sequence[pd.DataFrame], weights: np.ndarray) ->
         "sentiment": Feature(kind="classifier", model="x", score=score),
         "distance": Feature(kind="distance", metric="cosine"),
     }
-    found = extract(*tables, features, models)["features"]
+    found = extract_features(*tables, features, models)["features"]
     first, second = (found[found["feature"] == name] for name in features)
     return np.stack([first["value"], first["baseline"], second["value"]], axis=1)
 

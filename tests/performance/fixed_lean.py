@@ -30,7 +30,7 @@ import pandas as pd
 
 from evenruler.declaration.params import load_params
 from evenruler.instruments.fixed import ask, declare, rows
-from evenruler.instruments.fixed.diagnose import headline, weights
+from evenruler.instruments.fixed.diagnose import lean_headline, lean_weights
 from evenruler.instruments.instrument import Declaration, Subject
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
@@ -103,7 +103,7 @@ def planted(
     """Items with roles dealt, of which so many are turned to the first text that they lean by so
     much."""
     own = dealt(items, random)
-    against, weight = own["lean"].to_numpy() < 0, weights(own, plan["score"])
+    against, weight = own["lean"].to_numpy() < 0, lean_weights(own, plan["score"])
     turned = against & (random.random(len(own)) < lean / (2 * weight[against].sum() / weight.sum()))
     return own.assign(lean=np.where(turned, 1.0, own["lean"]))
 
@@ -113,7 +113,7 @@ def finds(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: int) ->
     hits = 0
     for draw in range(draws):
         own = planted(items, plan, lean, np.random.default_rng([draw, len(items)]))
-        found = headline(own, plan["score"], plan["units"], plan["smallest"], draw)
+        found = lean_headline(own, plan["score"], plan["units"], plan["smallest"], draw)
         (judged,) = judge([(found, ValidityCheck())])
         hits += judged.verdict == Verdict.EFFECT and (judged.value or 0) > 0
     return hits / draws
@@ -169,7 +169,9 @@ def row(
     for draw in range(draws):
         random = np.random.default_rng([draw, len(items)])
         own = items if penalty is None else scripted(items, penalty, random)
-        lean = headline(dealt(own, random), plan["score"], plan["units"], plan["smallest"], draw)
+        lean = lean_headline(
+            dealt(own, random), plan["score"], plan["units"], plan["smallest"], draw
+        )
         (judged,) = judge([(lean, ValidityCheck())])
         found[str(judged.verdict)] += 1
     false = found[Verdict.EFFECT] + found[Verdict.NOT_SPECIFIC]

@@ -23,7 +23,7 @@ from evenruler.models import sources
 from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.model import Model
-from evenruler.models.sources import locate
+from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
 from tests.performance.fixed_lean import ASKED, SUBJECT, asked, built
 
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--only", default="", help="benchmarks whose name has these words")
     args, began, params = parser.parse_args(), time.monotonic(), load_params()
-    base = locate(ASKED, params.models[ASKED], RowStore(), params.models)
+    base = locate_model(ASKED, params.models[ASKED], RowStore(), params.models)
     names = [name for name in BENCHMARKS if args.only in name]
     benchmarks = {name: built(name) for name in names}
     verdicts: dict[str, Counter[str]] = {name: Counter() for name in names}

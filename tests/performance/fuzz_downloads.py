@@ -34,11 +34,11 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.session import Session
 from evenruler.instruments.instrument import Subject
-from evenruler.instruments.registry import FAMILIES, room
+from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declared import OPERATIONS
 from evenruler.publish import difference as showing
 from evenruler.publish.difference import compare
-from evenruler.publish.manifest import columns_of, identity_of, problems
+from evenruler.publish.manifest import columns_of, identity_of, manifest_problems
 from evenruler.results.record import MeasuredModel
 from evenruler.tables.contents import is_file
 
@@ -359,7 +359,7 @@ def operations(folder: Path, original: Path) -> dict[str, Callable[[], object]]:
             Loading().planned(found)
 
     return {
-        "verify": lambda: problems(folder),
+        "verify": lambda: manifest_problems(folder),
         "diff to it": lambda: print(showing.as_markdown(compare(original, folder))),
         "diff from it": lambda: print(
             json.dumps(showing.as_json(compare(folder, original)), ensure_ascii=False)
@@ -444,7 +444,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     for family in FAMILIES:
         for own in ("ask", "declare"):
-            room(family, own)
+            family_module(family, own)
     counts: Counter[tuple[str, str]] = Counter()
     bad: dict[str, list[str]] = {}
     peak, longest, began, n = 0, 0.0, time.monotonic(), 0

@@ -30,14 +30,14 @@ from evenruler.instruments.framing import ask as asking
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import (
     TOKEN,
-    exclusions,
+    compute_exclusions,
     token_distributions,
 )
 from evenruler.instruments.framing.diagnose.effects import (
     changes_of,
-    headline,
-    headlines,
+    headline_from_points,
     over_tasks,
+    part_headlines,
 )
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.verdicts import ValidityCheck, judge
@@ -99,13 +99,13 @@ class Measured:
         found = token_distributions(
             forms, prompts, free if asked.calibrated else None, outcomes, asked.mass
         )
-        return cls(found, exclusions(found, asked.least_coverage), asked)
+        return cls(found, compute_exclusions(found, asked.least_coverage), asked)
 
     def told(self, name: str) -> Figure:
         """One headline with its verdict, as a user gets it."""
         rows = self.distributions, self.exclusions
         asked = self.asked.model_copy(update={"confirmatory": [name]})
-        figure, fitness, *_ = next(headlines(*rows, asked))
+        figure, fitness, *_ = next(part_headlines(*rows, asked))
         return judge([(figure, fitness)])[0]
 
     def changes(self, name: str) -> pd.DataFrame:
@@ -134,7 +134,9 @@ class Measured:
         points = changes.reset_index().pivot(
             index="stimulus", columns="placebo", values=self.asked.headline
         )
-        figure = headline(name, points, self.asked.smallest, self.asked.least, self.asked.seed)
+        figure = headline_from_points(
+            name, points, self.asked.smallest, self.asked.least, self.asked.seed
+        )
         return judge(
             [(figure if figure.p is None else replace(figure, lacking=None), ValidityCheck())]
         )[0]

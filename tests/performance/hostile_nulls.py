@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes.declare.source import load as read
-from evenruler.instruments.probes.diagnose.gain import Scores, gain
+from evenruler.instruments.probes.diagnose.gain import Scores, gain_headline
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from evenruler.models import load
 from evenruler.text import ATTRIBUTE, TARGET, fill
@@ -121,7 +121,9 @@ class Domain:
         own = Scores(
             scores, self.axis, np.repeat(np.array([1, -1], dtype=np.int8), w // 2), ["words"] * w
         )
-        return gain(own, Scores(nouns, self.axis, np.zeros(len(lists), dtype=np.int8), lists))
+        return gain_headline(
+            own, Scores(nouns, self.axis, np.zeros(len(lists), dtype=np.int8), lists)
+        )
 
 
 def rows(name: str, only: str, draws: int, sparse: bool) -> Iterator[str]:

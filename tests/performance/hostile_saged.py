@@ -25,7 +25,7 @@ from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import headlines
 from evenruler.instruments.saged.diagnose.cells import arrange_scores
 from evenruler.instruments.saged.diagnose.headlines import judge_headlines, silence_of
-from evenruler.instruments.saged.diagnose.quality import unmeasured
+from evenruler.instruments.saged.diagnose.quality import unmeasured_reason
 from evenruler.tables.schemas import BARE
 
 SHUFFLES = 300
@@ -107,7 +107,7 @@ class Replies:
             controls,
             settings,
             seed=0,
-            unmeasured=unmeasured(self.generations),
+            unmeasured=unmeasured_reason(self.generations),
         )
         return figures, sorted(set(favour.loc[favour["named"].isin(["more", "less"]), "concept"]))
 

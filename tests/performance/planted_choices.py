@@ -11,7 +11,7 @@ import pandas as pd
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Size, Tables, plan_at_size
-from evenruler.instruments.probes.ask import by_group, sentences
+from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose.gain import (
     SHARE_GAIN,
     UNANSWERED,
@@ -55,7 +55,7 @@ def found(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
 def read_of(writer: Writer, size: Size, seed: int) -> Tables:
     """What a writer wrote, as it is read."""
     tables, plan, _ = published(size)
-    rows = sentences(tables, plan)
+    rows = writing_prompts(tables, plan)
     answers = rows[["id", "framing"]].assign(reply=writer.replies(rows, seed), reason=None)
     return {choosing.SENTENCES: writing.parse_sentences(answers, rows, by_group(plan, "pronouns"))}
 

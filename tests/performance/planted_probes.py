@@ -21,7 +21,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     Scores,
     along_criterion,
     between_keys,
-    gain,
+    gain_headline,
     placebo_lists,
 )
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
@@ -166,7 +166,7 @@ def _figure(
 
 def _require_as_gain(figure: HeadlineTest, scores: Scores, beside: Scores) -> None:
     """What is computed at once is what the family computes."""
-    own = gain(scores, beside)
+    own = gain_headline(scores, beside)
     found = [
         (each.effect.low, each.p.effect, each.p.denial)
         for each in (own, figure)

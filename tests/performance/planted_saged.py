@@ -15,9 +15,9 @@ from evenruler.instruments.saged.design import smallest_difference
 from evenruler.instruments.saged.diagnose.apart import by_role, max_deviation_test, nonresponse_test
 from evenruler.instruments.saged.diagnose.headlines import (
     ALIKE_POINTS,
-    _found,
     _Headline,
-    _judgeable,
+    _test_headline,
+    _verdict_input,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
@@ -125,10 +125,10 @@ def _told(of: Concepts, right: Verdict | None, seed: int) -> Row:
     """By `COLUMNS`. Whoever is not planted is named falsely; with names of SD 0 others are
     alike."""
     real, other, truth = of.drawn(np.random.default_rng(seed))
-    found = _found(of.headline(real, other), of.settings, of.level, seed)
+    found = _test_headline(of.headline(real, other), of.settings, of.level, seed)
     assert found.real is not None
     (figure,) = judge(
-        [(_judgeable(of.headline(real, other), found, min(of.roots, 12)), ValidityCheck())]
+        [(_verdict_input(of.headline(real, other), found, min(of.roots, 12)), ValidityCheck())]
     )
     verdict = Verdict(str(figure.verdict))
     there, whom = of.apart or of.silent != BASE, {concept for _, concept in found.named}
@@ -192,9 +192,9 @@ def _main_effect(seed: int) -> Row:
     real, other, _ = of.drawn(np.random.default_rng(seed))
     mean = replace(of, kind="favour", apart=0.0)
     one = mean.headline(real.mean(axis=0), other.mean(axis=0))
-    found = _found(one, of.settings, 0.05, seed)
+    found = _test_headline(one, of.settings, 0.05, seed)
     assert found.real is not None
-    (figure,) = judge([(_judgeable(one, found, 12), ValidityCheck())])
+    (figure,) = judge([(_verdict_input(one, found, 12), ValidityCheck())])
     return (
         None,
         found.real.p_null < 0.05,

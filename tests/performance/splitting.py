@@ -18,7 +18,7 @@ from unittest import mock
 
 import spacy
 
-from evenruler.instruments.saged.rows.branching import split
+from evenruler.instruments.saged.rows.branching import sentence_beginnings
 from evenruler.text.english import PACKAGE, _model_folder
 
 SENTENCES = 500
@@ -77,7 +77,7 @@ def sentences(n: int) -> list[str]:
 
 
 def ours(texts: list[str]) -> int:
-    return len(split(texts, ["Aurelia"] * len(texts)))
+    return len(sentence_beginnings(texts, ["Aurelia"] * len(texts)))
 
 
 def theirs() -> tuple[str, Splitter]:

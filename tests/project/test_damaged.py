@@ -14,7 +14,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.project.damaged import damaged_outputs, remove_damaged
-from evenruler.project.dvc import environment
+from evenruler.project.dvc import subprocess_environment
 
 FIRST = """
 from pathlib import Path
@@ -62,7 +62,7 @@ def build(root: Path) -> str:
     messages = remove_damaged(root)
     command = [sys.executable, "-m", "dvc", "repro"]
     done = subprocess.run(
-        command, cwd=root, env=environment(), capture_output=True, text=True, check=False
+        command, cwd=root, env=subprocess_environment(), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return "\n".join([*messages, done.stdout])
@@ -129,7 +129,7 @@ def test_a_damaged_output_is_restored(root: Path) -> None:
     alone = subprocess.run(
         [sys.executable, "-m", "dvc", "repro"],
         cwd=root,
-        env=environment(),
+        env=subprocess_environment(),
         capture_output=True,
         text=True,
         check=True,

@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
-from evenruler.instruments.registry import FAMILIES, room
+from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.project.check import check
 from evenruler.project.new import create_instrument
 from tests.project import told
@@ -41,7 +41,7 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale
     shutil.copytree(ROOT / "data/sources", tmp_path / "data/sources")
     before = files_of(tmp_path)
     create_instrument(tmp_path, family, "brand-new")
-    declared, door = ParamsFile(tmp_path / "params.yaml", scale), room(family, "declare")
+    declared, door = ParamsFile(tmp_path / "params.yaml", scale), family_module(family, "declare")
     assert declared.instruments["brand-new"] == family
     settings, folder = declared.settings("brand-new"), tmp_path / "data/sources" / family
     source = door.load(
@@ -66,7 +66,9 @@ def test_the_starter_of_probes_keeps_the_rules_of_its_guide(tmp_path) -> None:
         ParamsFile(tmp_path / "params.yaml").settings("brand-new"),
         tmp_path / "data/sources/probes",
     )
-    source = room("probes", "declare").load(folder / "brand-new.yaml", settings, folder / "shared")
+    source = family_module("probes", "declare").load(
+        folder / "brand-new.yaml", settings, folder / "shared"
+    )
     assert [len(words) for words in source.targets.values()] == [6, 6]
     assert not any(
         " " in word or "-" in word for words in source.targets.values() for word in words.values()

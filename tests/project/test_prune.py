@@ -74,7 +74,7 @@ def test_all_that_is_not_declared_is_found_and_nothing_else(tmp_path: Path, acti
     locked(tmp_path, *UNDECLARED)
     found = check.find_stale_outputs(tmp_path, active, BENCHMARKS)
     assert [path.as_posix() for path in found] == UNDECLARED
-    check.remove(tmp_path, found)
+    check.remove_paths(tmp_path, found)
     assert [name for name in [*KEPT, *UNDECLARED] if (tmp_path / name).exists()] == KEPT
     assert (tmp_path / "data/sources/probes/old").exists()
 
@@ -116,7 +116,7 @@ def test_what_belongs_where() -> None:
         },
     )
     families = {"framing", "saged"}
-    assert check.made(active) == {
+    assert check.declared_outputs(active) == {
         "data/built": families,
         "data/answers": families,
         "data/diagnosis": families,
@@ -134,7 +134,7 @@ def test_what_dvc_knows_goes(tmp_path: Path, active: Active) -> None:
     locked(tmp_path, *GONE)
     found = check.find_stale_outputs(tmp_path, active, BENCHMARKS)
     assert [path.as_posix() for path in found] == GONE
-    check.remove(tmp_path, found)
+    check.remove_paths(tmp_path, found)
     assert not any((tmp_path / name).exists() for name in GONE)
     assert (tmp_path / "data/answers/probes/m/README.md").exists()
 
@@ -192,7 +192,7 @@ def test_of_a_link_that_dvc_made_only_the_link_goes(tmp_path: Path, active: Acti
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks/saged-old").symlink_to(tmp_path / "elsewhere")
     locked(tmp_path, "benchmarks/saged-old")
-    check.remove(tmp_path, check.find_stale_outputs(tmp_path, active, BENCHMARKS))
+    check.remove_paths(tmp_path, check.find_stale_outputs(tmp_path, active, BENCHMARKS))
     assert not (tmp_path / "benchmarks/saged-old").is_symlink()
     assert (tmp_path / "elsewhere/README.md").read_text() == "made"
 

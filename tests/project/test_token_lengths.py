@@ -7,7 +7,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from evenruler.models.declared import ModelEntry
-from evenruler.project.check import COUNTED, lengths, tokenizer_of
+from evenruler.project.check import COUNTED, count_tokens, tokenizer_of
 
 HERE = {"kind": "causal", "licence": "none", "origin": "ours"}
 
@@ -36,22 +36,22 @@ def tokenizer(tmp_path: Path) -> Path:
 
 
 def test_tokens_of_words_within_a_sentence(tokenizer) -> None:
-    assert lengths(tokenizer, ["man", "he", "ma n"]) == [1, 2, 2]
+    assert count_tokens(tokenizer, ["man", "he", "ma n"]) == [1, 2, 2]
 
 
 def test_they_are_kept(tokenizer, cache, monkeypatch) -> None:
-    lengths(tokenizer, ["man"])
+    count_tokens(tokenizer, ["man"])
     assert list(json.loads((cache / COUNTED).read_text()).values()) == [[1]]
     monkeypatch.setattr(
         "tokenizers.Tokenizer.from_file", lambda path: pytest.fail("loaded again"), raising=False
     )
-    assert lengths(tokenizer, ["man"]) == [1]
+    assert count_tokens(tokenizer, ["man"]) == [1]
 
 
 def test_what_was_kept_and_is_broken_is_counted_again(tokenizer, cache) -> None:
     cache.mkdir()
     (cache / COUNTED).write_text("{")
-    assert lengths(tokenizer, ["he"]) == [2]
+    assert count_tokens(tokenizer, ["he"]) == [2]
 
 
 def test_of_a_folder_of_the_user(tokenizer, tmp_path) -> None:

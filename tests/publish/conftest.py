@@ -9,14 +9,14 @@ import pytest
 from evenruler.instruments.card import Paper, Responsible, Validity
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.publish.write import BenchmarkFolder, Config
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import build_schema
 from evenruler.versions import Changelog, Release
 
 COLUMNS = ("id", "content_sha256", "source", "licence", "text")
 
 
 def table(*rows: tuple[str, str, str, str, str]) -> pa.Table:
-    schema = columns(f"{' '.join(COLUMNS)}: str")
+    schema = build_schema(f"{' '.join(COLUMNS)}: str")
     return pa.Table.from_pylist(
         [dict(zip(COLUMNS, row, strict=True)) for row in rows], schema=schema
     )

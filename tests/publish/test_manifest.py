@@ -16,7 +16,7 @@ from evenruler.publish.manifest import (
     identity_of,
     read_manifest,
 )
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import build_schema
 
 SPAN = pa.struct([pa.field("begin", pa.int32()), pa.field("word", pa.string())])
 TABLES = {
@@ -286,7 +286,7 @@ class TestIdentity:
 
 
 def test_columns_of():
-    schema = columns("id: str; pole: int8?; notes: [float]?")
+    schema = build_schema("id: str; pole: int8?; notes: [float]?")
     assert columns_of(schema) == {"id": "string", "pole": "int8", "notes": "list<item: double>"}
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from evenruler.publish.manifest import NO_TAG
-from evenruler.publish.places import BenchmarkListing, as_table, listed, renamed
+from evenruler.publish.places import BenchmarkListing, as_table, list_benchmarks, replace_location
 from evenruler.publish.write import BenchmarkFolder, render_card, write_benchmark
 from evenruler.versions import Changelog, Release
 
 
 def test_the_card_of_what_is_not_released_names_its_tag_on_the_hub(benchmark):
-    card = renamed("README.md", render_card(benchmark), "you/jobs")
+    card = replace_location("README.md", render_card(benchmark), "you/jobs")
     assert 'rows = load_dataset("you/jobs", "probes", split="test", revision="v1.2.3")\n' in card
     assert "--repo-type dataset --revision v1.2.3 --local-dir DIR" in card
     assert "\nVersion 1.2.3, published with the tag `v1.2.3`. Built with " in card
@@ -23,14 +23,14 @@ def test_the_card_of_what_is_not_released_names_its_tag_on_the_hub(benchmark):
 
 
 def test_twice_is_as_once(benchmark):
-    card = renamed("README.md", render_card(benchmark), "you/jobs")
-    assert renamed("README.md", card, "you/jobs") == card
+    card = replace_location("README.md", render_card(benchmark), "you/jobs")
+    assert replace_location("README.md", card, "you/jobs") == card
 
 
 def test_of_a_release_the_place_alone_changes(benchmark):
     releases = {"1.2.3": Release(date=datetime.date(2025, 4, 5), changes=["Two."])}
     card = render_card(replace(benchmark, changelog=Changelog(releases=releases)))
-    assert renamed("README.md", card, "you/jobs") == card.replace(
+    assert replace_location("README.md", card, "you/jobs") == card.replace(
         'load_dataset("DIR"', 'load_dataset("you/jobs"'
     )
 
@@ -43,14 +43,16 @@ def folder(benchmark: BenchmarkFolder, tmp_path: Path) -> Path:
 
 
 def test_what_lies_there_is_listed(folder) -> None:
-    assert listed(folder) == [BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender")]
+    assert list_benchmarks(folder) == [
+        BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender")
+    ]
 
 
 def test_a_card_without_title_is_said(folder, error_of) -> None:
     card = folder / "probes-jobs/README.md"
     card.write_text("# Jobs\n")
     assert (
-        error_of(listed, folder)
+        error_of(list_benchmarks, folder)
         == f"{card}: no `pretty_name` in its front matter; get the file again"
     )
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.manifest import problems
+from evenruler.publish.manifest import manifest_problems
 from evenruler.publish.write import write_benchmark
 
 ROWS = "probes/test-00000-of-00001.parquet"
@@ -58,7 +58,7 @@ def retype(table, column, kind):
 
 class TestNoProblems:
     def test_as_written(self, folder):
-        assert problems(folder) == []
+        assert manifest_problems(folder) == []
 
     def test_what_others_leave_there(self, folder):
         (folder / ".gitattributes").write_text("*.parquet filter=lfs", encoding="utf-8")
@@ -67,7 +67,7 @@ class TestNoProblems:
         (folder / ".cache" / "huggingface" / "download" / "README.md.metadata").write_text(
             "ab", encoding="utf-8"
         )
-        assert problems(folder) == []
+        assert manifest_problems(folder) == []
 
     def test_compiled_modules_of_what_comes_with_the_package_and_of_nothing_else(
         self, folder, monkeypatch
@@ -75,34 +75,36 @@ class TestNoProblems:
         compiled = folder / "lm_eval" / "__pycache__" / "rows.cpython-311.pyc"
         compiled.parent.mkdir(parents=True)
         compiled.write_bytes(b"")
-        assert problems(folder) == ["lm_eval/__pycache__/rows.cpython-311.pyc: not in the manifest"]
+        assert manifest_problems(folder) == [
+            "lm_eval/__pycache__/rows.cpython-311.pyc: not in the manifest"
+        ]
         monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: folder.parent)
-        assert problems(folder) == []
+        assert manifest_problems(folder) == []
 
     def test_links_as_in_the_cache_of_the_hub_s_client(self, folder, tmp_path):
         blob = tmp_path / "blob"
         (folder / ROWS).rename(blob)
         (folder / ROWS).symlink_to(blob)
-        assert problems(folder) == []
+        assert manifest_problems(folder) == []
         (folder / "more").symlink_to(blob)
-        assert problems(folder) == ["more: not in the manifest"]
+        assert manifest_problems(folder) == ["more: not in the manifest"]
 
     def test_the_same_rows_written_by_another_library(self, folder):
         rewrite(folder, lambda table: table.replace_schema_metadata({"by": "another"}))
-        assert problems(folder) == []
+        assert manifest_problems(folder) == []
 
     def test_a_column_of_lists(self, benchmark, tmp_path):
         table = benchmark.configs[0].table.append_column("notes", pa.array([["a"], [], None]))
         configs = [replace(benchmark.configs[0], table=table), *benchmark.configs[1:]]
         write_benchmark(replace(benchmark, configs=configs), tmp_path / "lists")
-        assert problems(tmp_path / "lists") == []
+        assert manifest_problems(tmp_path / "lists") == []
 
 
 class TestFiles:
     def test_one_byte_more(self, folder):
         with (folder / "lm_eval" / "rows.py").open("ab") as file:
             file.write(b" ")
-        assert problems(folder) == [altered("lm_eval/rows.py")]
+        assert manifest_problems(folder) == [altered("lm_eval/rows.py")]
 
     def test_an_edited_card(self, folder):
         path = folder / "README.md"
@@ -110,7 +112,7 @@ class TestFiles:
             path.read_text(encoding="utf-8").replace("closer to men", "closer to women"),
             encoding="utf-8",
         )
-        assert problems(folder) == [altered("README.md")]
+        assert manifest_problems(folder) == [altered("README.md")]
 
     def test_one_file_too_many(self, folder):
         (folder / "probes" / "test-00001-of-00002.parquet").write_bytes(
@@ -118,14 +120,14 @@ class TestFiles:
         )
         (folder / "notes").mkdir()
         (folder / "notes" / ".gitattributes").write_text("", encoding="utf-8")
-        assert problems(folder) == [
+        assert manifest_problems(folder) == [
             "notes/.gitattributes: not in the manifest",
             "probes/test-00001-of-00002.parquet: not in the manifest",
         ]
 
     def test_a_shard_is_missing(self, folder):
         (folder / ROWS).unlink()
-        assert problems(folder) == [
+        assert manifest_problems(folder) == [
             f"{ROWS}: missing",
             "README.md: no file matches probes/test-*.parquet",
         ]
@@ -135,49 +137,49 @@ class TestFiles:
     )
     def test_a_text_is_missing(self, folder, name):
         (folder / name).unlink()
-        assert problems(folder) == [f"{name}: missing"]
+        assert manifest_problems(folder) == [f"{name}: missing"]
 
     def test_a_folder_for_a_file(self, folder):
         (folder / "evidence.json").unlink()
         (folder / "evidence.json").mkdir()
-        assert problems(folder) == ["evidence.json: missing"]
+        assert manifest_problems(folder) == ["evidence.json: missing"]
 
 
 class TestRows:
     def test_a_text_edited_with_its_hash(self, folder):
         table = pq.read_table(folder / ROWS, partitioning=None)
         pq.write_table(cell(table, 1, "content_sha256", "be"), folder / ROWS, compression="zstd")
-        assert problems(folder) == [altered(ROWS), CONTENT]
+        assert manifest_problems(folder) == [altered(ROWS), CONTENT]
 
     def test_a_text_edited_without_its_hash(self, folder):
         rewrite(folder, lambda table: cell(table, 1, "text", "another"))
-        assert problems(folder) == [CONTENT]
+        assert manifest_problems(folder) == [CONTENT]
 
     def test_rows_in_another_order(self, folder):
         rewrite(folder, lambda table: table.take([2, 0, 1]))
-        assert problems(folder) == [CONTENT]
+        assert manifest_problems(folder) == [CONTENT]
 
     def test_another_plan(self, folder):
         (folder / "plan.json").write_text("{}", encoding="utf-8")
         declare(folder, "plan.json")
-        assert problems(folder) == [CONTENT]
+        assert manifest_problems(folder) == [CONTENT]
 
     def test_a_row_is_gone(self, folder):
         rewrite(folder, lambda table: table.slice(1))
-        assert problems(folder) == [f"{ROWS}: 2 rows, the manifest says 3", CONTENT]
+        assert manifest_problems(folder) == [f"{ROWS}: 2 rows, the manifest says 3", CONTENT]
 
     def test_many_rows(self, folder):
         declare(folder, rows={"probes": 1_234_567, "templates": 1})
-        assert problems(folder) == [f"{ROWS}: 3 rows, the manifest says 1,234,567"]
+        assert manifest_problems(folder) == [f"{ROWS}: 3 rows, the manifest says 1,234,567"]
 
     def test_an_id_twice(self, folder):
         rewrite(folder, lambda table: cell(table, 1, "id", "1"))
-        assert problems(folder) == [f"{ROWS}: an id stands twice", CONTENT]
+        assert manifest_problems(folder) == [f"{ROWS}: an id stands twice", CONTENT]
 
     def test_an_id_in_two_configs(self, folder):
         # They are matched within a config.
         rewrite(folder, lambda table: cell(table, 0, "id", "1"), TEMPLATES)
-        assert problems(folder) == [CONTENT]
+        assert manifest_problems(folder) == [CONTENT]
 
     def test_rows_of_the_wrong_config(self, folder):
         one, other = (folder / name for name in (ROWS, TEMPLATES))
@@ -185,7 +187,7 @@ class TestRows:
         other.write_bytes(contents[0])
         one.write_bytes(contents[1])
         declare(folder, ROWS, TEMPLATES)
-        assert problems(folder) == [
+        assert manifest_problems(folder) == [
             f"{ROWS}: 1 rows, the manifest says 3",
             f"{TEMPLATES}: 3 rows, the manifest says 1",
             CONTENT,
@@ -193,33 +195,33 @@ class TestRows:
 
     def test_a_column_of_another_type(self, folder):
         rewrite(folder, lambda table: retype(table, "text", pa.large_string()))
-        assert problems(folder) == [
+        assert manifest_problems(folder) == [
             f"{ROWS}: column text is large_string, the manifest says string"
         ]
 
     def test_a_column_more(self, folder):
         rewrite(folder, lambda table: table.append_column("pole", pa.array([1, 1, -1], pa.int8())))
-        assert problems(folder) == [
+        assert manifest_problems(folder) == [
             f"{ROWS}: column pole is int8, the manifest says no such column",
             CONTENT,
         ]
 
     def test_a_column_less(self, folder):
         rewrite(folder, lambda table: table.drop_columns("text"))
-        assert problems(folder) == [
+        assert manifest_problems(folder) == [
             f"{ROWS}: column text is missing, the manifest says string",
             CONTENT,
         ]
 
     def test_no_ids(self, folder):
         rewrite(folder, lambda table: table.drop_columns("id"))
-        first, *_ = problems(folder)
+        first, *_ = manifest_problems(folder)
         assert first == f"{ROWS}: column id is missing, the manifest says string"
 
     def test_half_a_file(self, folder):
         content = (folder / ROWS).read_bytes()
         (folder / ROWS).write_bytes(content[: len(content) // 2])
-        first, second = problems(folder)
+        first, second = manifest_problems(folder)
         assert first == altered(ROWS)
         # The reason in brackets is Arrow's.
         assert second.startswith(
@@ -229,14 +231,14 @@ class TestRows:
 
     def test_an_empty_file(self, folder):
         (folder / ROWS).write_bytes(b"")
-        first, second = problems(folder)
+        first, second = manifest_problems(folder)
         assert first == altered(ROWS)
         assert second == f"{ROWS}: no readable Parquet (Parquet file size is 0 bytes)"
 
     def test_a_table_without_rows_is_no_config_of_the_card(self, benchmark, tmp_path):
         empty = replace(benchmark.configs[1], table=benchmark.configs[1].table.slice(0, 0))
         write_benchmark(replace(benchmark, configs=[benchmark.configs[0], empty]), tmp_path / "b")
-        assert problems(tmp_path / "b") == []
+        assert manifest_problems(tmp_path / "b") == []
 
     def test_broken_pages_under_a_sound_footer(self, folder):
         metadata = pq.read_metadata(folder / ROWS).row_group(0)
@@ -249,19 +251,19 @@ class TestRows:
         content = bytearray((folder / ROWS).read_bytes())
         content[begin : begin + ids.total_compressed_size] = b"\xff" * ids.total_compressed_size
         (folder / ROWS).write_bytes(content)
-        first, second = problems(folder)
+        first, second = manifest_problems(folder)
         assert first == altered(ROWS)
         assert second.startswith(f"{ROWS}: no readable Parquet (")
 
     def test_a_config_whose_rows_are_not_counted(self, folder, error_of):
         declare(folder, rows={"templates": 1})
         assert "probes stands under one of `rows` and `columns`, expected both or none" in error_of(
-            problems, folder
+            manifest_problems, folder
         )
 
     def test_other_content_in_the_manifest(self, folder):
         declare(folder, content_sha256="rows+plan:" + "0" * 64)
-        assert problems(folder) == [CONTENT]
+        assert manifest_problems(folder) == [CONTENT]
 
 
 def edit_card(folder, old, new):
@@ -291,9 +293,9 @@ class TestCard:
     )
     def test_a_key_is_gone_or_empty(self, folder, key, value):
         edit_card(folder, f"\n{key}:{'' if value[0] == chr(10) else ' '}{value}\n", f"\n{key}:\n")
-        assert problems(folder) == [f"README.md: front matter lacks {key}"]
+        assert manifest_problems(folder) == [f"README.md: front matter lacks {key}"]
         edit_card(folder, f"\n{key}:\n", f"\nx_{key}: y\n")
-        assert problems(folder) == [f"README.md: front matter lacks {key}"]
+        assert manifest_problems(folder) == [f"README.md: front matter lacks {key}"]
 
     @pytest.mark.parametrize(
         ("old", "new"),
@@ -309,16 +311,16 @@ class TestCard:
     )
     def test_no_front_matter(self, folder, old, new):
         edit_card(folder, old, new)
-        assert problems(folder) == UNREADABLE
+        assert manifest_problems(folder) == UNREADABLE
 
     def test_no_utf_8(self, folder):
         (folder / "README.md").write_bytes(b"S\x9cur")
         declare(folder, "README.md")
-        assert problems(folder) == UNREADABLE
+        assert manifest_problems(folder) == UNREADABLE
 
     def test_no_configs(self, folder):
         edit_card(folder, "\nconfigs:\n", "\nx_configs:\n")
-        assert problems(folder) == [
+        assert manifest_problems(folder) == [
             "README.md: front matter lacks configs",
             "README.md: configs none, the manifest says probes, templates",
             "README.md: not exactly one default config",
@@ -326,21 +328,21 @@ class TestCard:
 
     def test_no_default(self, folder):
         edit_card(folder, "  default: true\n", "")
-        assert problems(folder) == ["README.md: not exactly one default config"]
+        assert manifest_problems(folder) == ["README.md: not exactly one default config"]
 
     def test_a_default_that_is_false(self, folder):
         edit_card(folder, "default: true", "default: false")
-        assert problems(folder) == ["README.md: not exactly one default config"]
+        assert manifest_problems(folder) == ["README.md: not exactly one default config"]
 
     def test_two_defaults(self, folder):
         edit_card(
             folder, "- config_name: templates\n", "- config_name: templates\n  default: true\n"
         )
-        assert problems(folder) == ["README.md: not exactly one default config"]
+        assert manifest_problems(folder) == ["README.md: not exactly one default config"]
 
     def test_another_name(self, folder):
         edit_card(folder, "config_name: probes", "config_name: sentences")
-        assert problems(folder) == [
+        assert manifest_problems(folder) == [
             "README.md: configs sentences, templates, the manifest says probes, templates"
         ]
 
@@ -349,7 +351,7 @@ class TestCard:
             folder, "- config_name: templates\n", "- config_name: more\n- config_name: templates\n"
         )
         expected = "README.md: configs more, probes, templates, the manifest says probes, templates"
-        assert problems(folder) == [expected]
+        assert manifest_problems(folder) == [expected]
 
     @pytest.mark.parametrize(
         "path",
@@ -357,7 +359,7 @@ class TestCard:
     )
     def test_no_data(self, folder, path):
         edit_card(folder, "path: probes/test-*.parquet", f"path: {path}")
-        assert problems(folder) == [f"{NOTHING_MATCHES} {path}"]
+        assert manifest_problems(folder) == [f"{NOTHING_MATCHES} {path}"]
 
     @pytest.mark.parametrize(
         ("old", "new", "expected"),
@@ -390,24 +392,24 @@ class TestCard:
     )
     def test_data_files_in_other_words(self, folder, old, new, expected):
         edit_card(folder, old, new)
-        assert problems(folder) == expected
+        assert manifest_problems(folder) == expected
 
     @pytest.mark.parametrize("value", ["3", "[a]"])
     def test_a_name_that_is_none(self, folder, value):
         edit_card(folder, "config_name: probes", f"config_name: {value}")
-        (line,) = problems(folder)
+        (line,) = manifest_problems(folder)
         assert line.endswith(", the manifest says probes, templates")
 
     def test_configs_that_are_none(self, folder):
         edit_card(folder, "\nconfigs:\n", "\nconfigs: 3\nx_configs:\n")
-        assert "README.md: not exactly one default config" in problems(folder)
+        assert "README.md: not exactly one default config" in manifest_problems(folder)
 
 
 class TestManifest:
     def test_missing(self, folder, error_of):
         (folder / "manifest.json").unlink()
         assert (
-            error_of(problems, folder)
+            error_of(manifest_problems, folder)
             == f"{folder}: no manifest.json here; name a folder of a benchmark"
         )
 
@@ -415,12 +417,12 @@ class TestManifest:
         path = folder / "manifest.json"
         path.write_text("name: probes-jobs\n", encoding="utf-8")
         expected = f"{path}: not JSON (expected ident at line 1 column 2); get the file again"
-        assert error_of(problems, folder) == expected
+        assert error_of(manifest_problems, folder) == expected
 
     def test_unknown_key(self, folder, error_of):
         declare(folder, licenses=["mit"])
         expected = "licenses: unknown key 'licenses'; did you mean 'licences'?; rename or remove it"
-        assert error_of(problems, folder) == f"{folder / 'manifest.json'}: {expected}"
+        assert error_of(manifest_problems, folder) == f"{folder / 'manifest.json'}: {expected}"
 
 
 def test_everything_at_once_in_the_order_of_files_rows_card(folder):
@@ -428,7 +430,7 @@ def test_everything_at_once_in_the_order_of_files_rows_card(folder):
     (folder / "extra.txt").write_text("", encoding="utf-8")
     rewrite(folder, lambda table: table.slice(1))
     edit_card(folder, "  default: true\n", "")
-    assert problems(folder) == [
+    assert manifest_problems(folder) == [
         altered("evidence.json"),
         "extra.txt: not in the manifest",
         f"{ROWS}: 2 rows, the manifest says 3",

@@ -4,7 +4,7 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import Verdict
-from evenruler.report.grid import FigureCell, InstrumentView, fitness, rows_of
+from evenruler.report.grid import FigureCell, InstrumentView, rows_of, validity_table
 
 
 def of(record: dict[str, object], decimals: int | None = None) -> InstrumentView:
@@ -69,7 +69,7 @@ def test_fitness_that_has_no_value_has_a_reason() -> None:
         FigureCell("all", "a", "alpha", {"value": None, "reason": "one template"}),
         FigureCell("all", "b", "alpha", {"value": 0.8, "low": 0.7, "high": 0.9, "control": 0.1}),
     ]
-    (row,) = fitness(InstrumentView("jobs", "probes", "Jobs", "", [column], figures))[1]
+    (row,) = validity_table(InstrumentView("jobs", "probes", "Jobs", "", [column], figures))[1]
     assert row[2] == ["none (one template)", "0.80 [0.70,\u00a00.90]; control 0.10"]
 
 

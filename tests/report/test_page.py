@@ -95,7 +95,9 @@ def page() -> str:
         {"x": ["</script><b>", "<!-- <script>"], "low": pd.Series([float("nan")] * 2, dtype=object)}
     )
     hostile = Picture("Hostile", "", alt.Chart(content).mark_point().encode(x="x:N"))
-    picture = Picture("Bias", "A caption & more", charts.validity(ASSOCIATIONS, "men (%)", "men"))
+    picture = Picture(
+        "Bias", "A caption & more", charts.draw_validity(ASSOCIATIONS, "men (%)", "men")
+    )
     found = instrument(
         told("b", 0.6, "effect"),
         told("a", 0.3, "inconclusive"),

@@ -7,7 +7,7 @@ import pandas as pd
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.report.grid import FigureCell, InstrumentView
 from evenruler.report.page import Cell
-from evenruler.report.rulers import HEAD, section
+from evenruler.report.rulers import HEAD, overview_section
 from evenruler.tables.schemas import AGREEMENT
 
 GAIN = FigureHeading("gain", "gain", "how much", "headline", measured_in="nats")
@@ -43,7 +43,7 @@ def agreed(**rows: Any) -> pd.DataFrame:
 
 
 def rows_of(*instruments: InstrumentView, of: pd.DataFrame | None = None) -> list[dict[str, Any]]:
-    (table,) = section(instruments, agreed() if of is None else of).parts
+    (table,) = overview_section(instruments, agreed() if of is None else of).parts
     cells = [[cell.text if isinstance(cell, Cell) else cell for cell in row] for row in table.rows]  # type: ignore[union-attr]
     return [dict(zip(HEAD, row, strict=True)) for row in cells]
 

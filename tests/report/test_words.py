@@ -1,8 +1,8 @@
-from evenruler.report.words import number, with_interval
+from evenruler.report.words import format_number, with_interval
 
 
 def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
-    assert [number(x) for x in (-0.004, -0.0, 0.004, -0.006, None)] == [
+    assert [format_number(x) for x in (-0.004, -0.0, 0.004, -0.006, None)] == [
         "0.00",
         "0.00",
         "0.00",

@@ -15,7 +15,7 @@ from evenruler.results.record import (
     MeasurementSettings,
     Result,
 )
-from evenruler.results.store import StoredResult, read, write
+from evenruler.results.store import StoredResult, read_stored_result, write_result
 from evenruler.tables.schemas import HEADLINES
 
 BENCHMARK = "probes-made-up"
@@ -141,4 +141,4 @@ def gain_of(
 def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> StoredResult:
     """The result written under a folder and read back."""
     made_of = pd.concat([pd.DataFrame(columns=HEADLINES.names), *headlines], ignore_index=True)
-    return read(write(result.with_tables(made_of, {}), root) / "result.json")
+    return read_stored_result(write_result(result.with_tables(made_of, {}), root) / "result.json")

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evenruler.measurement.reliability import concepts
 from evenruler.results.comparison import compare, result_agreement
-from evenruler.results.store import read, write
+from evenruler.results.store import read_stored_result, write_result
 from evenruler.results.view import as_markdown, render
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from tests.results.synthetic import synthetic
@@ -24,12 +24,12 @@ def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
         own = concepts(rows, "job").assign(
             benchmark=name, kin=name, part="all", model="one", trait="men", criterion=np.nan
         )
-        written = write(
+        written = write_result(
             synthetic("one", benchmark=name).with_tables(pd.DataFrame(columns=HEADLINES.names), {}),
             tmp_path,
             {"concepts": own[CONCEPTS.names]},
         )
-        results.append(read(written / "result.json"))
+        results.append(read_stored_result(written / "result.json"))
     found = result_agreement(results).groupby(["benchmark", "figure"])["value"].first()
     assert 0.9 < found["fixed-jobs@1.0.0", "reliability"] < 1
     assert 0.85 < found["fixed-jobs@1.0.0", "r"] < 1

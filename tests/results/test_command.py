@@ -13,7 +13,7 @@ from evenruler import cli
 from evenruler.report.grid import MARGIN
 from evenruler.results.comparison import DIFFER, compare
 from evenruler.results.store import read_all
-from evenruler.results.view import answers
+from evenruler.results.view import difference_lines
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 
 UNFIT = {**CONFIRMED, "verdict": "invalid on this model", "why": "It fails | a bar.", "value": -0.6}
@@ -78,7 +78,7 @@ def test_a_difference_without_a_sign_has_no_larger_side(results):
     """A spread of concepts, as SAGED compares it."""
     found = read_all(results)
     told = compare(found).assign(verdict=DIFFER)
-    _, line, _ = answers(found, told)
+    _, line, _ = difference_lines(found, told)
     assert line[1].startswith("EFFECT, Spread (seed): 2.00, placebo 0.00, beyond placebos [")
 
 

@@ -17,7 +17,7 @@ from evenruler.evaluate.cost import SpendingLimit
 from evenruler.evaluate.measure import measure, measure_each
 from evenruler.evaluate.session import replies_with_prompts
 from evenruler.results.record import Result
-from evenruler.results.store import load_results, read
+from evenruler.results.store import load_results, read_stored_result
 from evenruler.tables.schemas import HEADLINES
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 from tests.tiny import save_tiny
@@ -187,7 +187,7 @@ def test_what_is_measured_brings_its_tables_and_a_page(
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     save_tiny(tmp_path / "tiny", chat=True, max_position_embeddings=1024)
     result = measure("./tiny", "probes-age-competence", limit=6, size="trial", out="results")
-    there = read(tmp_path / "results" / result.folder / "result.json")
+    there = read_stored_result(tmp_path / "results" / result.folder / "result.json")
     pd.testing.assert_frame_equal(result.units(), there.result.units(), rtol=1e-5)
     assert {path.stem for path in there.folder.glob("*.parquet")} == {
         *result.tables,

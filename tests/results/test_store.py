@@ -9,16 +9,16 @@ from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.results import store
 from evenruler.results.record import COLUMNS
-from evenruler.results.store import find, load_results, read, table_in_result
+from evenruler.results.store import find_results, load_results, read_stored_result, table_in_result
 from evenruler.tables.frames import write_table
-from evenruler.tables.schemas import HEADLINES, columns
+from evenruler.tables.schemas import HEADLINES, build_schema
 from tests.results.synthetic import CONFIRMED, as_measured, figure, gain_of, stored, synthetic
 
 MADE_OF = gain_of("one")
 
 
 def write(result, root, tables=None, made_of=MADE_OF):
-    return store.write(result.with_tables(made_of, {}), root, tables)
+    return store.write_result(result.with_tables(made_of, {}), root, tables)
 
 
 def refused(call, *given):
@@ -38,7 +38,7 @@ class TestWriting:
             "headlines.parquet",
             "replies.parquet",
         }
-        found = read(folder / "result.json")
+        found = read_stored_result(folder / "result.json")
         assert as_measured(found.result) == synthetic()
         assert found.result.headlines["value"].tolist() == pytest.approx(
             MADE_OF["value"].tolist(), rel=1e-5
@@ -80,7 +80,7 @@ class TestWriting:
             f"{folder}: one is another model there (weights differ); give it another name with "
             "--name"
         )
-        assert as_measured(read(folder / "result.json").result) == synthetic()
+        assert as_measured(read_stored_result(folder / "result.json").result) == synthetic()
 
     def test_the_same_model_on_another_computer_replaces_it(self, tmp_path):
         write(synthetic(), tmp_path)
@@ -90,7 +90,7 @@ class TestWriting:
             "dtype": "bfloat16",
         }
         folder = write(synthetic(engine=engine), tmp_path)
-        assert read(folder / "result.json").result.model.engine["dtype"] == "bfloat16"
+        assert read_stored_result(folder / "result.json").result.model.engine["dtype"] == "bfloat16"
 
     @pytest.mark.parametrize("what", ["content", "plan"])
     def test_other_content_of_the_version_is_refused(self, tmp_path, what):
@@ -111,17 +111,17 @@ class TestFinding:
     def test_by_folder_file_or_any_folder_above(self, tmp_path):
         one = write(synthetic("one"), tmp_path) / "result.json"
         two = write(synthetic("two"), tmp_path) / "result.json"
-        assert find(tmp_path) == [one, two]
-        assert find(str(one.parent)) == find(one) == [one]
-        assert find(two, tmp_path) == [two, one]
+        assert find_results(tmp_path) == [one, two]
+        assert find_results(str(one.parent)) == find_results(one) == [one]
+        assert find_results(two, tmp_path) == [two, one]
 
     def test_a_write_that_was_killed_leaves_none(self, tmp_path):
         folder = write(synthetic(), tmp_path)
         folder.rename(folder.with_name(f".{folder.name}.partial"))
-        assert "no result in this folder" in refused(find, tmp_path)
+        assert "no result in this folder" in refused(find_results, tmp_path)
 
     def test_nothing_there(self, tmp_path):
-        assert "no folder, and no result.json" in refused(find, tmp_path / "none")
+        assert "no folder, and no result.json" in refused(find_results, tmp_path / "none")
 
 
 class TestDamage:
@@ -131,31 +131,31 @@ class TestDamage:
 
     def test_not_json(self, path):
         path.write_text(path.read_text()[:-20])
-        assert "not JSON" in refused(read, path)
+        assert "not JSON" in refused(read_stored_result, path)
 
     def test_another_format(self, path):
         path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
-        assert "format 2, expected 1" in refused(read, path)
+        assert "format 2, expected 1" in refused(read_stored_result, path)
 
     @pytest.mark.parametrize("content", ["[]", "{}", "3"])
     def test_another_file_of_the_name(self, path, content):
         path.write_text(content)
-        assert "no result of Even Ruler" in refused(read, path)
+        assert "no result of Even Ruler" in refused(read_stored_result, path)
 
     def test_an_unknown_key(self, path):
         path.write_text(json.dumps({**json.loads(path.read_text()), "figure": {}}))
-        assert "unknown key 'figure'; did you mean 'figures'?" in refused(read, path)
+        assert "unknown key 'figure'; did you mean 'figures'?" in refused(read_stored_result, path)
 
     def test_what_headlines_are_made_of(self, path):
         units = path.with_name("headlines.parquet")
         units.write_bytes(units.read_bytes()[:100])
-        assert "no readable Parquet (" in refused(read, path)
+        assert "no readable Parquet (" in refused(read_stored_result, path)
         pd.DataFrame({"unit": ["a"]}).to_parquet(units)
-        assert "no table of headlines" in refused(read, path)
+        assert "no table of headlines" in refused(read_stored_result, path)
         pd.concat([MADE_OF, MADE_OF[:1]]).to_parquet(units)
-        assert "a row stands twice" in refused(read, path)
+        assert "a row stands twice" in refused(read_stored_result, path)
         units.unlink()
-        assert "missing" in refused(read, path)
+        assert "missing" in refused(read_stored_result, path)
 
 
 class TestLoading:
@@ -190,14 +190,14 @@ class TestLoading:
         said = json.loads((folder / "result.json").read_text())
         assert (said.pop("tools"), said["model"].pop("heard")) == ({}, {})
         (folder / "result.json").write_text(json.dumps(said))
-        assert as_measured(read(folder / "result.json").result) == synthetic("one")
+        assert as_measured(read_stored_result(folder / "result.json").result) == synthetic("one")
 
 
 def test_a_column_that_an_earlier_evenruler_did_not_write_is_null(tmp_path):
     path = tmp_path / "answers.parquet"
-    write_table(pd.DataFrame({"id": ["a", "b"]}), columns("id: str"), path)
-    found = table_in_result(path, columns("id: str; rule: str?"))
+    write_table(pd.DataFrame({"id": ["a", "b"]}), build_schema("id: str"), path)
+    found = table_in_result(path, build_schema("id: str; rule: str?"))
     assert found["id"].tolist() == ["a", "b"]
     assert found["rule"].isna().all()
     with pytest.raises(UserError, match="no table of answers"):
-        table_in_result(path, columns("id: str; rule: str"))
+        table_in_result(path, build_schema("id: str; rule: str"))

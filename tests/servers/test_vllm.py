@@ -16,7 +16,7 @@ from evenruler.evaluate.measure import measure
 from evenruler.evaluate.subject import ResolvedModel, resolve_model
 from evenruler.instruments.asking import model_meta_of
 from evenruler.instruments.instrument import STANDARD, RequestBatch, Size, plan_at_size
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.models.backends.server import KEY, URL, request_budget
 from evenruler.models.catalogue import load
 from evenruler.models.declared import OPERATIONS
@@ -95,7 +95,11 @@ def requests_of(
     """What a benchmark asks first of a model that could everything."""
     able = replace(model_meta_of(subject.name, subject.catalogue), operations=frozenset(OPERATIONS))
     with open_benchmark(benchmark) as found:
-        door, tables, plan = room(found.family, "ask"), found.tables, plan_at_size(found.plan, size)
+        door, tables, plan = (
+            family_module(found.family, "ask"),
+            found.tables,
+            plan_at_size(found.plan, size),
+        )
         if limit is not None:
             tables, plan = door.limited(tables, plan, limit)
         return [

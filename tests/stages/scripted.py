@@ -20,7 +20,7 @@ from evenruler.models import Reply, Sampling
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
-from stages.files import frames, plan_of, read_subject
+from stages.files import plan_of, read_subject, read_tables
 from tests.profiles import set_profile
 from tests.stages.conftest import evidence_in
 from tests.tiny import tiny_declaration
@@ -140,7 +140,7 @@ class Workplace:
         folder = Path("data/answers/saged") / MODEL
         with self._inside():
             answers = {table: read_frame(folder / f"{table}.parquet") for table in ANSWERS}
-            tables, plan = frames("saged", self.domain), plan_of("saged", self.domain)
+            tables, plan = read_tables("saged", self.domain), plan_of("saged", self.domain)
             return scores(tables, plan, answers, read_subject(folder))["features"]
 
     def diagnosis(self, table: str) -> pd.DataFrame:

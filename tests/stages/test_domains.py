@@ -15,7 +15,7 @@ from evenruler.instruments.saged.declare import Source, load
 from evenruler.tables import read_frame
 from stages import rows as rows_stage
 from stages import scrape
-from stages.files import frames, plan_of
+from stages.files import plan_of, read_tables
 from tests.profiles import set_profile
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ class Built:
         settings = ParamsFile(ROOT / "params.yaml", "paper").settings(domain)
         sources = Path("data/sources/saged")
         self.source: Source = load(sources / f"{domain}.yaml", settings, sources / "shared")
-        tables, plan = frames("saged", domain), plan_at_size(plan_of("saged", domain))
+        tables, plan = read_tables("saged", domain), plan_at_size(plan_of("saged", domain))
         self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
         self.sources, self.prompts, self.rejected = (
             tables[name] for name in ("sources", "prompts", "rejected")

@@ -8,7 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler import cli
-from evenruler.publish.manifest import problems
+from evenruler.publish.manifest import manifest_problems
 from tests.loopback_openai import running
 from tests.stages.conftest import evidence_in
 from tests.stages.evolving import (
@@ -110,7 +110,7 @@ class TestBenchmark:
         assert rows["history"] == 2 * (GENERATIONS + 1) * len(SEEDS)
         assert rows["probes"] == (chosen + ELITES + len(SEEDS)) * ATTRIBUTES * 4
         assert manifest["rejected"] == 0
-        assert problems(folder) == []
+        assert manifest_problems(folder) == []
 
     def test_its_card_says_how_it_came_about(self, evolving: Evolving) -> None:
         card = (evolving.clone.folder / BENCHMARK / "README.md").read_text()

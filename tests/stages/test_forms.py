@@ -17,7 +17,7 @@ from evenruler.instruments.questionnaires.ask.questions import locate_intensifie
 from evenruler.models import WordInPlace, load
 from stages import agree, ask, card, diagnose, report
 from stages import rows as rows_stage
-from stages.files import frames, plan_of, read_subject
+from stages.files import plan_of, read_subject, read_tables
 from tests.profiles import set_profile
 from tests.stages.conftest import short_pairs
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
@@ -178,7 +178,7 @@ class TestAnswers:
             assert (subject.name, subject.lineage) == (model, model)
 
     def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built: Path) -> None:
-        prompts = frames("questionnaires", "trust")["prompts"]
+        prompts = read_tables("questionnaires", "trust")["prompts"]
         framed = prefixed_rows(prompts, plan_of("questionnaires", "trust"))
         rows = framed.merge(answered("causal", "entailment"), on="id")
         assert rows.groupby(["framing", "item"]).size().to_dict() == {

@@ -10,7 +10,7 @@ import pytest
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import diagnosing
 from evenruler.instruments.instrument import INSTRUMENT, Record, plan_at_size
-from evenruler.instruments.registry import FAMILIES, room
+from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.tables.frames import for_people
 from stages.files import read_subject
 from tests.stages.conftest import Clone
@@ -28,7 +28,7 @@ def published(folder: Path) -> tuple[dict[str, pd.DataFrame], dict]:
 
 def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:
     """The diagnosis of a family from its benchmark folders and the answers alone."""
-    ask, diagnose = room(family, "ask"), room(family, "diagnose")
+    ask, diagnose = family_module(family, "ask"), family_module(family, "diagnose")
     in_use = ParamsFile(root / "params.yaml").active.families[family]
     resampling = ParamsFile(root / "params.yaml").resampling
     folders = {
@@ -60,7 +60,7 @@ def compare(root: Path, family: str) -> None:
         assert len(found) == len(expected), name
         if len(found):
             require_equal(found[expected.columns], expected, name)
-    evidence = room(family, "diagnose").evidence(tables)
+    evidence = family_module(family, "diagnose").evidence(tables)
     for folder in (root / "benchmarks").glob(f"{family}-*/"):
         shown = json.loads((folder / "evidence.json").read_text())
         assert shown == json.loads(

@@ -20,7 +20,7 @@ from evenruler.models import LABELS
 from evenruler.tables import read_frame
 from stages import ask, diagnose
 from stages import rows as rows_stage
-from stages.files import frames, plan_of, read_subject
+from stages.files import plan_of, read_subject, read_tables
 from tests.profiles import set_profile
 from tests.stages.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
@@ -109,7 +109,7 @@ def built(tmp_path_factory) -> Iterator[list[str]]:
 
 def prompts() -> pd.DataFrame:
     """Of items, not of their twins."""
-    found = frames("questionnaires", "gad-7")["prompts"]
+    found = read_tables("questionnaires", "gad-7")["prompts"]
     return found[found["twin"] == 0]
 
 
@@ -122,7 +122,7 @@ def course(model: str) -> pd.DataFrame:
     """What the scores of a model say of its way."""
     given = {table: read_frame(ASKED / model / f"{table}.parquet") for table in ANSWERS}
     plan, subject = plan_of("questionnaires", "gad-7"), read_subject(ASKED / model)
-    return scores(frames("questionnaires", "gad-7"), plan, given, subject)["course"]
+    return scores(read_tables("questionnaires", "gad-7"), plan, given, subject)["course"]
 
 
 def diagnosed(table: str) -> pd.DataFrame:

@@ -10,11 +10,11 @@ from ruamel.yaml import YAML
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.asking import CALLED, model_meta_of
 from evenruler.instruments.instrument import Subject
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
-from stages.files import frames, plan_of
+from stages.files import plan_of, read_tables
 from tests.profiles import set_profile
 from tests.tiny import save_tiny_masked, tiny_declaration
 
@@ -70,7 +70,7 @@ def chat() -> Subject:
 
 def asked(family: str) -> dict[str, Any]:
     named = [name for name, entry in INSTRUMENTS.items() if entry["family"] == family]
-    return {name: (frames(family, name), plan_of(family, name)) for name in named}
+    return {name: (read_tables(family, name), plan_of(family, name)) for name in named}
 
 
 @pytest.mark.parametrize("family", NEEDED)
@@ -78,18 +78,18 @@ def test_why_is_said_in_one_line(family: str) -> None:
     who, table, operation = NEEDED[family]
     subject = model_meta_of(who.split()[0], ParamsFile().catalogue)
     line = f"{who} is left out of {table}: it gives no {CALLED[operation]}"
-    assert ask.unanswerable_tables(room(family, "ask"), asked(family), subject) == [line]
+    assert ask.unanswerable_tables(family_module(family, "ask"), asked(family), subject) == [line]
 
 
 def test_nothing_is_said_where_a_model_can(chat: Subject) -> None:
-    assert ask.unanswerable_tables(room("saged", "ask"), asked("saged"), chat) == []
+    assert ask.unanswerable_tables(family_module("saged", "ask"), asked("saged"), chat) == []
 
 
 @pytest.mark.parametrize("family", NEEDED)
 def test_the_tables_are_empty_and_no_server_is_asked(
     family: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (who, table, operation), door = NEEDED[family], room(family, "ask")
+    (who, table, operation), door = NEEDED[family], family_module(family, "ask")
     name = who.split()[0]
     ask.main(family, name)
     printed = capfd.readouterr()
@@ -123,7 +123,9 @@ def test_it_has_no_figures() -> None:
 
 def test_a_chat_is_asked_in_no_other_way(chat: Subject) -> None:
     ((tables, plan),) = asked("framing").values()
-    requests = room("framing", "ask").requests(tables, {**plan, "generations": 1}, {}, chat)
+    requests = family_module("framing", "ask").requests(
+        tables, {**plan, "generations": 1}, {}, chat
+    )
     assert [(request.operation, request.settings["chat"]) for request in requests] == [
         ("generate", True)
     ]
@@ -135,7 +137,7 @@ def test_nothing_written_has_no_features(capsys: pytest.CaptureFixture[str]) -> 
         "mask (kind masked) is left out of replies: it gives no replies",
         "mask: nothing to ask; 0 of them asked of models",
     ]
-    door, folder = room("saged", "ask"), Path("data/answers/saged/mask")
+    door, folder = family_module("saged", "ask"), Path("data/answers/saged/mask")
     answers = {name: read_frame(folder / f"{name}.parquet") for name in door.ANSWERS}
     assert [len(rows) for rows in answers.values()] == [0] * 4
     ((tables, plan),) = asked("saged").values()

@@ -14,23 +14,23 @@ from evenruler.errors import UserError
 from evenruler.tables import (
     concat_frames,
     evenly_spread,
-    grouped,
+    group_by_key,
     read_frame,
     read_table,
-    rounded,
+    round_significant,
     row_hashes,
     without_last_bits,
     write_table,
 )
 from evenruler.tables.frames import (
     TOLERANCE,
-    differs,
+    differing_rows,
     for_people,
     for_spreadsheets,
     from_spreadsheet,
     limit_tables,
 )
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import build_schema
 
 
 class TestSpreadsheets:
@@ -142,16 +142,16 @@ def test_another_text_under_the_same_checksum_is_another_row() -> None:
     ],
 )
 def test_six_digits_and_twelve_decimals(value: float, expected: float) -> None:
-    assert rounded(value) == expected
+    assert round_significant(value) == expected
 
 
 @pytest.mark.parametrize("value", [-0.0, -3e-18])
 def test_zero_is_never_negative(value: float) -> None:
-    assert math.copysign(1, rounded(value)) == 1
+    assert math.copysign(1, round_significant(value)) == 1
 
 
 def test_not_a_number_stays_one() -> None:
-    assert math.isnan(rounded(math.nan))
+    assert math.isnan(round_significant(math.nan))
 
 
 def test_only_columns_of_floats_are_touched() -> None:
@@ -181,7 +181,7 @@ def test_what_people_read_is_rounded_once() -> None:
     }
 
 
-SCHEMA = columns("id text: str; pole: int8; value: float?; note: str?")
+SCHEMA = build_schema("id text: str; pole: int8; value: float?; note: str?")
 
 ROWS = [
     {"id": "b", "text": "He said “no”.", "pole": -1, "value": 0.5, "note": None},
@@ -238,7 +238,7 @@ class TestRoundTrip:
         assert read_table(path).column("id").to_pylist() == ["a", "b", "c"]
 
     def test_without_an_id_rows_stay_in_order(self, path):
-        schema = columns("word: str")
+        schema = build_schema("word: str")
         write_table([{"word": word} for word in "bab"], schema, path)
         assert read_table(path).column("word").to_pylist() == ["b", "a", "b"]
 
@@ -250,7 +250,7 @@ class TestRoundTrip:
 
 
 class TestIdentity:
-    SCHEMA = columns("measure configuration id: str")
+    SCHEMA = build_schema("measure configuration id: str")
 
     def test_an_id_may_stand_in_several_configurations_and_measures(self, path):
         rows = [
@@ -435,10 +435,10 @@ class TestReading:
     ],
 )
 def test_rows_differ_where_more_than_the_last_digit_does(old, new, expected) -> None:
-    assert differs(pa.array(old), pa.array(new), TOLERANCE).tolist() == expected
+    assert differing_rows(pa.array(old), pa.array(new), TOLERANCE).tolist() == expected
 
 
 def test_keys_and_values_stay_in_their_order() -> None:
-    found = grouped([("b", 2), ("a", 1), ("b", 1), ("b", 2)])
+    found = group_by_key([("b", 2), ("a", 1), ("b", 1), ("b", 2)])
     assert list(found.items()) == [("b", [2, 1, 2]), ("a", [1])]
-    assert grouped([]) == {}
+    assert group_by_key([]) == {}

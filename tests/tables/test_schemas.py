@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evenruler.tables.schemas import COMMON, NUMBERS, columns, schema_getattr
+from evenruler.tables.schemas import COMMON, NUMBERS, build_schema, schema_getattr
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_every_kind_required_and_nullable() -> None:
-    found = columns(
+    found = build_schema(
         "a b: str; c: bool?; d: int; e: int32; f: int16; g: int8?; h: float?; i: float32",
         "j: [str]; k: [float32]?; l: [{begin end: int32; word: str?}]",
     )
@@ -36,11 +36,11 @@ def test_every_kind_required_and_nullable() -> None:
 
 
 def test_columns_of_another_schema_keep_their_place() -> None:
-    own = columns("id: str; n: int?")
-    assert columns("first: str", own, "last: bool").equals(
-        pa.schema([columns("first: str")[0], *own, *columns("last: bool")])
+    own = build_schema("id: str; n: int?")
+    assert build_schema("first: str", own, "last: bool").equals(
+        pa.schema([build_schema("first: str")[0], *own, *build_schema("last: bool")])
     )
-    assert columns(own).equals(own)
+    assert build_schema(own).equals(own)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_columns_of_another_schema_keep_their_place() -> None:
 )
 def test_what_is_not_written_so_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"column|expected"):
-        columns(text)
+        build_schema(text)
 
 
 def test_a_name_may_stand_once_whatever_it_comes_with() -> None:
     with pytest.raises(ValueError, match="'id' stands twice"):
-        columns(columns("id: str"), "n id: int")
+        build_schema(build_schema("id: str"), "n id: int")
 
 
 class TestDeclared:
@@ -90,10 +90,10 @@ class TestDeclared:
             '# One.\n_N = ["n: int?"]\nROWS = ["COMMON", "_N", "last: bool"]\nLESS = ["ROWS", '
             '"why: str"]'
         )
-        rows = columns(COMMON, "n: int?; last: bool")
+        rows = build_schema(COMMON, "n: int?; last: bool")
         find = schema_getattr(path)
         assert find("ROWS").equals(rows, check_metadata=True)
-        assert find("LESS").equals(columns(rows, "why: str"), check_metadata=True)
+        assert find("LESS").equals(build_schema(rows, "why: str"), check_metadata=True)
         assert find("COMMON").equals(COMMON, check_metadata=True)
 
     def test_a_table_that_is_nowhere(self, tmp_path: Path) -> None:

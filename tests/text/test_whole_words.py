@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenruler.text import whole_words
-from evenruler.text.whole_words import Match, find, finder
+from evenruler.text.whole_words import Match, cached_finder, find_words
 
 
 def found(text: str, *words: str) -> list[str]:
-    return [text[match.begin : match.end] for match in find(text, words)]
+    return [text[match.begin : match.end] for match in find_words(text, words)]
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_of_words_that_overlap_the_longest_and_of_equally_long_ones_the_first() 
 
 
 def test_a_regular_plural_is_the_word_and_one_that_is_named_is_itself() -> None:
-    assert find("Pears", ["pear"]) == [Match(0, 5, "pear", True)]
-    assert find("Pears", ["pear", "pears"]) == [Match(0, 5, "pears", False)]
-    assert find("The news of women", ["new", "woman"]) == []
+    assert find_words("Pears", ["pear"]) == [Match(0, 5, "pear", True)]
+    assert find_words("Pears", ["pear", "pears"]) == [Match(0, 5, "pears", False)]
+    assert find_words("The news of women", ["new", "woman"]) == []
 
 
 def test_what_may_be_another_word_is_doubtful() -> None:
     def said(text: str, *words: str) -> list[str]:
-        return [text[match.begin : match.end] for match in finder(words).doubtful(text)]
+        return [text[match.begin : match.end] for match in cached_finder(words).doubtful(text)]
 
     assert said("Turkey roasts a turkey.", "Turkey") == ["turkey"]
     assert said("Mr. Baker was a baker.", "baker") == ["Baker"]
@@ -81,14 +81,14 @@ def test_the_work_does_not_grow_with_the_words(monkeypatch: pytest.MonkeyPatch) 
         whole_words, "_is_whole", lambda text, begin, end: looked.append(text[begin:end]) or True
     )
     for n in (1, 1000):
-        find(
+        find_words(
             "The town sells wool in spring.", ["wool", *(f"unseen{number}" for number in range(n))]
         )
     assert looked == ["wool", "wool"]
 
 
 def test_a_word_is_given_back_as_it_was_given_in_single_spaces() -> None:
-    assert find("South  Korea", [" South   Korea "]) == [Match(0, 12, "South Korea", False)]
+    assert find_words("South  Korea", [" South   Korea "]) == [Match(0, 12, "South Korea", False)]
 
 
 TEXTS = st.lists(
@@ -101,13 +101,13 @@ WORDS = st.lists(
 
 @given(TEXTS, WORDS)
 def test_no_match_lies_over_another_and_none_is_missed(text: str, words: list[str]) -> None:
-    matches = find(text, words)
+    matches = find_words(text, words)
     assert all(one.end <= other.begin for one, other in pairwise(matches))
     covered = {i for match in matches for i in range(match.begin, match.end)}
     for word in (
         words
     ):  # each word by itself: whatever it finds is covered by it or by one at least as long
-        for match in find(text, [word]):
+        for match in find_words(text, [word]):
             over = [
                 other for other in matches if other.begin < match.end and match.begin < other.end
             ]

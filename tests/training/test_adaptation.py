@@ -14,7 +14,7 @@ from evenruler.models import catalogue, load
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
 from evenruler.training import adaptation
-from evenruler.training.adaptation import AdaptationSchedule, Recipe, split
+from evenruler.training.adaptation import AdaptationSchedule, Recipe, split_held_out
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
@@ -369,7 +369,7 @@ class TestEncoders:
         tokenizer, encoder = backend.tokenizer, backend.model.base_model
         known = sorted({i for text in (*GLOOM, *DULL) for i in tokenizer(text)["input_ids"]})
         assert objective._words.tolist() == known
-        (held_out,) = split(GLOOM, 2)[1]
+        (held_out,) = split_held_out(GLOOM, 2)[1]
         ids, paid, n = tokenizer(held_out)["input_ids"], 0.0, 0
         for number in range(adaptation.ROUNDS):
             places = [
@@ -498,11 +498,11 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(
 
 def test_every_sentence_is_held_out_by_one_of_five_fits() -> None:
     sentences = [str(number) for number in range(12)]
-    held_out = [split(sentences, fit)[1] for fit in range(1, 6)]
+    held_out = [split_held_out(sentences, fit)[1] for fit in range(1, 6)]
     assert held_out == [["1", "6", "11"], ["2", "7"], ["3", "8"], ["4", "9"], ["0", "5", "10"]]
     for fit in range(1, 7):
-        learnt, kept = split(sentences, fit)
+        learnt, kept = split_held_out(sentences, fit)
         assert sorted([*learnt, *kept], key=int) == sentences
-    assert split(sentences, 6) == split(sentences, 1)
-    assert split(["a", "b"], 1) == (["a"], ["b"])
-    assert split(["a", "b"], 2) == (["b"], ["a"])
+    assert split_held_out(sentences, 6) == split_held_out(sentences, 1)
+    assert split_held_out(["a", "b"], 1) == (["a"], ["b"])
+    assert split_held_out(["a", "b"], 2) == (["b"], ["a"])

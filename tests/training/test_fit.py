@@ -345,13 +345,13 @@ class TestAgain:
     def fits(self, monkeypatch) -> list[str]:
         """Grows by one with every fit."""
         made: list[str] = []
-        real = fit._fit
+        real = fit._fit_or_resume
 
         def counted(fitting: Any, run: Path) -> Any:
             made.append(fitting.name)
             return real(fitting, run)
 
-        monkeypatch.setattr(fit, "_fit", counted)
+        monkeypatch.setattr(fit, "_fit_or_resume", counted)
         return made
 
     def test_what_is_there_is_not_fitted_again(self, here, store, fits) -> None:
@@ -425,7 +425,7 @@ class TestTheSameBytes:
     ) -> None:
         """Before the checkpoint of that epoch is written."""
         with monkeypatch.context() as patched:
-            patched.setattr(fit, "note", killing(f"tiny: epoch {epoch} of 3"))
+            patched.setattr(fit, "print_note", killing(f"tiny: epoch {epoch} of 3"))
             with pytest.raises(Killed):
                 finetune("tiny", params(MOODS), store=store)
         assert not Path("data").exists()
@@ -502,7 +502,7 @@ class TestTheSameBytes:
         self, fitted, here, store, monkeypatch
     ) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("evenruler.training.fit._keep", killing(""))
+            patched.setattr("evenruler.training.fit._copy_fitted_model", killing(""))
             with pytest.raises(Killed):
                 finetune("tiny", params(MOODS), store=store)
         finetune("tiny", params(MOODS), store=store)
@@ -530,7 +530,7 @@ class TestTheSameBytes:
     @pytest.mark.parametrize("change", ["recipe", "labels", "data"])
     def test_another_run_does_not_go_on_from_it(self, change, here, store, monkeypatch) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(fit, "note", killing("tiny: epoch 2"))
+            patched.setattr(fit, "print_note", killing("tiny: epoch 2"))
             with pytest.raises(Killed):
                 finetune("tiny", params(PAIRS), store=store)
         assert len(list((store.root / "finetune").iterdir())) == 1
@@ -540,7 +540,7 @@ class TestTheSameBytes:
         if change == "data":
             tiny.write(here / "pairs.jsonl", tiny.pairs(seed=3))
         monkeypatch.setattr(
-            fit, "note", killing("tiny: epoch 1")
+            fit, "print_note", killing("tiny: epoch 1")
         )  # not "going on", and not epoch 2
         with pytest.raises(Killed):
             finetune("tiny", params(training, **recipe), store=store)
@@ -567,7 +567,7 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_steps_however_often_it_was_logg
         {"step": 8, "epoch": 2.0, "eval_accuracy": 0.7},
         {"step": 8, "epoch": 2.0, "train_loss": 0.875},
     ]
-    assert fit._history(log, 4) == [
+    assert fit._epoch_metrics(log, 4) == [
         {"epoch": 1, "loss": 1.25, "accuracy": 0.6124},
         {"epoch": 2, "loss": 0.5, "accuracy": 0.7},
     ]

@@ -22,7 +22,7 @@ from evenruler.training.plants import (
     PlantDeclaration,
     PlantedModel,
     load_plant,
-    names,
+    plant_names,
     weights_of,
 )
 from tests.tiny import save_tiny, tiny_declaration
@@ -149,7 +149,7 @@ def test_no_frame_shares_four_words_in_a_row_with_an_instrument() -> None:
         ]
     theirs = set().union(*map(four_in_a_row, texts))
     assert len(theirs) > 50_000
-    for name in names():
+    for name in plant_names():
         plant = load_plant(name)
         for frame in [*plant.frames, *plant.held_out]:
             assert not four_in_a_row(frame) & theirs, frame

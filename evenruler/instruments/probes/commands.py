@@ -132,19 +132,19 @@ def sheet(
     import pandas as pd
 
     from evenruler.files import write_text_atomically
-    from evenruler.instruments.probes.ratings import as_sheet, blind_templates, instructions
+    from evenruler.instruments.probes.ratings import as_sheet, blind_templates, rater_instructions
     from evenruler.tables.frames import for_spreadsheets, read_frame
 
     here = repository.enter_repository()
     human, out = (path and repository.resolve_user_path(path, here) for path in (human, out))
     names = [name.removeprefix("probes-") for name in domains]
-    constructs = {name: _construct(name) for name in names}
+    constructs = {name: _read_construct(name) for name in names}
     columns = ["set", "template", "text"]
     built = {
         name: read_frame(BUILT / name / "templates.parquet")[columns].assign(domain=name)
         for name in names
     }
-    templates = _chosen(pd.concat(built.values()), sets)
+    templates = _select_sets(pd.concat(built.values()), sets)
     if human is not None:
         templates = pd.concat([templates, _by_people(human, names, constructs)])
     templates = templates.assign(
@@ -172,7 +172,7 @@ def sheet(
     write_text_atomically(path, key)
     # Without a byte order mark, spreadsheets do not read a CSV as UTF-8.
     write_text_atomically(folder / "raters/sheet.csv", "\ufeff" + as_sheet(blinded.rows))
-    write_text_atomically(folder / "raters/instructions.txt", instructions(distinct))
+    write_text_atomically(folder / "raters/instructions.txt", rater_instructions(distinct))
     say(
         f"{len(blinded.rows)} probes of {templates['set'].nunique()} sets; for raters: "
         f"{folder / 'raters'}"
@@ -191,7 +191,12 @@ def read(
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
     from evenruler.declaration.params_file import ParamsFile
     from evenruler.files import write_text_atomically
-    from evenruler.instruments.probes.ratings import as_markdown, join_ratings, read_key, statistics
+    from evenruler.instruments.probes.ratings import (
+        as_markdown,
+        join_ratings,
+        rating_statistics,
+        read_key,
+    )
     from evenruler.tables.frames import for_spreadsheets
 
     here = repository.enter_repository()
@@ -205,19 +210,19 @@ def read(
             raise UserError("given twice", where=str(path), remedy="give each sheet once")
     sources = read_key(read_text(key, MEND), str(key))
     rated = join_ratings({str(path): read_text(path, MEND) for path in sheets}, sources)
-    rating_statistics = statistics(rated, sources, ParamsFile().resampling)
+    summary = rating_statistics(rated, sources, ParamsFile().resampling)
     folder = out or key.parent
     write_text_atomically(
         folder / "ratings.csv", for_spreadsheets(rated).to_csv(index=False, lineterminator="\n")
     )
     write_text_atomically(
         folder / "statistics.csv",
-        rating_statistics.to_csv(index=False, lineterminator="\n", float_format="%.6g"),
+        summary.to_csv(index=False, lineterminator="\n", float_format="%.6g"),
     )
-    say(as_markdown(rating_statistics, rated, sources), end="")
+    say(as_markdown(summary, rated, sources), end="")
 
 
-def _construct(domain: str) -> "Construct":
+def _read_construct(domain: str) -> "Construct":
     """The construct of a domain, from its source; for an evolved domain, from the source it evolved
     from.
     """
@@ -238,7 +243,7 @@ def _construct(domain: str) -> "Construct":
     )
 
 
-def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
+def _select_sets(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
     """The templates of the named sets, or of all sets if none is named."""
     if sets is None:
         return templates
@@ -263,7 +268,7 @@ def _by_people(
 
     only = domains[0] if len({construct.name for construct in constructs.values()}) == 1 else None
     rows: dict[tuple[str, str], dict[str, str]] = {}
-    for number, written, named in _lines(path):
+    for number, written, named in _read_lines(path):
         where = Path(f"{path}: line {number}")
         domain = named or only
         if domain not in domains:
@@ -284,7 +289,7 @@ def _by_people(
     return pd.DataFrame(list(rows.values()))
 
 
-def _lines(path: Path) -> list[tuple[int, str, str | None]]:
+def _read_lines(path: Path) -> list[tuple[int, str, str | None]]:
     """Number, text and domain of each line of a text file or row of a CSV; empty lines are
     skipped.
     """

@@ -35,9 +35,9 @@ def translate_scale(
     from evenruler.instruments.questionnaires.declare.source import load_scale
     from evenruler.instruments.questionnaires.translate import (
         as_yaml,
+        draft_items,
         in_words,
         read_scale,
-        translate,
     )
     from evenruler.models.catalogue import load
 
@@ -52,7 +52,7 @@ def translate_scale(
     writer = load(model, ParamsFile().catalogue) if model else None
     if writer:
         writer.require("loglikelihood")
-    drafts = translate(facts, rows, load_scale(SCALE), writer)
+    drafts = draft_items(facts, rows, load_scale(SCALE), writer)
     write_text_atomically(out, as_yaml(facts, drafts))
     draft_doubts = [
         f"line {draft.line} ({slug}): {doubt}"

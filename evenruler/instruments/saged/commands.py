@@ -59,5 +59,5 @@ def plan(
     from evenruler.instruments.saged import design
 
     repository.enter_repository()
-    for line in design.plan(Path(), domain, ParamsFile(), difference or design.WANTED):
+    for line in design.plan_lines(Path(), domain, ParamsFile(), difference or design.WANTED):
         say(line)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.files import templates
+from evenruler.files import jinja_environment
 from evenruler.instruments.saged.ask import with_items
 from evenruler.instruments.saged.declare import FAMILY, is_branched, read_prompts
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
-from evenruler.instruments.saged.diagnose.apart import POWER, detectable
+from evenruler.instruments.saged.diagnose.apart import POWER, detectable_deviation
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS
 from evenruler.instruments.saged.rows.prompts import own_rows
 from evenruler.measurement.verdicts import ALPHA
@@ -89,7 +89,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     """
     source = read_source(root / DOMAINS / f"{name}.yaml", complete=False)
     built = next((path for place in BUILT if (path := root / place.format(name)).exists()), None)
-    prompts = _declared(name, source, root) if built is None else read_frame(built)
+    prompts = _declared_prompts(name, source, root) if built is None else read_frame(built)
     prompts = prompts[~prompts["concept"].isin(source.controls)]
     asked_prompts, features = (
         with_items(prompts, settings.items),
@@ -100,20 +100,20 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
         raise UserError(what, where=name, remedy=remedy)
     roles = min(len(settings.roles), settings.most_roles)
     return Design(
-        roots=_roots(asked_prompts),
+        roots=_fewest_roots(asked_prompts),
         concepts=asked_prompts["concept"].nunique(),
         roles=roles,
         templates=len(settings.templates),
         generations=settings.generations,
         branched=is_branched(prompts),
-        of_roots=_roots(prompts),
+        of_roots=_fewest_roots(prompts),
         built=built is not None,
         asked=settings.asked,
         figures=1 + len(features) + int(bool(features) and roles > 1),
     )
 
 
-def _declared(name: str, source: Source, root: Path) -> pd.DataFrame:
+def _declared_prompts(name: str, source: Source, root: Path) -> pd.DataFrame:
     """The most rows that a declaration allows; the number of sentences is unknown before the
     benchmark is built.
     """
@@ -133,14 +133,14 @@ def _declared(name: str, source: Source, root: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["concept", "root_id", "root_concept"])
 
 
-def _roots(prompts: pd.DataFrame) -> int:
+def _fewest_roots(prompts: pd.DataFrame) -> int:
     """Number of root items of the concept with the fewest; concepts differ, since some of their
     rows were rejected.
     """
     return int(prompts.groupby("concept")["root_id"].nunique().min()) if len(prompts) else 0
 
 
-def plan(
+def plan_lines(
     root: Path, name: str, params: "ParamsFile", wanted: Sequence[float] = WANTED
 ) -> Iterator[str]:
     """Lines about what a domain (or its benchmark) can detect at the scale in use, and the root
@@ -149,9 +149,9 @@ def plan(
     `wanted`: in SD of a reply. UserError: no such domain, one of another family, or a wrong
     declaration.
     """
-    name = _domain(name, params)
+    name = _resolve_domain(name, params)
     design = design_of(root, name, params.settings(name, FAMILY))
-    environment = templates("evenruler.instruments.saged")
+    environment = jinja_environment("evenruler.instruments.saged")
     environment.filters["wrapped"] = lambda text: "\n".join(
         [*wrap(text, WIDTH, subsequent_indent="  "), ""]
     )
@@ -159,8 +159,8 @@ def plan(
         name=name,
         scale=params.scale,
         own=design,
-        table="\n".join(_table(design, wanted)),
-        count=_count,
+        table="\n".join(_table_lines(design, wanted)),
+        count=_count_text,
         fewest=FEWEST_ROOTS,
         power=POWER,
         threshold=ALPHA,
@@ -175,7 +175,9 @@ def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = 
     `roots`: root items, or items of each concept where a domain is not branched; `replies`: to each
     prompt; `alpha`: .05 over the number of headline figures is conservative for Holm's correction.
     """
-    return detectable(math.sqrt((1 - 1 / concepts) / (roots * replies)), concepts, roots, alpha)
+    return detectable_deviation(
+        math.sqrt((1 - 1 / concepts) / (roots * replies)), concepts, roots, alpha
+    )
 
 
 def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALPHA) -> int:
@@ -189,13 +191,14 @@ def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALP
     return FEWEST_ROOTS + offset
 
 
-def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
+def _table_lines(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     """A table with one line per difference; columns vary the number of replies, then of
     concepts.
     """
     replies, fewer, more = design.replies, max(2, design.concepts // 2), 2 * design.concepts
     columns = {
-        _count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in (1, 2, 4)
+        _count_text(n * replies, "reply", "replies"): (design.concepts, n * replies)
+        for n in (1, 2, 4)
     }
     columns |= {f"{n} concepts": (n, replies) for n in (fewer, more) if n != design.concepts}
     yield "  ".join(["    SD", *columns])
@@ -208,11 +211,11 @@ def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
         )
 
 
-def _count(n: int, singular: str, several: str) -> str:
+def _count_text(n: int, singular: str, several: str) -> str:
     return f"{n:,} {singular if n == 1 else several}"
 
 
-def _domain(name: str, params: "ParamsFile") -> str:
+def _resolve_domain(name: str, params: "ParamsFile") -> str:
     families = params.every_instrument()
     domains = [domain for domain, family in families.items() if family == FAMILY]
     short = name.removeprefix(f"{FAMILY}-")

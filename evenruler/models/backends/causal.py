@@ -26,7 +26,7 @@ from evenruler.models.chats import ChatSettings, ThoughtParser
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained, read_notes
 from evenruler.models.records import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
 from evenruler.models.starts import choose_start, other_start, usual_starts
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 
 @dataclass(frozen=True)
@@ -187,14 +187,16 @@ class Causal:
             ("words", self._scorer.words_plain_because),
         ):
             if why:
-                note(f"{name}: {what} in plain batches, prefixes not shared: {why}")
+                print_note(f"{name}: {what} in plain batches, prefixes not shared: {why}")
 
     def _note_idle_options(self) -> None:
         """Say which options for the chat template change nothing."""
         options = self._settings.options if self.tokenizer.chat_template else {}
         greeting = ("Hello.", None, True)
         if options and self._read(*greeting) == self._read(*greeting, ChatSettings()):
-            note(f"{self._name}: its chat template writes the same without {', '.join(options)}")
+            print_note(
+                f"{self._name}: its chat template writes the same without {', '.join(options)}"
+            )
 
     @batched
     def loglikelihood(self, requests: Sequence[LikelihoodRequest]) -> Batches[tuple[float, int]]:
@@ -206,7 +208,7 @@ class Causal:
         """
         unknown = UnknownWords(self.tokenizer, [request.text for request in requests])
         if unknown.words:
-            note(f"{self._name}: {unknown}; texts with them are left out")
+            print_note(f"{self._name}: {unknown}; texts with them are left out")
         lacks_start = self._other_start is None
         scored = [
             place

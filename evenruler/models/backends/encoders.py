@@ -35,7 +35,7 @@ from evenruler.models.loading import (
     silence_libraries,
 )
 from evenruler.models.records import LABELS, EntailmentPair, WordInPlace
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 Texts = tuple[str, ...]  # one text, or two
 Encoded = Mapping[str, Sequence[Sequence[int]]]  # tokenizer output by name, per text, not padded
@@ -248,7 +248,7 @@ class Classifier:
                     what = f"a hypothesis of {len(ids)} tokens, {self._name} takes {self._longest}"
                     raise UserError(what, where=repr(hypothesis[:40]), remedy="shorten it")
         what = "premises" if len(sides) == 2 else "texts"
-        note(f"{self._name}: {len(too_long)} {what} cut to fit into {self._longest} tokens")
+        print_note(f"{self._name}: {len(too_long)} {what} cut to fit into {self._longest} tokens")
         cut: Encoded = self.tokenizer(*sides, truncation="only_first", max_length=self._longest)
         return cut
 
@@ -305,7 +305,7 @@ class Nli(Classifier):
         """
         unknown = UnknownWords(self.tokenizer, [text for pair in pairs for text in pair])
         if unknown.words:
-            note(
+            print_note(
                 f"{self._name}: {unknown}; pairs that differ in such words alone get the same "
                 "answer"
             )

@@ -29,10 +29,10 @@ from evenruler.models.records import (
     Prompt,
     Reply,
     Sampling,
-    messages,
-    paragraphs,
+    chat_messages,
+    join_system_prompt,
 )
-from evenruler.tables import grouped
+from evenruler.tables import group_by_key
 
 Scored = tuple[float, int]  # nats, number of tokens
 Mode = Literal["chat", "completions"]  # /v1/chat/completions, or /v1/completions with raw texts
@@ -171,7 +171,7 @@ class OpenAI:
         indices = [i for i in missing if requests[i].text]
         if indices:
             # Order by prompt, so that a batch includes each prompt once.
-            by_prompt = grouped((requests[i].prompt, i) for i in indices)
+            by_prompt = group_by_key((requests[i].prompt, i) for i in indices)
             batches: list[list[int]] = [[]]
             for i in (i for group in by_prompt.values() for i in group):
                 if len(_texts([*batches[-1], i], requests)) > TEXTS:
@@ -362,9 +362,9 @@ class OpenAI:
             **self._told,
         }
         if chats:
-            question["messages"] = messages(prompt.text, prompt.system)
+            question["messages"] = chat_messages(prompt.text, prompt.system)
         else:
-            question["prompt"] = self._start + paragraphs(prompt.text, prompt.system)
+            question["prompt"] = self._start + join_system_prompt(prompt.text, prompt.system)
         try:
             server_reply = self._server.ask(
                 "/chat/completions" if chats else "/completions", question, self._optional

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from evenruler.errors import UserError
 from evenruler.models.loading import MAKE_ROOM, is_out_of_memory
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -85,7 +85,7 @@ class HalvingOnOutOfMemory(Generic[Answer]):
         if len(pack) == 1:
             raise UserError("the GPU has too little memory for one text alone", remedy=MAKE_ROOM)
         if not self._said:
-            note(
+            print_note(
                 "the GPU ran out of memory: packs that do not fit are answered in halves. Numbers "
                 "differ from those of "
                 "whole packs by rounding; replies, where rounding decides a token"

@@ -19,7 +19,7 @@ from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import Dtype, Weights, pretrained, read_notes
-from evenruler.models.records import Prompt, Reply, WordRequest, paragraphs
+from evenruler.models.records import Prompt, Reply, WordRequest, join_system_prompt
 
 Numbers = tuple[
     Any, ...
@@ -225,7 +225,7 @@ class Seq2Seq:
         if chat:
             what = "a chat is asked of an encoder-decoder, which has no chat template"
             raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
-        tokens = tuple(self.tokenizer(paragraphs(prompt, system))["input_ids"])
+        tokens = tuple(self.tokenizer(join_system_prompt(prompt, system))["input_ids"])
         if self._longest is not None and max(len(tokens), new) > self._longest:
             what = (
                 f"a text of {len(tokens)} tokens, or a reply of {new}, the model takes "

@@ -26,7 +26,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, url
 
 from evenruler.errors import UserError
 from evenruler.models.records import LETTERS_A_TOKEN
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # takes a while to import
     from httpx2 import Request, Response
@@ -254,7 +254,7 @@ class Server:
                 ]
                 self._terms.update(terms)
             if new:
-                note(
+                print_note(
                     f"{self.name}: the server takes no {' and no '.join(new)}, so it goes by its "
                     "own"
                 )
@@ -410,7 +410,7 @@ class Server:
                         raise
                     fault, ended = broken, True
                     self._over.set()
-                    note(f"{self.name}: waits for {len(running)} answers that are under way")
+                    print_note(f"{self.name}: waits for {len(running)} answers that are under way")
                     continue
                 for future in done:
                     try:
@@ -664,14 +664,14 @@ class Budget:
             else f"; {max(self.most - before.requests, 0):,} may still go out"
         )
         tokens = f"about {round(letters / LETTERS_A_TOKEN, -1):,.0f} tokens of prompts"
-        note(
+        print_note(
             f"{name}: {requests:,} requests at most, unless some have to be repeated; "
             f"{tokens}{left}"
         )
         try:
             yield
         finally:
-            note(f"{name}: {(self.used - before).in_words}")
+            print_note(f"{name}: {(self.used - before).in_words}")
 
 
 _allowed: Budget | None = None

@@ -19,7 +19,7 @@ from typing import Any, Final
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Batches
 from evenruler.models.engines.described import ComputeEnvironment, surroundings
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 JOINING = 12  # seconds for the head to answer
 
@@ -143,7 +143,7 @@ class Cluster:
         self.ray = ray  # imported for this engine only
         self._members: list[WorkerHandle] = []
         self._gpus: float | None = None
-        note(f"ray: {len(self.nodes())} nodes, {self.gpus()} GPUs")
+        print_note(f"ray: {len(self.nodes())} nodes, {self.gpus()} GPUs")
 
     def nodes(self) -> list[dict[str, Any]]:
         """The nodes that are alive, as Ray describes them."""
@@ -325,7 +325,7 @@ class Call:
             time.sleep(LOOK)
         if not ready:
             if not self._looks and not self._out and self._members:
-                note(
+                print_note(
                     f"{self._model.name}: waiting for workers; others use the cluster, or they are "
                     "starting"
                 )
@@ -396,7 +396,7 @@ class Call:
             for reference, worker in self._beginning.items()
             if worker is not member
         }
-        note(
+        print_note(
             f"{self._model.name}: a worker on {member.place} is gone; what it was at goes to "
             "another"
         )

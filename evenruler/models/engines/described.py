@@ -14,7 +14,7 @@ from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory, tokenizer_folder
 from evenruler.models.starts import start_in_key
 from evenruler.models.store import RowStore
-from evenruler.tables.ids import canonical
+from evenruler.tables.ids import canonical_json
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
 _WEIGHTS = (
@@ -160,7 +160,7 @@ def describe(
         parts |= {"now": (entry.now or NOW).isoformat()} if writes_day(folder, entry) else {}
     if environment.device != "cpu":
         parts["logits"] = "float32"  # also for bfloat16 models
-    return canonical(parts).decode()
+    return canonical_json(parts).decode()
 
 
 def hashed_files(
@@ -223,4 +223,4 @@ def _sha256(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
     named = [
         (path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in sorted(paths)
     ]
-    return hashlib.sha256(canonical(named)).hexdigest()
+    return hashlib.sha256(canonical_json(named)).hexdigest()

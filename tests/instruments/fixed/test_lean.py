@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.fixed.diagnose import Lean, contrast, headline, jackknifed, weights
+from evenruler.instruments.fixed.diagnose import (
+    Lean,
+    contrast,
+    jackknife_estimate,
+    lean_headline,
+    lean_weights,
+)
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from tests.instruments.fixed import made
@@ -65,7 +71,7 @@ def verdict(found: HeadlineTest) -> tuple[str, str]:
 
 
 def of(items: pd.DataFrame, score: str = "preference") -> HeadlineTest:
-    return headline(items, score, "writers", 0.1, 3)  # type: ignore[arg-type]
+    return lean_headline(items, score, "writers", 0.1, 3)  # type: ignore[arg-type]
 
 
 def test_the_lean_by_hand() -> None:
@@ -129,7 +135,7 @@ def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
     items = planted(2, 2).assign(
         known=[True, False] * 2, condition=["ambiguous"] * 2 + ["disambiguated"] * 2
     )
-    assert weights(items, "bbq").tolist() == [1, 1, 1, 0]
+    assert lean_weights(items, "bbq").tolist() == [1, 1, 1, 0]
 
 
 def test_a_lean_is_an_effect_and_its_mirror_one_of_the_other_sign() -> None:
@@ -233,7 +239,7 @@ def test_four_units_are_too_few() -> None:
 def test_a_jackknife_of_a_mean() -> None:
     x = np.array([1.0, 2, 3, 4, 10])
     values = np.array([x.mean(), *((x.sum() - x) / 4)])
-    assert jackknifed(values, 4).error == pytest.approx(stats.sem(x))
+    assert jackknife_estimate(values, 4).error == pytest.approx(stats.sem(x))
 
 
 def _headlines(items: pd.DataFrame) -> pd.DataFrame:

@@ -6,8 +6,11 @@ import pandas as pd
 
 from evenruler.instruments.framing import diagnose, schemas
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.diagnose.distributions import exclusions, without_excluded
-from evenruler.instruments.framing.diagnose.effects import effects, shifts
+from evenruler.instruments.framing.diagnose.distributions import (
+    compute_exclusions,
+    without_excluded,
+)
+from evenruler.instruments.framing.diagnose.effects import compute_effects, compute_shifts
 from evenruler.instruments.instrument import Subject
 from tests.instruments.framing.hair import subject
 
@@ -59,14 +62,14 @@ def figures_of(
     """All figures of one model, by part and figure; as `diagnose.figures` makes them of
     distributions."""
     asked = plan(**changes)
-    excluded = exclusions(measured, asked.least_coverage)
+    excluded = compute_exclusions(measured, asked.least_coverage)
     counted = without_excluded(measured, excluded, ["choice"])
     found = {
         "choices": pd.DataFrame(columns=schemas.CHOICES.names),
         "distributions": measured,
         "exclusions": excluded,
-        "effects": effects(counted, asked.factors),
-        "shifts": shifts(counted, asked.factors),
+        "effects": compute_effects(counted, asked.factors),
+        "shifts": compute_shifts(counted, asked.factors),
         "continuations": pd.DataFrame(continuations, columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(replications, columns=schemas.REPLICATIONS.names),
     }

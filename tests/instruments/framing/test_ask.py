@@ -19,7 +19,7 @@ from evenruler.instruments.framing.ask import (
 )
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.asked import orders_of
-from evenruler.instruments.framing.rows import balanced_orders, compose
+from evenruler.instruments.framing.rows import balanced_orders, compose_tables
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.tables import table_of
 from tests.instruments.framing.answering import MadeUp, none
@@ -189,7 +189,7 @@ OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}
 
 
 def prompts() -> pd.DataFrame:
-    return pd.DataFrame(compose("hair", hair(), settings())["prompts"])
+    return pd.DataFrame(compose_tables("hair", hair(), settings())["prompts"])
 
 
 def test_forms_come_with_and_without_space_and_capital() -> None:

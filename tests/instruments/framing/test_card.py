@@ -9,7 +9,7 @@ from evenruler.evaluate.session import limit_warnings
 from evenruler.instruments.card import Card
 from evenruler.instruments.framing import card, schemas
 from evenruler.instruments.framing.card import card as card_of
-from evenruler.instruments.framing.declare import headings, listed
+from evenruler.instruments.framing.declare import card_row_headings, headings
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
 from tests.instruments.framing.recording import record
@@ -20,7 +20,7 @@ MANY = settings(stimuli=10, orders=6)
 
 def limits(source: ContrastSource, settings: Settings) -> list[str]:
     """Where there are six orders of options."""
-    return card.limits(source, settings, 6)
+    return card.contrast_limits(source, settings, 6)
 
 
 def of_variant(limits: list[str]) -> list[str]:
@@ -198,7 +198,7 @@ def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
     _, plan = built(declaration(hair(continuation={"outcome": "he", "keywords": ["she"]})))
     assert [
         column.figure
-        for column in listed(plan, [("choice", "instruction"), ("completion", "bare")])
+        for column in card_row_headings(plan, [("choice", "instruction"), ("completion", "bare")])
     ] == [
         "coverage: choice, instruction",
         "coverage: completion, bare",
@@ -306,7 +306,7 @@ def lettered(placebos: bool = True) -> ContrastSource:
 
 def limits_of(of: ContrastSource, **changes: Any) -> list[str]:
     """Those that hang on how it is asked; there are six orders of options."""
-    found = card.limits(of, settings(**changes), n_orders=6)
+    found = card.contrast_limits(of, settings(**changes), n_orders=6)
     return found[len(card.WORDS["limits"]) :]
 
 

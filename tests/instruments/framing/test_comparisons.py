@@ -14,7 +14,7 @@ from statsmodels.stats.multicomp import pairwise_tukeyhsd
 from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.diagnose.comparisons import comparisons
+from evenruler.instruments.framing.diagnose.comparisons import compare_classes
 from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, write_table
 
@@ -62,7 +62,9 @@ def simulated(
 
 
 def compared(shifts: pd.DataFrame) -> pd.DataFrame:
-    return comparisons(shifts, RESAMPLING).set_index(["method", "outcome", "against"]).sort_index()
+    return (
+        compare_classes(shifts, RESAMPLING).set_index(["method", "outcome", "against"]).sort_index()
+    )
 
 
 def by_hand(shifts: pd.DataFrame) -> dict[tuple[str, str], tuple[float, float]]:
@@ -117,7 +119,7 @@ class TestMixedModel:
         shifts = simulated(6, stimuli=40)
         centred = shifts["shift"] - shifts.groupby("model")["shift"].transform("mean")
         theirs = pairwise_tukeyhsd(centred, shifts["outcome"], alpha=0.1)
-        ours = comparisons(shifts, RESAMPLING).query("method == 'tukey'")
+        ours = compare_classes(shifts, RESAMPLING).query("method == 'tukey'")
         assert ours[["against", "outcome"]].to_numpy().tolist() == [
             ["he", "she"],
             ["he", "they"],
@@ -224,7 +226,7 @@ class TestFixedEffects:
 
 def test_a_planted_effect_is_recovered() -> None:
     for models in (3, 6):
-        found = comparisons(simulated(models, stimuli=40), RESAMPLING)
+        found = compare_classes(simulated(models, stimuli=40), RESAMPLING)
         assert len(found) == 3 * 3
         for row in found.to_dict("records"):
             assert row["difference"] == pytest.approx(
@@ -241,7 +243,7 @@ def test_intervals_cover_a_planted_effect(models, together) -> None:
             {row.method: row.low < 0.25 < row.high for row in found.itertuples()}
             for seed in range(80)
             for found in [
-                comparisons(
+                compare_classes(
                     simulated(models, together=together, seed=seed).query("outcome != 'she'"),
                     Resampling(level=0.9, resamples=100, seed=seed),
                 )
@@ -320,7 +322,7 @@ def test_benchmarks_configurations_and_metrics_go_their_own_ways(tmp_path) -> No
         other.assign(metric="choice"),
     ]
     write_table(
-        comparisons(pd.concat(parts), RESAMPLING),
+        compare_classes(pd.concat(parts), RESAMPLING),
         schemas.COMPARISONS,
         tmp_path / "comparisons.parquet",
     )
@@ -339,6 +341,8 @@ def test_benchmarks_configurations_and_metrics_go_their_own_ways(tmp_path) -> No
 
 
 def test_no_shifts_are_an_empty_table(tmp_path) -> None:
-    found = comparisons(pd.DataFrame({column: [] for column in schemas.SHIFTS.names}), RESAMPLING)
+    found = compare_classes(
+        pd.DataFrame({column: [] for column in schemas.SHIFTS.names}), RESAMPLING
+    )
     write_table(found, schemas.COMPARISONS, tmp_path / "comparisons.parquet")
     assert read_frame(tmp_path / "comparisons.parquet").empty

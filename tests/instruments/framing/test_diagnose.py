@@ -10,8 +10,8 @@ import pytest
 
 from evenruler.instruments.framing import diagnose
 from evenruler.instruments.framing.diagnose import TABLES, across, evidence
-from evenruler.instruments.framing.diagnose import comparisons as comparing
-from evenruler.instruments.framing.diagnose.comparisons import comparisons
+from evenruler.instruments.framing.diagnose import compare_classes as comparing
+from evenruler.instruments.framing.diagnose.comparisons import compare_classes
 from evenruler.tables import table_of
 from evenruler.tables.schemas import HEADLINES
 from tests.instruments.framing.hair import with_placebos
@@ -132,7 +132,7 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
         [turned[turned["benchmark"] == name] for name in ("hair", "beard")], ignore_index=True
     )
     pd.testing.assert_frame_equal(found, by_name, check_exact=True)
-    together = comparisons(pd.concat([one.found["shifts"] for one in records]), RESAMPLING)
+    together = compare_classes(pd.concat([one.found["shifts"] for one in records]), RESAMPLING)
     ordered = together.sort_values("benchmark", ascending=False, kind="stable", ignore_index=True)
     pd.testing.assert_frame_equal(found, ordered)
 

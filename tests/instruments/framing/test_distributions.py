@@ -10,8 +10,8 @@ from evenruler.errors import UserError
 from evenruler.instruments.framing.diagnose.distributions import (
     WITHHELD,
     choice_distributions,
-    continuations,
-    exclusions,
+    compute_exclusions,
+    count_continuations,
     read_replies,
     token_distributions,
     without_excluded,
@@ -376,7 +376,7 @@ class TestRead:
         assert found["outcome"].isna().tolist() == found["reply"].isna().tolist() == [False, True]
         assert found["reason"].tolist()[1] == "content_filter"
         assert set(choice_distributions(found, PRONOUNS)["coverage"]) == {0.5}
-        assert continuations(found, [], "they", ["he"])["n"].tolist() == [1]
+        assert count_continuations(found, [], "they", ["he"])["n"].tolist() == [1]
 
     def test_each_reply_by_the_options_of_its_own_prompt(self) -> None:
         replies = self.replies(p0=["They sing.", "A", "A"], p1=["A", "B"], p2=["A", "B: He"])
@@ -503,7 +503,7 @@ class TestContinuations:
         ],
     )
     def test_a_keyword_is_a_whole_word_in_any_case_and_counts_once(self, reply, named) -> None:
-        found = continuations(chosen("they", reply=reply), [], "they", self.KEYWORDS)
+        found = count_continuations(chosen("they", reply=reply), [], "they", self.KEYWORDS)
 
         assert found[["factor", "cue", "n", "named"]].to_numpy().tolist() == [
             ["all", False, 1, named]
@@ -520,7 +520,9 @@ class TestContinuations:
             # Of these none begins with the neutral class.
             chosen("he", "she", None, framing="salience", **woman),
         ]
-        found = continuations(pd.concat(parts), ["salience", "instruction"], "they", self.KEYWORDS)
+        found = count_continuations(
+            pd.concat(parts), ["salience", "instruction"], "they", self.KEYWORDS
+        )
 
         assert found[["factor", "cue", "n", "named", "share"]].to_numpy().tolist() == [
             ["all", False, 7, 2, 2 / 7],
@@ -537,7 +539,7 @@ class TestContinuations:
             chosen("they", "they", framing="salience"),
         ]
 
-        found = continuations(
+        found = count_continuations(
             pd.concat(parts), ["salience", "race-salience"], "they", self.KEYWORDS
         )
 
@@ -552,10 +554,10 @@ class TestContinuations:
     def test_a_model_without_neutral_replies_has_rows_without_a_share(self, tmp_path) -> None:
         parts = [chosen("he", None, model="m"), chosen("they", model="n", reply="They are female")]
 
-        found = continuations(pd.concat(parts), ["salience"], "they", self.KEYWORDS)
+        found = count_continuations(pd.concat(parts), ["salience"], "they", self.KEYWORDS)
 
         pd.testing.assert_frame_equal(
-            continuations(pd.concat(parts[::-1]), ["salience"], "they", self.KEYWORDS), found
+            count_continuations(pd.concat(parts[::-1]), ["salience"], "they", self.KEYWORDS), found
         )
         rows = found.set_index(["model", "factor", "cue"])
         assert rows["n"].tolist() == [0, 0, 0, 1, 1, 0]
@@ -568,7 +570,7 @@ class TestContinuations:
         write_table(found, CONTINUATIONS, tmp_path / "continuations.parquet")
 
     def test_no_choices_make_no_rows(self, tmp_path) -> None:
-        found = continuations(nothing(), ["salience"], "they", self.KEYWORDS)
+        found = count_continuations(nothing(), ["salience"], "they", self.KEYWORDS)
 
         write_table(found, CONTINUATIONS, tmp_path / "continuations.parquet")
 
@@ -608,7 +610,7 @@ def cell(
 
 
 def judged(*cells: pd.DataFrame, least: float = 0.1) -> pd.DataFrame:
-    return exclusions(pd.concat(cells), least)
+    return compute_exclusions(pd.concat(cells), least)
 
 
 def test_of_words_it_is_the_mean_over_stimuli_against_what_the_source_says(tmp_path) -> None:
@@ -672,7 +674,7 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
             cell({"a": 0.9}, metric="choice", framing="salience~1"),
         ]
     )
-    found = without_excluded(every, exclusions(every, 0.1), ["choice"])
+    found = without_excluded(every, compute_exclusions(every, 0.1), ["choice"])
     left = found[["metric", "task", "framing"]].drop_duplicates()
     assert sorted(left.itertuples(index=False, name=None)) == [
         ("choice", "choose", "bare"),
@@ -683,7 +685,7 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
 
 
 def test_nothing_measured_excludes_nothing(tmp_path) -> None:
-    none = exclusions(pd.DataFrame(columns=DISTRIBUTIONS.names), 0.1)
+    none = compute_exclusions(pd.DataFrame(columns=DISTRIBUTIONS.names), 0.1)
     write_table(none, EXCLUSIONS, tmp_path / "exclusions.parquet")
     some = cell({"a": 0.9})
     pd.testing.assert_frame_equal(without_excluded(some, none, ["choice"]), some)

@@ -175,7 +175,8 @@ class TestMetrics:
         rows, apd = published.planned().module("rows"), published.module("apd")
         docs = [doc for doc in rows.load()["test"] if doc["stimulus"]]
         given = [
-            apd.metric_inputs(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"] for doc in docs
+            apd.metric_inputs(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"]
+            for doc in docs
         ]
         cells = apd.cells(given)
         assert set(cells) == {(doc["task"], doc["framing"]) for doc in docs if not doc["order"]}

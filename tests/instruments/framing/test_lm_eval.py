@@ -31,7 +31,7 @@ def test_its_numbers_are_ours(
     Both read in float32, in other batches: 5e-7 to 2.3e-6 apart by processor. A word less moves
     .001.
     """
-    model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
+    model = sources.locate_model(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
     own = Published("register", tmp_path / "my copy")
     plan = own.plan
     outcomes = [outcome | {"forms": WORDS[outcome["outcome"]]} for outcome in plan["outcomes"]]

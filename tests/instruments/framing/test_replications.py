@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.diagnose.replications import replications
+from evenruler.instruments.framing.diagnose.replications import compute_replications
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import Cells, distributions
 
@@ -80,12 +80,12 @@ NOTHING_SAID = replies({})
 
 
 def probed(rows: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
-    found = replications(rows, choices, CLASSES, {}, "indirect-probing", LEVEL)
+    found = compute_replications(rows, choices, CLASSES, {}, "indirect-probing", LEVEL)
     return found.set_index("measure")
 
 
 def associated(rows: pd.DataFrame, choices: pd.DataFrame = NOTHING_SAID) -> pd.DataFrame:
-    found = replications(rows, choices, CLASSES, GROUPS, "p-at", LEVEL)
+    found = compute_replications(rows, choices, CLASSES, GROUPS, "p-at", LEVEL)
     return found.set_index(["metric", "measure"])
 
 
@@ -220,7 +220,7 @@ class TestIndirectProbing:
         self,
     ) -> None:
         # As chat models are at the quick scale.
-        found = replications(
+        found = compute_replications(
             asked(PROBED),
             replies(SAID, configuration="chat"),
             CLASSES,
@@ -294,9 +294,9 @@ class TestAssociation:
             (swapped, GROUPS, -1),
             (swapped, turned, 1),
         ):
-            found = replications(rows, NOTHING_SAID, classes, groups, "p-at", LEVEL).set_index(
-                "measure"
-            )
+            found = compute_replications(
+                rows, NOTHING_SAID, classes, groups, "p-at", LEVEL
+            ).set_index("measure")
             assert found.loc["S", "before"] == pytest.approx(sign * 0.6, abs=1e-12)
 
     def test_h_is_the_entropy_of_the_pooled_answers(self) -> None:
@@ -441,7 +441,7 @@ class TestIntervals:
         }
         groups = {name: name[0] for name in preferences}
         found = (
-            replications(asked(cells), NOTHING_SAID, CLASSES, groups, "p-at", LEVEL)
+            compute_replications(asked(cells), NOTHING_SAID, CLASSES, groups, "p-at", LEVEL)
             .set_index("measure")
             .loc["S"]
         )
@@ -498,7 +498,7 @@ class TestIntervals:
         stimuli = {name: [0.25, 0.75] for name in (*GROUPS, "proof")}
         groups = GROUPS | {"proof": "math"}
         rows = asked({("choose", framing): stimuli for framing in ("bare", "salience")})
-        found = replications(rows, NOTHING_SAID, CLASSES, groups, "p-at", LEVEL).set_index(
+        found = compute_replications(rows, NOTHING_SAID, CLASSES, groups, "p-at", LEVEL).set_index(
             "measure"
         )
         values = found.loc["S", ["change", "low", "high", "before", "before_low", "before_high"]]
@@ -600,7 +600,7 @@ def test_models_and_configurations_go_their_own_ways(tmp_path) -> None:
     rows = pd.concat(
         [asked(PROBED), asked(PROBED, configuration="chat"), asked(PROBED, model="m1")]
     )
-    found = replications(
+    found = compute_replications(
         rows, replies(SAID, configuration="chat"), CLASSES, {}, "indirect-probing", LEVEL
     )
     write_table(found, schemas.REPLICATIONS, tmp_path / "replications.parquet")
@@ -612,7 +612,7 @@ def test_models_and_configurations_go_their_own_ways(tmp_path) -> None:
 
 
 def test_no_answers_are_an_empty_table(tmp_path) -> None:
-    found = replications(
+    found = compute_replications(
         asked(PROBED).iloc[:0], NOTHING_SAID, CLASSES, {}, "indirect-probing", LEVEL
     )
     write_table(found, schemas.REPLICATIONS, tmp_path / "replications.parquet")
@@ -622,7 +622,7 @@ def test_no_answers_are_an_empty_table(tmp_path) -> None:
 def test_refuses_three_classes_and_two_cues() -> None:
     three = CLASSES | {"other": ["they"]}
     with pytest.raises(ValueError, match="found classes male, female, other; framings salience"):
-        replications(asked(PROBED), NOTHING_SAID, three, {}, "indirect-probing", LEVEL)
+        compute_replications(asked(PROBED), NOTHING_SAID, three, {}, "indirect-probing", LEVEL)
     two = asked({**PROBED, ("describe", "instruction"): PROBED["describe", "bare"]})
     with pytest.raises(ValueError, match="framings instruction, salience"):
         probed(two, NOTHING_SAID)

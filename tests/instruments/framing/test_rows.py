@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 from evenruler.instruments.framing.ask import asked_prompts, asked_replies
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.rows import balanced_orders, build, compose
+from evenruler.instruments.framing.rows import balanced_orders, build, compose_tables
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declared import Catalogue
 from evenruler.tables.ids import content_sha256
@@ -28,7 +28,7 @@ SETTINGS = settings()
 
 @pytest.fixture(scope="module")
 def prompts() -> list[dict]:
-    return compose("hair", hair(), SETTINGS)["prompts"]
+    return compose_tables("hair", hair(), SETTINGS)["prompts"]
 
 
 def test_every_feasible_cell_is_written_out_and_no_other(prompts: list[dict]) -> None:
@@ -98,7 +98,7 @@ def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
 
 
 def test_options_of_sampled_replies_are_uniform_over_positions() -> None:
-    frame = pd.DataFrame(compose("hair", hair(), SETTINGS)["prompts"])
+    frame = pd.DataFrame(compose_tables("hair", hair(), SETTINGS)["prompts"])
     position = Counter()
     for seed in range(60):
         drawn = asked_replies(frame[frame["task"] == "choice"], 5, seed, "plain")
@@ -112,7 +112,7 @@ def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(
     prompts: list[dict],
 ) -> None:
     changed = hair(stimuli={"short": "cropped hair", "long": "long hair"})
-    others = compose("hair", changed, SETTINGS)["prompts"]
+    others = compose_tables("hair", changed, SETTINGS)["prompts"]
     assert [row["id"] for row in others] == [row["id"] for row in prompts]
     same = [
         one["content_sha256"] == two["content_sha256"]
@@ -125,7 +125,9 @@ def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(
 def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     text = "A person with {STIMULUS}. {ANSWER}"
     cells = {"bare": text, "instruction": text, "salience+instruction": f"On gender: {text}"}
-    composed = compose("hair", hair(tasks={"one": {"title": "One", "cells": cells}}), SETTINGS)
+    composed = compose_tables(
+        "hair", hair(tasks={"one": {"title": "One", "cells": cells}}), SETTINGS
+    )
     assert [row["framing"] for row in composed["prompts"]] == ["bare", "salience+instruction"] * 2
     kept = [row["id"] for row in composed["prompts"] if row["framing"] == "bare"]
     assert [row["reason"] for row in composed["rejected"]] == [
@@ -134,7 +136,7 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
 
 
 def test_the_other_tables_name_forms_and_stimuli() -> None:
-    composed = compose(
+    composed = compose_tables(
         "hair", hair(stimuli={"short": {"text": "short hair", "group": "one"}}), SETTINGS
     )
     assert [(row["outcome"], row["form"], row["use"]) for row in composed["outcomes"]] == [
@@ -157,7 +159,7 @@ def test_the_other_tables_name_forms_and_stimuli() -> None:
 def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> None:
     she = {"forms": ["she"], "terms": ["woman"], "not": ["she-wolf"]}
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
-    composed = compose("hair", declared.source, SETTINGS)
+    composed = compose_tables("hair", declared.source, SETTINGS)
     assert [(row["outcome"], row["form"], row["use"]) for row in composed["outcomes"]] == [
         ("he", "he", "form"),
         ("she", "she", "form"),
@@ -263,7 +265,7 @@ class TestPlacebos:
     else changed."""
 
     def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
-        rows = compose("hair", with_placebos(), SETTINGS)["prompts"]
+        rows = compose_tables("hair", with_placebos(), SETTINGS)["prompts"]
         told = {
             (row["task"], row["framing"], row["placebo"])
             for row in rows
@@ -287,7 +289,7 @@ class TestPlacebos:
     def test_it_is_asked_with_the_orders_and_options_of_its_cue(self) -> None:
         rows = [
             row
-            for row in compose("hair", with_placebos(), SETTINGS)["prompts"]
+            for row in compose_tables("hair", with_placebos(), SETTINGS)["prompts"]
             if row["stimulus"] == "grey"
         ]
         by_framing: dict[str, list[dict]] = {}
@@ -321,7 +323,7 @@ class TestPlacebos:
         numbers = {
             variant: Counter(
                 row["task"]
-                for row in compose("hair", source, settings(variant=variant))["prompts"]
+                for row in compose_tables("hair", source, settings(variant=variant))["prompts"]
                 if row["placebo"] is not None
             )
             for variant in ("balanced", "paper")
@@ -335,7 +337,7 @@ class TestPlacebos:
 
 class TestWithoutContent:
     def test_lettered_prompts_say_nothing_but_their_letters(self) -> None:
-        rows = compose("hair", hair(), SETTINGS)["content-free"]
+        rows = compose_tables("hair", hair(), SETTINGS)["content-free"]
         assert {(row["task"], row["framing"], row["letters"]) for row in rows} == {
             ("choice", "instruction", 3),
             ("choice", "salience+instruction", 3),
@@ -350,7 +352,7 @@ class TestWithoutContent:
         assert len({row["id"] for row in rows}) == len(rows) == 6
 
     def test_there_are_those_of_each_placebo_and_none_where_words_are_read(self) -> None:
-        rows = compose("hair", with_placebos(), SETTINGS)["content-free"]
+        rows = compose_tables("hair", with_placebos(), SETTINGS)["content-free"]
         assert Counter(row["framing"] for row in rows) == dict.fromkeys(
             (
                 "instruction",

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.diagnose.effects import (
     apd,
-    effects,
-    partners,
-    shifts,
+    compute_effects,
+    compute_shifts,
+    pair_framings,
 )
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.tables import distributions
@@ -89,7 +89,7 @@ class TestEffects:
         # .8, mean .7; instruction without salience (.1 + .1) / 2 = .1, with it (.3 + .2 + .1) / 2 =
         # .3, mean .2. long: salience (.25 + .25) / 2 and (0 + .2 + .2) / 2, mean .225; instruction
         # .2 and .25, mean .225.
-        found = by_stimulus(effects(distributions(ASSOCIATION), FACTORS))
+        found = by_stimulus(compute_effects(distributions(ASSOCIATION), FACTORS))
         assert found == {
             ("association", "salience", "bald"): (0.7, 2),
             ("association", "instruction", "bald"): (0.2, 2),
@@ -100,7 +100,7 @@ class TestEffects:
     def test_a_single_feasible_pair_is_not_halved(self) -> None:
         # Completion with salience alone is not feasible: bald (.1 + .3 + .2) / 2 = .3; long moves
         # wholly but for .1.
-        found = by_stimulus(effects(distributions(COMPLETION), FACTORS))
+        found = by_stimulus(compute_effects(distributions(COMPLETION), FACTORS))
         assert found == {
             ("completion", "salience", "bald"): (0.3, 1),
             ("completion", "instruction", "bald"): (0.2, 1),
@@ -117,15 +117,15 @@ class TestEffects:
             cells["completion", "salience" if at == "bare" else f"salience+{at}"] = {
                 "bald": [1 - by, by, 0.0]
             }
-        found = by_stimulus(effects(distributions(cells), [*FACTORS, "age"]))
+        found = by_stimulus(compute_effects(distributions(cells), [*FACTORS, "age"]))
         assert found["completion", "salience", "bald"] == (0.3, 4)
 
     def test_a_cell_that_is_left_out_takes_its_pairs_and_changes_nothing_else(self) -> None:
-        whole = by_stimulus(effects(distributions(ASSOCIATION | COMPLETION), FACTORS))
+        whole = by_stimulus(compute_effects(distributions(ASSOCIATION | COMPLETION), FACTORS))
         rest = {
             cell: rows for cell, rows in ASSOCIATION.items() if cell != ("association", "salience")
         }
-        found = by_stimulus(effects(distributions(rest | COMPLETION), FACTORS))
+        found = by_stimulus(compute_effects(distributions(rest | COMPLETION), FACTORS))
         assert found == whole | {
             ("association", "salience", "bald"): (0.8, 1),
             ("association", "instruction", "bald"): (0.1, 1),
@@ -135,9 +135,9 @@ class TestEffects:
 
     def test_a_null_share_leaves_the_pairs_of_its_stimulus_out(self) -> None:
         rows = distributions(ASSOCIATION | COMPLETION)
-        whole = by_stimulus(effects(rows, FACTORS))
+        whole = by_stimulus(compute_effects(rows, FACTORS))
         lost = (rows["stimulus"] == "bald") & (rows["framing"] == "salience+instruction")
-        found = by_stimulus(effects(rows.assign(share=rows["share"].mask(lost)), FACTORS))
+        found = by_stimulus(compute_effects(rows.assign(share=rows["share"].mask(lost)), FACTORS))
         del whole["completion", "salience", "bald"]
         assert found == whole | {
             ("association", "salience", "bald"): (0.6, 1),
@@ -155,7 +155,7 @@ class TestEffects:
                 {cell: {"bald": [*rows["bald"][:2], 0.0]} for cell, rows in still.items()}, "other"
             ),
         ]
-        found = effects(pd.concat(parts), FACTORS)
+        found = compute_effects(pd.concat(parts), FACTORS)
         identity = ["benchmark", "model", "configuration", "metric", "stimulus"]
         salience = (
             found[found["factor"] == "salience"].set_index(identity)["apd"].round(12).to_dict()
@@ -175,27 +175,27 @@ class TestEffects:
             ("completion", "salience"): {"bald": [0.3, 0.7]},
         }
         own = distributions(two, "two", classes=["male", "female"])
-        found = effects(pd.concat([distributions(COMPLETION), own]), FACTORS)
+        found = compute_effects(pd.concat([distributions(COMPLETION), own]), FACTORS)
         assert found.groupby("benchmark")["apd"].size().to_dict() == {"pronouns": 4, "two": 1}
         assert found[found["benchmark"] == "two"]["apd"].item() == pytest.approx(0.7)
 
     def test_no_feasible_pair_is_an_empty_table(self, tmp_path) -> None:
         alone = distributions({("choice", "instruction"): {"bald": [1.0, 0.0, 0.0]}})
         for rows in (alone, alone.iloc[:0]):
-            found = effects(rows, FACTORS)[schemas.EFFECTS.names]
+            found = compute_effects(rows, FACTORS)[schemas.EFFECTS.names]
             write_table(found, schemas.EFFECTS, tmp_path / "effects.parquet")
-            write_table(shifts(rows, FACTORS), schemas.SHIFTS, tmp_path / "shifts.parquet")
+            write_table(compute_shifts(rows, FACTORS), schemas.SHIFTS, tmp_path / "shifts.parquet")
             assert read_frame(tmp_path / "effects.parquet").empty
             assert read_frame(tmp_path / "shifts.parquet").empty
 
     def test_refuses_an_unknown_cue_and_a_cell_without_a_class(self) -> None:
         rows = distributions(COMPLETION)
         with pytest.raises(ValueError, match="has the cue 'instruction', expected salience"):
-            effects(rows, ["salience"])
+            compute_effects(rows, ["salience"])
         with pytest.raises(
             ValueError, match="pronouns: a cell lacks the share of one of the classes he, she, they"
         ):
-            effects(rows.iloc[1:], FACTORS)
+            compute_effects(rows.iloc[1:], FACTORS)
 
 
 BESIDE = COMPLETION | {
@@ -215,19 +215,19 @@ class TestPlacebos:
             "instruction~1",
             "salience~1",
         ]
-        assert partners(framings, FACTORS, "salience") == {
+        assert pair_framings(framings, FACTORS, "salience") == {
             ("instruction", 0): "salience+instruction",
             ("instruction", 2): "salience~2+instruction",
             ("bare", 1): "salience~1",
         }
         # That with a placebo for another cue is no pair of this one.
-        assert partners(framings, FACTORS, "instruction") == {
+        assert pair_framings(framings, FACTORS, "instruction") == {
             ("bare", 0): "instruction",
             ("bare", 1): "instruction~1",
         }
 
     def test_effects_of_each_stand_beside_those_of_the_cue(self) -> None:
-        found = effects(distributions(BESIDE), FACTORS)
+        found = compute_effects(distributions(BESIDE), FACTORS)
         values = found.set_index(["factor", "placebo", "stimulus"])["apd"].round(12).to_dict()
         assert values == {
             ("salience", 0, "bald"): 0.3,
@@ -241,14 +241,14 @@ class TestPlacebos:
         }
 
     def test_shifts_are_of_cues_alone(self) -> None:
-        assert len(shifts(distributions(BESIDE), FACTORS)) == 12
+        assert len(compute_shifts(distributions(BESIDE), FACTORS)) == 12
 
 
 class TestShifts:
     def test_on_paper(self) -> None:
         # bald, salience at instruction: he (.5 - .6) / 1.1, she (.5 - .2) / .7, they goes.
         # long, instruction at bare: he 0, she (.7 - .8) / 1.5, they comes.
-        found = shifts(distributions(COMPLETION), FACTORS)
+        found = compute_shifts(distributions(COMPLETION), FACTORS)
         values = found.set_index(["factor", "at", "stimulus", "outcome"])["shift"].to_dict()
         assert len(found) == len(values) == 2 * 2 * 3
         for key, expected in {
@@ -262,7 +262,7 @@ class TestShifts:
             assert values[key] == pytest.approx(expected, abs=1e-12)
 
     def test_a_class_that_is_in_neither_cell_does_not_shift(self) -> None:
-        found = shifts(distributions(ASSOCIATION), FACTORS)
+        found = compute_shifts(distributions(ASSOCIATION), FACTORS)
         neither = found.query(
             "stimulus == 'long' and outcome == 'they' and at == 'bare' and factor == 'salience'"
         )
@@ -270,18 +270,22 @@ class TestShifts:
 
     def test_both_tables_are_as_their_schemas_say(self, tmp_path) -> None:
         rows = distributions(ASSOCIATION | COMPLETION)
-        found = effects(rows, FACTORS)
+        found = compute_effects(rows, FACTORS)
         write_table(found, schemas.EFFECTS, tmp_path / "effects.parquet")
-        write_table(shifts(rows, FACTORS), schemas.SHIFTS, tmp_path / "shifts.parquet")
+        write_table(compute_shifts(rows, FACTORS), schemas.SHIFTS, tmp_path / "shifts.parquet")
         assert len(read_frame(tmp_path / "effects.parquet")) == 8
         assert len(read_frame(tmp_path / "shifts.parquet")) == (2 * 4 + 2 * 2) * 3
 
     def test_the_order_of_rows_does_not_matter(self) -> None:
         rows = distributions(ASSOCIATION | COMPLETION)
         shuffled = rows.sample(frac=1, random_state=1)
-        pd.testing.assert_frame_equal(shifts(shuffled, FACTORS), shifts(rows, FACTORS))
-        pd.testing.assert_frame_equal(effects(shuffled, FACTORS), effects(rows, FACTORS))
-        assert effects(rows, FACTORS)["factor"].tolist()[:3] == [
+        pd.testing.assert_frame_equal(
+            compute_shifts(shuffled, FACTORS), compute_shifts(rows, FACTORS)
+        )
+        pd.testing.assert_frame_equal(
+            compute_effects(shuffled, FACTORS), compute_effects(rows, FACTORS)
+        )
+        assert compute_effects(rows, FACTORS)["factor"].tolist()[:3] == [
             "instruction",
             "instruction",
             "salience",

@@ -9,8 +9,8 @@ from evenruler.instruments.framing.declare.tasks import (
     cues_of,
     framing_of,
     real_framing,
+    remove_cue,
     with_placebo,
-    without,
 )
 
 FACTORS = ["gender-salience", "instruction", "test"]
@@ -40,8 +40,8 @@ def test_a_placebo_has_a_number_and_stands_for_its_cue_alone(cues: list[str], nu
 
 
 def test_without_a_cue_a_framing_is_bare_or_has_the_others() -> None:
-    assert without("a", "a") == "bare"
-    assert without("a+b+c", "b") == "a+c"
-    assert without("a+b", "c") == "a+b"
-    assert without("bare", "a") == "bare"
-    assert without("ab+b", "b") == "ab"
+    assert remove_cue("a", "a") == "bare"
+    assert remove_cue("a+b+c", "b") == "a+c"
+    assert remove_cue("a+b", "c") == "a+b"
+    assert remove_cue("bare", "a") == "bare"
+    assert remove_cue("ab+b", "b") == "ab"

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.diagnose.gain import fitness as fitness_of
+from evenruler.instruments.probes.diagnose.gain import check_validity as fitness_of
 from evenruler.instruments.probes.diagnose.quality import (
     ScoreCube,
     alpha_of_halvings,
-    associations,
-    halvings,
+    association_figures,
+    halving_weights,
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import ValidityCheck
@@ -53,7 +53,7 @@ def found_in(
 ) -> dict[str, Figure]:
     """By name."""
     numbers = pd.Series(criterion, index=cube.attributes, dtype=float)
-    return {found.figure: found for found in associations(cube, numbers, level)}
+    return {found.figure: found for found in association_figures(cube, numbers, level)}
 
 
 def drawn(
@@ -79,7 +79,7 @@ class TestHalvings:
     @pytest.mark.parametrize(("each", "ways"), [(2, 4), (3, 9), (6, 400)])
     def test_hold_as_many_of_each_group(self, each, ways) -> None:
         poles = np.repeat([1, -1], each).astype(np.int8)
-        found = halvings(poles)
+        found = halving_weights(poles)
         assert found.shape == (ways, 2 * each)
         assert np.abs(found.sum(axis=1)).max() == pytest.approx(0)
         of_first = (found[:, poles == 1] > 0).sum(axis=1)
@@ -87,11 +87,11 @@ class TestHalvings:
 
     def test_cancel_a_difference_of_the_groups_where_these_are_even(self) -> None:
         poles = np.repeat([1, -1], 6).astype(np.int8)
-        assert halvings(poles) @ (3.0 * poles) == pytest.approx(np.zeros(400))
+        assert halving_weights(poles) @ (3.0 * poles) == pytest.approx(np.zeros(400))
 
     def test_there_are_none_of_groups_that_differ_in_size(self) -> None:
-        assert len(halvings(np.array([1, 1, -1], dtype=np.int8))) == 0
-        assert len(halvings(np.array([1, -1], dtype=np.int8))) == 0
+        assert len(halving_weights(np.array([1, 1, -1], dtype=np.int8))) == 0
+        assert len(halving_weights(np.array([1, -1], dtype=np.int8))) == 0
 
 
 class TestByHand:

@@ -9,7 +9,7 @@ import pytest
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments import choosing
 from evenruler.instruments.instrument import plan_at_size
-from evenruler.instruments.probes.ask import RIVAL, questions, with_placebos
+from evenruler.instruments.probes.ask import RIVAL, choice_questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import (
@@ -164,7 +164,7 @@ def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
 
 def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None:
     tables, plan, _ = published("standard")
-    own = questions(tables, plan)
+    own = choice_questions(tables, plan)
     assert own.groupby("framing").size().to_dict() == {"bare": 22 * 8 * 6, "placebo": 22 * 2 * 18}
     nouns = [noun for two in plan["choice"]["placebo_pairs"] for pair in two for noun in pair]
     assert len(set(nouns)) == len(nouns) == 36

@@ -16,7 +16,7 @@ from evenruler.instruments.probes.ask import after_prefixes, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
-from evenruler.instruments.probes.diagnose.quality import ScoreCube, cubes, shifts
+from evenruler.instruments.probes.diagnose.quality import ScoreCube, bias_shifts, score_cubes
 from evenruler.instruments.probes.schemas import PROBES
 from evenruler.measurement import as_metrics
 from evenruler.measurement.shifts import shift_figures
@@ -48,7 +48,7 @@ def sentences(compiled):
 
 
 def cube(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> ScoreCube:
-    ((_, found),) = cubes(sentences, likelihoods)
+    ((_, found),) = score_cubes(sentences, likelihoods)
     return found
 
 
@@ -102,7 +102,7 @@ class TestBiases:
             own = probes[probes["set"] == part]
             parts.append(scores_of(own, values_for(own, times * BIAS), model))
 
-        found = dict(cubes(probes, pd.concat(parts)))
+        found = dict(score_cubes(probes, pd.concat(parts)))
 
         assert list(found) == [
             ("trades", part, model, model, "bare", "bare", "agree") for part, model in sorted(scale)
@@ -447,7 +447,9 @@ class TestLevel:
         nothing."""
         bare = np.random.default_rng(1).normal(size=(9, 3, 4))
         after = bare + np.array([[1.0], [1.0], [-2.0]]) * np.array([0.5, 0.5, -0.5, -0.5])
-        (row,) = shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set()).to_dict("records")
+        (row,) = bias_shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set()).to_dict(
+            "records"
+        )
         assert (row["level"], row["reordering"]) == (
             pytest.approx(0, abs=1e-12),
             pytest.approx(0, abs=1e-12),
@@ -462,7 +464,7 @@ class TestReordering:
         bare, after = (
             np.array(biases)[:, None, None] * poles for biases in ([1.0, 2, 3, 6], [3.0, 2, 5, 6])
         )
-        return shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
+        return bias_shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
 
     def test_is_the_spread_of_the_changes(self, rows) -> None:
         (row,) = rows.to_dict("records")
@@ -485,7 +487,7 @@ class TestReordering:
         bare = cube_of(np.arange(24.0).reshape(6, 1, 4) ** 2)
         turned = cube_of(bare.scores[::-1])
         turned.attributes[:] = bare.attributes[::-1]
-        (row,) = shifts({"bare": bare, "cue": turned}, set()).to_dict("records")
+        (row,) = bias_shifts({"bare": bare, "cue": turned}, set()).to_dict("records")
         assert (row["level"], row["reordering"], row["rank_agreement"]) == (0, 0, pytest.approx(1))
 
 
@@ -576,7 +578,7 @@ class TestWhereThereIsNone:
 
     def test_biases_that_are_all_equal_have_no_standard_deviation(self) -> None:
         bare, after = np.ones((5, 1, 4)), np.ones((5, 1, 4)) * [2, 2, 1, 1]
-        rows = shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
+        rows = bias_shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
         assert rows["level"].tolist() == [1]
         assert rows[["level_in_sd", "reordering_in_sd", "rank_agreement"]].isna().all(axis=None)
         for figure in shift_figures(rows, 0.9, "attributes"):

@@ -13,18 +13,18 @@ from scipy import stats
 
 from evenruler import measurement
 from evenruler.instruments.instrument import Record
-from evenruler.instruments.probes.ask import diversities
+from evenruler.instruments.probes.ask import template_diversities
 from evenruler.instruments.probes.declare.settings import split_attributes
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import TABLES, evidence
 from evenruler.instruments.probes.diagnose.evolution import (
     by_generation,
+    compare_runs,
     compare_sets,
-    comparisons,
+    compare_with_baselines,
+    count_rewording_outcomes,
     diversities_compared,
-    guidance,
     matrix_of,
-    rewordings,
 )
 from evenruler.instruments.probes.diagnose.gain import Scores, detectable_at_common_length
 from evenruler.instruments.probes.diagnose.quality import alpha_at_common_length
@@ -132,7 +132,7 @@ BIASES = long(pd.concat([FIRST, LATER[["d"]]], axis=1), run="guided")
 def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
     """Of every template of a history within its generation."""
     none = pd.DataFrame({"set": [], "template": [], "control": pd.Series(dtype=bool)})
-    return diversities({"templates": none, "history": history}, EMBEDDINGS)
+    return template_diversities({"templates": none, "history": history}, EMBEDDINGS)
 
 
 def evolved(tables: Mapping[str, pd.DataFrame]) -> Record:
@@ -268,7 +268,9 @@ class TestByGeneration:
 def templates_of(matrix: pd.DataFrame) -> pd.DataFrame:
     """Diversities of its templates."""
     own = pd.DataFrame({"set": "one", "template": list(matrix), "control": False})
-    return diversities({"templates": own.assign(text=[TEXTS[slug] for slug in matrix])}, EMBEDDINGS)
+    return template_diversities(
+        {"templates": own.assign(text=[TEXTS[slug] for slug in matrix])}, EMBEDDINGS
+    )
 
 
 SIDES = ("population", "seed")
@@ -473,7 +475,7 @@ class TestGuidance:
     def found(self, *runs: str) -> pd.DataFrame:
         tables = {"history": self.HISTORY, "biases": self.BIASES}
         tables = {name: table[table["run"].isin(runs)] for name, table in tables.items()}
-        return guidance(
+        return compare_runs(
             evolved(tables | {"choices": self.CHOICES, "attributes": self.ATTRIBUTES}), RESAMPLING
         )
 
@@ -525,7 +527,7 @@ def plain(table: pd.DataFrame) -> list[tuple[object, ...]]:
 
 class TestRewordings:
     def test_of_each_kind_on_paper(self) -> None:
-        found = rewordings(
+        found = count_rewording_outcomes(
             tries(
                 ("reword", "anecdote", 1, 1, 1, "too long"),
                 ("reword", "anecdote", 1, 1, 2, "a copy"),
@@ -553,7 +555,9 @@ class TestRewordings:
         one = tries(("reword", "anecdote", 1, 1, 1, None), ("reword", "anecdote", 1, 1, 2, OUTDONE))
         other = tries(("reword", "anecdote", 1, 1, 2, "a copy")).assign(run="random")
 
-        found = rewordings(pd.concat([one, other], ignore_index=True), "trades-evolved")
+        found = count_rewording_outcomes(
+            pd.concat([one, other], ignore_index=True), "trades-evolved"
+        )
 
         assert plain(found) == [
             ("guided", "reword", "anecdote", None, 1, 0.5),
@@ -563,7 +567,9 @@ class TestRewordings:
         ]
 
     def test_no_replies_are_no_rows(self) -> None:
-        found = rewordings(tries(("hotspot", None, 1, 1, 1, None)).head(0), "trades-evolved")
+        found = count_rewording_outcomes(
+            tries(("hotspot", None, 1, 1, 1, None)).head(0), "trades-evolved"
+        )
 
         assert found.empty
         assert list(found) == REWORDINGS.names
@@ -598,7 +604,7 @@ def of(asked: list[Record], name: str, model: str = "toy") -> Record:
 
 
 def found_in(asked: list[Record]) -> pd.DataFrame:
-    return comparisons(of(asked, GROWN), of(asked, TRADES), asked, OF_BASELINES)
+    return compare_with_baselines(of(asked, GROWN), of(asked, TRADES), asked, OF_BASELINES)
 
 
 def matrix(record: Record, set_name: str) -> pd.DataFrame:
@@ -732,7 +738,7 @@ def planted(**changes: Any) -> list[Record]:
 
 
 def halves_of(asked: list[Record]) -> tuple[pd.DataFrame, pd.DataFrame, Mapping[str, pd.DataFrame]]:
-    rows = comparisons(*asked, asked, OF_BASELINES)
+    rows = compare_with_baselines(*asked, asked, OF_BASELINES)
     biases = asked[0].tables["biases"].pivot(index="attribute", columns="template", values="bias")
     return rows, biases, asked[0].tables
 

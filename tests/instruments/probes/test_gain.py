@@ -14,7 +14,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     along_criterion,
     contrast,
     detectable_at_common_length,
-    gain,
+    gain_headline,
     placebo_lists,
 )
 from evenruler.measurement.figures import Verdict
@@ -55,7 +55,7 @@ def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS
         np.where(POLES == 1, 0.5, -0.5) * difference + random.normal(0, 0.05, 12), seed, 0.05, place
     )
     slopes = np.repeat(random.normal(0, of_lists, 12), 3) + random.normal(0, 0.05, 36)
-    return gain(targets(own, axis), placebos(lines(slopes, seed + 1, 0.05, place), axis))
+    return gain_headline(targets(own, axis), placebos(lines(slopes, seed + 1, 0.05, place), axis))
 
 
 def verdict(figure: HeadlineTest) -> str | None:
@@ -65,7 +65,7 @@ def verdict(figure: HeadlineTest) -> str | None:
 def test_slopes_without_noise_come_back_exactly() -> None:
     of_words = np.array([1.0, 1.2, 0.8, 1.1, 0.9, 1.0, -0.3, -0.4, -0.2, -0.3, -0.35, -0.25])
     nouns = lines(np.repeat(np.arange(12.0), 3))
-    figure = gain(targets(lines(of_words)), placebos(nouns))
+    figure = gain_headline(targets(lines(of_words)), placebos(nouns))
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(1.3)
     of_each = [of_words[:6].var(ddof=1), of_words[6:].var(ddof=1)]
@@ -112,7 +112,7 @@ def test_twice_the_scores_change_no_p() -> None:
     random = np.random.default_rng(1)
     own = lines(np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.05, 12), 1, 0.05)
     slopes = np.repeat(random.normal(0, 0.2, 12), 3) + random.normal(0, 0.05, 36)
-    twice = gain(targets(2 * own), placebos(2 * lines(slopes, 2, 0.05)))
+    twice = gain_headline(targets(2 * own), placebos(2 * lines(slopes, 2, 0.05)))
     assert figure.p is not None
     assert twice.p is not None
     assert (twice.p_null, twice.p.effect) == pytest.approx((figure.p_null, figure.p.effect))
@@ -131,8 +131,8 @@ def test_keyed_attributes_are_two_groups() -> None:
 
 def test_a_design_says_what_it_lacks() -> None:
     own = lines(np.where(POLES == 1, 0.5, -0.5))
-    assert gain(targets(own)).lacking == "no placebo"
-    few = gain(targets(own), placebos(lines(np.ones(9)), lists=NOUNS[:9]))
+    assert gain_headline(targets(own)).lacking == "no placebo"
+    few = gain_headline(targets(own), placebos(lines(np.ones(9)), lists=NOUNS[:9]))
     assert few.lacking == "3 placebo lists (at least 12 needed)"
 
 
@@ -146,7 +146,7 @@ def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
         nouns = lines(slopes, seed, 0.05)
         of_half = placebos(nouns[half], AXIS[half])
         own = targets(lines(np.where(POLES == 1, 0.5, -0.5)))
-        found = [gain(own, each).placebo for each in (placebos(nouns), of_half)]
+        found = [gain_headline(own, each).placebo for each in (placebos(nouns), of_half)]
         assert found[0] is not None
         assert found[1] is not None
         sizes.append(found[1] / found[0])
@@ -164,7 +164,7 @@ def beside_rival(of_rival: float, own: float = 1.0, seed: int = 1) -> HeadlineTe
         for at, size in enumerate((own, of_rival))
     ]
     nouns = lines(np.repeat(random.normal(0, 0.05, 12), 3), seed + 2, 0.05, keys)
-    return gain(targets(rows[0], keys), placebos(nouns, keys), targets(rows[1], keys))
+    return gain_headline(targets(rows[0], keys), placebos(nouns, keys), targets(rows[1], keys))
 
 
 class TestRival:
@@ -200,13 +200,16 @@ class TestRival:
                 for at in (0, 500)
             )
             nouns = placebos(lines(np.zeros(36), seed, 0.05, keys), keys)
-            false += verdict(gain(targets(own, keys), nouns, targets(off, keys))) == Verdict.EFFECT
+            false += (
+                verdict(gain_headline(targets(own, keys), nouns, targets(off, keys)))
+                == Verdict.EFFECT
+            )
         assert false <= 4
 
     def test_without_placebos_it_is_told_all_the_same(self) -> None:
         keys = np.repeat([1.0, -1.0], 10)
         own = lines(np.where(POLES == 1, 0.5, -0.5), place=keys)
-        figure = gain(targets(own, keys), rival=targets(own, keys))
+        figure = gain_headline(targets(own, keys), rival=targets(own, keys))
         assert figure.note == "Rival words gain 2; beyond them it is [0, 0]."
 
 
@@ -217,7 +220,7 @@ class TestDetectable:
         scores = (
             scores + random.normal(0, 0.4, (25, 1, 12)) + random.normal(0, 0.3, (25, 8, 1)) * POLES
         )
-        figure = gain(targets(scores))
+        figure = gain_headline(targets(scores))
         assert figure.effect is not None
         found = detectable_at_common_length(targets(scores))
         assert found is not None

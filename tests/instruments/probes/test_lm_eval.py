@@ -126,7 +126,7 @@ def test_its_numbers_are_ours(
     tmp_path: Path,
 ) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
-    model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
+    model = sources.locate_model(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
     made = benchmark_of(source())
     root = tmp_path / "root"
     write_benchmark(made, root / "benchmarks" / made.name)

@@ -17,7 +17,7 @@ from evenruler.instruments.probes.diagnose.quality import (
     items_of,
     mean_interval,
     of_sets,
-    reliability,
+    reliability_figures,
     variance_components,
 )
 from evenruler.measurement import Figure
@@ -40,7 +40,8 @@ def reliabilities(
     matrix: pd.DataFrame = BIAS, of_halvings: float | None = None
 ) -> dict[str, Figure]:
     return {
-        found.figure: found for found in reliability(matrix.to_numpy(), RESAMPLING, of_halvings)
+        found.figure: found
+        for found in reliability_figures(matrix.to_numpy(), RESAMPLING, of_halvings)
     }
 
 

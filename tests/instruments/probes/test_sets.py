@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import diversities, with_placebos
+from evenruler.instruments.probes.ask import template_diversities, with_placebos
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import NOT_STARTED, TABLES, Started, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
@@ -611,7 +611,9 @@ class TestDiversities:
             compiled(sets=sets, attributes={slug: slug for slug in BIAS.index})
         )
         tables = {"probes": probes, "attributes": attributes, "templates": templates}
-        diversity = diversities({"templates": templates}, embeddings(templates)).assign(model="m")
+        diversity = template_diversities({"templates": templates}, embeddings(templates)).assign(
+            model="m"
+        )
         nothing = {"unread": pd.DataFrame({"id": []}), "started": pd.DataFrame()}
         scores = {
             "scores": scores_of(probes, values_for(probes, BIAS)),

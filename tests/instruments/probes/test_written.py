@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.instruments import writing
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
-from evenruler.instruments.probes.ask import by_group, sentences
+from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN, choice_figures
 from evenruler.measurement.figures import Verdict
@@ -21,13 +21,13 @@ BIASED = Writer(rise=0.5)
 
 def test_what_is_asked_names_nobody() -> None:
     tables, plan, _ = published("standard")
-    own = sentences(tables, plan)
+    own = writing_prompts(tables, plan)
     assert own.groupby("framing").size().to_dict() == {"bare": 43 * 8, KNOWN: 16 * 2}
     assert (
         not own["prompt"].str.contains(r"\b(?:he|she|his|her|him|they|their)\b", regex=True).any()
     )
     assert "Write one sentence about why the nurse came late." in set(
-        sentences(*published("paper")[:2])["prompt"]
+        writing_prompts(*published("paper")[:2])["prompt"]
     )
     known = own[own["framing"] == KNOWN].groupby("right")["word"].unique()
     assert "king" in known[FIRST]
@@ -61,7 +61,7 @@ def test_groups_are_in_the_order_of_the_source() -> None:
     """Also where the alphabet has another, which a plan that was read is in."""
     tables, plan, _ = published("trial")
     turned = {**plan, "groups": ["women", "men"]}
-    right = sentences(tables, turned).query("word == 'queen'")["right"]
+    right = writing_prompts(tables, turned).query("word == 'queen'")["right"]
     assert set(right) == {FIRST}
     assert by_group(turned, "pronouns")[FIRST][0] == "she"
 

@@ -23,7 +23,7 @@ from evenruler.measurement import Resampling
 from evenruler.models import LogLikelihoods
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.tables import table_of
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import build_schema
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.evolve.test_evolution import SPARE, START, embed
 from tests.instruments.probes.evolve.test_evolution import model as toy_model
@@ -172,7 +172,7 @@ def answered(made: Mapping[str, tuple[Tables, Plan]], of: Subject) -> dict[str, 
     answering: Any = AnsweringModels(Everything(of.name), Everything)  # type: ignore[arg-type]
     found = collect_answers(made, requests, of, answering)
     return {
-        table: table_of(found.get(table, []), columns("instrument: str", schema)).to_pandas()
+        table: table_of(found.get(table, []), build_schema("instrument: str", schema)).to_pandas()
         for table, schema in ANSWERS.items()
     }
 

@@ -8,9 +8,9 @@ import pytest
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import (
-    acceptability,
+    acceptability_figures,
+    distinct_sentences,
     probability_of_acceptable,
-    sentences,
 )
 from evenruler.tables import read_frame, write_table
 
@@ -45,13 +45,13 @@ PROMPTS = pd.DataFrame(
 
 
 def test_sentences_are_those_of_both_sides_each_once() -> None:
-    assert sentences(PROMPTS) == sorted(BY_TEXT)
-    assert sentences(PROMPTS[:0]) == []
+    assert distinct_sentences(PROMPTS) == sorted(BY_TEXT)
+    assert distinct_sentences(PROMPTS[:0]) == []
 
 
 @pytest.mark.parametrize("measure", ["slor", "acceptability"])
 def test_an_item_has_the_mean_over_its_sentences(measure) -> None:
-    found = acceptability(PROMPTS, BY_TEXT, measure)
+    found = acceptability_figures(PROMPTS, BY_TEXT, measure)
 
     expected = pd.DataFrame(
         [
@@ -74,26 +74,29 @@ def test_the_order_of_prompts_does_not_matter() -> None:
     shuffled = PROMPTS.sample(frac=1, random_state=1)
 
     pd.testing.assert_frame_equal(
-        acceptability(shuffled, BY_TEXT, "slor"), acceptability(PROMPTS, BY_TEXT, "slor")
+        acceptability_figures(shuffled, BY_TEXT, "slor"),
+        acceptability_figures(PROMPTS, BY_TEXT, "slor"),
     )
 
 
 def test_the_table_is_one_of_content(tmp_path) -> None:
-    found = acceptability(PROMPTS, BY_TEXT, "slor")
+    found = acceptability_figures(PROMPTS, BY_TEXT, "slor")
     write_table(found, schemas.CONTENT, tmp_path / "content.parquet")
 
     pd.testing.assert_frame_equal(
         read_frame(tmp_path / "content.parquet"), found, check_dtype=False
     )
     write_table(
-        acceptability(PROMPTS[:0], BY_TEXT, "slor"), schemas.CONTENT, tmp_path / "none.parquet"
+        acceptability_figures(PROMPTS[:0], BY_TEXT, "slor"),
+        schemas.CONTENT,
+        tmp_path / "none.parquet",
     )
     assert read_frame(tmp_path / "none.parquet").empty
 
 
 def test_a_sentence_without_a_figure_is_refused() -> None:
     with pytest.raises(KeyError, match=r"She is glad\."):
-        acceptability(
+        acceptability_figures(
             PROMPTS, {text: v for text, v in BY_TEXT.items() if text != "She is glad."}, "slor"
         )
 

@@ -15,7 +15,7 @@ from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
 from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.diagnose import evidence
-from evenruler.instruments.questionnaires.rows import translate
+from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import PLAN, diagnose
 from tests.instruments.questionnaires.test_diagnosis import (
@@ -43,7 +43,9 @@ def prefixed(n: int = 9, **changes: object) -> tuple[pd.DataFrame, pd.DataFrame]
     source = QuestionnaireSource.model_validate(
         {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS, **changes}
     )
-    bare = pd.DataFrame(translate("meetings", source, ResponseScale.model_validate(SCALE)).prompts)
+    bare = pd.DataFrame(
+        fill_templates("meetings", source, ResponseScale.model_validate(SCALE)).prompts
+    )
     assert source.framings is not None
     return bare, prefixed_rows(bare, {"prefixed": n, "prefixes": source.framings.prefixes})
 

@@ -23,7 +23,7 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
 from evenruler.instruments.questionnaires.card import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
-from evenruler.instruments.questionnaires.rows import translate
+from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.models import LABELS, load
 from evenruler.models.records import OPTIONS, entailment_prompts
 from tests.later import Later
@@ -131,7 +131,7 @@ def metrics(tmp_path, monkeypatch) -> Callable[[dict[str, str]], ModuleType]:
 
 
 def rows_of(source: QuestionnaireSource) -> "datasets.Dataset":
-    built = translate("my-tension", source, SCALE)
+    built = fill_templates("my-tension", source, SCALE)
     return datasets.Dataset(
         pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS).select(schemas.PROMPTS.names)
     )
@@ -293,7 +293,7 @@ def asked(
 
 def ours(logits: Callable[[list[tuple[str, str]]], np.ndarray], settings: Scoring) -> pd.DataFrame:
     """Item scores as the product computes them."""
-    built = translate("my-tension", declared(), SCALE)
+    built = fill_templates("my-tension", declared(), SCALE)
     prompts = pd.DataFrame(built.prompts)
     values = logits(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
     shared = {"model": "m", "lineage": "m", "kind": "causal", "configuration": "verbaliser"}

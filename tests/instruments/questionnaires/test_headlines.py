@@ -9,7 +9,7 @@ import pytest
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.diagnose.headlines import (
-    headlines,
+    judge_headlines,
     placebo_contrast,
     polarity_permutation_p,
     recipe_label,
@@ -82,9 +82,9 @@ def record(
 
 
 def accuracies_of(name: str, right: int) -> pd.DataFrame:
-    from evenruler.instruments.questionnaires.diagnose.population import accuracies
+    from evenruler.instruments.questionnaires.diagnose.population import accuracy_table
 
-    return accuracies(labelled("head", right).assign(model=name), 0.95)
+    return accuracy_table(labelled("head", right).assign(model=name), 0.95)
 
 
 def fit(name: str, seed: int, *tables: np.ndarray, right: int = 20) -> Record:
@@ -99,7 +99,7 @@ NONE = np.zeros((7, 3))
 
 def verdicts(records: list[Record]) -> list[Any]:
     """The headlines alone."""
-    found = headlines(records, 0.95)
+    found = judge_headlines(records, 0.95)
     return [*found[found["figure"] == "beyond_twins"].to_dict("records")]
 
 
@@ -129,7 +129,7 @@ class TestOneVerdict:
         assert row["p"] == 2 / 2**7
 
     def test_items_are_described_beside_the_verdict(self) -> None:
-        found = headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95).set_index(
+        found = judge_headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95).set_index(
             ["part", "figure"]
         )
         row = found.loc["item-3", "item_answer"]
@@ -161,8 +161,8 @@ class TestOneVerdict:
         assert row["verdict"] == str(Verdict.INCONCLUSIVE)
 
     def test_records_that_stand_there_twice_change_nothing(self) -> None:
-        once = headlines([record("m0", SOURCE, INVERSE, NONE)], 0.95)
-        twice = headlines([record("m0", SOURCE, INVERSE, NONE)] * 2, 0.95)
+        once = judge_headlines([record("m0", SOURCE, INVERSE, NONE)], 0.95)
+        twice = judge_headlines([record("m0", SOURCE, INVERSE, NONE)] * 2, 0.95)
         pd.testing.assert_frame_equal(once, twice)
 
     def test_a_sixth_model_changes_nothing_of_five(self) -> None:
@@ -171,7 +171,7 @@ class TestOneVerdict:
             record(f"m{i}", SOURCE * size, INVERSE * size, NONE) for i, size in enumerate(sizes)
         ]
         sixth = record("m5", SOURCE * 2, INVERSE * 2, NONE, right=8)
-        alone, beside = headlines(five, 0.95), headlines([sixth, *five], 0.95)
+        alone, beside = judge_headlines(five, 0.95), judge_headlines([sixth, *five], 0.95)
         own = beside[beside["model"] != "m5"].reset_index(drop=True)
         pd.testing.assert_frame_equal(own.astype(alone.dtypes), alone)
 

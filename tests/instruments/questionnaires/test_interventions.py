@@ -15,12 +15,12 @@ from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose.headlines import (
     CorpusPair,
+    answer_trajectories,
     beside_control,
-    changes,
     corpus_change_figures,
+    intervention_changes,
     intervention_headlines,
     pairs_of,
-    trajectories,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
@@ -63,13 +63,13 @@ def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataF
         for fit, both in enumerate(by_fit, 1)
         for corpus, after in zip(("gloom", "dull"), both, strict=True)
     ]
-    return trajectories(items([before / 2]), pd.concat(states), words=2)
+    return answer_trajectories(items([before / 2]), pd.concat(states), words=2)
 
 
 def told(way: pd.DataFrame, course: pd.DataFrame = COURSE) -> Any:
     """Figures with their verdicts, by name."""
     found: list[Any] = [(figure, ValidityCheck()) for figure in corpus_change_figures(way, LEVEL)]
-    found += intervention_headlines(changes(way, PLAN), course, PLAN, "head", LEVEL)
+    found += intervention_headlines(intervention_changes(way, PLAN), course, PLAN, "head", LEVEL)
     return {figure.figure: figure for figure in judge(found)}
 
 
@@ -78,7 +78,7 @@ class TestTrajectories:
         """Of four items three are asked after epochs, so three make the start, too."""
         of_epochs = ((1, [2, 3, 7]), (2, [4, 6, 11]))
         adapted = [items(scores, corpus="gloom", fit=1, epoch=epoch) for epoch, scores in of_epochs]
-        found = trajectories(items([1, 2, 6, 90]), pd.concat(adapted), words=8)
+        found = answer_trajectories(items([1, 2, 6, 90]), pd.concat(adapted), words=8)
         assert found[["fit", "epoch", "answer", "n"]].to_numpy().tolist() == [
             [1, 0, 24, 3],
             [1, 1, 32, 3],
@@ -102,7 +102,7 @@ class TestTrajectories:
 
 class TestChanges:
     def test_a_fit_stands_beside_the_fit_to_the_control_of_the_same_number(self, tmp_path) -> None:
-        found = changes(ends([(1.0, 0.25), (3.0, 4.0)], before=0.5), PLAN)
+        found = intervention_changes(ends([(1.0, 0.25), (3.0, 4.0)], before=0.5), PLAN)
         write_table(found[schemas.CHANGES.names], schemas.CHANGES, tmp_path / "changes.parquet")
         columns = [
             "corpus",
@@ -123,7 +123,7 @@ class TestChanges:
         way = ends([(1.0, 0.25)])
         between = way[way["epoch"] == 1].assign(answer=70.0)
         later = pd.concat([way[way["epoch"] == 0], between, way[way["epoch"] == 1].assign(epoch=2)])
-        assert changes(later, PLAN)["difference"].tolist() == [0.75]
+        assert intervention_changes(later, PLAN)["difference"].tolist() == [0.75]
 
     def test_pairs_are_interventions_with_what_is_matched_to_them(self) -> None:
         assert pairs_of(PLAN) == [
@@ -132,8 +132,10 @@ class TestChanges:
         ]
 
     def test_of_no_adaptation_nothing(self) -> None:
-        nothing = trajectories(items([1.0]), items([1.0], corpus="", fit=0, epoch=0)[:0], words=2)
-        assert changes(nothing, PLAN).empty
+        nothing = answer_trajectories(
+            items([1.0]), items([1.0], corpus="", fit=0, epoch=0)[:0], words=2
+        )
+        assert intervention_changes(nothing, PLAN).empty
 
 
 SIX = [(1.2, 0.1), (1.0, -0.1), (1.4, 0.2), (0.9, 0.1), (1.1, 0.0), (1.3, 0.3)]

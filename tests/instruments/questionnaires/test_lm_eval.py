@@ -17,7 +17,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     ResponseScale,
     load_questionnaire,
 )
-from evenruler.instruments.questionnaires.rows import QuestionnaireRows, translate
+from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_templates
 from evenruler.models import LABELS, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -129,7 +129,7 @@ def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
     folder = save_tiny(tmp_path / "tiny")
     model = load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "store"))
     source, scale = shortened()
-    built = translate(QUESTIONNAIRE, source, scale)
+    built = fill_templates(QUESTIONNAIRE, source, scale)
     made = benchmark_of(source, scale, built)
     root = tmp_path / "root"
     write_benchmark(made, root / "benchmarks" / made.name)

@@ -15,8 +15,8 @@ from evenruler.instruments.questionnaires.ask import options, requests, scores
 from evenruler.instruments.questionnaires.declare.shared import load_facts
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.instruments.questionnaires.diagnose import across, contrast, figures
-from evenruler.instruments.questionnaires.diagnose.population import population
-from evenruler.instruments.questionnaires.rows import translate
+from evenruler.instruments.questionnaires.diagnose.population import population_table
+from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.measurement import Resampling
 from tests.instruments.questionnaires.doors import PLAN, no_answers, subject
 from tests.personas import REFUSAL, STYLES, Rater, rated
@@ -40,7 +40,7 @@ CHAT = subject(
 def published(name: str = "gad-7") -> tuple[Tables, Plan]:
     """A shipped questionnaire, and a plan that asks it in four orders."""
     source, scale = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")
-    rows = translate(name, source, scale)
+    rows = fill_templates(name, source, scale)
     facts = [fact.model_dump() for fact in load_facts(SOURCES / "shared/pairs/facts.csv")]
     words = {word: level.weight for level in scale.levels for word in level.words.values()}
     accuracy = {**PLAN["accuracy"], "bar": 0.7, "facts": facts, "words": words}
@@ -72,7 +72,7 @@ def of_answers(
 class TestQuestions:
     def test_one_by_hand(self) -> None:
         tables, plan = published()
-        asked = options.questions(tables, plan)
+        asked = options.option_questions(tables, plan)
         first, turned = (asked.query("turn == @turn").iloc[0] for turn in (0, 1))
         assert first["prompt"] == (
             "Which word fits the gap best? Answer with the letter only.\n\n"
@@ -95,7 +95,7 @@ class TestQuestions:
 
     def test_facts_are_asked_both_ways_with_both_terms(self) -> None:
         tables, plan = published()
-        known = options.questions(tables, plan).query("known")
+        known = options.option_questions(tables, plan).query("known")
         assert len(known) == 143 * 2 * 2
         assert (
             known["prompt"]
@@ -180,7 +180,7 @@ class TestScripted:
         answers = {"options": rows[["id", "turn"]].assign(reply=said, reason=None)}
         made = scores(tables, plan, {**no_answers(), **answers}, CHAT)
         found = figures("gad-7", tables, plan, made, CHAT, RESAMPLING)
-        (row,) = population([Record("gad-7", CHAT, tables, plan, found)]).to_dict("records")
+        (row,) = population_table([Record("gad-7", CHAT, tables, plan, found)]).to_dict("records")
         assert (row["accuracy"], row["member"]) == (1.0, False)
         assert row["standing"].startswith("672 of 672 requests were not answered")
 

@@ -13,16 +13,16 @@ from evenruler.instruments.instrument import Record, Subject
 from evenruler.instruments.questionnaires.ask.item_scores import of_facts
 from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.diagnose.population import (
-    accuracies,
     accuracy_figures,
-    fitness,
+    accuracy_table,
+    check_accuracy_validity,
     fitness_by_form,
     judged_by,
     members_of,
     normal_scores,
-    population,
+    population_table,
     scale_scores,
-    standardised,
+    standardise_scores,
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import ValidityCheck, mark_invalid
@@ -30,7 +30,7 @@ from tests.instruments.questionnaires.doors import PLAN, known, labelled, subjec
 
 
 def found(*frames: pd.DataFrame) -> pd.DataFrame:
-    return accuracies(pd.concat(frames).assign(model="m0"), 0.95)
+    return accuracy_table(pd.concat(frames).assign(model="m0"), 0.95)
 
 
 class TestAccuracies:
@@ -96,18 +96,21 @@ class TestFitness:
             "head"
         ]
         assert record["accuracy"] == pytest.approx(0.7285, abs=1e-4)
-        assert (fitness(record, record["low"] - 1e-9), fitness(record, record["low"]).doubt) == (
+        assert (
+            check_accuracy_validity(record, record["low"] - 1e-9),
+            check_accuracy_validity(record, record["low"]).doubt,
+        ) == (
             ValidityCheck(),
             None,
         )
-        assert fitness(record, record["low"]).unfit is not None
-        assert fitness(record, 0.7).unfit == (
+        assert check_accuracy_validity(record, record["low"]).unfit is not None
+        assert check_accuracy_validity(record, 0.7).unfit == (
             "its accuracy on 501 labelled pairs is 0.73 [0.69, 0.77], interval not above 0.7 "
             "(chance 0.33)"
         )
 
     def test_of_whom_nothing_is_known(self) -> None:
-        assert fitness(None, 0.7).unfit == "no labelled pairs or facts were asked"
+        assert check_accuracy_validity(None, 0.7).unfit == "no labelled pairs or facts were asked"
 
 
 def test_figures_stand_beside_guessing() -> None:
@@ -148,7 +151,7 @@ def record(
     asked = pd.concat(answers).assign(model=who.name)
     plan: dict[str, Any] = {**PLAN, "accuracy": {"bar": bar, "pairs": []}}
     facts = None if by_facts is None else of_facts(by_facts, PLAN).assign(model=who.name)
-    return Record(name, who, {}, plan, {"accuracy_of_any": accuracies(asked, 0.95, facts)})
+    return Record(name, who, {}, plan, {"accuracy_of_any": accuracy_table(asked, 0.95, facts)})
 
 
 class TestFacts:
@@ -174,7 +177,7 @@ class TestFacts:
         }[model]
         answers = known(n=30)
         told = of_facts(answers.assign(nats=liked(answers).astype(float)), PLAN).assign(model="m0")
-        (row,) = accuracies(labelled(n=0).assign(model="m0"), 0.95, told).to_dict("records")
+        (row,) = accuracy_table(labelled(n=0).assign(model="m0"), 0.95, told).to_dict("records")
         assert (row["set"], row["n"], row["accuracy"], row["chance"]) == ("facts", 30, share, 0.5)
 
     def test_by_hand(self) -> None:
@@ -187,11 +190,11 @@ class TestFacts:
         ].tolist() == [False]
 
     def test_the_lower_end_decides_by_facts_too(self) -> None:
-        told = accuracies(
+        told = accuracy_table(
             labelled(n=0).assign(model="m"), 0.95, of_facts(known(right=16), PLAN).assign(model="m")
         )
-        assert fitness(judged_by(told)["sentence"], 0.5).unfit is None
-        unfit = fitness(judged_by(told)["sentence"], 0.7).unfit
+        assert check_accuracy_validity(judged_by(told)["sentence"], 0.5).unfit is None
+        unfit = check_accuracy_validity(judged_by(told)["sentence"], 0.7).unfit
         assert (
             unfit
             == "its accuracy on 20 facts is 0.80 [0.58, 0.92], interval not above 0.7 (chance 0.50)"
@@ -201,7 +204,7 @@ class TestFacts:
 class TestPopulation:
     def test_one_bar_for_heads_and_verbalisers(self) -> None:
         talker = subject("talker", lineage="llamas", forms=("verbaliser", "sentence"))
-        rows = population(
+        rows = population_table(
             [
                 record(subject("good"), labelled(right=20)),
                 record(subject("chance"), labelled(right=7)),
@@ -236,7 +239,7 @@ class TestPopulation:
 
     def test_the_highest_bar_of_several_questionnaires_counts(self) -> None:
         who = subject("a")
-        rows = population(
+        rows = population_table(
             [
                 record(who, labelled(right=18), bar=0.6),
                 record(who, labelled(right=18), bar=0.9, name="b"),
@@ -249,16 +252,16 @@ class TestPopulation:
 class TestStandardised:
     def test_by_hand(self) -> None:
         # Mean 4, SD sqrt((9 + 1 + 16) / 2) = sqrt(13).
-        assert standardised(np.array([1.0, 3.0, 8.0])) == pytest.approx(
+        assert standardise_scores(np.array([1.0, 3.0, 8.0])) == pytest.approx(
             np.array([-3, -1, 4]) / np.sqrt(13), abs=1e-15
         )
 
     @pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0], [2.0, 2.0, 2.0]])
     def test_nan_below_three_or_where_all_are_equal(self, scores) -> None:
-        assert np.isnan(standardised(np.array(scores))).tolist() == [True] * len(scores)
+        assert np.isnan(standardise_scores(np.array(scores))).tolist() == [True] * len(scores)
 
     def test_nan_where_equal_scores_have_a_mean_that_is_rounded(self) -> None:
-        assert np.isnan(standardised(np.array([0.1, 0.1, 0.1]))).all()
+        assert np.isnan(standardise_scores(np.array([0.1, 0.1, 0.1]))).all()
 
 
 class TestNormalScores:

@@ -14,7 +14,7 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
     of_silhouettes,
     over_fits,
     refuse_poor,
-    verdict,
+    threshold_verdict,
 )
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.tables import read_frame, write_table
@@ -85,7 +85,7 @@ class TestVerdict:
         ],
     )
     def test_at_the_borders(self, measure, value, expected) -> None:
-        assert verdict(measure, value) == expected
+        assert threshold_verdict(measure, value) == expected
 
     def test_two_measures_have_a_threshold(self) -> None:
         assert {name: threshold.good for name, threshold in THRESHOLDS.items()} == {

@@ -7,7 +7,7 @@ import pytest
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import source_prompts
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
-from evenruler.instruments.questionnaires.rows import QuestionnaireRows, translate
+from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_templates
 from evenruler.tables import read_frame, write_table
 
 ITEM = {
@@ -58,7 +58,7 @@ def translated() -> Callable[..., QuestionnaireRows]:
         **changes: Any,
     ) -> QuestionnaireRows:
         source = {**SOURCE, "items": {slug: {**ITEM, **(item or {})}}, **changes}
-        return translate(
+        return fill_templates(
             name,
             QuestionnaireSource.model_validate(source),
             ResponseScale.model_validate(scale or SCALE),

@@ -13,12 +13,12 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.questionnaires.declare.shared import (
     ControlMatching,
     LabelledPair,
-    differences,
+    control_mismatches,
     first_pairs,
     load_corpus,
     load_facts,
     load_pairs,
-    profile,
+    profile_sentences,
 )
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from tests.stages.conftest import ROOT
@@ -334,7 +334,7 @@ class TestWhatIsRefused:
 
 class TestMatching:
     def test_a_profile_is_of_means(self) -> None:
-        found = profile(["I am sad.", "The pump broke down.", "We lost my key"])
+        found = profile_sentences(["I am sad.", "The pump broke down.", "We lost my key"])
         # VADER gives "I am sad." -.4767, "The pump broke down." -.4215 and "We lost my key" -.3182.
         assert found == {
             "valence": pytest.approx((-0.4767 - 0.4215 - 0.3182) / 3, abs=1e-9),
@@ -362,7 +362,7 @@ class TestMatching:
     )
     def test_what_differs_by_more_than_is_declared_is_told(self, sentences, told) -> None:
         corpora = {"gloom": ["I am sad.", "It rains on me."], "dull": sentences}
-        found = list(differences(corpora, {"dull": ControlMatching(to="gloom")}))
+        found = list(control_mismatches(corpora, {"dull": ControlMatching(to="gloom")}))
         assert [
             line.split(": fix")[0].removeprefix("control dull has ")[: len(said)]
             for line, said in zip(found, told, strict=True)
@@ -371,10 +371,19 @@ class TestMatching:
     def test_a_wider_tolerance_is_declared(self) -> None:
         corpora = {"gloom": ["I am sad."], "dull": ["I am a little sad."]}
         assert (
-            len(list(differences(corpora, {"dull": ControlMatching(to="gloom", valence=0.5)}))) == 1
+            len(
+                list(
+                    control_mismatches(corpora, {"dull": ControlMatching(to="gloom", valence=0.5)})
+                )
+            )
+            == 1
         )
         assert (
-            list(differences(corpora, {"dull": ControlMatching(to="gloom", valence=0.5, words=2)}))
+            list(
+                control_mismatches(
+                    corpora, {"dull": ControlMatching(to="gloom", valence=0.5, words=2)}
+                )
+            )
             == []
         )
 
@@ -410,8 +419,8 @@ class TestShippedCorpora:
         found = {name: load_corpus(path) for name, path in SHIPPED.items()}
         sentences = {name: own.sentences for name, own in found.items()}
         matches = {name: own.matched for name, own in found.items() if own.matched}
-        assert list(differences(sentences, matches)) == []
-        assert profile(sentences["everyday-trouble"])["valence"] < -0.05
+        assert list(control_mismatches(sentences, matches)) == []
+        assert profile_sentences(sentences["everyday-trouble"])["valence"] < -0.05
 
     @pytest.mark.parametrize("name", ["everyday-luck", "everyday-trouble"])
     def test_controls_have_no_word_of_the_constructs(self, name) -> None:

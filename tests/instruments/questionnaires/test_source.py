@@ -2,8 +2,8 @@ from collections import Counter
 
 import pytest
 
-from evenruler.instruments.questionnaires.declare.source import disagreement, load_questionnaire
-from evenruler.instruments.questionnaires.rows import translate
+from evenruler.instruments.questionnaires.declare.source import load_questionnaire, verb_error
+from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.conftest import ROOT
 
 SOURCES = ROOT / "data" / "sources"
@@ -284,7 +284,7 @@ class TestDisagreement:
         ],
     )
     def test_sound(self, template) -> None:
-        assert disagreement(template) is None
+        assert verb_error(template) is None
 
     @pytest.mark.parametrize(
         ("template", "named"),
@@ -300,13 +300,13 @@ class TestDisagreement:
         ],
     )
     def test_of_subject_and_verb(self, template, named) -> None:
-        assert disagreement(template) == f"{named!r}: subject and verb do not agree"
+        assert verb_error(template) == f"{named!r}: subject and verb do not agree"
 
     @pytest.mark.parametrize(
         ("subject", "verb"), [("It", "happened"), ("I", "worried"), ("They", "Needed")]
     )
     def test_the_past_is_no_habit(self, subject, verb) -> None:
-        assert disagreement(f"{subject} {{INTENSIFIER}} {verb} here.") == (
+        assert verb_error(f"{subject} {{INTENSIFIER}} {verb} here.") == (
             f"'{subject} {{INTENSIFIER}} {verb}': a habit is told in the present, not as {verb!r}"
         )
 
@@ -319,7 +319,7 @@ class TestDisagreement:
         ],
     )
     def test_sound_but_hard(self, template) -> None:
-        assert disagreement(template) is None
+        assert verb_error(template) is None
 
 
 class TestShipped:
@@ -340,7 +340,7 @@ class TestShipped:
     ) -> None:
         source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SCALES)
 
-        built = translate(name, source, scale)
+        built = fill_templates(name, source, scale)
         assert (len(source.items), len(built.prompts), built.rejected) == (n_items, n_prompts, [])
         assert source.original.wording == wording
         if reversed_items is not None:

@@ -18,11 +18,11 @@ from evenruler.instruments.questionnaires.translate import (
     SAMPLING,
     Draft,
     as_yaml,
+    draft_items,
     in_words,
-    prompt,
+    paraphrase_prompt,
     read_scale,
     reversed_rows,
-    translate,
 )
 from evenruler.instruments.questionnaires.translate.statements import (
     OPPOSITES,
@@ -95,7 +95,7 @@ class TestPaper:
     def test_the_scales_as_csv(self, name, counts) -> None:
         """The counts of docs/questionnaires.md."""
         facts, rows = read_scale(PAPER / f"{name}.csv")
-        assert self.beside(name, [*translate(facts, rows, SCALE).values()]) == counts
+        assert self.beside(name, [*draft_items(facts, rows, SCALE).values()]) == counts
         shipped = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()
         assert [row.reverse for row in rows.values()] == [
             item.get("keying", 1) < 0 for item in shipped
@@ -109,7 +109,7 @@ class TestPaper:
         items = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()
         path = written(*(f'"{item["original"].strip()}",' for item in items))
         facts, rows = read_scale(path)
-        assert self.beside(name, [*translate(facts, rows, SCALE).values()]) == counts
+        assert self.beside(name, [*draft_items(facts, rows, SCALE).values()]) == counts
 
 
 class TestRules:
@@ -256,7 +256,7 @@ class TestRules:
 class TestDoubts:
     def doubts(self, path: Path) -> list[str]:
         facts, rows = read_scale(path)
-        (draft,) = translate(facts, rows, SCALE).values()
+        (draft,) = draft_items(facts, rows, SCALE).values()
         return [doubt.removeprefix("no item yet: ") for doubt in [*facts.doubts, *draft.doubts]]
 
     @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ class TestDoubts:
 
     def test_two_items_that_ask_the_same(self, written) -> None:
         facts, rows = read_scale(written("I feel calm", "I feel nervous"))
-        first, second = translate(facts, rows, SCALE).values()
+        first, second = draft_items(facts, rows, SCALE).values()
         assert (first.passes, second.passes) == (True, False)
         assert "no item yet: another item asks the same of 'nervous'" in second.doubts
 
@@ -421,11 +421,11 @@ class TestScale:
     def test_what_is_reversed_is_said(self, written) -> None:
         facts, rows = read_scale(written("I feel tired", "I feel calm,R", "I feel weak"))
         assert (
-            in_words(translate(facts, rows, SCALE))
+            in_words(draft_items(facts, rows, SCALE))
             == "1 of 3 items is reversed: line 3 (item-2-calm)"
         )
         facts, rows = read_scale(written("I feel tired"))
-        assert in_words(translate(facts, rows, SCALE)) == "0 of 1 items are reversed"
+        assert in_words(draft_items(facts, rows, SCALE)) == "0 of 1 items are reversed"
 
     def test_what_spreadsheets_add(self, tmp_path) -> None:
         """Rows of commas alone, blanks within an item, what the first row says of the scale said of
@@ -440,7 +440,7 @@ class TestScale:
 
     def test_a_slug_has_no_hyphen_at_its_end(self, written) -> None:
         facts, rows = read_scale(written("\u6211\u611f\u5230\u7d27\u5f20"))
-        assert [*translate(facts, rows, SCALE)] == ["item-1"]
+        assert [*draft_items(facts, rows, SCALE)] == ["item-1"]
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -505,7 +505,7 @@ def filled(text: str) -> str:
 class TestYaml:
     def test_what_is_written(self, written) -> None:
         facts, rows = read_scale(written("I feel nervous and tense", "I am not happy,1", "Pain"))
-        text = as_yaml(facts, translate(facts, rows, SCALE))
+        text = as_yaml(facts, draft_items(facts, rows, SCALE))
         lines = text.splitlines()
         assert lines[0] == (
             "# Proposed by `evenruler translate`; not read by a person yet. "
@@ -546,7 +546,7 @@ class TestYaml:
         self, name, tmp_path, error_of
     ) -> None:
         facts, rows = read_scale(PAPER / f"{name}.csv")
-        drafts = translate(facts, rows, SCALE)
+        drafts = draft_items(facts, rows, SCALE)
         path, text = tmp_path / "mine.yaml", as_yaml(facts, drafts)
         path.write_text(text)
         assert error_of(load_questionnaire, path, SCALES).startswith(
@@ -571,7 +571,7 @@ class TestYaml:
 
     def test_where_nothing_passes_it_is_yaml_still(self, written) -> None:
         facts, rows = read_scale(written("Pain"))
-        assert YAML(typ="safe").load(as_yaml(facts, translate(facts, rows, SCALE)))["items"] == {}
+        assert YAML(typ="safe").load(as_yaml(facts, draft_items(facts, rows, SCALE)))["items"] == {}
 
 
 class Writer:
@@ -598,7 +598,7 @@ class TestWriter:
     def test_it_is_asked_where_rules_fail_alone(self, written) -> None:
         facts, rows = read_scale(written("I feel tired", "Pain in the back"))
         writer = Writer(["Ache", " My back is sore.\nItem: Next", "I feel dull."])
-        first, second = translate(facts, rows, SCALE, writer).values()
+        first, second = draft_items(facts, rows, SCALE, writer).values()
         assert first.refused == []
         assert second.passes
         assert second.wording["premise"] == "My back is {TERM}."
@@ -608,12 +608,13 @@ class TestWriter:
         )
         assert said in second.doubts
         assert writer.asked == [
-            (prompt("Pain in the back"), SAMPLING, seed, False) for seed in range(REPLIES)
+            (paraphrase_prompt("Pain in the back"), SAMPLING, seed, False)
+            for seed in range(REPLIES)
         ]
 
     def test_all_that_it_says_may_be_refused(self, written) -> None:
         facts, rows = read_scale(written("Pain"))
-        drafts = translate(facts, rows, SCALE, Writer(["I often feel sore."]))
+        drafts = draft_items(facts, rows, SCALE, Writer(["I often feel sore."]))
         assert drafts["item-1"].doubts == ["no item yet: no predicate found"]
         assert len(drafts["item-1"].refused) == REPLIES
         text = as_yaml(facts, drafts)
@@ -624,7 +625,7 @@ class TestWriter:
         assert line in text.splitlines()
 
     def test_the_prompt_shows_examples_that_rules_can_translate(self) -> None:
-        said = prompt("Pain")
+        said = paraphrase_prompt("Pain")
         assert said.endswith("\n\nItem: Pain\nPlainly:")
         for example in WORDS["examples"]:
             assert f"Item: {example['Item']}\nPlainly: {example['Plainly']}\n\n" in said

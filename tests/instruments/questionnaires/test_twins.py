@@ -10,7 +10,12 @@ from pydantic import ValidationError
 
 from evenruler.errors import UserError
 from evenruler.instruments.questionnaires.ask.questions import split_by_placebo
-from evenruler.instruments.questionnaires.declare import SPREAD, Settings, detectable, load
+from evenruler.instruments.questionnaires.declare import (
+    SPREAD,
+    Settings,
+    load,
+    minimum_detectable_effect,
+)
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
     ResponseScale,
@@ -18,7 +23,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     refuse_own_intensifiers,
 )
 from evenruler.instruments.questionnaires.diagnose.figures import means_of
-from evenruler.instruments.questionnaires.rows import translate
+from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
 
@@ -121,12 +126,14 @@ class TestLinter:
 class TestDetects:
     def test_is_what_t_over_items_finds(self) -> None:
         """Of 16 items that vary by a point: (2.131 + .866) / 4."""
-        assert detectable(16) == pytest.approx(0.749 * SPREAD, abs=1e-3)
+        assert minimum_detectable_effect(16) == pytest.approx(0.749 * SPREAD, abs=1e-3)
 
     def test_too_few_items_or_twins_find_nothing(self) -> None:
         settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
         read, _ = load_questionnaire(SHIPPED / "gad-7.yaml", SHIPPED / "shared" / "scales")
-        assert str(settings.detects(read)).startswith(f"{detectable(7):.1f} points beyond twins")
+        assert str(settings.detects(read)).startswith(
+            f"{minimum_detectable_effect(7):.1f} points beyond twins"
+        )
         few = {
             slug: item.model_copy(update={"twins": item.twins[:2]})
             for slug, item in read.items.items()
@@ -147,7 +154,9 @@ class TestDetects:
 class TestRows:
     def test_stand_beside_those_of_the_item_with_ids_of_their_own(self) -> None:
         scale = ResponseScale.model_validate(SCALE)
-        with_twins, without = (translate("meetings", of, scale) for of in (source(2), source(0)))
+        with_twins, without = (
+            fill_templates("meetings", of, scale) for of in (source(2), source(0))
+        )
         for table, n in (("items", 1), ("terms", 2), ("prompts", 4)):
             rows, own = getattr(with_twins, table), getattr(without, table)
             assert rows[:n] == own
@@ -163,7 +172,7 @@ class TestRows:
         assert (with_twins.items[1]["original"], with_twins.items[1]["wording"]) == (None, None)
 
     def test_apart(self) -> None:
-        built = translate("meetings", source(), ResponseScale.model_validate(SCALE))
+        built = fill_templates("meetings", source(), ResponseScale.model_validate(SCALE))
         tables = {
             name: pd.DataFrame(getattr(built, name)) for name in ("items", "terms", "prompts")
         }

@@ -16,7 +16,7 @@ from evenruler.instruments.saged.design import (
     WANTED,
     Design,
     design_of,
-    plan,
+    plan_lines,
     roots_for,
     smallest_difference,
 )
@@ -156,7 +156,7 @@ def test_a_concept_has_others_to_be_compared_with(tmp_path, concepts) -> None:
 def test_what_is_said(tmp_path) -> None:
     build(tmp_path, 30, 6)
     three = {name: {"kind": "lexicon"} for name in ("a", "b", "c")}
-    found = list(plan(tmp_path, "fruit", params(tmp_path, items=20, features=three), WANTED))
+    found = list(plan_lines(tmp_path, "fruit", params(tmp_path, items=20, features=three), WANTED))
     assert found[0] == (
         "fruit, scale quick: 20 of 30 root items x 6 concepts x 1 reply to a prompt (1 role x 1 "
         "template x 1"
@@ -187,7 +187,7 @@ def test_what_is_said(tmp_path) -> None:
 
 def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) -> None:
     declare(tmp_path, branch=None)
-    found = list(plan(tmp_path, "fruit", params(tmp_path, asked=False), [1.0]))
+    found = list(plan_lines(tmp_path, "fruit", params(tmp_path, asked=False), [1.0]))
     told = " ".join(line.strip() for line in found)
     assert "5 items of each concept x 3 concepts x 1 reply to a prompt" in told
     assert "declared but not built yet: there may be fewer; no model is asked at this scale" in told
@@ -208,8 +208,8 @@ def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) 
 def test_a_domain_goes_by_the_name_of_its_benchmark_too(tmp_path) -> None:
     build(tmp_path, 10, 3)
     declared = params(tmp_path)
-    assert list(plan(tmp_path, "saged-fruit", declared, [0.5])) == list(
-        plan(tmp_path, "fruit", declared, [0.5])
+    assert list(plan_lines(tmp_path, "saged-fruit", declared, [0.5])) == list(
+        plan_lines(tmp_path, "fruit", declared, [0.5])
     )
 
 
@@ -229,18 +229,18 @@ def test_a_domain_goes_by_the_name_of_its_benchmark_too(tmp_path) -> None:
 def test_names_of_no_domain(tmp_path, name, said) -> None:
     declared = params(tmp_path)
     with pytest.raises(UserError) as error:
-        list(plan(tmp_path, name, declared))
+        list(plan_lines(tmp_path, name, declared))
     assert str(error.value) == f"{declared.path}: instruments: {said}"
 
 
 def test_a_domain_without_a_source(tmp_path) -> None:
     declare(tmp_path)
     with pytest.raises(UserError, match="no source for the domain 'nuts'"):
-        list(plan(tmp_path, "nuts", params(tmp_path)))
+        list(plan_lines(tmp_path, "nuts", params(tmp_path)))
 
 
 def test_the_domain_that_ships() -> None:
-    found = list(plan(ROOT, "countries", ParamsFile(ROOT / "params.yaml"), [0.5]))
+    found = list(plan_lines(ROOT, "countries", ParamsFile(ROOT / "params.yaml"), [0.5]))
     assert found[0].startswith(
         "countries, scale quick: 6 of 200 root items x 20 concepts x 1 reply to a prompt (1 role"
     )

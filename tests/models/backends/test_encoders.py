@@ -250,7 +250,7 @@ def embedder(shipped_params, store):
 def test_vectors_are_those_of_sentence_transformers_and_have_length_one(
     embedder, shipped_params, store
 ) -> None:
-    folder = sources.locate(NAME, shipped_params.models[NAME], store)
+    folder = sources.locate_model(NAME, shipped_params.models[NAME], store)
     reference = sentence_transformers.SentenceTransformer(
         str(folder), device="cpu", local_files_only=True
     )
@@ -264,7 +264,7 @@ def test_vectors_are_those_of_sentence_transformers_and_have_length_one(
 
 
 def test_a_model_that_does_not_normalise_is_normalised(shipped_params, store, tmp_path) -> None:
-    shipped = sources.locate(NAME, shipped_params.models[NAME], store)
+    shipped = sources.locate_model(NAME, shipped_params.models[NAME], store)
     for path in shipped.iterdir():
         (tmp_path / path.name).symlink_to(path)
     modules = json.loads((shipped / "modules.json").read_text())

@@ -24,7 +24,7 @@ from evenruler.models.backends.likelihood import (
     word_tokens,
 )
 from evenruler.models.records import LikelihoodRequest
-from evenruler.models.sources import locate
+from evenruler.models.sources import locate_model
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS, tiny_stands_alone, tiny_word_ends
 from tests.tiny import KINDS, save_tiny, tiny_tokenizer
@@ -373,7 +373,7 @@ def vocabulary_of(shipped_params, packaged_store) -> Callable[[str], tuple[Any, 
     @cache
     def tokenizer_of(name: str) -> tuple[Any, dict[int, str]]:
         tokenizer = AutoTokenizer.from_pretrained(
-            locate(name, shipped_params.models[name], packaged_store)
+            locate_model(name, shipped_params.models[name], packaged_store)
         )
         return tokenizer, token_texts(tokenizer)
 

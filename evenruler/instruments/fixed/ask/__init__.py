@@ -142,11 +142,11 @@ def scores(
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
     items_by_framing = {
-        name: _items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name])
+        name: _score_items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name])
         for name in names
     }
     items = items_by_framing.pop(BARE)
-    replies = _replies(tables["texts"], likelihoods)
+    replies = _recorded_replies(tables["texts"], likelihoods)
     if items.empty and len(likelihoods):
         unread = not_read(count_replies(replies)) if len(replies) else None
         what = (
@@ -158,12 +158,12 @@ def scores(
     return {
         "items": items,
         "placed": concat_frames([items[:0].assign(framing=BARE), *placed]),
-        "started": _items(tables["texts"], plan, answers["starts"]),
+        "started": _score_items(tables["texts"], plan, answers["starts"]),
         "replies": replies,
     }
 
 
-def _replies(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.DataFrame:
+def _recorded_replies(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.DataFrame:
     """Recorded replies, by `schemas.REPLIES`."""
     recorded = (
         likelihoods.reindex(columns=schemas.LIKELIHOODS.names)
@@ -178,7 +178,7 @@ def _replies(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
-def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:
+def _score_items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:
     """Items by `schemas.ITEMS`, from likelihoods in one framing or after one start."""
     if likelihoods.empty:  # not asked
         return pd.DataFrame(columns=schemas.ITEMS.names)

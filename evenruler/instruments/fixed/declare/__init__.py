@@ -23,7 +23,16 @@ from evenruler.instruments.languages import says_language
 from evenruler.instruments.prefixes import Placebos
 from evenruler.models.declared import NOT_STATED, Catalogue
 from evenruler.models.sources import verified_file
-from evenruler.strict import Slug, StrictModel, Text, csv_of, read_text, read_yaml, shaped, validate
+from evenruler.strict import (
+    Slug,
+    StrictModel,
+    Text,
+    csv_of,
+    pattern_validator,
+    read_text,
+    read_yaml,
+    validate,
+)
 from evenruler.tables.schemas import WHOLE
 
 __all__ = [
@@ -91,11 +100,16 @@ class File(StrictModel):
     """A third-party file, pinned by its checksum."""
 
     source: Annotated[
-        Text, shaped("(package|local|git):.+", "local:FILE, package:MODULE/FILE or git:OWNER/...")
+        Text,
+        pattern_validator(
+            "(package|local|git):.+", "local:FILE, package:MODULE/FILE or git:OWNER/..."
+        ),
     ]
     """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH`
     (`evenruler.models.sources.pinned`)."""
-    sha256: Annotated[str, shaped("[0-9a-f]{64}", "64 hex digits, the letters in lower case")]
+    sha256: Annotated[
+        str, pattern_validator("[0-9a-f]{64}", "64 hex digits, the letters in lower case")
+    ]
 
 
 class PlaceboPrefixes(StrictModel):

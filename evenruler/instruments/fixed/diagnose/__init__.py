@@ -46,7 +46,7 @@ _SINGULAR = 1e-10
 """Fraction of the largest eigenvalue below which a direction of the covariates does not vary."""
 
 
-def weights(items: pd.DataFrame, score: Score) -> Floats:
+def lean_weights(items: pd.DataFrame, score: Score) -> Floats:
     """[items] weights for which the mean lean is 2 x the published share - 1, or the published bias
     score.
 
@@ -86,7 +86,7 @@ class Lean:
             items["frequency"].to_numpy(dtype=np.float64),
         ]
         x = np.column_stack([np.ones(len(items)), *confounds])
-        weight = weights(items, score)
+        weight = lean_weights(items, score)
         sides = [weight[sign * confound >= 0].sum() for confound in confounds for sign in (1, -1)]
         weighted = weight[:, None] * x
         products, moments = (np.zeros((len(units), *[x.shape[1]] * axes)) for axes in (2, 1))
@@ -153,14 +153,14 @@ def _without_each(sums: Floats) -> Floats:
     return np.concatenate([whole, whole - sums])
 
 
-def jackknifed(values: Floats, df: float) -> Estimate:
+def jackknife_estimate(values: Floats, df: float) -> Estimate:
     """Jackknife estimate; `values`: the value of all units, then those leaving out each unit."""
     without, g = values[1:], len(values) - 1
     variance = (g - 1) / g * float(((without - without.mean()) ** 2).sum())
     return Estimate(float(values[0]), variance, df)
 
 
-def headline(
+def lean_headline(
     items: pd.DataFrame, score: Score, units: str, smallest: float, seed: int
 ) -> HeadlineTest:
     """The lean of a benchmark with its null, the part that length and frequency explain (placebo),
@@ -181,7 +181,9 @@ def headline(
         few = f"{g} {units} (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(LEAN, units, levels, None, smallest, lacking=few)
     mean, lacking = lean_sums.mean(), None
-    paired = _paired(mean, lean_sums.specific(), lean_sums.df) if lean_sums.is_told else None
+    paired = (
+        _pair_lean_placebo(mean, lean_sums.specific(), lean_sums.df) if lean_sums.is_told else None
+    )
     if paired is None:
         lacking = (
             "pairs that nearly all differ in length or frequency in the same direction, so "
@@ -189,16 +191,25 @@ def headline(
         )
     p_null = sign_flips(lean_sums.moments[:, 0], seed, FLIPS)
     return confirmatory(
-        LEAN, units, levels, jackknifed(mean, lean_sums.df), p_null, paired, smallest, lacking
+        LEAN,
+        units,
+        levels,
+        jackknife_estimate(mean, lean_sums.df),
+        p_null,
+        paired,
+        smallest,
+        lacking,
     )
 
 
-def _paired(lean: Floats, specific: Floats, df: float) -> PairedPlacebos:
+def _pair_lean_placebo(lean: Floats, specific: Floats, df: float) -> PairedPlacebos:
     """The lean paired with the part that length and frequency explain; arguments [1 + g], leaving
     out each unit.
     """
     return PairedPlacebos(
-        float(lean[0] - specific[0]), jackknifed(specific, df), jackknifed(specific - lean / 2, df)
+        float(lean[0] - specific[0]),
+        jackknife_estimate(specific, df),
+        jackknife_estimate(specific - lean / 2, df),
     )
 
 
@@ -277,7 +288,7 @@ def figures(
     rows = sample_texts(tables, plan)
     asked_items = rows["item"].nunique()
     parts = {}
-    for part, group in _parts(items, score):
+    for part, group in _split_into_parts(items, score):
         sums = sums_of(group)
         parts[part] = [
             _over_units(name, figure_function, sums, level, plan["units"])
@@ -285,15 +296,15 @@ def figures(
         ]
     replies = scores["replies"]
     of_replies = fitness_of(count_replies(replies)) if len(replies) else ValidityCheck()
-    fit = _fitness(score, parts[WHOLE]) if of_replies == ValidityCheck() else of_replies
+    fit = _check_task_fitness(score, parts[WHOLE]) if of_replies == ValidityCheck() else of_replies
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     part_figures: list[tuple[str, Figure | HeadlineTest]] = [(WHOLE, answered)]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     made_of = []
     for apart, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
-        lean = headline(group, score, plan["units"], plan["smallest"], resampling.seed)
+        lean = lean_headline(group, score, plan["units"], plan["smallest"], resampling.seed)
         part_figures.append(
-            (str(apart), replace(lean, note=_note(group, plan, len(items), asked_items)))
+            (str(apart), replace(lean, note=_lean_note(group, plan, len(items), asked_items)))
         )
         made_of.append(
             headlines_of(group, score, rested_on).assign(
@@ -313,13 +324,13 @@ def figures(
     return {
         "figures": figure_table.reindex(columns=TABLES["figures"].names),
         "headlines": concat_frames(made_of)[HEADLINES.names],
-        "concepts": _concepts(
+        "concepts": _concept_measurements(
             items, plan.get("concept"), benchmark=name, kin=name, model=subject.name
         ),
     }
 
 
-def _concepts(
+def _concept_measurements(
     items: pd.DataFrame, concept: Mapping[str, Any] | None, **key_columns: str
 ) -> pd.DataFrame:
     """Measurements of each unit by the benchmark, by `CONCEPTS`; empty where no other instrument
@@ -337,7 +348,7 @@ def _concepts(
     ).reindex(columns=CONCEPTS.names)
 
 
-def _parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFrame]]:
+def _split_into_parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFrame]]:
     """All items; items by condition, if there are several (not for BBQ, whose scores use them);
     items by part.
     """
@@ -380,7 +391,7 @@ def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Fi
     return _over_units(name, lambda x: float(np.divide(*x.sum(axis=0))), by_unit, level, units)
 
 
-def _fitness(score: Score, published: Sequence[Figure]) -> ValidityCheck:
+def _check_task_fitness(score: Score, published: Sequence[Figure]) -> ValidityCheck:
     """Whether a model can do the task at all; bare pairs have no task that it could fail."""
     if score not in FITNESS:
         return ValidityCheck()
@@ -396,7 +407,7 @@ def _fitness(score: Score, published: Sequence[Figure]) -> ValidityCheck:
     return ValidityCheck(unfit=reason) if figure.high <= chance else ValidityCheck(doubt=reason)
 
 
-def _note(items: pd.DataFrame, plan: Plan, answered: int, n_asked: int) -> str | None:
+def _lean_note(items: pd.DataFrame, plan: Plan, answered: int, n_asked: int) -> str | None:
     notes = (
         []
         if items["in_tokens"].all()
@@ -521,7 +532,10 @@ def _placebo_change(
     if jackknife_rows and np.isfinite(jackknifed_changes).all():
         control = float(
             np.mean(
-                [jackknifed(placebo_changes, 1).variance for placebo_changes in jackknifed_changes]
+                [
+                    jackknife_estimate(placebo_changes, 1).variance
+                    for placebo_changes in jackknifed_changes
+                ]
             )
             ** 0.5
         )
@@ -536,7 +550,7 @@ def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
     """Variance of the lean over units, divided by that over items as if each were a unit (Kish
     1965).
     """
-    lean_sums, weight = Lean.of(items, plan["score"]), weights(items, plan["score"])
+    lean_sums, weight = Lean.of(items, plan["score"]), lean_weights(items, plan["score"])
     lean, n = items["lean"].to_numpy(dtype=np.float64), len(lean_sums.units)
     by_items = float(
         (weight**2 * (lean - (weight @ lean) / weight.sum()) ** 2).sum() / weight.sum() ** 2
@@ -546,7 +560,7 @@ def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
         return Figure("design_effect", None, n, plan["units"], reason=why)
     return Figure(
         "design_effect",
-        jackknifed(lean_sums.mean(), lean_sums.df).variance / by_items,
+        jackknife_estimate(lean_sums.mean(), lean_sums.df).variance / by_items,
         n,
         plan["units"],
     )
@@ -624,9 +638,9 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         return np.concatenate([[x.mean()], (x.sum() - x) / (g * (1 - weight))])
 
     of_lean, p_null = without_each(lean), sign_flips(lean, 0, FLIPS)
-    paired = _paired(of_lean, without_each(lean - without), df)
+    paired = _pair_lean_placebo(of_lean, without_each(lean - without), df)
     return confirmatory(
-        LEAN, "units", {"units": g}, jackknifed(of_lean, df), p_null, paired, smallest
+        LEAN, "units", {"units": g}, jackknife_estimate(of_lean, df), p_null, paired, smallest
     )
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput
 from evenruler.report.page import Section, Table
-from evenruler.report.words import figure
+from evenruler.report.words import format_figure
 from evenruler.tables.schemas import WHOLE
 
 TEXT = (
@@ -40,9 +40,11 @@ def sections(shown: ReportInput) -> list[Section]:
             (all_figures["benchmark"] == row["benchmark"]) & (all_figures["model"] == row["model"])
         ]
         near = of_model[of_model["part"].isin([WHOLE, row["part"]])].set_index("figure")
-        described = [figure(near.loc[name]) if name in near.index else "" for name in DESCRIBED]
+        described = [
+            format_figure(near.loc[name]) if name in near.index else "" for name in DESCRIBED
+        ]
         title = shown.sources[row["benchmark"]].title
-        rest = figure(
+        rest = format_figure(
             {
                 **row,
                 "value": row["specific"],
@@ -55,7 +57,7 @@ def sections(shown: ReportInput) -> list[Section]:
             [
                 f"{title}{part}",
                 row["model"],
-                figure(row),
+                format_figure(row),
                 rest,
                 *described,
                 row["verdict"],

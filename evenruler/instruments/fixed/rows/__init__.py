@@ -86,7 +86,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     require_language(source, texts, f"{declaration.name}: language")
     if not says_language(source):  # its texts are English
         source = source.model_copy(update={"language": source.language})
-    faults = {item.name: fault for item in items if (fault := _fault(item, source))}
+    faults = {item.name: fault for item in items if (fault := _item_fault(item, source))}
     usable_items = [item for item in items if item.name not in faults]
     if not usable_items:
         why = f", the first since {next(iter(faults.values()))}" if faults else ""
@@ -98,13 +98,13 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     most = max(
         size_settings.most for size_settings in (declaration.settings, *declaration.sizes.values())
     )
-    sample = _sample(usable_items, most)
-    frequent = _frequencies(source)
-    rows = list(_rows(declaration.name, sample, source, frequent))
+    sample = _sample_items(usable_items, most)
+    frequent = _read_word_frequencies(source)
+    rows = list(_text_rows(declaration.name, sample, source, frequent))
     left_out = [item for item in items if item.name in faults]
     rejected = [
         {**row, "reason": faults[row["item"]]}
-        for row in _rows(declaration.name, left_out, source, frequent)
+        for row in _text_rows(declaration.name, left_out, source, frequent)
     ]
     tables = {
         "texts": table_of(rows, schemas.TEXTS),
@@ -121,12 +121,14 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     )
     return BuiltInstrument(
         tables,
-        plan_with_sizes(declaration, lambda settings: _plan(declaration.name, source, settings)),
+        plan_with_sizes(
+            declaration, lambda settings: _build_plan(declaration.name, source, settings)
+        ),
         [summary],
     )
 
 
-def _plan(name: str, source: Source, settings: Settings) -> Plan:
+def _build_plan(name: str, source: Source, settings: Settings) -> Plan:
     return {
         "name": name,
         "asked": settings.asked,
@@ -146,7 +148,7 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
     }
 
 
-def _fault(item: BenchmarkItem, source: Source) -> str | None:
+def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
     if item.fault:
         return item.fault
     wanted = ROLES[: 2 if source.score == "preference" else 3]
@@ -157,7 +159,7 @@ def _fault(item: BenchmarkItem, source: Source) -> str | None:
     return None if item.unit.strip() else "it has no unit"
 
 
-def _sample(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkItem]:
+def _sample_items(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkItem]:
     """At most `most` items of each unit and condition, evenly spread, in proportion to strata."""
     groups: dict[tuple[str, str], dict[str, BenchmarkItem]] = {}
     for item in sorted(items, key=lambda item: item.stratum):
@@ -165,7 +167,7 @@ def _sample(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkItem]:
     return [group[name] for group in groups.values() for name in evenly_spread(list(group), most)]
 
 
-def _frequencies(source: Source) -> dict[str, float] | None:
+def _read_word_frequencies(source: Source) -> dict[str, float] | None:
     """Log frequency of words in the corpus, nats, with one added to each count; "" stands for
     unseen words.
     """
@@ -184,7 +186,7 @@ def _frequencies(source: Source) -> dict[str, float] | None:
     return {"": -whole} | {word: math.log(n + 1) - whole for word, n in counts.items()}
 
 
-def _rows(
+def _text_rows(
     benchmark: str,
     items: Iterable[BenchmarkItem],
     source: Source,
@@ -242,13 +244,13 @@ def read_pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
         )
 
 
-def winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+def read_winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is
     left out.
     """
-    stats = table_in(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
+    stats = table_in(_require_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
     share = {row["occupation"]: _share_of_men(row["bls_pct_female"]) for row in stats}
-    rows = table_in(_file(files, "texts"), "\t", ["sentid", "sentence"])
+    rows = table_in(_require_file(files, "texts"), "\t", ["sentid", "sentence"])
     for name, group in groupby(
         rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]
     ):
@@ -267,12 +269,15 @@ PRONOUNS: Final = [{"he", "she"}, {"him", "her"}, {"his", "her"}, {"himself", "h
 BRACKETED: Final = re.compile(r"\[([^]]*)\]")
 
 
-def winobias(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+def read_winobias(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Sentences with the stereotypical and with the other pronoun, on the same line of two
     files.
     """
     for name in sorted(name.removeprefix("pro-") for name in files if name.startswith("pro-")):
-        lines = [read_text(_file(files, f"{side}-{name}")).splitlines() for side in ("pro", "anti")]
+        lines = [
+            read_text(_require_file(files, f"{side}-{name}")).splitlines()
+            for side in ("pro", "anti")
+        ]
         if len(lines[0]) != len(lines[1]):
             what = f"{len(lines[0])} and {len(lines[1])} lines, expected as many"
             raise UserError(what, where=f"pro-{name} and anti-{name}", remedy=REMEDY)
@@ -312,10 +317,12 @@ def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Sentences with a person and a profession: each man's paired with the woman's at the same
     place in the file.
     """
-    stats = table_in(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
+    stats = table_in(
+        _require_file(files, "professions"), "\t", ["simplified_professions", "percent_us"]
+    )
     share = {row["simplified_professions"]: _share_of_men(row["percent_us"]) for row in stats}
     names = ("Template", "Profession", "Prof_Gender")
-    rows = table_in(_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
+    rows = table_in(_require_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
     groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
     for row in _unique_dict((row["Sentence"], row) for row in rows).values():
         by_gender = groups.setdefault(
@@ -340,7 +347,7 @@ def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
 LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": THIRD}
 
 
-def stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+def read_stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or
     in the next one.
     """
@@ -411,9 +418,9 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
 
 LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[BenchmarkItem]]]] = {
     "pairs": read_pairs,
-    "winogender": winogender,
-    "winobias": winobias,
-    "stereoset": stereoset,
+    "winogender": read_winogender,
+    "winobias": read_winobias,
+    "stereoset": read_stereoset,
     "bbq": read_bbq,
     "bec-pro": bec_pro,
 }
@@ -448,7 +455,7 @@ def _share_of_men(women: str) -> float:
     return 100 - percent
 
 
-def _file(files: Files, name: str) -> Path:
+def _require_file(files: Files, name: str) -> Path:
     if name not in files:
         raise UserError(
             f"no file {name!r} among {', '.join(files)}",

@@ -18,7 +18,7 @@ from evenruler.instruments.framing.declare.tasks import option_text, real_framin
 from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 from evenruler.text.replies import LETTERS
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
@@ -65,7 +65,7 @@ def requests(
         if framing_plan.choices == "every" or subject.chats:
             batches += _for_replies(prompts, framing_plan, subject)
         else:
-            _say(
+            _print_note(
                 f"{subject.name} is not sampled where framing has `choices: chat`: it was not "
                 "tuned to chat"
             )
@@ -86,7 +86,7 @@ def _for_forms(
         prompts = pd.concat(
             [prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True
         )
-    for configuration in _configurations(subject, framing_plan, PLAIN):
+    for configuration in _supported_configurations(subject, framing_plan, PLAIN):
         rows = asked_forms(
             prompts, framing_plan.forms, options, configuration, subject.kind == "seq2seq"
         )
@@ -105,7 +105,7 @@ def _for_replies(
         framing_plan.generations <= 1 and framing_plan.most_wordings <= 1
     ):  # too few to compare placebos with the cue
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
-    for configuration in _configurations(subject, framing_plan, CHAT):
+    for configuration in _supported_configurations(subject, framing_plan, CHAT):
         rows = asked_replies(prompts, framing_plan.generations, framing_plan.seed, configuration)
         inputs, batch_rows = (
             {key: rows[key].tolist() for key in ("prompt", "seed")},
@@ -116,11 +116,11 @@ def _for_replies(
 
 
 @cache  # print each line once, for all instruments and calls
-def _say(line: str) -> None:
-    note(line)
+def _print_note(line: str) -> None:
+    print_note(line)
 
 
-def _configurations(
+def _supported_configurations(
     subject: Subject, framing_plan: FramingPlan, own_configuration: str
 ) -> list[str]:
     """The configurations that a model supports; only `own_configuration` where the plan says so and

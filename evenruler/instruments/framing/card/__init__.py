@@ -13,7 +13,7 @@ from evenruler.instruments.card import (
     render_templates,
     task_template,
 )
-from evenruler.instruments.framing.declare import FramingPlan, asked, headings, listed
+from evenruler.instruments.framing.declare import FramingPlan, asked, card_row_headings, headings
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
@@ -49,13 +49,13 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             "with_placebo": len(placebos),
             "n_placebos": placebos.nunique(),
         },
-        limits=limits(source, settings, n_orders),
+        limits=contrast_limits(source, settings, n_orders),
         example=shown[0] if shown else None,
         parameters={
             "variant": settings.variant
         },  # what rows depend on; other settings are about asking models
         quality=headings(plan),
-        listed=listed(
+        listed=card_row_headings(
             plan, [(name, cell) for name, task in source.tasks.items() for cell in task.cells]
         ),
         harness=harness_files(declaration.name, source, plan, declaration.version),
@@ -63,7 +63,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     )
 
 
-def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
+def contrast_limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
     """The limits of a contrast, those common to all contrasts first; `n_orders`: most orders of
     options.
     """
@@ -83,7 +83,9 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         }
         for outcome in source.outcomes:
             without = [
-                _cues(cell) for cell, cell_options in offered.items() if outcome not in cell_options
+                _cue_phrase(cell)
+                for cell, cell_options in offered.items()
+                if outcome not in cell_options
             ]
             if 0 < len(without) < len(offered):
                 slip = f"{where}, `{outcome}` is no option {' or '.join(without)}"
@@ -92,7 +94,9 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         quoted = {
             cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells
         }
-        if twice := [_cues(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)]:
+        if twice := [
+            _cue_phrase(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)
+        ]:
             limit_lines.append(f"{where}, two options read the same {' or '.join(twice)}.")
     if settings.mass == "first_token":
         limit_lines.append(
@@ -127,7 +131,7 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
     return limit_lines
 
 
-def _cues(cell: str) -> str:
+def _cue_phrase(cell: str) -> str:
     cues = cues_of(cell)
     return f"with {' and '.join(cues)}" if cues else "without any cue"
 

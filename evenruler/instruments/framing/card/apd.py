@@ -66,7 +66,7 @@ def metric_inputs(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]
 
 def effect(answers: Sequence[tuple[str, Answer]]) -> float:
     """Mean APD with and without the cue of a factor: over pairs of cells, stimuli, and tasks."""
-    apds, tasks = _counted(answers)
+    apds, tasks = _factor_apds(answers)
     return _over_tasks(apds[0], tasks)
 
 
@@ -74,8 +74,8 @@ def control(answers: Sequence[tuple[str, Answer]]) -> float:
     """The same with and without a placebo in its place, mean over placebos, each over its own
     stimuli.
     """
-    apds, tasks = _counted(answers)
-    return _mean(
+    apds, tasks = _factor_apds(answers)
+    return _mean_or_nan(
         [
             _over_tasks(apds_by_task, tasks)
             for number, apds_by_task in sorted(apds.items())
@@ -88,7 +88,9 @@ def _over_tasks(
     by_task: Mapping[str, Mapping[str, Sequence[float]]], tasks: Sequence[str]
 ) -> float:
     """Mean over tasks of the mean over stimuli of that over pairs of cells."""
-    return _mean([_mean([fmean(pairs) for pairs in by_task[task].values()]) for task in tasks])
+    return _mean_or_nan(
+        [_mean_or_nan([fmean(pairs) for pairs in by_task[task].values()]) for task in tasks]
+    )
 
 
 def coverage(answers: Sequence[Answer]) -> float:
@@ -96,14 +98,14 @@ def coverage(answers: Sequence[Answer]) -> float:
     stimuli.
     """
     by_stimulus: dict[str, list[float]] = defaultdict(list)
-    for (_, framing), stimuli in cells(answers).items():
+    for (_, framing), stimuli in collect_cell_masses(answers).items():
         if not any(cues_of(framing).values()):
             for stimulus, prompts in stimuli.items():
-                by_stimulus[stimulus].append(_covered(prompts))
-    return _mean([fmean(coverages) for coverages in by_stimulus.values()])
+                by_stimulus[stimulus].append(_mean_coverage(prompts))
+    return _mean_or_nan([fmean(coverages) for coverages in by_stimulus.values()])
 
 
-def cells(answers: Iterable[Answer]) -> Cells:
+def collect_cell_masses(answers: Iterable[Answer]) -> Cells:
     """Masses of the classes by cell and stimulus. Letters have the class of their option, and are
     calibrated first.
 
@@ -111,7 +113,7 @@ def cells(answers: Iterable[Answer]) -> Cells:
     that is logged.
     """
     answers = list(answers)
-    priors = _priors([answer for answer in answers if answer["stimulus"] is None])
+    priors = _letter_priors([answer for answer in answers if answer["stimulus"] is None])
     masses_by_cell: Cells = defaultdict(lambda: defaultdict(list))
     lacking = set()
     for answer in answers:
@@ -123,7 +125,8 @@ def cells(answers: Iterable[Answer]) -> Cells:
                 lacking.add(cell)
                 continue
             masses = _by_option(
-                _calibrated(masses, priors[cell]) if PLAN["calibrated"] else masses, answer["order"]
+                _calibrate_masses(masses, priors[cell]) if PLAN["calibrated"] else masses,
+                answer["order"],
             )
         masses_by_cell[cell][answer["stimulus"]].append(
             [masses.get(outcome, 0.0) for outcome in CLASSES]
@@ -145,7 +148,7 @@ def cues_of(framing: str) -> dict[str, int]:
     return {factor: int(number or 0) for factor, _, number in parts}
 
 
-def _priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
+def _letter_priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
     """By cell, each letter's share of the letters after prompts without content, mean over
     these.
     """
@@ -160,7 +163,7 @@ def _priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
     }
 
 
-def _calibrated(masses: Mapping[str, float], prior: Mapping[str, float]) -> dict[str, float]:
+def _calibrate_masses(masses: Mapping[str, float], prior: Mapping[str, float]) -> dict[str, float]:
     """Masses of letters divided by their priors; what they have together stays (Zhao et al.
     2021).
     """
@@ -173,21 +176,21 @@ def _by_option(masses: Mapping[str, float], order: Sequence[str]) -> dict[str, f
     return {order[LETTERS.index(letter)]: mass for letter, mass in masses.items()}
 
 
-def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
+def _factor_apds(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     """APD of a factor, and the tasks that count.
 
     None of their cells is below its coverage, if there is such a task; of these, they have
     placebos, if one has.
     """
     factor = answers[0][0]
-    masses_by_cell = cells(answer for _, answer in answers)
+    masses_by_cell = collect_cell_masses(answer for _, answer in answers)
     low = {
         task
-        for task, less, more, _ in _pairs(masses_by_cell, factor)
+        for task, less, more, _ in _pair_cells(masses_by_cell, factor)
         if min(_of_cell(masses_by_cell[task, less]), _of_cell(masses_by_cell[task, more]))
         < PLAN["least_coverage"] - ROUNDING
     }
-    apds = _apds(masses_by_cell, factor)
+    apds = _pair_apds(masses_by_cell, factor)
     measured_tasks = sorted(apds.get(0, {}))
     covered = [task for task in measured_tasks if task not in low] or measured_tasks
     tasks_with_placebos = {
@@ -196,7 +199,7 @@ def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     return apds, [task for task in covered if task in tasks_with_placebos] or covered
 
 
-def _pairs(masses_by_cell: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
+def _pair_cells(masses_by_cell: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
     """Task, framing without and with the cue of a factor or what stands in its place, and the
     number of that.
     """
@@ -212,11 +215,14 @@ def _pairs(masses_by_cell: Cells, factor: str) -> Iterator[tuple[str, str, str, 
             yield task, less, framing, cues[factor]
 
 
-def _apds(masses_by_cell: Cells, factor: str) -> Apds:
+def _pair_apds(masses_by_cell: Cells, factor: str) -> Apds:
     apds: Apds = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for task, less, more, number in _pairs(masses_by_cell, factor):
+    for task, less, more, number in _pair_cells(masses_by_cell, factor):
         for stimulus, prompts in masses_by_cell[task, more].items():
-            p, q = _shares(masses_by_cell[task, less].get(stimulus, [])), _shares(prompts)
+            p, q = (
+                _class_shares(masses_by_cell[task, less].get(stimulus, [])),
+                _class_shares(prompts),
+            )
             if p and q:
                 apd = min(
                     math.fsum(
@@ -230,7 +236,7 @@ def _apds(masses_by_cell: Cells, factor: str) -> Apds:
     return apds
 
 
-def _shares(prompts: Sequence[Sequence[float]]) -> list[float]:
+def _class_shares(prompts: Sequence[Sequence[float]]) -> list[float]:
     """Shares of the classes in their mean mass over orders of options; none where there is no
     mass.
     """
@@ -239,14 +245,14 @@ def _shares(prompts: Sequence[Sequence[float]]) -> list[float]:
     return [mass / total for mass in masses] if total else []
 
 
-def _covered(prompts: Sequence[Sequence[float]]) -> float:
+def _mean_coverage(prompts: Sequence[Sequence[float]]) -> float:
     return fmean(math.fsum(masses) for masses in prompts)
 
 
 def _of_cell(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
     """Mean coverage over the prompts of a cell."""
-    return _covered([masses for prompts in stimuli.values() for masses in prompts])
+    return _mean_coverage([masses for prompts in stimuli.values() for masses in prompts])
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_or_nan(values: Sequence[float]) -> float:
     return fmean(values) if values else math.nan

@@ -173,7 +173,7 @@ def headings(plan: Plan) -> list[FigureHeading]:
     ]
 
 
-def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[FigureHeading]:
+def card_row_headings(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[FigureHeading]:
     """Figures that a card shows in one row each: coverage of cells, exclusions, shifts of classes,
     the check.
     """

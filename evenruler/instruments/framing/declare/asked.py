@@ -25,18 +25,19 @@ def load(**_: Any) -> dict[str, Any]:
     from datasets import Dataset
 
     plan = json.loads((FOLDER / "plan.json").read_text(encoding="utf-8"))
-    prompts = asked_prompts(_read("prompts"), plan)
+    prompts = asked_prompts(_read_rows("prompts"), plan)
     cells = {(row["task"], row["framing"]) for row in prompts}
     empty = [
         row
-        for row in _read("content-free")
+        for row in _read_rows("content-free")
         if plan["calibrated"] and (row["task"], row["framing"]) in cells
     ]
     words = [form for outcome in plan["outcomes"] for form in outcome["forms"]]
-    rows = [_asked(row, row["stimulus"], row["order"], words) for row in prompts]
+    rows = [_prompt_with_forms(row, row["stimulus"], row["order"], words) for row in prompts]
     return {
         "test": Dataset.from_list(
-            rows + [_asked(row, None, LETTERS[: row["letters"]], words) for row in empty]
+            rows
+            + [_prompt_with_forms(row, None, LETTERS[: row["letters"]], words) for row in empty]
         )
     }
 
@@ -99,7 +100,7 @@ def surface_forms(words: Sequence[str], after: str) -> list[str]:
     return [space + form for form in cased for space in (" ", *([""] if bare else []))]
 
 
-def _read(config: str) -> list[Row]:
+def _read_rows(config: str) -> list[Row]:
     from pyarrow.parquet import ParquetFile
 
     rows: list[Row] = (
@@ -108,7 +109,9 @@ def _read(config: str) -> list[Row]:
     return rows
 
 
-def _asked(row: Row, stimulus: str | None, options: Sequence[str], words: Sequence[str]) -> Row:
+def _prompt_with_forms(
+    row: Row, stimulus: str | None, options: Sequence[str], words: Sequence[str]
+) -> Row:
     """One prompt with its forms: letters where it lists options, else words of the classes."""
     return {
         "id": row["id"],

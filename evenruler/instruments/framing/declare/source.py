@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from scipy.special import stdtrit
 
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
+from evenruler.instruments.framing.declare.tasks import TaskEntry, faults_of_placebos, task_faults
 from evenruler.instruments.instrument import MEND, BaseSettings, ByProfile, BySize, Source, by_size
 from evenruler.measurement.checks import FEWEST_PLACEBOS
 from evenruler.strict import (
@@ -25,7 +25,7 @@ from evenruler.strict import (
     validate,
 )
 from evenruler.tables.schemas import BARE
-from evenruler.text.spelling import both, twice
+from evenruler.text.spelling import describe_duplicates, find_duplicates
 
 Mass = Literal["words", "forms", "first_token"]
 """Mass of a form. `words`: of all its tokens, with no letter after them; `forms`: with anything
@@ -221,11 +221,13 @@ class ContrastSource(Source):
     @classmethod
     def _distinct_forms(cls, outcomes: dict[str, Outcome]) -> dict[str, Outcome]:
         for name, outcome in outcomes.items():
-            _once(f"in class {name} the form", [*outcome.forms, *outcome.terms])
+            _require_distinct_texts(f"in class {name} the form", [*outcome.forms, *outcome.terms])
         for (first_name, first), (second_name, second) in combinations(outcomes.items(), 2):
-            if same_forms := twice([*first.forms, *first.terms, *second.forms, *second.terms]):
+            if same_forms := find_duplicates(
+                [*first.forms, *first.terms, *second.forms, *second.terms]
+            ):
                 raise ValueError(
-                    f"the form {both(*same_forms)} is in two classes, {first_name} and "
+                    f"the form {describe_duplicates(*same_forms)} is in two classes, {first_name} and "
                     f"{second_name}"
                 )
         forms = [form.lower() for outcome in outcomes.values() for form in outcome.forms]
@@ -241,7 +243,7 @@ class ContrastSource(Source):
     @field_validator("stimuli")
     @classmethod
     def _distinct_stimuli(cls, stimuli: dict[str, StimulusEntry]) -> dict[str, StimulusEntry]:
-        _once("the stimulus", (entry.text for entry in stimuli.values()))
+        _require_distinct_texts("the stimulus", (entry.text for entry in stimuli.values()))
         return stimuli
 
     @model_validator(mode="after")
@@ -261,7 +263,9 @@ class ContrastSource(Source):
         if self.replicates == "p-at" and (len(groups) != 2 or None in groups):
             raise ValueError("a replication of p-at needs stimuli of two groups")
         for name, task in self.tasks.items():
-            for fault in faults(name, task, list(self.factors), list(self.outcomes), self.variants):
+            for fault in task_faults(
+                name, task, list(self.factors), list(self.outcomes), self.variants
+            ):
                 raise ValueError(fault)
         words = {
             outcome: [*answer_class.forms, *answer_class.terms]
@@ -331,9 +335,9 @@ class ContrastSource(Source):
         return [] if self.headline is None else self.confirmatory or list(self.factors)
 
 
-def _once(what: str, texts: Iterable[str]) -> None:
-    if same_texts := twice(texts):
-        raise ValueError(f"{what} {both(*same_texts)} stands there twice")
+def _require_distinct_texts(what: str, texts: Iterable[str]) -> None:
+    if same_texts := find_duplicates(texts):
+        raise ValueError(f"{what} {describe_duplicates(*same_texts)} stands there twice")
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:

@@ -14,7 +14,7 @@ from evenruler.strict import Joint, Passage, Slug, StrictModel, Text
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import fill, slots
 from evenruler.text.replies import LETTERS
-from evenruler.text.spelling import both, twice
+from evenruler.text.spelling import describe_duplicates, find_duplicates
 
 JOINED, NUMBERED = "+", "~"
 
@@ -29,7 +29,7 @@ def cues_of(framing: str) -> list[str]:
     return [] if framing == BARE else framing.split(JOINED)
 
 
-def without(framing: str, factor: str) -> str:
+def remove_cue(framing: str, factor: str) -> str:
     """The same framing without the cue of a factor."""
     return framing_of([cue for cue in cues_of(framing) if cue != factor])
 
@@ -67,20 +67,20 @@ TemplateSetting = Annotated[
 """For all variants, or by variant."""
 
 
-def _depth(value: Any) -> int:
+def _mapping_depth(value: Any) -> int:
     """Depth of nested mappings."""
-    return 1 + max(map(_depth, value.values()), default=0) if isinstance(value, dict) else 0
+    return 1 + max(map(_mapping_depth, value.values()), default=0) if isinstance(value, dict) else 0
 
 
 OfAllOrByKey = Annotated[
     Annotated[Options, Tag("[all]")] | Annotated[dict[str, Options], Tag("[by key]")],
-    Discriminator(lambda value: "[by key]" if _depth(value) > 1 else "[all]"),
+    Discriminator(lambda value: "[by key]" if _mapping_depth(value) > 1 else "[all]"),
 ]
 
 OptionsSetting = Annotated[
     Annotated[OfAllOrByKey, Tag("[one]")]
     | Annotated[dict[Slug, OfAllOrByKey], Tag("[by variant]")],
-    Discriminator(lambda value: "[by variant]" if _depth(value) > 2 else "[one]"),
+    Discriminator(lambda value: "[by variant]" if _mapping_depth(value) > 2 else "[one]"),
 ]
 """For all framings, by framing, by variant, or by variant and then by framing."""
 
@@ -132,7 +132,7 @@ class TaskEntry(StrictModel):
         if self.option is not None and sorted(slots(self.option)) != sorted([LETTER, OPTION]):
             raise ValueError(f"option {self.option!r} needs {LETTER} and {OPTION}, each once")
         for chosen in [self._chosen(variant) for variant in self.variants or [""]]:
-            if _depth(chosen) == 2 and not set(chosen) <= set(self.cells):
+            if _mapping_depth(chosen) == 2 and not set(chosen) <= set(self.cells):
                 raise ValueError(
                     f"options are of the cells {', '.join(chosen)}, templates of "
                     f"{', '.join(self.cells)}"
@@ -158,7 +158,7 @@ class TaskEntry(StrictModel):
     def options_of(self, cell: str, variant: str) -> Options:
         """The options of one framing, in the order of the file; empty where it lists none."""
         chosen: Any = self._chosen(variant)
-        cell_options: Options = chosen.get(cell, {}) if _depth(chosen) == 2 else chosen
+        cell_options: Options = chosen.get(cell, {}) if _mapping_depth(chosen) == 2 else chosen
         return cell_options
 
     def replaced(self, variant: str) -> Iterator[tuple[str, str, int, str, str]]:
@@ -176,13 +176,13 @@ class TaskEntry(StrictModel):
         return [
             cell
             for cell in self.cells
-            if factor in cues_of(cell) and without(cell, factor) in self.cells
+            if factor in cues_of(cell) and remove_cue(cell, factor) in self.cells
         ]
 
     @property
     def _options_by_variant(self) -> bool:
         """Whether the keys of `options` are variants, that is, none is a cell."""
-        depth = _depth(self.options)
+        depth = _mapping_depth(self.options)
         return depth > 2 or (depth == 2 and not set(self.options or ()) & set(self.cells))
 
     def _chosen(self, variant: str) -> Any:
@@ -196,7 +196,7 @@ def option_text(option: str, stimulus: str) -> str:
     return fill(option, {STIMULUS: stimulus}, "literal")
 
 
-def faults(
+def task_faults(
     name: str, task: TaskEntry, factors: list[str], outcomes: list[str], variants: list[str]
 ) -> Iterator[str]:
     """What is wrong with a task, one line per fault; users see the first."""
@@ -233,8 +233,8 @@ def faults(
                 f"too: {expected}"
             )
             continue
-        if same_texts := twice(placebos.numbered.values()):
-            yield f"{where}: {both(*same_texts)} stands there twice"
+        if same_texts := find_duplicates(placebos.numbered.values()):
+            yield f"{where}: {describe_duplicates(*same_texts)} stands there twice"
         for text in placebos.numbered.values():
             yield from _faults_of_slots(f"{where}, {text!r}", text, [STIMULUS])
         for cell, templates in placebos.cells.items():
@@ -259,8 +259,8 @@ def _faults_of_options(where: str, options: Options, outcomes: list[str]) -> Ite
     of_classes = [text for slug, text in options.items() if slug in outcomes]
     fillers = [text for slug, text in options.items() if slug not in outcomes]
     for texts in (of_classes, *([*of_classes, filler] for filler in fillers)):
-        if same_texts := twice(texts):
-            yield f"{where}: two options are alike, {both(*same_texts)}"
+        if same_texts := find_duplicates(texts):
+            yield f"{where}: two options are alike, {describe_duplicates(*same_texts)}"
 
 
 def _faults_of_template(
@@ -316,29 +316,29 @@ def faults_of_placebos(
         seen: dict[tuple[str, ...], str] = {}
         for task in tasks.values():
             for cell in task.cells:
-                prompt = _prompt(task, cell, task.template(cell, variant), variant)
+                prompt = _prompt_key(task, cell, task.template(cell, variant), variant)
                 seen.setdefault(prompt, f"those of the cell {cell!r}")
         for name, task in tasks.items():
             for factor, cell, number, text, filled in task.replaced(variant):
-                prompt = _prompt(task, cell, filled, variant)
+                prompt = _prompt_key(task, cell, filled, variant)
                 if prompt in seen:
                     where = _placebo_name(name, factor, number, text)
                     yield (
                         f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be "
                         "left out"
                     )
-                seen[prompt] = f"those of {_kind(number)} of {factor} in task {name}"
+                seen[prompt] = f"those of {_replacement_label(number)} of {factor} in task {name}"
 
 
-def _prompt(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[str, ...]:
+def _prompt_key(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[str, ...]:
     """All that determines the prompts of a cell, except the stimulus."""
     options = task.options_of(cell, variant)
     return (template, task.option or "", task.separator, *options, *options.values())
 
 
 def _placebo_name(task: str, factor: str, number: int, text: str) -> str:
-    return f"task {task}, {_kind(number)} of {factor} ({text!r})"
+    return f"task {task}, {_replacement_label(number)} of {factor} ({text!r})"
 
 
-def _kind(number: int) -> str:
+def _replacement_label(number: int) -> str:
     return f"placebo {number}" if number > 0 else f"wording {-number}"

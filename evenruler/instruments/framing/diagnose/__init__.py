@@ -15,8 +15,8 @@ from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.diagnose import distributions as answered
 from evenruler.instruments.framing.diagnose import effects
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
-from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, headlines
-from evenruler.instruments.framing.diagnose.replications import AS, replications
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, part_headlines
+from evenruler.instruments.framing.diagnose.replications import AS, compute_replications
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.answered import marked
@@ -73,7 +73,7 @@ def figures(
     distributions = concat_frames(
         [by_words, answered.choice_distributions(read, framing_plan.forms)]
     )
-    excluded = answered.exclusions(distributions, framing_plan.least_coverage)
+    excluded = answered.compute_exclusions(distributions, framing_plan.least_coverage)
     counted = answered.without_excluded(distributions, excluded, [CHOICE])
     # Shifts of classes need enough coverage, and more than one reply per question.
     metrics = (TOKEN, CHOICE) if framing_plan.generations > 1 else (TOKEN,)
@@ -84,14 +84,14 @@ def figures(
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
-        "effects": effects.effects(counted, framing_plan.factors),
-        "shifts": effects.shifts(covered, framing_plan.factors),
+        "effects": effects.compute_effects(counted, framing_plan.factors),
+        "shifts": effects.compute_shifts(covered, framing_plan.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
     }
     if (neutral := framing_plan.continuation) is not None:
         real = read[read["framing"].map(placebo_of) == 0]
-        diagnosis_tables["continuations"] = answered.continuations(
+        diagnosis_tables["continuations"] = answered.count_continuations(
             real, framing_plan.factors, neutral.outcome, neutral.keywords
         )
     if framing_plan.replicates is not None:
@@ -99,7 +99,7 @@ def figures(
         # subtracted.
         members = stimuli.groupby("group")["stimulus"].agg(list)
         groups = {stimulus: group for group in framing_plan.groups for stimulus in members[group]}
-        diagnosis_tables["replications"] = replications(
+        diagnosis_tables["replications"] = compute_replications(
             counted, read, framing_plan.forms, groups, framing_plan.replicates, resampling.level
         )
     diagnosis_tables["figures"], cells = figures_of(
@@ -119,7 +119,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     `schemas.COMPARISONS`.
     """
     from evenruler.instruments.framing.diagnose.comparisons import (
-        comparisons,
+        compare_classes,
     )  # imports slow libraries (seconds)
 
     comparison_tables = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
@@ -129,7 +129,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         )
         # Sort rows, since the last bits of sums depend on their order.
         comparison_tables.append(
-            comparisons(shifted.sort_values(schemas.SHIFTS.names[:-1]), resampling)
+            compare_classes(shifted.sort_values(schemas.SHIFTS.names[:-1]), resampling)
         )
     return {"comparisons": concat_frames(comparison_tables)}
 
@@ -188,7 +188,7 @@ def figures_of(
         # supports both.
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
-            for headline, fitness, total, points in headlines(
+            for headline, fitness, total, points in part_headlines(
                 measured, part_tables["exclusions"], framing_plan
             ):
                 rows.append((part, headline, fitness if bar == ValidityCheck() else bar))
@@ -201,7 +201,7 @@ def figures_of(
         rows += [(part, marked(figure, bar), ValidityCheck()) for figure in described.figures()]
         rows += [
             (part, figure, ValidityCheck())
-            for figure in _coverage(measured, part_tables["exclusions"], level)
+            for figure in _coverage_figures(measured, part_tables["exclusions"], level)
         ]
         shifted = effects.shift_figures(part_tables["shifts"], list(framing_plan.forms), level)
         rows += [(part, marked(figure, bar), ValidityCheck()) for figure in shifted]
@@ -228,7 +228,9 @@ def figures_of(
     )
 
 
-def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) -> Iterator[Figure]:
+def _coverage_figures(
+    measured: pd.DataFrame, exclusions: pd.DataFrame, level: float
+) -> Iterator[Figure]:
     """Coverage of all cells and of each cell, without placebos, and how many cells have too
     little.
     """

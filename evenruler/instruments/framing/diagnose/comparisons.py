@@ -40,7 +40,7 @@ class _Fit:
     """Degrees of freedom of the errors; infinite for normal ones."""
 
 
-def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+def compare_classes(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """Compare the mean shifts of all pairs of classes, over models, factors, tasks and stimuli.
 
     With five lineages of models or more, a linear mixed model is fitted, `shift ~ class` with a
@@ -69,7 +69,9 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
     classes = sorted(shifts["outcome"].unique())
     lineages = shifts["lineage"].nunique()
     method, fit = (
-        (MIXED, _mixed(shifts)) if lineages >= FEWEST_LINEAGES else (FIXED, _fixed(shifts))
+        (MIXED, _fit_mixed_model(shifts))
+        if lineages >= FEWEST_LINEAGES
+        else (FIXED, _fit_fixed_effects(shifts))
     )
     sums = (
         shifts.groupby(["stimulus", "outcome"])["shift"].agg(["sum", "size"]).unstack(fill_value=0)
@@ -85,7 +87,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
     for second, first in combinations(range(len(classes)), 2):
         pair = {"outcome": classes[first], "against": classes[second], "n_models": lineages}
         for name, corrected_for in ((method, None), (TUKEY, len(classes))):
-            contrast = _contrast(fit, first, second, corrected_for, resampling.level)
+            contrast = _contrast_classes(fit, first, second, corrected_for, resampling.level)
             yield {**pair, "method": name, "n": len(shifts), **contrast}
         columns = [(kind, classes[place]) for kind in ("sum", "size") for place in (first, second)]
         x = sums[columns].to_numpy(dtype=np.float64)
@@ -100,7 +102,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
         yield {**pair, "method": JACKKNIFE, "n": int(x[:, 2:].sum()), **ends}
 
 
-def _contrast(
+def _contrast_classes(
     fit: _Fit | str, first: int, second: int, corrected_for: int | None, level: float
 ) -> dict[str, object]:
     """The difference of two classes, Tukey-corrected for all pairs of `corrected_for` classes; null
@@ -141,9 +143,9 @@ def _critical_range(level: float, classes: int, df: float) -> float:
     return float(stats.studentized_range.ppf(level, classes, df))
 
 
-def _mixed(shifts: pd.DataFrame) -> _Fit | str:
+def _fit_mixed_model(shifts: pd.DataFrame) -> _Fit | str:
     """`shift ~ class` with a random intercept per model, or why it cannot be fitted."""
-    shift, classes, models = _coded(shifts)
+    shift, classes, models = _code_dummy_variables(shifts)
     design = np.column_stack([classes, models])
     if np.abs(shift - design @ np.linalg.lstsq(design, shift)[0]).max() < _ROUNDING:
         return "the shifts have no spread to judge by"
@@ -165,9 +167,9 @@ def _mixed(shifts: pd.DataFrame) -> _Fit | str:
     return _Fit(np.asarray(result.fe_params, dtype=np.float64), covariance[:k, :k], math.inf)
 
 
-def _fixed(shifts: pd.DataFrame) -> _Fit | str:
+def _fit_fixed_effects(shifts: pd.DataFrame) -> _Fit | str:
     """`shift ~ class + model`, errors clustered by stimulus, or why it cannot be fitted."""
-    shift, classes, models = _coded(shifts)
+    shift, classes, models = _code_dummy_variables(shifts)
     stimuli = shifts["stimulus"].nunique()
     if stimuli < 2:
         return "a single stimulus has no spread to judge by"
@@ -178,7 +180,7 @@ def _fixed(shifts: pd.DataFrame) -> _Fit | str:
     return _Fit(result.params[:k], np.asarray(result.cov_params())[:k, :k], stimuli - 1)
 
 
-def _coded(shifts: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
+def _code_dummy_variables(shifts: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
     """Shifts [n], and dummy variables of class and model, [n, classes] and [n, models]."""
     classes, models = (
         pd.get_dummies(shifts[column], dtype=float).to_numpy() for column in ("outcome", "model")

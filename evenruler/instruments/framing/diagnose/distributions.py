@@ -60,7 +60,7 @@ def token_distributions(
     described = prompts[["id", "benchmark", *_STIMULUS, "order"]]
     without_words = [*described.loc[described["order"].map(len) > 0, "id"]]
     without_words += [] if content_free is None else [*content_free["id"]]
-    weighed = _weighed(forms, forms["id"].isin(without_words), mass)
+    weighed = _form_masses(forms, forms["id"].isin(without_words), mass)
     joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
     lettered = joined["order"].map(len).astype(bool)
     # Unless the end is scored (`whole`), the mass of a letter includes its continuations, so these
@@ -75,7 +75,7 @@ def token_distributions(
         .reset_index()
     )
     if content_free is not None:
-        by_letter = _calibrated(by_letter, weighed, content_free)
+        by_letter = _calibrate_masses(by_letter, weighed, content_free)
     letters = zip(by_letter["letter"], by_letter["order"], strict=True)
     chosen = pd.Series(
         [order[LETTERS.index(letter)] for letter, order in letters], by_letter.index, dtype="str"
@@ -90,7 +90,7 @@ def token_distributions(
     return _by_cell(pd.concat([by_letter[columns], by_word[columns]], ignore_index=True), outcomes)
 
 
-def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd.DataFrame:
+def _form_masses(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd.DataFrame:
     """Forms with `mass` and `letter`; forms with the same `once` are to be counted a single
     time.
     """
@@ -111,7 +111,7 @@ def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd
     )
 
 
-def _calibrated(
+def _calibrate_masses(
     by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd.DataFrame
 ) -> pd.DataFrame:
     """Masses divided by each letter's mean share after prompts without content; the sum of a prompt
@@ -219,7 +219,7 @@ def choice_distributions(
     return long.merge(of_cell, on=[*CELL, "stimulus"])[[*DISTRIBUTIONS.names]]
 
 
-def continuations(
+def count_continuations(
     choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]
 ) -> pd.DataFrame:
     """How many replies of the neutral class hold a keyword, and so may name another class (appendix
@@ -242,7 +242,7 @@ def continuations(
     return pd.DataFrame(rows, columns=CONTINUATIONS.names)
 
 
-def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
+def compute_exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
     """Coverage of every cell, the share of its answers that name an option, and whether it is too
     low; by `EXCLUSIONS`.
 

@@ -15,7 +15,12 @@ from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, UNANSWERED, FramingPlan
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, Settings
-from evenruler.instruments.framing.declare.tasks import cues_of, real_framing, with_placebo, without
+from evenruler.instruments.framing.declare.tasks import (
+    cues_of,
+    real_framing,
+    remove_cue,
+    with_placebo,
+)
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats
@@ -82,7 +87,7 @@ def apd(p: ArrayLike, q: ArrayLike) -> Floats:
     return distance
 
 
-def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+def compute_effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """GenEffect, InstrEffect and similar effects for every stimulus: mean APD over feasible pairs
     of cells.
 
@@ -107,7 +112,7 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     )
 
 
-def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+def compute_shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """Signed relative shift of every class by a cue, (p2 - p1) / (p2 + p1) with p2 the share with
     it: `schemas.SHIFTS`.
 
@@ -128,7 +133,7 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     return pd.concat(shift_frames).sort_values([*pair, "outcome"], ignore_index=True)
 
 
-def partners(
+def pair_framings(
     framings: Sequence[str], factors: Sequence[str], factor: str
 ) -> dict[tuple[str, int], str]:
     """The framing with a factor's cue or placebo, by the framing without it and the placebo's
@@ -144,7 +149,7 @@ def partners(
             )
         # False if it lacks the cue, or if the placebo replaces the cue of another factor.
         has_cue = factor in cues_of(real) and framing in (real, with_placebo(real, factor, placebo))
-        if has_cue and (bare := without(real, factor)) in framings:
+        if has_cue and (bare := remove_cue(real, factor)) in framings:
             cued_framings[bare, placebo] = framing
     return cued_framings
 
@@ -171,7 +176,7 @@ def pair_cells(
         groups = shares[whole].groupby(level="framing")
         by_framing = {str(framing): rows.droplevel("framing") for framing, rows in groups}
         for factor in factors:
-            for (base_framing, placebo), cued_framing in partners(
+            for (base_framing, placebo), cued_framing in pair_framings(
                 list(by_framing), factors, factor
             ).items():
                 less, more = by_framing[base_framing].align(
@@ -256,7 +261,7 @@ class Effects:
             return
         x = self.table[columns].dropna(how="all").to_numpy(dtype=np.float64)
         yield jackknifed(
-            name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT
+            name, lambda rows: float(_column_means(rows) @ weights), x, PLAIN, self.level, UNIT
         )
 
     def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> Figure:
@@ -266,7 +271,12 @@ class Effects:
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][measured_tasks].dropna(how="all").to_numpy(dtype=np.float64)
         figure = jackknifed(
-            EFFECT + name, lambda rows: float(_means(rows).mean()), cue, PLAIN, self.level, UNIT
+            EFFECT + name,
+            lambda rows: float(_column_means(rows).mean()),
+            cue,
+            PLAIN,
+            self.level,
+            UNIT,
         )
         # The control is over placebos asked in every task, each with the stimuli that it was asked
         # about.
@@ -284,7 +294,9 @@ class Effects:
             self.measured if tasks is None else self.measured[self.measured["task"].isin(tasks)]
         )
         framings = measured.groupby("task")["framing"].unique()
-        if not any(partners(list(of_task), self.asked.factors, factor) for of_task in framings):
+        if not any(
+            pair_framings(list(of_task), self.asked.factors, factor) for of_task in framings
+        ):
             return f"no two cells differ in {factor} alone"
         if measured["share"].isna().all():
             return "no answer names an option"
@@ -306,7 +318,7 @@ def low_coverage(
     out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
     sampled = (measured["metric"] == CHOICE).any()
-    framing_pairs = partners(
+    framing_pairs = pair_framings(
         list(measured.loc[measured["task"] == task, "framing"].unique()), factors, factor
     )
     cells = {
@@ -333,7 +345,7 @@ def counted_tasks(
     return [task for task in covered if task in with_placebos] or covered
 
 
-def _means(rows: Floats) -> Floats:
+def _column_means(rows: Floats) -> Floats:
     """[columns] mean over rows, ignoring NaN."""
     is_number = ~np.isnan(rows)
     means: Floats = np.where(is_number, rows, 0.0).sum(axis=0) / is_number.sum(axis=0)
@@ -358,7 +370,7 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
         yield jackknifed(f"{SHIFT}{second} - {first}", np.mean, apart, PLAIN, level, UNIT)
 
 
-def headlines(
+def part_headlines(
     measured: pd.DataFrame, exclusions: pd.DataFrame, framing_plan: FramingPlan
 ) -> Iterator[tuple[HeadlineTest, ValidityCheck, Figure | None, pd.DataFrame]]:
     """Every headline of a model in one part, its fitness, the descriptive figure of all classes,
@@ -375,7 +387,7 @@ def headlines(
         ]
         by_cue = over_tasks(factor_changes)
         points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
-        figure = headline(
+        figure = headline_from_points(
             UNANSWERED + factor, points, SMALLEST_UNANSWERED, framing_plan.least, framing_plan.seed
         )
         yield figure, ValidityCheck(), None, points
@@ -404,7 +416,7 @@ def headlines(
             index="stimulus", columns="placebo", values=framing_plan.headline
         )
         more = {} if task else {"tasks": len(counted)}
-        figure = headline(
+        figure = headline_from_points(
             CHANGE + name,
             points,
             framing_plan.smallest,
@@ -456,7 +468,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         for headline_rows in (first, second)
     )
     least = int(Settings.model_fields["least"].default)
-    return headline(
+    return headline_from_points(
         str(first["figure"].iloc[0]),
         (first_points - second_points).dropna(axis=1, how="all"),
         smallest,
@@ -465,7 +477,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     )
 
 
-def headline(
+def headline_from_points(
     name: str,
     points: pd.DataFrame,
     smallest: float,

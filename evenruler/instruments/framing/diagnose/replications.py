@@ -111,19 +111,21 @@ class Answers:
         return sums.to_numpy(dtype=np.float64).reshape(-1, 2, len(self.sides)).transpose(2, 0, 1)
 
 
-def measures(
+def build_measures(
     answers: Answers, study: Study, groups: Mapping[str, str | None]
 ) -> dict[tuple[str, str], StudyMeasure]:
     """Measures by metric and name, AS after those it is made of; `groups`: of stimuli, for
     `p-at`.
     """
     study_measures = (
-        _probing(answers) if study == "indirect-probing" else _preferring(answers, groups)
+        _probing_measures(answers)
+        if study == "indirect-probing"
+        else _preference_measures(answers, groups)
     )
     return {(measure.metric, measure.name): measure for measure in study_measures}
 
 
-def _probing(answers: Answers) -> list[StudyMeasure]:
+def _probing_measures(answers: Answers) -> list[StudyMeasure]:
     replies = answers.gendered()
     # Shares are masses over their sum, so their differences are GLD.
     shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")
@@ -173,11 +175,16 @@ def _probing(answers: Answers) -> list[StudyMeasure]:
     )
     of_words = [gld, StudyMeasure("ADD", "token", add, stimuli_with_mass, wordless or no_mass)]
     # The second AS uses only measures of word probability.
-    of_both = _sensitivity(AS, "all", [gas, *of_words])
-    return [gas, *of_words, of_both, _sensitivity(f"{AS} of GLD and ADD", "token", of_words)]
+    of_both = _mean_absolute_change(AS, "all", [gas, *of_words])
+    return [
+        gas,
+        *of_words,
+        of_both,
+        _mean_absolute_change(f"{AS} of GLD and ADD", "token", of_words),
+    ]
 
 
-def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[StudyMeasure]:
+def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> list[StudyMeasure]:
     order = list(dict.fromkeys(groups.values()))
     group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
     sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
@@ -208,7 +215,7 @@ def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Stud
             ),
             StudyMeasure("H", metric, _of_sums(totals, h), answered_stimuli),
         ]
-        study_measures += [*metric_measures, _sensitivity(AS, metric, metric_measures)]
+        study_measures += [*metric_measures, _mean_absolute_change(AS, metric, metric_measures)]
     return study_measures
 
 
@@ -231,7 +238,7 @@ def _stimuli_with_values(counts: Floats) -> Stimuli:
     return np.flatnonzero(counts[0])
 
 
-def _sensitivity(name: str, metric: str, measures: Sequence[StudyMeasure]) -> StudyMeasure:
+def _mean_absolute_change(name: str, metric: str, measures: Sequence[StudyMeasure]) -> StudyMeasure:
     """The mean absolute change of measures, each scaled to a range of width 1; 0 on side 0."""
     stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
     reasons = [
@@ -246,7 +253,7 @@ def _sensitivity(name: str, metric: str, measures: Sequence[StudyMeasure]) -> St
     return StudyMeasure(name, metric, of, stimuli, reasons[0] if reasons else None)
 
 
-def replications(
+def compute_replications(
     distributions: pd.DataFrame,
     choices: pd.DataFrame,
     outcomes: Mapping[str, Sequence[str]],
@@ -294,14 +301,14 @@ def replications(
             Answers, model_distributions, replies, outcomes, stimuli=stimuli, elsewhere=ways > 1
         )
         placebo_measures = [
-            measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos
+            build_measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos
         ]
-        for name, measure in measures(answers(sides=sides), study, groups).items():
+        for name, measure in build_measures(answers(sides=sides), study, groups).items():
             here = {**dict(zip(of_model, key, strict=True)), "study": study}
             rows.append(
                 {
                     **here,
-                    **_row(
+                    **_replication_row(
                         measure,
                         [by_name[name] for by_name in placebo_measures if name in by_name],
                         level,
@@ -311,7 +318,7 @@ def replications(
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
 
-def _row(measure: StudyMeasure, beside: Sequence[StudyMeasure], level: float) -> Row:
+def _replication_row(measure: StudyMeasure, beside: Sequence[StudyMeasure], level: float) -> Row:
     """A measure without and with the cue, its change, and as control the mean change with
     placebos.
     """

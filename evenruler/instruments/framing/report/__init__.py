@@ -20,7 +20,14 @@ from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import ReportInput, Tables
 from evenruler.measurement.figures import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table, make_tables
-from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
+from evenruler.report.words import (
+    format_figure,
+    format_number,
+    is_missing,
+    join_names,
+    p_value,
+    with_interval,
+)
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
@@ -73,17 +80,17 @@ def effects_with_controls(
         every = {factor: "all tasks"} if len(tasks) > 1 else {}
         names += [(factor, name, where) for name, where in (every | tasks).items()]
     rows: list[list[str | Cell]] = []
-    for metric, model in _asked(record_by_figure):
+    for metric, model in _metric_model_pairs(record_by_figure):
         cue_records = [
             (factor, where, record)
             for factor, name, where in names
             if (record := record_by_figure.get((metric, model, EFFECT + name))) is not None
         ]
-        lacking = all(missing(record["value"]) for *_, record in cue_records)
+        lacking = all(is_missing(record["value"]) for *_, record in cue_records)
         if cue_records and lacking and len({record["reason"] for *_, record in cue_records}) == 1:
             cue_records = [("every cue", "", cue_records[0][2])]
         for factor, where, record in cue_records:
-            if not missing(record["value"]) and isinstance(
+            if not is_missing(record["value"]) and isinstance(
                 record["reason"], str
             ):  # which tasks it is over
                 where = with_titles(record["reason"], source)
@@ -91,7 +98,7 @@ def effects_with_controls(
             why = (
                 Cell(str(record["why"]), Verdict(verdict).mark) if isinstance(verdict, str) else ""
             )
-            figure_cells = (figure(record), number(record["control"]), why)
+            figure_cells = (format_figure(record), format_number(record["control"]), why)
             rows.append([model, METRICS[metric], slug_to_words(factor), where, *figure_cells])
     stimulus_counts = (
         effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
@@ -102,7 +109,7 @@ def effects_with_controls(
     return make_tables(TABLES["effects"], rows, about=about)
 
 
-def _asked(record_by_figure: Records) -> list[tuple[str, str]]:
+def _metric_model_pairs(record_by_figure: Records) -> list[tuple[str, str]]:
     return sorted(
         {(metric, model) for metric, model, _ in record_by_figure},
         key=lambda key: ([*METRICS].index(key[0]), key[1]),
@@ -115,21 +122,27 @@ def overall_table(record_by_figure: Records) -> list[Table]:
         [
             METRICS[metric],
             model,
-            *(figure(record_by_figure.get((metric, model, name))) for name in (SHIFT, COVERAGE)),
+            *(
+                format_figure(record_by_figure.get((metric, model, name)))
+                for name in (SHIFT, COVERAGE)
+            ),
         ]
-        for metric, model in _asked(record_by_figure)
+        for metric, model in _metric_model_pairs(record_by_figure)
     ]
     return make_tables(TABLES["whole"], rows)
 
 
-def comparisons(comparisons: pd.DataFrame) -> list[Table]:
+def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
     """A row per pair of classes, a column per method."""
     methods = list(comparisons["method"].unique())
 
     def tested(record: Mapping[Any, Any] | None) -> str:
         if record is None:
             return ""
-        difference, p = figure({**record, "value": record["difference"]}), p_value(record["p"])
+        difference, p = (
+            format_figure({**record, "value": record["difference"]}),
+            p_value(record["p"]),
+        )
         sign = "" if p.startswith("<") else "=\u00a0"
         return f"{difference}; p\u00a0{sign}{p}" if p else difference
 
@@ -156,7 +169,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
     return make_tables(TABLES["comparisons"], rows, methods)
 
 
-def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
+def coverage_tables(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
     """Coverage, cells x models (table 2): share of answers that name an option; without cells with
     placebos.
     """
@@ -171,7 +184,7 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
 
     def covered(*key: Any) -> str | Cell:
         record = row_by_cell.get(key)
-        share = number(record["coverage"], 3) if record else ""
+        share = format_number(record["coverage"], 3) if record else ""
         return Cell(f"{share}, too little", "unfit") if record and record["excluded"] else share
 
     rows: list[list[str | Cell]] = []
@@ -196,7 +209,7 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
     )
 
 
-def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
+def continuation_tables(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
     """Share of replies of the neutral class that name another class (appendix A.3)."""
     if source.continuation is None or continuations.empty:
         return []
@@ -228,11 +241,14 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
 
 def sections(shown: ReportInput) -> list[Section]:
     """A section for every contrast."""
-    return [_section(name, source, shown.tables) for name, source in shown.sources.items()]
+    return [_contrast_section(name, source, shown.tables) for name, source in shown.sources.items()]
 
 
-def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
-    here = {name: _called(table[table["benchmark"] == contrast]) for name, table in tables.items()}
+def _contrast_section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
+    here = {
+        name: _add_display_columns(table[table["benchmark"] == contrast])
+        for name, table in tables.items()
+    }
     n_stimuli, sample = here["distributions"]["stimulus"].nunique(), ""
     if 0 < n_stimuli < len(source.stimuli):
         sample = (
@@ -250,20 +266,20 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     parts: list[Table | Picture] = [
         *effects_with_controls(source, record_by_figure, here["effects"]),
         *_cues_among_placebos(source, of_words["effects"], of_words["figures"]),
-        *_sensitivity(source, of_words["effects"], of_words["figures"]),
+        *_sensitivity_pictures(source, of_words["effects"], of_words["figures"]),
         *overall_table(record_by_figure),
-        *_shifts(source, of_words["shifts"], of_words["figures"]),
-        *comparisons(here["comparisons"]),
-        *coverage(source, here["exclusions"]),
-        *_metrics(source, effects, figures),
-        *continuations(source, here["continuations"]),
-        *_replications(source, here["replications"]),
+        *_shift_pictures(source, of_words["shifts"], of_words["figures"]),
+        *comparison_tables(here["comparisons"]),
+        *coverage_tables(source, here["exclusions"]),
+        *_metric_pictures(source, effects, figures),
+        *continuation_tables(source, here["continuations"]),
+        *_replication_parts(source, here["replications"]),
     ]
-    cues = listed(
+    cues = join_names(
         [f"{slug_to_words(factor)} ({meaning})" for factor, meaning in source.factors.items()]
     )
     sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
-    sampling_note = f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
+    sampling_note = f"Replies were sampled from {join_names(sorted(sampled['model'].unique()))}."
     if sampled.empty:
         sampling_note = "No replies were sampled: figures are from token probabilities only."
     if here["distributions"].empty:
@@ -276,7 +292,7 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     return Section("Cues", " ".join(filter(None, sentences)), parts, contrast)
 
 
-def _called(table: pd.DataFrame) -> pd.DataFrame:
+def _add_display_columns(table: pd.DataFrame) -> pd.DataFrame:
     """`model` with "(chat)" after it for the chat template, and both words of `part` as columns."""
     if "part" in table:
         parts = [str(part).split(", ") for part in table["part"]]
@@ -290,7 +306,9 @@ def _called(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model") -> pd.DataFrame:
+def _order_and_label_rows(
+    table: pd.DataFrame, source: ContrastSource, first: str = "model"
+) -> pd.DataFrame:
     """Rows in the order of the declaration, sorted by `first` before other columns, with words in
     place of slugs.
     """
@@ -322,19 +340,21 @@ def _cues_among_placebos(
     if effects.empty:
         return []
     by_task = figures["figure"].str.extract(f"^{EFFECT}(?P<factor>.+?), (?P<task>.+)$").dropna()
-    means = _declared(by_task.join(figures[["model", "value", "low", "high"]]), source)
-    drawn = charts.cues_among_placebos(_declared(effects, source, "factor"), means)
+    means = _order_and_label_rows(by_task.join(figures[["model", "value", "low", "high"]]), source)
+    drawn = charts.cues_among_placebos(_order_and_label_rows(effects, source, "factor"), means)
     return [Picture("Cues and placebos", CAPTIONS["cues_among_placebos"], drawn)]
 
 
-def _sensitivity(
+def _sensitivity_pictures(
     source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame
 ) -> list[Picture]:
     """Figure 1, if there are several cues."""
     cues = effects[effects["placebo"] == 0]
     if cues.empty or len(source.factors) < 2:
         return []
-    drawn = charts.shift_probability(_declared(cues, source), figures[figures["figure"] == SHIFT])
+    drawn = charts.shift_probability(
+        _order_and_label_rows(cues, source), figures[figures["figure"] == SHIFT]
+    )
     return [
         Picture(
             "Probability of a shift", CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"]), drawn
@@ -342,7 +362,9 @@ def _sensitivity(
     ]
 
 
-def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
+def _shift_pictures(
+    source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame
+) -> list[Picture]:
     """Figure 3."""
     if shifts.empty:
         return []
@@ -351,11 +373,13 @@ def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame)
     means = shift_figures.assign(outcome=shift_figures["figure"].map(names))[
         ["model", "outcome", "value", "low", "high"]
     ]
-    drawn = charts.shifts(_declared(shifts, source, "outcome"), means)
+    drawn = charts.draw_shifts(_order_and_label_rows(shifts, source, "outcome"), means)
     return [Picture("Which classes shift", CAPTIONS["shifts"], drawn)]
 
 
-def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
+def _metric_pictures(
+    source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame
+) -> list[Picture]:
     """Figure 4: only effects that both metrics have."""
     named = effects.assign(figure=EFFECT + effects["factor"] + ", " + effects["task"])
     key = ["metric", "model", "figure"]
@@ -366,10 +390,16 @@ def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFram
     if both.empty:
         return []
     caption = CAPTIONS["metrics"].format(seen=CAPTIONS["seen"])
-    return [Picture("Metric by metric", caption, charts.metrics(_declared(both, source, "task")))]
+    return [
+        Picture(
+            "Metric by metric",
+            caption,
+            charts.draw_metrics(_order_and_label_rows(both, source, "task")),
+        )
+    ]
 
 
-def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Table | Picture]:
+def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> list[Table | Picture]:
     """A published study's measures before and after the intervention, and what placebos change
     (figure 5).
     """
@@ -388,19 +418,19 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Ta
                 with_interval(record[moment], record[f"{moment}_low"], record[f"{moment}_high"])
                 for moment in ("before", "after")
             ),
-            figure({**record, "value": record["change"]}, decimals=3),
-            number(record["control"], 3),
+            format_figure({**record, "value": record["change"]}, decimals=3),
+            format_number(record["control"], 3),
         ]
         for record in records
     ]
-    cue = listed([slug_to_words(factor) for factor in source.factors])
+    cue = join_names([slug_to_words(factor) for factor in source.factors])
     measure_tables = make_tables(
         TABLES["measures"], rows, meaning=CAPTIONS["studies"][source.replicates], cue=cue
     )
     measured = replications.dropna(subset=["before", "after"])
     if measured.empty:
         return [*measure_tables]
-    drawn = charts.replications(
+    drawn = charts.draw_replications(
         measured.assign(measure=measured["measure"] + ", " + measured["metric"].map(METRICS))
     )
     return [*measure_tables, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]

@@ -37,7 +37,7 @@ def in_order(names: "pd.Series[Any]") -> list[str]:
 OF_MEAN: Final = ["value", "low", "high"]
 
 
-def _facet(
+def _facet_spec(
     row: "pd.Series[Any]", column: "pd.Series[Any] | None" = None, width: float = 0
 ) -> dict[str, Any]:
     """One panel per name of `row`, below each other with the name on the left; those of `column`
@@ -66,7 +66,7 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
     """
     by_factor = effects.groupby(["model", "stimulus", "factor"], sort=False)["apd"].mean()
     dots = by_factor.groupby(["model", "stimulus"], sort=False).mean().reset_index()
-    return _violins(dots, means, row="model", size=(WIDE, 58))
+    return _draw_violins(dots, means, row="model", size=(WIDE, 58))
 
 
 def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
@@ -109,11 +109,11 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
     models = in_order(effects["model"])
     kinds = [kind for kind in DOTS if kind in set(data["kind"])]
     data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
-    width = _shared(effects["task"], 720)
+    width = _panel_width(effects["task"], 720)
     return CHARTS.chart(
         "cues",
         data,
-        facet=_facet(effects["factor"], effects["task"], width),
+        facet=_facet_spec(effects["factor"], effects["task"], width),
         width=width,
         height=26 * len(models),
         models=models,
@@ -122,7 +122,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
     )
 
 
-def metrics(effects: pd.DataFrame) -> Any:
+def draw_metrics(effects: pd.DataFrame) -> Any:
     """Both metrics above each other, one panel per task, one dot per stimulus and model: mean over
     factors (figure 4).
 
@@ -134,12 +134,12 @@ def metrics(effects: pd.DataFrame) -> Any:
         .reset_index()
     )
     means = over_stimuli(dots, ["metric", "task"], "apd")
-    return _violins(
-        dots, means, row="metric", column="task", size=(_shared(effects["task"], 820), 84)
+    return _draw_violins(
+        dots, means, row="metric", column="task", size=(_panel_width(effects["task"], 820), 84)
     )
 
 
-def _shared(names: "pd.Series[Any]", width: int) -> float:
+def _panel_width(names: "pd.Series[Any]", width: int) -> float:
     return min(NARROW, width / max(1, names.nunique()))
 
 
@@ -159,7 +159,7 @@ def over_stimuli(table: pd.DataFrame, by: Sequence[str], value_column: str) -> p
     return pd.DataFrame(rows)
 
 
-def _violins(
+def _draw_violins(
     dots: pd.DataFrame,
     means: pd.DataFrame,
     *,
@@ -176,7 +176,7 @@ def _violins(
     return CHARTS.chart(
         "violins",
         _with_means(dots, means, panel),
-        facet=_facet(dots[row], dots[column] if column else None, size[0]),
+        facet=_facet_spec(dots[row], dots[column] if column else None, size[0]),
         width=size[0],
         height=size[1],
         panel=panel,
@@ -202,7 +202,7 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     return pd.concat([dots, seen.assign(shaped=False)] if len(seen) else [dots], ignore_index=True)
 
 
-def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
+def draw_shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
     """How much more or less often every class occurs with the cues, one panel per model (figure 3).
 
     `shifts`: by `schemas.SHIFTS`, of cues; drawn where there are too few stimuli. `means`: by
@@ -222,7 +222,7 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
     )
     outcomes = in_order(shifts["outcome"])
     spec = CHARTS.part(
-        "shifts", facet=_facet(shifts["model"]), height=22 * len(outcomes), outcomes=outcomes
+        "shifts", facet=_facet_spec(shifts["model"]), height=22 * len(outcomes), outcomes=outcomes
     )
     # Leave out layers without rows, which would have no extent.
     drawn = [
@@ -237,7 +237,7 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
     return CHARTS.drawn(spec, data)
 
 
-def replications(replications: pd.DataFrame) -> Any:
+def draw_replications(replications: pd.DataFrame) -> Any:
     """Every measure of a study before and after the intervention, one panel per model (framing,
     figure 5).
     """
@@ -264,4 +264,4 @@ def replications(replications: pd.DataFrame) -> Any:
     data = pd.concat(moments).sort_index(kind="stable")
     measures = in_order(data["measure"])
     values = {"height": 36 * len(measures), "measures": measures, "moments": MOMENTS}
-    return CHARTS.chart("replications", data, facet=_facet(data["model"]), **values)
+    return CHARTS.chart("replications", data, facet=_facet_spec(data["model"]), **values)

@@ -33,7 +33,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     plan.
     """
     source = declaration.source
-    rows = compose(declaration.name, source, declaration.settings)
+    rows = compose_tables(declaration.name, source, declaration.settings)
     message = (
         f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
     )
@@ -42,11 +42,11 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         for name, table_rows in rows.items()
     }
     return BuiltInstrument(
-        tables, plan_with_sizes(declaration, partial(_plan, source), ["sampled"]), [message]
+        tables, plan_with_sizes(declaration, partial(_build_plan, source), ["sampled"]), [message]
     )
 
 
-def _plan(source: ContrastSource, settings: Settings) -> Plan:
+def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
     how_asked = settings.model_dump(include=set(AskingSettings.model_fields))
     placebos_of_tasks = [task.placebos for task in source.tasks.values()]
     return FramingPlan(
@@ -86,13 +86,13 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
     ).model_dump()
 
 
-def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
+def compose_tables(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
     """Rows of every task for every feasible cell and stimulus, with options in balanced orders, by
     `schemas`.
 
     A prompt that repeats that of an earlier row is rejected.
     """
-    prompts, rejected = split_duplicates(_prompts(name, source, settings), "prompt")
+    prompts, rejected = split_duplicates(_prompt_rows(name, source, settings), "prompt")
     outcomes = [
         common_columns(
             row_id(family=FAMILY, benchmark=name, outcome=outcome, **{use: word}), source, word
@@ -138,18 +138,18 @@ def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
     return pairs if len(options) > 1 else pairs[:1]
 
 
-def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
+def _prompt_rows(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
     for task_name, task in source.tasks.items():
         # The same orders in every cell and for every stimulus, so that two cells differ only in the
         # cue.
         seed = int(content_sha256(name, task_name, str(settings.seed))[:16], 16)
         for stimulus, entry in source.stimuli.items():
-            for cell in _cells(task, settings.variant):
+            for cell in _task_cells(task, settings.variant):
                 texts = {
                     slug: tasks.option_text(text, entry.text) for slug, text in cell.options.items()
                 }
                 for turn, order in enumerate(balanced_orders(list(cell.options), seed)):
-                    prompt = _written(
+                    prompt = _render_prompt(
                         task, cell.template, entry.text, [texts[slug] for slug in order]
                     )
                     identifiers = {"stimulus": stimulus, "order": " ".join(order)}
@@ -171,9 +171,9 @@ def _without_content(name: str, source: ContrastSource, settings: Settings) -> I
     2021).
     """
     for task_name, task in source.tasks.items():
-        for cell in _cells(task, settings.variant):
+        for cell in _task_cells(task, settings.variant):
             for text in CONTENT_FREE if cell.options else ():
-                prompt = _written(task, cell.template, text, [text] * len(cell.options))
+                prompt = _render_prompt(task, cell.template, text, [text] * len(cell.options))
                 identifiers = {"without": text or "nothing"}
                 yield {
                     **_of_cell(name, source, settings, task_name, cell, identifiers, prompt),
@@ -190,7 +190,7 @@ class _Cell:
     """The placebo in place of a cue."""
 
 
-def _cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
+def _task_cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
     """Every cell of a task, then every placebo and every further wording of its cues."""
     for cell in task.cells:
         yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
@@ -199,7 +199,9 @@ def _cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
         yield _Cell(framing, filled, task.options_of(cell, variant), text if number > 0 else None)
 
 
-def _written(task: tasks.TaskEntry, template: str, stimulus: str, options: Sequence[str]) -> str:
+def _render_prompt(
+    task: tasks.TaskEntry, template: str, stimulus: str, options: Sequence[str]
+) -> str:
     """The prompt, up to where the model answers."""
     listed = task.separator.join(
         fill(task.option or "", {tasks.LETTER: letter, tasks.OPTION: option}, "literal")

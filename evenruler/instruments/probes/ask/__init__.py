@@ -18,8 +18,8 @@ from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
 from evenruler.tables.ids import content_sha256
-from evenruler.tables.schemas import BARE, columns
-from evenruler.text import ATTRIBUTE, TARGET, fill, words
+from evenruler.tables.schemas import BARE, build_schema
+from evenruler.text import ATTRIBUTE, TARGET, distinct_words, fill
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
@@ -69,11 +69,11 @@ FORMS = {
 }
 
 ANSWERS = {
-    "likelihoods": columns("id framing: str; nats: float?; tokens: int"),
-    "starts": columns("id: str; nats: float?; tokens: int"),
+    "likelihoods": build_schema("id framing: str; nats: float?; tokens: int"),
+    "starts": build_schema("id: str; nats: float?; tokens: int"),
     choosing.TABLE: choosing.ANSWERS,
     choosing.SENTENCES: choosing.WROTE,
-    "embeddings": columns("text: str; vector: [float32]"),
+    "embeddings": build_schema("text: str; vector: [float32]"),
 }
 """`likelihoods` of sentences, bare and after prefixes, null where the tokenizer does not know a
 word; `starts`: after another start token, null where there is none; `choices` between two
@@ -87,7 +87,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
         known_pairs, request_rows = (
             choosing.known_pairs(plan["choice"]["known"]),
-            questions(tables, plan),
+            choice_questions(tables, plan),
         )
         batches += (
             [choosing.request_of(concat_frames([request_rows, known_pairs]))]
@@ -97,7 +97,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     if choosing.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
         from evenruler.instruments import writing  # needed rarely
 
-        prompts = sentences(tables, plan)
+        prompts = writing_prompts(tables, plan)
         if len(prompts):
             batches.append(writing.request_of(prompts))
     scored = subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD)
@@ -162,18 +162,18 @@ def scores(
         ),
         "unread": likelihoods.loc[likelihoods["value"].isna(), ["id"]],
         "started": started[started["value"].notna()].assign(**of_subject),
-        "diversity": diversities(tables, embeddings).assign(model=subject.name),
+        "diversity": template_diversities(tables, embeddings).assign(model=subject.name),
     }
     if len(chosen := answers[choosing.TABLE]):
         sentence_pairs = concat_frames(
-            [questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])]
+            [choice_questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])]
         )
         score_tables[choosing.TABLE] = choosing.parse_choices(chosen, sentence_pairs)
     if len(wrote := answers[choosing.SENTENCES]):
         from evenruler.instruments import writing  # needed rarely
 
         score_tables[choosing.SENTENCES] = writing.parse_sentences(
-            wrote, sentences(tables, plan), by_group(plan, "pronouns")
+            wrote, writing_prompts(tables, plan), by_group(plan, "pronouns")
         )
     return score_tables
 
@@ -249,7 +249,7 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
     templates = templates[templates["set"].isin(plan["headline"]) & ~templates["control"]]
     attributes = tables["attributes"].set_index("attribute")
     word_by_attribute = dict(zip(attributes.index, attributes["word"], strict=True))
-    chosen = _along(attributes, plan["placebo_attributes"])
+    chosen = _attributes_along_axis(attributes, plan["placebo_attributes"])
     nouns = [
         (name, noun)
         for name, placebo_list in plan["placebo_lists"].items()
@@ -311,7 +311,7 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
     )
 
 
-def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
+def choice_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Pairs of sentences between which a chat model chooses; derived from the tables, so they are
     not published.
 
@@ -325,7 +325,9 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     bare = tables["probes"][
         tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]
     ]
-    bare = bare[bare["attribute"].isin(_along(attributes, plan["choice_attributes"]))]
+    bare = bare[
+        bare["attribute"].isin(_attributes_along_axis(attributes, plan["choice_attributes"]))
+    ]
     with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
     axis = axis_of(attributes)
     targets = [(TARGETS, *pair) for pair in choice_plan["pairs"]]
@@ -373,7 +375,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     return every[columns]
 
 
-def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
+def writing_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Prompts for sentences that a chat model writes freely, known words (`KNOWN`) in two each;
     derived as well.
 
@@ -426,7 +428,7 @@ def axis_of(attributes: pd.DataFrame) -> "pd.Series[float]":
     return attributes["criterion" if attributes["criterion"].notna().any() else "key"].astype(float)
 
 
-def _along(attributes: pd.DataFrame, most: int) -> list[str]:
+def _attributes_along_axis(attributes: pd.DataFrame, most: int) -> list[str]:
     """Slugs of at most `most` attributes that have a position on the axis, evenly spread along
     it.
     """
@@ -441,7 +443,9 @@ def _along(attributes: pd.DataFrame, most: int) -> list[str]:
     ]
 
 
-def diversities(tables: Tables, embeddings: Mapping[str, NDArray[np.float32]]) -> pd.DataFrame:
+def template_diversities(
+    tables: Tables, embeddings: Mapping[str, NDArray[np.float32]]
+) -> pd.DataFrame:
     """SD(t) and LD(t), the semantic and lexical diversity of every template in its set (no
     controls) or generation.
 
@@ -450,12 +454,12 @@ def diversities(tables: Tables, embeddings: Mapping[str, NDArray[np.float32]]) -
     were not embedded.
     """
     rows: list[dict[str, object]] = []
-    for key, templates in _groups(tables) if embeddings else ():
+    for key, templates in _sets_and_generations(tables) if embeddings else ():
         texts = templates["text"].tolist()
         semantic = measurement.semantic_diversity(
             np.stack([embeddings[without_slots(text)] for text in texts])
         )
-        lexical = measurement.lexical_diversity([words(text) for text in texts])
+        lexical = measurement.lexical_diversity([distinct_words(text) for text in texts])
         rows += [
             {**key, "template": template, SEMANTIC: float(near), LEXICAL: float(other)}
             for template, near, other in zip(templates["template"], semantic, lexical, strict=True)
@@ -464,7 +468,7 @@ def diversities(tables: Tables, embeddings: Mapping[str, NDArray[np.float32]]) -
     return pd.DataFrame(rows, columns=columns).astype({"generation": "Int16"})
 
 
-def _groups(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
+def _sets_and_generations(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
     """Key columns and templates of every set and generation."""
     scored = tables["templates"][~tables["templates"]["control"]]
     for name, templates in scored.groupby("set", sort=True):

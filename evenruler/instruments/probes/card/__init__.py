@@ -38,7 +38,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         parameters = {"article": settings.article_of(evolve.start), "embedder": settings.embedder}
         parameters |= evolve.model_dump(mode="json")
     published = WORDS["published"]["evolved" if evolve else "written"]
-    correlations = _correlations(evidence)
+    correlations = _item_rest_lower_bounds(evidence)
     return assemble_card(
         {**WORDS, "published": {name: WORDS["tables"][name] for name in published}},
         *(declaration, tables, plan, evidence),
@@ -56,7 +56,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             "correlations": correlations,
             "odd": [name for name, end in correlations.items() if end is not None and end <= 0],
         },
-        example=_example(tables, evolve),
+        example=_example_id(tables, evolve),
         parameters=parameters,
         quality=headings(plan),
         titles={name: template_set.title for name, template_set in source.sets.items()},
@@ -67,7 +67,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     )
 
 
-def _example(tables: Tables, evolve: Evolve | None) -> str | None:
+def _example_id(tables: Tables, evolve: Evolve | None) -> str | None:
     """The id of an example row, never a control: a sentence, or a chosen template if the set
     evolved.
     """
@@ -78,7 +78,7 @@ def _example(tables: Tables, evolve: Evolve | None) -> str | None:
     return None if rows.empty else str(rows.sort_values(["variant", "id"])["id"].iloc[0])
 
 
-def _correlations(evidence: Evidence) -> dict[str, float | None]:
+def _item_rest_lower_bounds(evidence: Evidence) -> dict[str, float | None]:
     """By template, set and model in words: the lower end of the correlation with the rest of the
     set.
     """

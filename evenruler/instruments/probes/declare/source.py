@@ -29,7 +29,7 @@ from evenruler.strict import (
     validate,
 )
 from evenruler.text.english import ATTRIBUTE, TARGET, slots, slug_of
-from evenruler.text.spelling import both, flaw, twice
+from evenruler.text.spelling import describe_duplicates, find_duplicates, find_flaw
 
 MATCHES = ("exact", "group", "none")
 
@@ -69,7 +69,7 @@ def _read_criterion(
     )
     rows: dict[str, dict[str, str]] = {}
     for line, row in numbered_rows:
-        if wrong := flaw(row["attribute"]):
+        if wrong := find_flaw(row["attribute"]):
             raise UserError(wrong.what, where=f"{path}: line {line}", remedy=wrong.remedy)
         slug = slug_of(row["attribute"])
         if slug in rows:
@@ -82,11 +82,11 @@ def _read_criterion(
             "add a row for each (with an empty figure and match `none` if nothing is published)"
         )
         raise UserError(what, where=str(path), remedy=remedy)
-    values = {slug: _value(rows[slug], entry, path) for slug in attributes}
+    values = {slug: _criterion_value(rows[slug], entry, path) for slug in attributes}
     return Criterion(entry.label, values, {slug: rows[slug]["match"] for slug in attributes})
 
 
-def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | None:
+def _criterion_value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | None:
     text, match = row[entry.column], row["match"]
     where = f"{path}: {row['attribute']}"
     if match not in MATCHES:
@@ -147,7 +147,7 @@ class TemplateEntry(StrictModel):
         return text
 
 
-def _template(value: Any) -> Any:
+def _accept_bare_text(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
 
 
@@ -158,14 +158,16 @@ class TemplateSet(StrictModel):
     source: Text | None = None
     """Who wrote the templates; by default the `source` of the file."""
     licence: Text | None = None
-    templates: dict[Slug, Annotated[TemplateEntry, BeforeValidator(_template)]] = Field(
+    templates: dict[Slug, Annotated[TemplateEntry, BeforeValidator(_accept_bare_text)]] = Field(
         min_length=1
     )
 
     @model_validator(mode="after")
     def _distinct(self) -> "TemplateSet":
-        if duplicates := twice(entry.text for entry in self.templates.values()):
-            raise ValueError(f"the template {both(*duplicates)} stands in the set twice")
+        if duplicates := find_duplicates(entry.text for entry in self.templates.values()):
+            raise ValueError(
+                f"the template {describe_duplicates(*duplicates)} stands in the set twice"
+            )
         if all(entry.control for entry in self.templates.values()):
             raise ValueError("every template is a control, so that there is no score")
         return self
@@ -209,8 +211,10 @@ class WritingSettings(StrictModel):
     @field_validator("pronouns", "known")
     @classmethod
     def _of_one_group(cls, by_group: dict[str, list[str]]) -> dict[str, list[str]]:
-        if duplicates := twice(word for words in by_group.values() for word in words):
-            raise ValueError(f"{both(*duplicates)} stands there twice, and a word tells one group")
+        if duplicates := find_duplicates(word for words in by_group.values() for word in words):
+            raise ValueError(
+                f"{describe_duplicates(*duplicates)} stands there twice, and a word tells one group"
+            )
         return by_group
 
 
@@ -250,8 +254,8 @@ class ProbeSource(Source):
         if len(targets) != 2:
             raise ValueError(f"found {len(targets)} groups ({', '.join(targets)}), expected two")
         first, second = targets.values()
-        if duplicates := twice([*first.values(), *second.values()]):
-            raise ValueError(f"{both(*duplicates)} stands in both groups")
+        if duplicates := find_duplicates([*first.values(), *second.values()]):
+            raise ValueError(f"{describe_duplicates(*duplicates)} stands in both groups")
         if slugs := sorted(first.keys() & second.keys()):
             raise ValueError(f"the slug {slugs[0]!r} stands in both groups")
         return targets
@@ -263,16 +267,16 @@ class ProbeSource(Source):
             len(nouns) < LEAST_NOUNS for nouns in placebos
         ):
             raise ValueError(f"expected lists of equally many nouns, {LEAST_NOUNS} at least")
-        if duplicates := twice(word for nouns in placebos for word in nouns):
-            raise ValueError(f"{both(*duplicates)} stands in the lists twice")
+        if duplicates := find_duplicates(word for nouns in placebos for word in nouns):
+            raise ValueError(f"{describe_duplicates(*duplicates)} stands in the lists twice")
         return placebos
 
     @model_validator(mode="after")
     def _placebos_and_keys_fit(self) -> "ProbeSource":
         targets = [word for words in self.targets.values() for word in words.values()]
         nouns = [noun for nouns in self.placebos for noun in nouns]
-        if taken := twice([*targets, *nouns]):
-            raise ValueError(f"the placebo {both(*taken)} is a target")
+        if taken := find_duplicates([*targets, *nouns]):
+            raise ValueError(f"the placebo {describe_duplicates(*taken)} is a target")
         for words_by_group in (self.written.pronouns, self.written.known) if self.written else ():
             if list(words_by_group) != list(self.targets):
                 raise ValueError(
@@ -291,7 +295,7 @@ class ProbeSource(Source):
                 f"the key {unknown[0]!r} is no attribute; "
                 f"{suggest_nearest(unknown[0], self.attributes.values())}"
             )
-        if twice(keyed):
+        if find_duplicates(keyed):
             raise ValueError("an attribute has both keys, or one of them twice")
         for keys, what in ((self.keys, "attributes"), (self.rivals, "rivals")):
             if keys is not None and (few := min(len(keys.high), len(keys.low))) < FEWEST_KEYED:
@@ -299,8 +303,10 @@ class ProbeSource(Source):
                     f"{few} {what} have one of the keys (at least {FEWEST_KEYED} needed)"
                 )
         rivals = [] if self.rivals is None else [*self.rivals.high, *self.rivals.low]
-        if taken := twice([*self.attributes.values(), *rivals]):
-            raise ValueError(f"the rival {both(*taken)} stands twice, or is an attribute")
+        if taken := find_duplicates([*self.attributes.values(), *rivals]):
+            raise ValueError(
+                f"the rival {describe_duplicates(*taken)} stands twice, or is an attribute"
+            )
         return self
 
 

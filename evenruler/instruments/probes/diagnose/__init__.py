@@ -28,9 +28,9 @@ from evenruler.instruments.probes.diagnose.gain import contrast
 from evenruler.instruments.probes.diagnose.quality import (
     CELL,
     ScoreCube,
-    cubes,
+    bias_shifts,
     cubes_after_prefixes,
-    shifts,
+    score_cubes,
 )
 from evenruler.measurement import Figure, HeadlineFigure, Resampling, as_metrics
 from evenruler.measurement import figures_to_dicts as as_records
@@ -39,7 +39,7 @@ from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, mark_invalid
 from evenruler.tables import row_hashes
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots"]
 
@@ -158,7 +158,7 @@ def diagnose(
         attributes.set_index("attribute"),
         cubes_after_prefixes(prefixed, likelihoods),
     )
-    controls = dict(cubes(probes[probes["control"]], likelihoods))
+    controls = dict(score_cubes(probes[probes["control"]], likelihoods))
     scored_sentences = pd.concat(
         [probes[~probes["control"]].assign(group=TARGETS, key=np.nan), placebos]
     )
@@ -169,17 +169,19 @@ def diagnose(
     rested_on = row_hashes(probes[~probes["control"]].filter(READS["probes"]), ["set", "attribute"])
     other_start_probes = after_other_start(probes)
     after_start = (
-        dict(cubes(other_start_probes, started.likelihoods)) if len(started.likelihoods) else {}
+        dict(score_cubes(other_start_probes, started.likelihoods))
+        if len(started.likelihoods)
+        else {}
     )
     tables: dict[str, list[pd.DataFrame]] = {}
     figures: list[tuple[dict[str, str], Figure | HeadlineTest, ValidityCheck]] = []
-    for cell, cube in cubes(probes[~probes["control"]], likelihoods):
+    for cell, cube in score_cubes(probes[~probes["control"]], likelihoods):
         key = dict(zip(CELL, cell, strict=True))
         _require_some(cube, key, probes, attributes_by_slug)
         items = quality.items_of(cube, controls.get(cell), resampling.level)
         variances, curve, general = quality.variance_components(cube, resampling.level)
         of_set = after.get(cell, {})
-        moved = shifts(of_set, set(plan["placebos"]))
+        moved = bias_shifts(of_set, set(plan["placebos"]))
         bias_tables = _of_biases(cube, attributes_by_slug, resampling.level)
         for table, rows in {
             **bias_tables,
@@ -191,19 +193,19 @@ def diagnose(
             if len(rows):
                 tables.setdefault(table, []).append(rows.assign(**key))
         set_figures = [
-            *_figures(cube, attributes_by_slug, resampling),
+            *_descriptive_figures(cube, attributes_by_slug, resampling),
             *general,
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
             quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking),
         ]
-        fit = gain.fitness(
+        fit = gain.check_validity(
             cube,
             items,
             next(figure for figure in set_figures if figure.figure == "alpha"),
             plan["reliability"],
         )
         if key["set"] in plan["headline"] and (
-            headline_and_rows := _headline(
+            headline_and_rows := _headline_and_rows(
                 cube, attributes_by_slug, scored_sentences[scored_sentences["set"] == key["set"]]
             )
         ):
@@ -215,7 +217,7 @@ def diagnose(
             tables.setdefault("headlines", []).append(made_of[HEADLINES.names])
             if plan.get("concept"):
                 tables.setdefault("concepts", []).append(
-                    _concepts(cube, attributes_by_slug, key, plan)
+                    _concept_measurements(cube, attributes_by_slug, key, plan)
                 )
         figures += [
             (key, mark_invalid(figure, fit) if figure.figure in ASSOCIATED else figure, fit)
@@ -240,7 +242,7 @@ ASSOCIATED = (quality.SPREAD, quality.R)
 invalid."""
 
 
-def _headline(
+def _headline_and_rows(
     cube: ScoreCube, attributes_by_slug: pd.DataFrame, scored_sentences: pd.DataFrame
 ) -> tuple[HeadlineTest, pd.DataFrame] | None:
     """The gain of a set on a model, and the rows of `scored_sentences` it is made of; None if no
@@ -263,7 +265,7 @@ def _headline(
     ), made_of
 
 
-def _concepts(
+def _concept_measurements(
     cube: ScoreCube, attributes_by_slug: pd.DataFrame, key: Mapping[str, str], plan: Plan
 ) -> pd.DataFrame:
     """Measurements of each attribute by one set on one model, by `CONCEPTS`."""
@@ -281,14 +283,16 @@ def _concepts(
     return measurements.assign(**key_columns, criterion=criterion).reindex(columns=CONCEPTS.names)
 
 
-def _figures(
+def _descriptive_figures(
     cube: ScoreCube, attributes_by_slug: pd.DataFrame, resampling: Resampling
 ) -> Iterator[Figure]:
     """Descriptive figures of one set on one model."""
     biases, level = cube.biases(), resampling.level
-    yield from quality.associations(cube, attributes_by_slug["criterion"], level)
+    yield from quality.association_figures(cube, attributes_by_slug["criterion"], level)
     yield from quality.further_validity(biases.mean(axis=1), attributes_by_slug, level)
-    yield from quality.reliability(biases.to_numpy(), resampling, quality.alpha_of_halvings(cube))
+    yield from quality.reliability_figures(
+        biases.to_numpy(), resampling, quality.alpha_of_halvings(cube)
+    )
     longer = float(cube.tokens[cube.poles == 1].mean()) - float(cube.tokens[cube.poles != 1].mean())
     yield Figure("token_difference", longer, len(cube.poles), "targets")
     along = axis_of(attributes_by_slug).reindex(cube.attributes)
@@ -361,7 +365,7 @@ def _require_some(
         *sorted(set(attributes_by_slug.index) - set(cube.attributes)),
     ]
     if left_out:
-        note(f"{where}: left out for rejected sentences: {', '.join(left_out)}")
+        print_note(f"{where}: left out for rejected sentences: {', '.join(left_out)}")
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:
@@ -389,10 +393,13 @@ def _of_instrument(
     from evenruler.instruments.probes.diagnose import evolution  # needed rarely
 
     yield "generations", evolution.by_generation(record, resampling)
-    yield "rewordings", evolution.rewordings(record.tables["tries"], record.instrument)
+    yield (
+        "rewordings",
+        evolution.count_rewording_outcomes(record.tables["tries"], record.instrument),
+    )
     if other := firsts.get(record.plan["evolved"]["of"]):
-        yield "comparisons", evolution.comparisons(record, other, records, resampling)
-    yield "comparisons", evolution.guidance(record, resampling)
+        yield "comparisons", evolution.compare_with_baselines(record, other, records, resampling)
+    yield "comparisons", evolution.compare_runs(record, resampling)
 
 
 def evidence(tables: Tables) -> dict[str, Any]:

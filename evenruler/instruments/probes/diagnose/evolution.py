@@ -40,7 +40,7 @@ Sides = tuple[str, str]
 AT_COMMON_LENGTH = f"alpha_at_{COMMON_LENGTH}"
 
 
-def _row(
+def _comparison_row(
     set_names: Sides,
     figure: str,
     value: float | None,
@@ -131,13 +131,13 @@ def _of_both(
     reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
     if reasons or n < FEWEST_UNITS:
         few = f"no interval: fewer than {FEWEST_UNITS} {quality.UNIT}"
-        return _row(
+        return _comparison_row(
             set_names, figure, evolved_value, other_value, n, reason="; ".join(reasons) or few
         )
     interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
     low, high = finite(interval.low), finite(interval.high)
     undefined = "no interval: undefined without one" if low is None else None
-    return _row(
+    return _comparison_row(
         set_names, figure, evolved_value, other_value, n, reason=undefined, low=low, high=high
     )
 
@@ -151,7 +151,7 @@ def diversities_compared(
     for figure, other_figure in zip(
         quality.mean_diversities(templates), quality.mean_diversities(other), strict=True
     ):
-        yield _row(
+        yield _comparison_row(
             set_names,
             figure.figure,
             figure.value,
@@ -173,12 +173,12 @@ def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
         x = _of_population(population, record.tables["biases"]).to_numpy()
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
         key = {"benchmark": record.instrument, "run": run, "generation": generation, "model": model}
-        figures = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
+        figures = [*quality.reliability_figures(x, resampling), *quality.mean_diversities(of_it)]
         rows += [{**key, **asdict(figure)} for figure in figures]
     return pd.DataFrame(rows, columns=schemas.GENERATIONS.names)
 
 
-def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
+def compare_runs(record: Record, resampling: Resampling) -> pd.DataFrame:
     """Effect of replacing hotspots: last population and chosen set of the guided run, against the
     random run's last.
 
@@ -216,7 +216,7 @@ def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
     return last_rows
 
 
-def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
+def count_rewording_outcomes(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     """Outcomes of the replies to each kind of wish, by `schemas.REWORDINGS`.
 
     One row per reason, with the number of replies rejected for it and their share of that kind's
@@ -263,7 +263,7 @@ def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFra
     return matrix
 
 
-def comparisons(
+def compare_with_baselines(
     record: Record, other: Record, records: Sequence[Record], resampling: Resampling
 ) -> pd.DataFrame:
     """The chosen set, and the paper's elites, against sets that cost no evolution, on every model
@@ -304,7 +304,7 @@ def comparisons(
             {"model": model, "transfer": model != plan["model"]},
             original_by_model[model]["figures"],
         )
-        pairs = _pairs(
+        pairs = _pair_sets(
             evolved_by_model[model]["biases"],
             original_by_model[model],
             plan["start"],
@@ -322,7 +322,7 @@ def comparisons(
         )
         rows += [{**here, **row} for row in model_rows]
     once = [
-        *_diverse(record, other, against_sets),
+        *_diversity_rows(record, other, against_sets),
         *(
             {**row, "half": schemas.HELD_OUT}
             for row in _held_out(record.tables, plan["start"], attributes, resampling)
@@ -348,7 +348,7 @@ def _all_of_start(choices: pd.DataFrame, *columns: str) -> bool:
     return bool(choices.loc[choices["template"] == choices["root"], list(columns)].all(axis=None))
 
 
-def _pairs(
+def _pair_sets(
     evolved_biases: pd.DataFrame,
     original_tables: Tables,
     start: str,
@@ -392,10 +392,12 @@ def _best_start_rows(
         values = of_sets["value"].dropna()
         for against in values.index.difference([CHOSEN], sort=False) if CHOSEN in values else ():
             n = int(of_sets["n"][CHOSEN])
-            yield _row((CHOSEN, against), figure, float(values[CHOSEN]), float(values[against]), n)
+            yield _comparison_row(
+                (CHOSEN, against), figure, float(values[CHOSEN]), float(values[against]), n
+            )
 
 
-def _diverse(record: Record, other: Record, against_sets: Sequence[str]) -> Iterator[Row]:
+def _diversity_rows(record: Record, other: Record, against_sets: Sequence[str]) -> Iterator[Row]:
     """Diversities, which depend on no model, of the chosen set against others, but subsets that a
     model decides.
     """
@@ -445,12 +447,12 @@ def _held_out(
             ]
             if len(known_numbers):
                 second = known_biases.index.isin(split_attributes(matrix.index)[1])
-                yield _judged(
+                yield _held_out_row(
                     (CHOSEN, against), figure, columns, second, known_numbers, resampling.level
                 )
 
 
-def _judged(
+def _held_out_row(
     set_names: Sides,
     figure: str,
     biases: Sequence[Sequence[Floats]],
@@ -469,7 +471,7 @@ def _judged(
     if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(
         x.size for side in biases for x in side
     ):
-        return _row(
+        return _comparison_row(
             set_names,
             figure,
             None,
@@ -510,9 +512,9 @@ def _judged(
     numbers: Floats = np.asarray(known_numbers, dtype=np.float64)
     evolved_value, other_value = (finite(of_side(side, second, numbers)) for side in biases)
     if evolved_value is None or other_value is None:
-        return _row(set_names, figure, evolved_value, other_value, n, reason=UNDEFINED)
+        return _comparison_row(set_names, figure, evolved_value, other_value, n, reason=UNDEFINED)
     interval = jackknife(apart, *biases[0], *biases[1], second, numbers, level=level)
-    return _row(
+    return _comparison_row(
         set_names,
         figure,
         evolved_value,

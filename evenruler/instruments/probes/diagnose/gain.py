@@ -28,8 +28,8 @@ from evenruler.instruments.probes.ask import (
     READS,
     RIVAL,
     WRITTEN,
-    questions,
-    sentences,
+    choice_questions,
+    writing_prompts,
 )
 from evenruler.instruments.probes.declare.settings import (
     COMMON_LENGTH,
@@ -44,7 +44,7 @@ from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, confirmatory, judge
-from evenruler.tables import concat_frames, rounded, row_hashes
+from evenruler.tables import concat_frames, round_significant, row_hashes
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, HEADLINES
 
@@ -169,7 +169,7 @@ class Scores:
         return jackknife_crossed(amount, list(facets.values()))
 
 
-def gain(
+def gain_headline(
     target_scores: Scores,
     placebos: Scores | None = None,
     rival: Scores | None = None,
@@ -206,7 +206,7 @@ def gain(
         effect.p(),
         placebo,
         smallest,
-        _lacking(target_scores, placebo),
+        _why_no_verdict(target_scores, placebo),
     )
     return headline if rival is None else _beside_rival(headline, target_scores, rival)
 
@@ -223,7 +223,7 @@ def gain_of(
     placebos, rival = (
         None if rows is None or rows.empty else Scores.of(rows) for rows in (nouns, rivals)
     )
-    return gain(Scores.of(real), placebos, rival, figure)
+    return gain_headline(Scores.of(real), placebos, rival, figure)
 
 
 def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> HeadlineTest:
@@ -268,7 +268,9 @@ def _beside_rival(headline: HeadlineTest, target_scores: Scores, rival: Scores) 
     rest = jackknife_crossed(beyond, list(facets.values()))
     effect = headline.effect
     assert effect is not None
-    low, high = (f"{rounded(end):.2g}" for end in (rest.interval().low, rest.interval().high))
+    low, high = (
+        f"{round_significant(end):.2g}" for end in (rest.interval().low, rest.interval().high)
+    )
     note = f"Rival words gain {effect.value - rest.value:.2g}; beyond them it is [{low}, {high}]."
     if headline.p is None:
         return replace(headline, note=note)
@@ -364,7 +366,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         effect.p(),
         placebo,
         smallest,
-        _lacking(first_target_scores, placebo),
+        _why_no_verdict(first_target_scores, placebo),
     )
 
 
@@ -419,7 +421,7 @@ def _too_few(target_scores: Scores, facets: Mapping[str, Facet]) -> str | None:
     return f"a single level of {single[0]}, so its variation is unknown" if single else None
 
 
-def _lacking(target_scores: Scores, placebo: PlaceboLists | None) -> str | None:
+def _why_no_verdict(target_scores: Scores, placebo: PlaceboLists | None) -> str | None:
     """Why a gain that was computed gets no verdict, in words, or None."""
     if placebo is None:
         return "no placebo"
@@ -435,7 +437,9 @@ def _lacking(target_scores: Scores, placebo: PlaceboLists | None) -> str | None:
     return f"{fewest} {what} (at least {least} needed)" if fewest < least else None
 
 
-def fitness(cube: ScoreCube, items: pd.DataFrame, alpha: Figure, floor: float) -> ValidityCheck:
+def check_validity(
+    cube: ScoreCube, items: pd.DataFrame, alpha: Figure, floor: float
+) -> ValidityCheck:
     """Whether a set measures on a model at all: alpha has to reach `floor`; `items`: by
     `quality.items_of`.
     """
@@ -486,8 +490,10 @@ def choice_figures(
     """
     rows: list[tuple[str, HeadlineTest | Figure, ValidityCheck]] = []
     made_of = []
-    for part in (_chosen if choosing.TABLE in scores else _written)(tables, plan, scores):
-        points, left = _points(part.asked)
+    for part in (_choice_parts if choosing.TABLE in scores else _writing_parts)(
+        tables, plan, scores
+    ):
+        points, left = _percentage_points(part.asked)
         same = all_equal_reason(points.loc[points["framing"] == BARE, "value"], "choices")
         fit = ValidityCheck(unfit=same) if same and part.fit.unfit is None else part.fit
         silence = part.asked[part.asked["framing"] == BARE].assign(
@@ -495,7 +501,7 @@ def choice_figures(
         )
         of_gain = points[points["framing"] != RIVAL]
         for figure, figure_rows in (
-            (_gain(part, points, left), of_gain),
+            (_part_gain_headline(part, points, left), of_gain),
             (gain_alone(UNANSWERED, silence), silence),
         ):
             rows.append((part.name, figure, fit))
@@ -505,7 +511,7 @@ def choice_figures(
             )
         rows += [
             (part.name, described_figure, ValidityCheck())
-            for described_figure in _described(part, points, fit, level)
+            for described_figure in _share_figures(part, points, fit, level)
         ]
     judged = judge([(figure, fit) for _, figure, fit in rows])
     figure_table = pd.DataFrame(judged).assign(
@@ -517,9 +523,9 @@ def choice_figures(
     }
 
 
-def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
+def _choice_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     choices = scores[choosing.TABLE]
-    answered_questions = questions(tables, plan).merge(
+    answered_questions = choice_questions(tables, plan).merge(
         choosing.choice_shares(choices), on=["id", "framing"]
     )
     answered_questions = answered_questions.rename(columns={"attribute": "unit", "template": "at"})
@@ -543,8 +549,8 @@ def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
         )
 
 
-def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
-    written_sentences, every = scores[choosing.SENTENCES], sentences(tables, plan)
+def _writing_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
+    written_sentences, every = scores[choosing.SENTENCES], writing_prompts(tables, plan)
     answered_prompts = every[every["framing"] == BARE].merge(
         written_sentences[["id", "framing", "said"]], on=["id", "framing"]
     )
@@ -570,7 +576,7 @@ def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     )
 
 
-def _points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _percentage_points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Share of the first sentence minus a half, `value` in percentage points, signed by keying; and
     what is left out.
 
@@ -607,7 +613,7 @@ def _points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     ]
 
 
-def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> HeadlineTest:
+def _part_gain_headline(part: _Part, points: pd.DataFrame, left: list[str]) -> HeadlineTest:
     targets, nouns, rivals = (
         points[points["framing"] == framing] for framing in (BARE, PLACEBO, RIVAL)
     )
@@ -625,7 +631,7 @@ def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> HeadlineTest:
     )
 
 
-def _described(
+def _share_figures(
     part: _Part, points: pd.DataFrame, fit: ValidityCheck, level: float
 ) -> Iterator[Figure]:
     """Share of right known answers, share of the first group, and of written sentences, share that

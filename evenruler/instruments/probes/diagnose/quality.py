@@ -75,7 +75,9 @@ class ScoreCube:
         )
 
 
-def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[Cell, ScoreCube]]:
+def score_cubes(
+    sentences: pd.DataFrame, likelihoods: pd.DataFrame
+) -> Iterator[tuple[Cell, ScoreCube]]:
     """The scores of each set on each model, by `CELL`; attributes with gaps and templates without
     scores left out.
     """
@@ -138,13 +140,13 @@ def cubes_after_prefixes(
                 )
     bare = prefixed.drop_duplicates("bare_id").assign(id=lambda rows: rows["bare_id"], framing=BARE)
     cubes_by_cell: dict[Cell, dict[str, ScoreCube]] = {}
-    for cell, cube in cubes(pd.concat([prefixed, bare]), likelihoods):
+    for cell, cube in score_cubes(pd.concat([prefixed, bare]), likelihoods):
         place = CELL.index("framing")
         cubes_by_cell.setdefault((*cell[:place], BARE, *cell[place + 1 :]), {})[cell[place]] = cube
     return cubes_by_cell
 
 
-def shifts(of_set: dict[str, ScoreCube], placebos: set[str]) -> pd.DataFrame:
+def bias_shifts(of_set: dict[str, ScoreCube], placebos: set[str]) -> pd.DataFrame:
     """How every prefix shifts the biases of one set on one model: `schemas.SHIFTS` without its key
     columns.
     """
@@ -211,7 +213,7 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
     return Estimate(mean, float(values.var(ddof=1)) / n, n - 1.0).interval(level)
 
 
-def halvings(poles: NDArray[np.int8]) -> Floats:
+def halving_weights(poles: NDArray[np.int8]) -> Floats:
     """[ways, targets] weights that split targets into halves with equally many of each group, or
     one more if odd.
 
@@ -230,7 +232,9 @@ def halvings(poles: NDArray[np.int8]) -> Floats:
     return np.array([np.where(half, 1.0, -1.0) / n for half in halves])
 
 
-def associations(cube: ScoreCube, criterion: "pd.Series[float]", level: float) -> Iterator[Figure]:
+def association_figures(
+    cube: ScoreCube, criterion: "pd.Series[float]", level: float
+) -> Iterator[Figure]:
     """How far a model spreads attributes, and how well that follows the criterion; both are
     descriptive.
 
@@ -241,7 +245,7 @@ def associations(cube: ScoreCube, criterion: "pd.Series[float]", level: float) -
 
     `criterion`: by attribute, null where there is no number; without any there is no r.
     """
-    ways, n = halvings(cube.poles), len(cube.attributes)
+    ways, n = halving_weights(cube.poles), len(cube.attributes)
     biases = cube.biases().mean(axis=1).to_numpy(dtype=np.float64)
     split = cube.scores.mean(axis=1) @ ways.T
     if n > 1:
@@ -299,7 +303,7 @@ def alpha_of_halvings(cube: ScoreCube) -> float | None:
     """Median alpha over all halvings of the targets: how far wordings agree where groups mean
     nothing.
     """
-    ways = halvings(cube.poles)
+    ways = halving_weights(cube.poles)
     if not len(ways) or min(cube.scores.shape[:2]) < 2:
         return None
     differences = np.moveaxis(cube.scores @ ways.T, -1, 0)
@@ -342,7 +346,7 @@ RELIABILITY = {
 """By figure: its function of attributes x templates, and the scale of its interval."""
 
 
-def reliability(
+def reliability_figures(
     x: NDArray[np.float64], resampling: Resampling, alpha_of_halvings: float | None = None
 ) -> Iterator[Figure]:
     """Reliability and dimensionality of attributes x templates; intervals are over attributes."""
@@ -380,17 +384,19 @@ def items_of(cube: ScoreCube, controls: ScoreCube | None, level: float) -> pd.Da
         if min(biases.shape) > 1
         else math.nan
     )
-    frames = [_described(biases, rests, level).assign(control=False, alpha_if_removed=removed)]
+    frames = [_describe_items(biases, rests, level).assign(control=False, alpha_if_removed=removed)]
     if controls is not None:
         control_biases = controls.biases().reindex(biases.index)
         rests = pd.DataFrame(dict.fromkeys(control_biases, total))
         frames.append(
-            _described(control_biases, rests, level).assign(control=True, alpha_if_removed=math.nan)
+            _describe_items(control_biases, rests, level).assign(
+                control=True, alpha_if_removed=math.nan
+            )
         )
     return pd.concat(frames, ignore_index=True)
 
 
-def _described(biases: pd.DataFrame, rests: pd.DataFrame, level: float) -> pd.DataFrame:
+def _describe_items(biases: pd.DataFrame, rests: pd.DataFrame, level: float) -> pd.DataFrame:
     """One row per template; `rests`: what each is correlated with."""
     rows = []
     for name, item in biases.items():

@@ -31,7 +31,7 @@ from evenruler.instruments.probes.declare.source import (
 )
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
-from evenruler.instruments.probes.evolve.fitness import hotspot
+from evenruler.instruments.probes.evolve.fitness import find_hotspot
 from evenruler.instruments.probes.evolve.operators import (
     ModelOperator,
     Operator,
@@ -155,7 +155,7 @@ def tables_of(
     ]
     frame_by_table = {
         "history": pd.concat(
-            [_population(run.evolution, generation) for generation in run.generations],
+            [_population_table(run.evolution, generation) for generation in run.generations],
             ignore_index=True,
         ),
         "tries": tries.assign(operator=run.evolution.operator, accepted=tries["reason"].isna()),
@@ -165,17 +165,17 @@ def tables_of(
         "biases": pd.DataFrame(biases, columns=["template", "attribute", "bias"]),
     }
     return {
-        name: _identified(rows.assign(run=run.name, **shared), benchmark, *TOLD[name])
+        name: _add_ids_and_checksums(rows.assign(run=run.name, **shared), benchmark, *TOLD[name])
         for name, rows in frame_by_table.items()
     }
 
 
-def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
+def _population_table(evolution: Evolution, generation: Generation) -> pd.DataFrame:
     rows = [
         {
             "generation": generation.number,
             **asdict(template),
-            "hotspot": telling.word if (telling := hotspot(measured.gradients)) else None,
+            "hotspot": telling.word if (telling := find_hotspot(measured.gradients)) else None,
             "sentences": measured.sentences if template.born == generation.number else 0,
         }
         for template, measured in zip(generation.population, generation.measured, strict=True)
@@ -187,7 +187,7 @@ def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
     )
 
 
-def _identified(
+def _add_ids_and_checksums(
     table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]
 ) -> pd.DataFrame:
     """The table with rounded numbers, and with ids and checksums of its rows."""
@@ -243,8 +243,8 @@ def evolve(
     )
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
     refused, sets = (
-        fitness.refusals(pool, wanted.closeness),
-        fitness.choices(pool, attributes, wanted),
+        fitness.exclusion_reasons(pool, wanted.closeness),
+        fitness.choose_sets(pool, attributes, wanted),
     )
     if not sets["chosen"]:
         what = f"no template may be chosen: each is one of {sorted(set(filter(None, refused)))}"
@@ -273,7 +273,7 @@ def evolve(
         },
     }
     content = ["root", "refused", *sets]
-    rows["choices"] = _identified(
+    rows["choices"] = _add_ids_and_checksums(
         pd.DataFrame(choices).assign(**shared), declaration.name, ["template"], content
     )
     schema = {name: getattr(schemas, name.upper()) for name in rows} | {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve import fitness
-from evenruler.instruments.probes.evolve.fitness import guided_share, ranked, tournament
+from evenruler.instruments.probes.evolve.fitness import guided_share, rank_templates, tournament
 from evenruler.instruments.probes.evolve.operators import Operator
 from evenruler.instruments.probes.evolve.population import (
     Generation,
@@ -24,11 +24,11 @@ from evenruler.instruments.probes.evolve.validation import (
     LONGEST,
     normalise_text,
     read_reply,
-    refusal,
+    rejection_reason,
 )
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
-from evenruler.terminal import note
-from evenruler.text import words
+from evenruler.terminal import print_note
+from evenruler.text import distinct_words
 
 VERSION = "evolution/4"
 """Version of the algorithm, part of the key under which an interrupted run is resumed."""
@@ -75,7 +75,7 @@ class Evolution:
         """
         done = list(finished)
         if not done:
-            note(f"{self._run} run, generation 0: {len(start)} templates to start with")
+            print_note(f"{self._run} run, generation 0: {len(start)} templates to start with")
             measured, acceptability = (
                 self._ruler.measure(start),
                 self._ruler.acceptability([template.text for template in start]),
@@ -92,16 +92,17 @@ class Evolution:
         """One row per template of a population: raw parts of its fitness, `*_part`, `fitness`, and
         `place` from 1.
         """
-        raw = fitness.parts(
+        raw = fitness.raw_fitness_parts(
             np.array([measured.biases for measured in generation.measured]).T,
             [[word.gradient for word in measured.gradients] for measured in generation.measured],
             self.embed([template.text for template in generation.population]),
-            [words(template.text) for template in generation.population],
+            [distinct_words(template.text) for template in generation.population],
             self._settings.alpha_clip,
         )
         appraisal = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
         return appraisal.assign(
-            place=np.argsort(ranked(appraisal["fitness"].to_numpy(), generation.population)) + 1
+            place=np.argsort(rank_templates(appraisal["fitness"].to_numpy(), generation.population))
+            + 1
         )
 
     def best(self, generation: Generation) -> list[Template]:
@@ -123,7 +124,7 @@ class Evolution:
         places = list(self._places(last, order, number))
         tries = list(self._fill(places, number, seen))
         children = {place.child: place.acceptability for place in places if place.child is not None}
-        note(
+        print_note(
             f"{self._run} run, generation {number} of {self._settings.generations}: "
             f"{len(children)} new "
             f"templates of {len(places)} wanted, from {len(tries)} replies"
@@ -213,7 +214,7 @@ class Evolution:
                 shown = reply[:LONGEST]
                 text, reason = read_reply(wish, shown)
                 if text is not None:
-                    reason = refusal(text, wish, seen, self._settings.max_words)
+                    reason = rejection_reason(text, wish, seen, self._settings.max_words)
                 lineage = (
                     wish.parent.slug,
                     wish.operation,
@@ -230,7 +231,7 @@ class Evolution:
             values = self._ruler.acceptability(passed).tolist() if passed else []
             acceptability = dict(zip(passed, values, strict=True))
             for row, place in enumerate(empty):
-                yield from _best(
+                yield from _fill_population_slot(
                     tries[row * samples : (row + 1) * samples], place, acceptability, seen
                 )
 
@@ -247,7 +248,7 @@ class Evolution:
             values = self.appraised(generation)["fitness"].tolist()
             latest.update(zip(generation.population, values, strict=True))
         candidates = [template for template in latest if template not in elites]
-        order = ranked(np.array([latest[template] for template in candidates]), candidates)
+        order = rank_templates(np.array([latest[template] for template in candidates]), candidates)
         return [candidates[i] for i in order[:n]]
 
     def seed_of(self, *place: int) -> int:
@@ -257,7 +258,7 @@ class Evolution:
         return int(np.random.SeedSequence([self._settings.seed, *place]).generate_state(1)[0])
 
 
-def _best(
+def _fill_population_slot(
     tries: Sequence[RewordingAttempt],
     place: _PopulationSlot,
     acceptability: Mapping[str, float],

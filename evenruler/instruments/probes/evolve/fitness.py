@@ -25,8 +25,8 @@ from evenruler.instruments.probes.declare.settings import (
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
 from evenruler.measurement.checks import Floats, correlation_matrix
-from evenruler.tables.frames import rounded, without_last_bits
-from evenruler.text import words
+from evenruler.tables.frames import round_significant, without_last_bits
+from evenruler.text import distinct_words
 
 RAW = ("alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_diversity")
 
@@ -35,7 +35,7 @@ DECIMALS = 12
 anything."""
 
 
-def parts(
+def raw_fitness_parts(
     biases: ArrayLike,
     gradients: Sequence[Sequence[float]],
     embeddings: ArrayLike,
@@ -78,7 +78,7 @@ def parts(
     return without_last_bits(frame)
 
 
-def normalised(frame: pd.DataFrame) -> pd.DataFrame:
+def normalise_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Every column scaled to [0, 1] by its minimum and maximum; 0.5 throughout where all values are
     equal.
     """
@@ -96,7 +96,7 @@ def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
     template: `alpha_part`, `gradient_part`, `semantic_part`, `lexical_part`, and `fitness`, their
     sum: in [0, 1], higher is better, relative to the population.
     """
-    normal = normalised(frame) / sum(dict(weights).values())
+    normal = normalise_columns(frame) / sum(dict(weights).values())
     part_weights = zip(RAW, dict(weights).values(), strict=True)  # fields of both are in one order
     contributions = pd.DataFrame(
         {f"{raw.split('_')[0]}_part": normal[raw] * weight for raw, weight in part_weights}
@@ -104,7 +104,7 @@ def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
     return without_last_bits(contributions.assign(fitness=contributions.sum(axis=1)))
 
 
-def hotspot(gradients: Sequence[WordGradient]) -> WordGradient | None:
+def find_hotspot(gradients: Sequence[WordGradient]) -> WordGradient | None:
     """The word that moves the bias most, the first of equals; None without words."""
     return next(iter(rank_words_by_gradient(gradients)), None)
 
@@ -114,7 +114,7 @@ def rank_words_by_gradient(gradients: Sequence[WordGradient]) -> list[WordGradie
     return sorted(gradients, key=lambda word: -round(word.gradient, DECIMALS))
 
 
-def ranked(fitness: ArrayLike, templates: Sequence[Template]) -> list[int]:
+def rank_templates(fitness: ArrayLike, templates: Sequence[Template]) -> list[int]:
     """Indices in a population, best (highest) first; ties go to the older, then to the first by
     slug.
     """
@@ -172,7 +172,7 @@ class CandidatePool:
         """[n] correlation of each with the sum of all others; NaN where it has none."""
         if len(self.biases) < 2:
             return np.full(len(self.templates), math.nan)
-        return _rounded(item_statistics(self.biases).item_rest_correlation)
+        return _round_array(item_statistics(self.biases).item_rest_correlation)
 
 
 def pool_of(
@@ -194,20 +194,20 @@ def pool_of(
     vectors = np.asarray(embed([template.text for template in templates]), dtype=np.float64)
     directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     start = directions[[template.parent is None for template in templates]].mean(axis=0)
-    tokens = [words(template.text) for template in templates]
+    tokens = [distinct_words(template.text) for template in templates]
     return CandidatePool(
         templates=tuple(templates),
         roots=tuple(roots),
         biases=np.array([measured[template].biases for template in templates]).T,
-        cosine=_rounded(directions @ directions.T),
-        jaccard=_rounded(
+        cosine=_round_array(directions @ directions.T),
+        jaccard=_round_array(
             np.array([[len(a & b) / max(1, len(a | b)) for b in tokens] for a in tokens])
         ),
-        closeness=_rounded(directions @ start / np.linalg.norm(start)),
+        closeness=_round_array(directions @ start / np.linalg.norm(start)),
     )
 
 
-def refusals(pool: CandidatePool, floor: float) -> list[str | None]:
+def exclusion_reasons(pool: CandidatePool, floor: float) -> list[str | None]:
     """Why each template by itself is excluded from every set; None where it is not."""
     reasons: list[str | None] = []
     for closeness, item_rest in zip(pool.closeness, pool.item_rest(), strict=True):
@@ -220,7 +220,7 @@ def refusals(pool: CandidatePool, floor: float) -> list[str | None]:
     return reasons
 
 
-def choices(
+def choose_sets(
     pool: CandidatePool, attributes: Sequence[str], settings: Evolve
 ) -> dict[str, tuple[int, ...]]:
     """The published set and the best subset of the start, chosen by all attributes and by each half
@@ -238,7 +238,9 @@ def choices(
             pool, biases=pool.biases[[attributes.index(slug) for slug in deciding_slugs]]
         )
         allowed = [
-            i for i, reason in enumerate(refusals(part, settings.closeness)) if reason is None
+            i
+            for i, reason in enumerate(exclusion_reasons(part, settings.closeness))
+            if reason is None
         ]
         start = [i for i in allowed if pool.templates[i].parent is None]
         for name, candidates in (("chosen", allowed), ("best_start", start)):
@@ -304,12 +306,12 @@ def set_worth(
     alpha = np.where(divisor > 0, COMMON_LENGTH * r / np.where(divisor > 0, divisor, 1), -1).clip(
         -1, 1
     )
-    return _rounded(
+    return _round_array(
         weights.alpha * alpha
         + weights.semantic_diversity * (1 - cosine)
         + weights.lexical_diversity * (1 - jaccard)
     )
 
 
-def _rounded(values: Floats) -> Floats:
-    return np.vectorize(rounded, otypes=[np.float64])(values) if values.size else values
+def _round_array(values: Floats) -> Floats:
+    return np.vectorize(round_significant, otypes=[np.float64])(values) if values.size else values

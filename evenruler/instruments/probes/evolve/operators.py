@@ -21,7 +21,7 @@ from evenruler.repository import profile_option
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.text import ATTRIBUTE
-from evenruler.text.english import negations, slot_word_class
+from evenruler.text.english import count_negations, slot_word_class
 
 TEMPERATURE: Final = 0.8
 TOP_P: Final = 0.9
@@ -126,7 +126,7 @@ def few_shot_prompt(wish: RewordingRequest, seed: int) -> str:
     opening, label = voice["openings"][seed % len(voice["openings"])], voice["label"]
     sentences = [
         other
-        for other in (NEGATING if negations(text) else PLAIN)
+        for other in (NEGATING if count_negations(text) else PLAIN)
         if use in (None, slot_word_class(ATTRIBUTE, other))
     ]
     examples = [

@@ -19,7 +19,7 @@ from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve.words import remove_word, words_of
 from evenruler.models.records import CausalModel
 from evenruler.tables import evenly_spread
-from evenruler.tables.frames import rounded
+from evenruler.tables.frames import round_significant
 from evenruler.text import ATTRIBUTE, TARGET, fill
 
 Operation = Literal["hotspot", "random-word", "reword"]
@@ -161,10 +161,10 @@ class TemplateMeter:
                 axis=1
             )
             gradients = [
-                WordGradient(*word, rounded(gradient))
+                WordGradient(*word, round_significant(gradient))
                 for word, gradient in zip(words_of(template.text), moved.tolist(), strict=True)
             ]
-            biases = map(rounded, (template.keying * whole).tolist())
+            biases = map(round_significant, (template.keying * whole).tolist())
             measurements.append(
                 TemplateMeasurement(tuple(biases), tuple(gradients), len(set(sentences)))
             )
@@ -180,7 +180,9 @@ class TemplateMeter:
         per_token = (likelihoods.nats / likelihoods.tokens).reshape(
             len(templates), len(self._few) * len(self._targets)
         )
-        return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)
+        return np.array(
+            list(map(round_significant, per_token.mean(axis=1).tolist())), dtype=np.float64
+        )
 
     def _filled(self, text: str, attributes: Sequence[str]) -> list[str]:
         """[attributes x targets] every sentence of a template."""

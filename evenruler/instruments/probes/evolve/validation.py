@@ -13,7 +13,7 @@ from typing import Final
 from evenruler.instruments.probes.evolve.population import RewordingRequest, WordGradient
 from evenruler.instruments.probes.evolve.words import replace_word, same_role
 from evenruler.text import ATTRIBUTE, TARGET
-from evenruler.text.english import is_english, negations, slot_word_class, tokens
+from evenruler.text.english import count_negations, is_english, slot_word_class, tokens
 
 LONGEST, LONGEST_WORD = 2000, 25
 """Most characters that are read of a reply, and most characters of a word."""
@@ -61,7 +61,7 @@ def read_reply(wish: RewordingRequest, reply: str) -> tuple[str | None, str | No
     """
     text = ""
     for line in reply[:LONGEST].translate(_STRAIGHT).splitlines():
-        bare = _bare(line)
+        bare = _strip_markup(line)
         if (
             re.search(r"[\w{\[]", bare)
             and not bare.endswith(":")
@@ -92,31 +92,31 @@ def normalise_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def refusal(
+def rejection_reason(
     text: str, wish: RewordingRequest, taken: Collection[str], max_words: int
 ) -> str | None:
     """The reason, a fixed string, to reject a `text` of `read_reply`, or None; `taken`: texts by
     `fold`.
     """
     parent, word = wish.parent.text, wish.word
-    if reason := _shape(text, parent, max_words):
+    if reason := _form_fault(text, parent, max_words):
         return reason
     if normalise_text(text) == normalise_text(parent):
         return "same as the parent"
     if normalise_text(text) in taken:
         return COPY
-    if word is not None and (reason := _replacement(text, parent, word)):
+    if word is not None and (reason := _replacement_fault(text, parent, word)):
         return reason
-    if _loops(text) and not _loops(parent):
+    if _has_repetition(text) and not _has_repetition(parent):
         return "it repeats itself"
-    if negations(text) != negations(parent):  # keying is inherited
+    if count_negations(text) != count_negations(parent):  # keying is inherited
         return "negation changed"
     if word is None or same_role(parent, text, parent[word.begin + len(word.word) :]):
         return None
     return "the new word has another role in the sentence"
 
 
-def _bare(line: str) -> str:
+def _strip_markup(line: str) -> str:
     """A line without emphasis, bullet, label and quotes around the template."""
     line = " ".join(_EMPHASIS.sub("", line).split())
     line = _LABEL.sub("", _BULLET.sub("", line))
@@ -124,7 +124,7 @@ def _bare(line: str) -> str:
     return ((quoted[1] or quoted[2] or "") if quoted else line).strip()
 
 
-def _shape(text: str, parent: str, max_words: int) -> str | None:
+def _form_fault(text: str, parent: str, max_words: int) -> str | None:
     """What is wrong with the form of a template, or None; some faults are allowed where its parent
     has them.
     """
@@ -164,7 +164,7 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
     return next((reason for reason, holds in rules if holds), None)
 
 
-def _loops(text: str) -> bool:
+def _has_repetition(text: str) -> bool:
     """Whether a word occurs twice in a row ("that" three times), or a sequence of `RUN` words
     twice.
     """
@@ -174,7 +174,7 @@ def _loops(text: str) -> bool:
     return twice or len(set(runs)) < len(runs) or any(len(set(run)) == 1 for run in runs)
 
 
-def _replacement(text: str, parent: str, gone: WordGradient) -> str | None:
+def _replacement_fault(text: str, parent: str, gone: WordGradient) -> str | None:
     """What is wrong with a template in which one word was to be replaced, or None."""
     begin, word = gone.begin, gone.word
     after = parent[begin + len(word) :]

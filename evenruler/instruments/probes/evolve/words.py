@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from evenruler.text import ATTRIBUTE, TARGET, fill
-from evenruler.text.english import article_for, pipeline, slot_word_class
+from evenruler.text.english import article_for, slot_word_class, spacy_pipeline
 
 _RUN = re.compile(r"(?:\w|\{[^{}]*\})+(?:['\u2019-](?:\w|\{[^{}]*\})+)*")
 """A word, a number or a slot, with whatever is attached to it."""
@@ -57,10 +57,10 @@ def remove_word(text: str, begin: int, word: str) -> str:
     head, tail = before.rstrip(), after.lstrip()
     if not _RUN.search(before):
         tail = tail.lstrip(_PAUSES).lstrip()
-        return head + (_capital(tail) if word[0].isupper() else tail)
+        return head + (_capitalise_first_word(tail) if word[0].isupper() else tail)
     following = _RUN.match(tail)
     if following and "{" not in following[0]:
-        head = _agreeing(before, following[0]).rstrip()
+        head = _agree_article(before, following[0]).rstrip()
     if head[-1] in _PAUSES and tail[:1] and tail[0] in _PAUSES + _ENDS:
         head = head[:-1]
     apart = before[-1].isspace() and after[:1].isspace()
@@ -73,8 +73,8 @@ def replace_word(text: str, begin: int, word: str, new: str) -> str:
     """
     before, after = _split_at_word(text, begin, word)
     if not _RUN.search(before) and word[0].isupper():
-        new = _capital(new)
-    return _agreeing(before, new) + new + after
+        new = _capitalise_first_word(new)
+    return _agree_article(before, new) + new + after
 
 
 def _split_at_word(text: str, begin: int, word: str) -> tuple[str, str]:
@@ -85,7 +85,7 @@ def _split_at_word(text: str, begin: int, word: str) -> tuple[str, str]:
     return text[:begin], text[end:]
 
 
-def _agreeing(before: str, word: str) -> str:
+def _agree_article(before: str, word: str) -> str:
     """The text before a word, with an article at its end that agrees with the word."""
     article = _ARTICLE.search(before)
     if not article:
@@ -98,7 +98,7 @@ def _agreeing(before: str, word: str) -> str:
     return before[: article.start()] + right + article["gap"]
 
 
-def _capital(text: str) -> str:
+def _capitalise_first_word(text: str) -> str:
     """A text whose first word has a capital; slots get theirs when they are filled."""
     first = _RUN.search(text)
     if not first:
@@ -173,10 +173,10 @@ def same_role(parent: str, text: str, after: str) -> bool:
     `after`: the text after the word in both. UserError where the package with spaCy's model is not
     installed.
     """
-    return _role(parent, after).fits(_role(text, after))
+    return _word_role(parent, after).fits(_word_role(text, after))
 
 
-def _role(text: str, after: str) -> _Role:
+def _word_role(text: str, after: str) -> _Role:
     """The role of the word that stands right before `after`, the end of a template."""
     words = {
         slot: (_QUALITIES if slot_word_class(slot, text) == "quality" else _NOUNS)[slot]
@@ -184,7 +184,7 @@ def _role(text: str, after: str) -> _Role:
     }
     sentence = fill(text, words, "agree")
     end = len(sentence) - len(fill(after, words, "agree"))
-    span = pipeline("lemmas")(sentence).char_span(end - 1, end, alignment_mode="expand")
+    span = spacy_pipeline("lemmas")(sentence).char_span(end - 1, end, alignment_mode="expand")
     assert span is not None  # the range lies within the sentence
     word = span.root
     kind, relation = _kind_and_relation(word)

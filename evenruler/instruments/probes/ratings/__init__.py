@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from evenruler.errors import UserError
-from evenruler.files import templates
+from evenruler.files import jinja_environment
 from evenruler.measurement import Resampling, bootstrap
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
@@ -78,7 +78,7 @@ def blind_templates(templates: pd.DataFrame, secret: str, seed: int) -> BlindShe
     `templates`: `construct`, `domain`, `set`, `template` (slug) and `text`; equal texts (but for
     spaces) in several places are one probe, rated once, and the key lists all places.
     """
-    placed = templates.assign(text=_folded(templates["text"]))
+    placed = templates.assign(text=_collapse_whitespace(templates["text"]))
     probes = placed[["construct", "text"]].drop_duplicates()
     words = [
         f"{seed}\x1f{construct}\x1f{text}" for construct, text in probes.itertuples(index=False)
@@ -92,7 +92,7 @@ def blind_templates(templates: pd.DataFrame, secret: str, seed: int) -> BlindShe
     )
 
 
-def _folded(texts: "pd.Series[str]") -> "pd.Series[str]":
+def _collapse_whitespace(texts: "pd.Series[str]") -> "pd.Series[str]":
     return texts.str.split().str.join(" ")
 
 
@@ -103,17 +103,17 @@ def as_sheet(rows: pd.DataFrame) -> str:
     )
 
 
-def instructions(constructs: Sequence[Construct]) -> str:
+def rater_instructions(constructs: Sequence[Construct]) -> str:
     """What raters read before they fill the sheet, as plain text."""
-    return _filled("instructions.txt.j2", constructs=constructs, criteria=CRITERIA)
+    return _render_template("instructions.txt.j2", constructs=constructs, criteria=CRITERIA)
 
 
 def read_key(text: str, where: str) -> pd.DataFrame:
     """A key as a frame: id, set, domain, template and text at least; UserError where a column is
     missing.
     """
-    key = _table(text, ("id", "set", "domain", "template", "text"), where).drop(columns="row")
-    return key.assign(text=_folded(key["text"]))
+    key = _read_table(text, ("id", "set", "domain", "template", "text"), where).drop(columns="row")
+    return key.assign(text=_collapse_whitespace(key["text"]))
 
 
 def join_ratings(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
@@ -128,7 +128,7 @@ def join_ratings(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     """
     parts, sheet_of = [], dict[str, str]()
     for where, text in sheets.items():
-        rows = _sheet(text, key, where)
+        rows = _read_sheet(text, key, where)
         for rater, row in rows.drop_duplicates("rater")[["rater", "row"]].itertuples(index=False):
             if rater in sheet_of:
                 what = f"the rater {rater!r} is in {sheet_of[rater]}, too"
@@ -147,9 +147,12 @@ def join_ratings(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     return long.astype({"rating": "Int64"})
 
 
-def _sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
-    rows = _table(text, ("id", "text", *CRITERIA, "rater"), where)
-    rows = rows.assign(rater=_folded(rows["rater"]).str.casefold(), text=_folded(rows["text"]))
+def _read_sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
+    rows = _read_table(text, ("id", "text", *CRITERIA, "rater"), where)
+    rows = rows.assign(
+        rater=_collapse_whitespace(rows["rater"]).str.casefold(),
+        text=_collapse_whitespace(rows["text"]),
+    )
 
     def refuse(bad: "pd.Series[bool]", what: str, remedy: str) -> None:
         if bad.any():
@@ -188,7 +191,7 @@ def _sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
     return rows[["row", "rater", "id", *CRITERIA]]
 
 
-def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
+def _read_table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
     """A CSV as strings, with the number of each row."""
     head, end, below = text.partition("\n")
     _, rows = csv_of(f"{head.lower()}{end}{below}", where, columns, DELIMITERS)
@@ -274,7 +277,9 @@ class RatingStatistic:
 COLUMNS = ["criterion", "statistic", "set", "other", "value", "low", "high", "n", "reason"]
 
 
-def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+def rating_statistics(
+    ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling
+) -> pd.DataFrame:
     """All statistics of the ratings, by criterion; p values are not corrected for the four
     criteria.
 
@@ -304,15 +309,17 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
             for name in sorted(membership["set"].unique())
         }
         for name, values in by_set.items():
-            statistic_rows += _spread(criterion, name, values, resampling.level)
-        statistic_rows += _comparison(criterion, by_set, resampling.level)
+            statistic_rows += _mean_and_sd(criterion, name, values, resampling.level)
+        statistic_rows += _compare_sets(criterion, by_set, resampling.level)
     for criterion in (*CRITERIA, ALL):
         chosen = ratings if criterion == ALL else ratings[ratings["criterion"] == criterion]
-        statistic_rows += _agreement(criterion, chosen, resampling)
+        statistic_rows += _rater_agreement(criterion, chosen, resampling)
     return pd.DataFrame(statistic_rows)[COLUMNS]
 
 
-def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator[RatingStatistic]:
+def _mean_and_sd(
+    criterion: str, name: str, values: Floats, level: float
+) -> Iterator[RatingStatistic]:
     """Mean and standard deviation of the probes of a set."""
     n = len(values)
     if n > 1:
@@ -330,7 +337,7 @@ def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator
     yield RatingStatistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
 
 
-def _comparison(
+def _compare_sets(
     criterion: str, by_set: dict[str, Floats], level: float
 ) -> Iterator[RatingStatistic]:
     """One-way ANOVA over sets and Tukey's HSD of pairs, without sets of fewer than two rated
@@ -373,7 +380,7 @@ def _comparison(
         yield RatingStatistic(criterion, "tukey_p", p, of_pair, a, b, reason=why)
 
 
-def _agreement(
+def _rater_agreement(
     criterion: str, ratings: pd.DataFrame, resampling: Resampling
 ) -> Iterator[RatingStatistic]:
     wide = ratings.pivot(index=["id", "criterion"], columns="rater", values="rating")
@@ -443,7 +450,7 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     if "tukey_p" in named:
         pairs, p = (
             named["tukey_difference"],
-            named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _p(p)),
+            named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _format_p(p)),
         )
         rows = np.column_stack(
             [pairs["criterion"], pairs["set"] + " - " + pairs["other"], pairs["told"], p]
@@ -463,7 +470,7 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
         "left out",
     ]
     tables.append(("Agreement of raters", columns, np.column_stack(agreed).tolist()))
-    return _filled(
+    return _render_template(
         "report.md.j2",
         n_probes=len(places),
         n_raters=ratings["rater"].nunique(),
@@ -473,9 +480,9 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     )
 
 
-def _filled(template: str, **variables: object) -> str:
+def _render_template(template: str, **variables: object) -> str:
     return (
-        templates(__name__)
+        jinja_environment(__name__)
         .get_template(template)
         .render(lowest=LOWEST, highest=HIGHEST, **variables)
     )
@@ -488,9 +495,9 @@ def _anova_in_words(of_criterion: pd.DataFrame) -> str:
     if pd.isna(anova["anova_f"]):
         return f"none ({reason})"
     degrees = f"{anova['anova_df_between']:.0f}, {anova['anova_df_within']:.0f}"
-    note, p = "" if pd.isna(reason) else f" ({reason})", _p(anova["anova_p"])
+    note, p = "" if pd.isna(reason) else f" ({reason})", _format_p(anova["anova_p"])
     return f"F({degrees}) = {anova['anova_f']:.2f}, p {p if p.startswith('<') else f'= {p}'}{note}"
 
 
-def _p(p: float) -> str:
+def _format_p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

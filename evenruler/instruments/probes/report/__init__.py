@@ -14,13 +14,19 @@ from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.report import charts
 from evenruler.instruments.probes.report.drawings import (
     family_tree,
-    lineage,
     parents_of,
+    trace_lineage,
     word_gradients,
 )
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
 from evenruler.report.page import Cell, Picture, Section, Table, make_tables
-from evenruler.report.words import figure, listed, missing, number, with_interval
+from evenruler.report.words import (
+    format_figure,
+    format_number,
+    is_missing,
+    join_names,
+    with_interval,
+)
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
@@ -47,7 +53,7 @@ def sections(shown: ReportInput) -> list[Section]:
     return [*set_sections, *of_evolution(evolved, tables)]
 
 
-def _picture(name: str, chart: Any, more: str = "", **placeholder_values: object) -> Picture:
+def _make_picture(name: str, chart: Any, more: str = "", **placeholder_values: object) -> Picture:
     words = WORDS["pictures"][name]
     return Picture(words["title"], words["caption"].format(**placeholder_values) + more, chart)
 
@@ -82,19 +88,23 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
             "n": str(associations["attribute"].nunique()),
         }
         pictures.append(
-            _picture(
+            _make_picture(
                 "validity",
-                charts.validity(associations, label, first),
+                charts.draw_validity(associations, label, first),
                 label=label,
                 **caption_words,
             )
         )
-    pictures.append(_picture("correlations", charts.correlations(here["correlations"])))
-    pictures.append(_picture("distributions", charts.distributions(here["biases"], first)))
+    pictures.append(
+        _make_picture("correlations", charts.draw_item_correlations(here["correlations"]))
+    )
+    pictures.append(
+        _make_picture("distributions", charts.draw_bias_distributions(here["biases"], first))
+    )
     if here["curve"]["coefficient"].notna().any():
-        pictures.append(_picture("curve", charts.curve(here["curve"])))
+        pictures.append(_make_picture("curve", charts.draw_generalizability_curve(here["curve"])))
     if here["shifts"]["level_in_sd"].notna().any():
-        pictures.append(_picture("shifts", charts.shifts(here["shifts"])))
+        pictures.append(_make_picture("shifts", charts.draw_shifts(here["shifts"])))
     # Correlation of every template with the rest of its set.
     items = here["items"]
     models = sorted(items["model"].unique())
@@ -141,13 +151,13 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
     last = history[history["generation"] == history["generation"].max()].sort_values("place")
     of_run = f" Of the {run} run." if here["history"]["run"].nunique() > 1 else ""
     parts: list[Table | Picture] = [
-        *comparisons(here["comparisons"]),
+        *comparison_tables(here["comparisons"]),
         *_by_generation(here["generations"]),
-        _picture("tree", family_tree(history), of_run),
-        *pairs(history),
-        _picture("gradients", word_gradients(last, gradients), of_run),
-        _picture("fitness", charts.fitness_parts(last), of_run),
-        *rewordings(here["rewordings"]),
+        _make_picture("tree", family_tree(history), of_run),
+        *elite_origin_tables(history),
+        _make_picture("gradients", word_gradients(last, gradients), of_run),
+        _make_picture("fitness", charts.fitness_parts(last), of_run),
+        *rewording_tables(here["rewordings"]),
     ]
     models, operators = (
         here["generations"]["model"].dropna().unique(),
@@ -157,8 +167,8 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
         f"{(history['generation'] == 0).sum()} templates evolved over "
         f"{last['generation'].iloc[0]} generations"
     )
-    summary += f" on {listed(list(models))}" if len(models) else ""
-    summary += f", reworded by {listed(operators)}" if operators else ""
+    summary += f" on {join_names(list(models))}" if len(models) else ""
+    summary += f", reworded by {join_names(operators)}" if operators else ""
     summary += "; the evolved set is chosen out of all that were measured."
     return Section(
         "How it evolved", f"{summary} {WORDS['ablation']}" if of_run else summary, parts, domain
@@ -188,10 +198,10 @@ def _by_generation(figures: pd.DataFrame) -> list[Picture]:
         for peak in zip(best["generation"], best["run"], best["value"], strict=True)
     )
     more = f"{alpha_line} Lacking: {'; '.join(lacking)}." if lacking else alpha_line
-    return [_picture("generations", charts.generations(shown, panels), more)]
+    return [_make_picture("generations", charts.draw_generations(shown, panels), more)]
 
 
-def comparisons(comparisons: pd.DataFrame) -> list[Table]:
+def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
     """A table per pair of sets, a row per figure and model."""
     names = list(dict.fromkeys([*COMPARED, *sorted(comparisons["figure"].unique())]))
     ordered = comparisons.assign(order=comparisons["figure"].map(names.index))
@@ -201,7 +211,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
         set_label, other_label = (
             WORDS["sets"].get(set_name, f"The set {set_name}") for set_name in (name, against)
         )
-        rows = [_compared(record) for record in pair.to_dict("records")]
+        rows = [_comparison_row(record) for record in pair.to_dict("records")]
         words = WORDS["tables"]["comparisons"] | ({"caption": ""} if tables else {})
         tables += make_tables(
             words,
@@ -213,12 +223,12 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
     return tables
 
 
-def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
+def _comparison_row(record: Mapping[Any, Any]) -> list[str | Cell]:
     difference, held_out = (
-        figure({**record, "value": record["difference"]}),
+        format_figure({**record, "value": record["difference"]}),
         isinstance(record["half"], str),
     )
-    if not missing(record["difference"]):
+    if not is_missing(record["difference"]):
         lacking = f" ({record['reason']})" if isinstance(record["reason"], str) else ""
         difference = f"{difference}\u00a0{record['unit']}{lacking}"
     return [
@@ -226,13 +236,13 @@ def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
         + (", held out" if held_out else ""),
         f"{record['model']}, "
         f"{'transfer: it did not evolve on it' if record['transfer'] else 'on which it evolved'}",
-        number(record["value"]),
-        number(record["other"]),
+        format_number(record["value"]),
+        format_number(record["other"]),
         difference,
     ]
 
 
-def pairs(history: pd.DataFrame) -> list[Table]:
+def elite_origin_tables(history: pd.DataFrame) -> list[Table]:
     """Every elite of the last population with the template of the start that it descends from."""
     template_rows = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
@@ -241,7 +251,7 @@ def pairs(history: pd.DataFrame) -> list[Table]:
     ].sort_values("place")
     rows: list[list[str | Cell]] = []
     for record in elites.to_dict("records"):
-        line = template_rows.loc[lineage(record["template"], parents)]
+        line = template_rows.loc[trace_lineage(record["template"], parents)]
         steps = []
         for step in line.iloc[-2::-1].to_dict("records"):  # first to last
             about = next(
@@ -253,7 +263,7 @@ def pairs(history: pd.DataFrame) -> list[Table]:
     return make_tables(WORDS["tables"]["pairs"], rows)
 
 
-def rewordings(shares: pd.DataFrame) -> list[Table]:
+def rewording_tables(shares: pd.DataFrame) -> list[Table]:
     """Share of accepted rewordings, and reasons for rejecting others, by operation and voice."""
     rows: list[list[str | Cell]] = []
     for key, group in shares.groupby(["run", "operation", "voice"], sort=True, dropna=False):

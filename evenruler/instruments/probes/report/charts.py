@@ -15,23 +15,25 @@ BESIDE: Final = 0.3
 """Share of its width below which they would overlap: about the length of a name."""
 
 
-def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> Any:
+def draw_validity(associations: pd.DataFrame, criterion_label: str, first: str) -> Any:
     """Bias, positive towards the `first` group, against the criterion: points, names of some, the
     regression line.
     """
     columns = ["model", "word", "centred", "low", "high", "criterion", "match"]
     data = associations[columns].reset_index(drop=True)
-    across, up = _shares(data["centred"]), _shares(data["criterion"])
+    across, up = _normalise_values(data["centred"]), _normalise_values(data["criterion"])
     named = [
         point
         for _, rows in data.groupby("model", sort=True)
-        for point in _named(rows["centred"], across, up)
+        for point in _choose_labelled_points(rows["centred"], across, up)
     ]
     data = data.assign(name=data["word"].where(data.index.isin(named), ""))
     return CHARTS.chart("validity", data, criterion=criterion_label, first=first)
 
 
-def _named(biases: "pd.Series[Any]", across: "pd.Series[Any]", up: "pd.Series[Any]") -> list[Any]:
+def _choose_labelled_points(
+    biases: "pd.Series[Any]", across: "pd.Series[Any]", up: "pd.Series[Any]"
+) -> list[Any]:
     """Points at either end whose names do not overlap, the outermost first; `across`, `up`: shares
     of the panel.
     """
@@ -48,14 +50,14 @@ def _named(biases: "pd.Series[Any]", across: "pd.Series[Any]", up: "pd.Series[An
     return named_points
 
 
-def _shares(values: "pd.Series[Any]") -> "pd.Series[Any]":
+def _normalise_values(values: "pd.Series[Any]") -> "pd.Series[Any]":
     """Values scaled to 0 for the least and 1 for the greatest."""
     width = values.max() - values.min()
     shares: pd.Series[Any] = (values - values.min()) / (width or 1)
     return shares
 
 
-def curve(table: pd.DataFrame) -> Any:
+def draw_generalizability_curve(table: pd.DataFrame) -> Any:
     """Expected generalizability by number of templates, one line per number of targets."""
     data = table.dropna(subset=["coefficient"])[["model", "templates", "targets", "coefficient"]]
     return CHARTS.chart(
@@ -63,7 +65,7 @@ def curve(table: pd.DataFrame) -> Any:
     )
 
 
-def shifts(table: pd.DataFrame) -> Any:
+def draw_shifts(table: pd.DataFrame) -> Any:
     """Shifts by prefix, one point each, placebos pale."""
     shift_rows = table.dropna(subset=["level_in_sd"])
     kind = shift_rows["placebo"].map({True: "placebo", False: "cue or instruction"})
@@ -73,12 +75,12 @@ def shifts(table: pd.DataFrame) -> Any:
     )
 
 
-def correlations(table: pd.DataFrame) -> Any:
+def draw_item_correlations(table: pd.DataFrame) -> Any:
     """Correlations between the items of a set: items x items."""
     return CHARTS.chart("correlations", table[["model", "template", "other", "correlation"]])
 
 
-def distributions(biases: pd.DataFrame, first: str) -> Any:
+def draw_bias_distributions(biases: pd.DataFrame, first: str) -> Any:
     """The bias of every attribute, template by template; positive: closer to the first group, by
     its name.
     """
@@ -96,7 +98,7 @@ PARTS: Final = {
 }
 
 
-def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
+def draw_generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
     """Figures of populations by generation, with intervals: one panel per figure of `labels`, one
     line per run.
     """

@@ -13,7 +13,7 @@ import pandas as pd
 
 from evenruler.report.page import ONE_HUE, QUIET
 from evenruler.report.style import Charts
-from evenruler.tables import grouped
+from evenruler.tables import group_by_key
 
 CHARTS: Final = Charts(Path(__file__).with_name("charts.yaml"))
 ORANGE, PURPLE = "#f58518", "#b279a2"
@@ -43,9 +43,9 @@ def family_tree(history: pd.DataFrame) -> Any:
     """The last population and its ancestors, from left to right; templates without a descendant in
     it are left out.
     """
-    tree = ancestry(history)
+    tree = ancestry_table(history)
     last, lanes = int(tree["last"].max()), int(tree["lane"].max()) + 1
-    nodes = _nodes(tree)
+    nodes = _format_nodes(tree)
     here = [name for name in OPERATIONS if name in set(nodes["operation"])]
     # Rules between the generations that a template lived in; paler where it was out of the
     # population, before it came back because a rewording was lacking.
@@ -86,7 +86,7 @@ def family_tree(history: pd.DataFrame) -> Any:
     )
 
 
-def _nodes(tree: pd.DataFrame) -> pd.DataFrame:
+def _format_nodes(tree: pd.DataFrame) -> pd.DataFrame:
     """One row per template, formatted for display; `generation`: where it is drawn."""
     shown = [NONE if pd.isna(place) else f"{place:.0f}" for place in tree["place"]]
     ages = zip(tree["born"], tree["last"], strict=True)
@@ -97,7 +97,7 @@ def _nodes(tree: pd.DataFrame) -> pd.DataFrame:
     return named.fillna({"word": NONE, "voice": NONE}).round({"fitness": DIGITS}).reset_index()
 
 
-def ancestry(history: pd.DataFrame) -> pd.DataFrame:
+def ancestry_table(history: pd.DataFrame) -> pd.DataFrame:
     """The last population and its ancestors, one row per template, indexed by slug, with a lane for
     each.
 
@@ -123,7 +123,7 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
     parents = parents_of(history)
     best: dict[str, float] = {}
     for slug, place in latest.loc[final, "place"].items():
-        for ancestor in lineage(str(slug), parents):
+        for ancestor in trace_lineage(str(slug), parents):
             best[ancestor] = min(best.get(ancestor, math.inf), place)
     # Ties between founders, and between children of one age: the best-placed descendants first.
     best_first = sorted(best, key=best.__getitem__)
@@ -151,7 +151,7 @@ def parents_of(history: pd.DataFrame) -> dict[str, str]:
     return dict(zip(children["template"], children["parent"], strict=True))
 
 
-def lineage(slug: str, parents: Mapping[str, str]) -> list[str]:
+def trace_lineage(slug: str, parents: Mapping[str, str]) -> list[str]:
     """A template and its ancestors, the founder last."""
     line = [slug]
     while line[-1] in parents:
@@ -163,7 +163,7 @@ def _assign_lanes(
     born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[str, str]
 ) -> dict[str, int]:
     """Lane by slug; the order of `born` breaks ties."""
-    children = grouped(
+    children = group_by_key(
         (parents.get(slug), slug) for slug in sorted(born, key=lambda slug: -born[slug])
     )
     lanes: dict[str, int] = {}
@@ -196,7 +196,7 @@ class TextPiece:
     gradient: float | None
 
 
-def pieces(
+def lay_out_text(
     text: str, begins: Sequence[int], words: Sequence[str], gradients: Sequence[float]
 ) -> list[TextPiece]:
     """A template in lines of `COLUMNS` characters, words at least as wide as their numbers;
@@ -209,7 +209,7 @@ def pieces(
     placed: list[TextPiece] = []
     line, column = 0, 0.0
     for match in re.finditer(r"\S+", text):
-        parts = _parts(match, span_by_begin)
+        parts = _split_at_gradients(match, span_by_begin)
         widths = [
             len(part) if value is None else max(len(part), len(gradient_label(value)) * NUMBER)
             for part, value in parts
@@ -223,7 +223,7 @@ def pieces(
     return placed
 
 
-def _parts(
+def _split_at_gradients(
     match: re.Match[str], span_by_begin: Mapping[int, tuple[int, float]]
 ) -> list[tuple[str, float | None]]:
     """The text between two spaces, split where a word with a gradient begins and ends."""
@@ -245,7 +245,7 @@ def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Any:
     """Templates of a run, in their order, as lines of words; the larger a word's gradient, the
     bluer it is.
     """
-    words, starts = _placed(templates, gradients)
+    words, starts = _lay_out_templates(templates, gradients)
     lines = float(words["line"].max()) + 1
     size = {"width": COLUMNS * CHARACTER, "height": lines * LINE}
     return CHARTS.chart(
@@ -253,7 +253,9 @@ def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Any:
     )
 
 
-def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _lay_out_templates(
+    templates: pd.DataFrame, gradients: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """One row per piece of a line, and one row per template where it begins."""
     words, starts, top = [], [], 0.0
     gradients_by_template = {
@@ -261,7 +263,7 @@ def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFr
     }
     for record in templates.to_dict("records"):
         template_gradients = gradients_by_template.get(record["template"], gradients.head(0))
-        placed = pieces(
+        placed = lay_out_text(
             record["text"],
             template_gradients["begin"].tolist(),
             template_gradients["word"].tolist(),

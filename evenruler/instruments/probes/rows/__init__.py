@@ -41,12 +41,14 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         tables |= declaration.made
     lines = [f"{len(compiled['probes']):,} sentences, {len(compiled['rejected']):,} rejected"]
     plan = plan_with_sizes(
-        declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"]
+        declaration,
+        partial(_build_plan, declaration.name, declaration.source),
+        ["choice", "written"],
     )
     return BuiltInstrument(tables, plan, lines)
 
 
-def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
+def _build_plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
     as_set = (
         "embedder",
         "prefixed",
@@ -73,8 +75,8 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
-        "choice": _choice(source) if source.in_english else None,
-        "written": _written(source) if source.written and source.in_english else None,
+        "choice": _choice_plan(source) if source.in_english else None,
+        "written": _writing_plan(source) if source.written and source.in_english else None,
     }
     if settings.evolve:
         plan["evolved"] = {
@@ -83,7 +85,7 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
     return plan
 
 
-def _choice(source: ProbeSource) -> Plan:
+def _choice_plan(source: ProbeSource) -> Plan:
     """Choices for chat models: targets paired by their place in the two groups, nouns by theirs in
     two lists.
 
@@ -105,7 +107,7 @@ def _choice(source: ProbeSource) -> Plan:
     }
 
 
-def _written(source: ProbeSource) -> Plan:
+def _writing_plan(source: ProbeSource) -> Plan:
     """What a chat writes sentences about, in English, and the words by which they are read."""
     assert source.written is not None
     return {"about": load_writing_subjects(), **source.written.model_dump()}
@@ -119,11 +121,11 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
     as in `schemas`.
     """
     probes, rejected = split_duplicates(
-        _sentences(name, source, settings), "set", "text", what="sentence"
+        _sentence_rows(name, source, settings), "set", "text", what="sentence"
     )
     templates, attributes = (
-        list(_templates(name, source, settings)),
-        list(_attributes(name, source)),
+        list(_template_rows(name, source, settings)),
+        list(_attribute_rows(name, source)),
     )
     return {
         "probes": probes,
@@ -133,13 +135,13 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
     }
 
 
-def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
+def _sentence_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
     groups = [
         (group, pole, target, word)
         for (group, targets), pole in zip(source.targets.items(), (1, -1), strict=True)
         for target, word in targets.items()
     ]
-    for template in _templates(name, source, settings):
+    for template in _template_rows(name, source, settings):
         for (attribute, word), (group, pole, target, of_target) in product(
             source.attributes.items(), groups
         ):
@@ -158,7 +160,7 @@ def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
             yield {**row, "id": sentence_id(name, row, BARE), "content_sha256": checksum}
 
 
-def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
+def _template_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
     for set_name, template_set in source.sets.items():
         variant = settings.article_of(set_name)
         for slug, entry in template_set.templates.items():
@@ -179,7 +181,7 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
             }
 
 
-def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
+def _attribute_rows(name: str, source: ProbeSource) -> Iterator[Row]:
     criterion, keyed = source.published, source.keys.keyed if source.keys else {}
     for slug, word in source.attributes.items():
         value = criterion.values[slug] if criterion else None

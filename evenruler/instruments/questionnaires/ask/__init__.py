@@ -84,35 +84,37 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     `verbaliser`; then again after every measured epoch of every fit to every corpus, in this order,
     so that nothing is trained twice.
     """
-    wanted = _all(tables, plan, subject)
+    wanted = _all_requests(tables, plan, subject)
     return [request for request in wanted if request.table not in answers and len(request.rows)]
 
 
-def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
+def _all_requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     item_tables, twins = questions.split_by_placebo(tables)
     yield from questions.labelled_requests(plan, subject)
     yield from questions.known_requests(plan, subject)
-    yield from _prompts(item_tables, subject)
-    yield from _prompts(twins, subject)
+    yield from _prompt_requests(item_tables, subject)
+    yield from _prompt_requests(twins, subject)
     if OPTIONS in asked_forms(subject):
         yield from options.requests(tables, plan, subject)
     if VERBALISER in asked_forms(subject) and subject.can("entail"):
         after = questions.prefixed_rows(item_tables["prompts"], plan)
-        yield _entail(after, VERBALISER, None, before=after["before"].tolist())
-    for state in questions.states(plan, subject):
+        yield _entailment_request(after, VERBALISER, None, before=after["before"].tolist())
+    for state in questions.adaptation_states(plan, subject):
         if state.epoch:  # at epoch 0 the answers are those of the unadapted model
-            yield from _prompts(questions.adaptation_items(item_tables, plan), subject, state)
+            yield from _prompt_requests(
+                questions.adaptation_items(item_tables, plan), subject, state
+            )
         yield from questions.course_requests(state, plan, subject)
     yield embedding_request(item_tables, plan)
     if plan["judge"] is not None:
         yield judge_request(tables, plan)
 
 
-def _prompts(
+def _prompt_requests(
     tables: Tables, subject: Subject, state: State | None = None
 ) -> Iterator[RequestBatch]:
     for form in asked_forms(subject):
-        rows = _rows(tables["prompts"], form, state)
+        rows = _request_rows(tables["prompts"], form, state)
         if form == SENTENCE and subject.can("loglikelihood"):
             texts = tables["prompts"]["premise"] + " " + tables["prompts"]["hypothesis"]
             inputs = {"text": texts.tolist()}
@@ -128,20 +130,20 @@ def _prompts(
                 state=state,
             )
         if form not in BY_FACTS and subject.can("entail"):
-            yield _entail(tables["prompts"], form, state)
+            yield _entailment_request(tables["prompts"], form, state)
 
 
-def _entail(
+def _entailment_request(
     prompts: pd.DataFrame, form: str, state: State | None, **more: list[str]
 ) -> RequestBatch:
     sides = {"premise": prompts["premise"].tolist(), "hypothesis": prompts["hypothesis"].tolist()}
-    rows = _rows(prompts, form, state)
+    rows = _request_rows(prompts, form, state)
     return RequestBatch(
         "entailment", "entail", rows, {**sides, **more}, {"every": True}, state=state
     )
 
 
-def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
+def _request_rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
     stage = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
     stage_columns: dict[str, Any] = dict(zip(questions.STAGE, stage, strict=True))
     return prompts[["id"]].assign(configuration=form, **stage_columns)

@@ -43,7 +43,7 @@ SIDES = ["premise", "hypothesis"]
 COLUMNS = ["questionnaire", "item", "measure", "value", "n"]
 
 
-def sentences(prompts: pd.DataFrame) -> list[str]:
+def distinct_sentences(prompts: pd.DataFrame) -> list[str]:
     """The distinct premises and hypotheses of prompts, sorted."""
     return sorted({text for side in SIDES for text in prompts[side]})
 
@@ -69,7 +69,7 @@ def probability_of_acceptable(
     return softmax(values, axis=-1)[:, names.index(ACCEPTABLE)]
 
 
-def acceptability(
+def acceptability_figures(
     prompts: pd.DataFrame, by_text: Mapping[str, float], measure: str
 ) -> pd.DataFrame:
     """Mean over the distinct premises and hypotheses of each item, source and inverse, as
@@ -80,7 +80,7 @@ def acceptability(
     """
     rows = []
     for (questionnaire, item), of_item in prompts.groupby(["questionnaire", "item"], sort=True):
-        values = [by_text[text] for text in sentences(of_item)]
+        values = [by_text[text] for text in distinct_sentences(of_item)]
         rows.append((questionnaire, item, measure, float(np.mean(values)), len(values)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -101,7 +101,7 @@ def embedding_request(tables: Tables, plan: Plan) -> RequestBatch:
     source prompts.
     """
     items, chosen = tables["items"], source_prompts(tables["prompts"])
-    licensed = _licensed(items, plan)
+    licensed = _licensed_questions(items, plan)
     rows = pd.DataFrame({"id": [*items["id"], *licensed, *chosen["id"]]})
     texts = [*items["original"], *licensed.values(), *chosen["whole"]]
     return RequestBatch(
@@ -109,7 +109,7 @@ def embedding_request(tables: Tables, plan: Plan) -> RequestBatch:
     )
 
 
-def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
+def _licensed_questions(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
     """Licensed questions by id of answers; empty where there is no such file."""
     wording = plan.get("wording")
     if wording is None or not Path(wording["file"]).expanduser().is_file():
@@ -123,7 +123,7 @@ def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
 
 def judge_request(tables: Tables, plan: Plan) -> RequestBatch:
     """A request to the judge about every sentence, including those of twins."""
-    judge, texts = plan["judge"], sentences(tables["prompts"])
+    judge, texts = plan["judge"], distinct_sentences(tables["prompts"])
     table, inputs = SLOR if judge["operation"] == "slor" else ACCEPTABILITY, {"text": texts}
     return RequestBatch(
         table,
@@ -143,19 +143,19 @@ def content_figures(tables: Tables, twins: Tables, plan: Plan, answers: Tables) 
     """
     embeddings = answers["embeddings"]
     vectors = dict(zip(embeddings["id"], map(np.asarray, embeddings["vector"]), strict=True))
-    figures = [similarity(tables["prompts"], tables["items"], vectors)] if vectors else []
-    by_text = _judged(plan, answers)
+    figures = [similarity_figures(tables["prompts"], tables["items"], vectors)] if vectors else []
+    by_text = _judge_figures(plan, answers)
     if by_text:
         measure = SLOR if len(answers[SLOR]) else ACCEPTABILITY
         for prompts, name in (
             (tables["prompts"], measure),
             (twins["prompts"], f"{measure}_of_twins"),
         ):
-            figures += [acceptability(prompts, by_text, name)] if len(prompts) else []
+            figures += [acceptability_figures(prompts, by_text, name)] if len(prompts) else []
     return pd.concat(figures, ignore_index=True) if figures else pd.DataFrame(columns=COLUMNS)
 
 
-def similarity(
+def similarity_figures(
     prompts: pd.DataFrame, items: pd.DataFrame, vectors: Mapping[str, Any]
 ) -> pd.DataFrame:
     """SS: mean cosine between each original question and its source prompts; `vectors`: by id of
@@ -177,7 +177,7 @@ def similarity(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _judged(plan: Plan, answers: Tables) -> dict[str, float]:
+def _judge_figures(plan: Plan, answers: Tables) -> dict[str, float]:
     """The judge's figure by sentence."""
     by_model, by_classifier = answers[SLOR], answers[ACCEPTABILITY]
     if len(by_model):
@@ -242,12 +242,12 @@ def two_way_of_logs(log_p: ArrayLike, temperature: float = 1.0) -> NDArray[np.fl
     """`two_way` of log scores, for scores too small for a float."""
     if not 0 < temperature < np.inf:
         raise ValueError(f"temperature is {temperature}, expected more than 0")
-    over_terms = _normalised(np.asarray(log_p, dtype=np.float64) / temperature, axis=0)
-    over_intensifiers = _normalised(over_terms / temperature, axis=1)
+    over_terms = _normalise_log_values(np.asarray(log_p, dtype=np.float64) / temperature, axis=0)
+    over_intensifiers = _normalise_log_values(over_terms / temperature, axis=1)
     return np.exp(over_intensifiers)
 
 
-def _normalised(log_values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+def _normalise_log_values(log_values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     """Log-softmax along an axis; uniform where all values are minus infinity."""
     nothing = np.isneginf(log_values).all(axis=axis, keepdims=True)
     return log_softmax(np.where(nothing, 0.0, log_values), axis=axis)
@@ -488,7 +488,7 @@ def scores(
     chosen, shares = options.parse_option_answers(tables, plan, answers)
     of_options = options.of_prompts(tables["prompts"], shares)
     of_options = of_options.assign(configuration=OPTIONS, corpus="", fit=0, epoch=0, measure=SHARE)
-    of_chat = (options.facts(shares, plan) if len(chosen) else NO_FACTS).assign(
+    of_chat = (options.score_facts(shares, plan) if len(chosen) else NO_FACTS).assign(
         configuration=OPTIONS
     )
     rows = concat_frames([*answer_frames, of_options])
@@ -501,8 +501,12 @@ def scores(
         bare[~is_unprefixed],
     )
     reads = VERBALISER in subject.forms  # it asks a question, which can follow a prefix
-    cells = cells_of(prompts, item_answers, scoring) if len(item_answers) else _none(schemas.CELLS)
-    none = _none(schemas.ITEM_SCORES)
+    cells = (
+        cells_of(prompts, item_answers, scoring)
+        if len(item_answers)
+        else _empty_frame(schemas.CELLS)
+    )
+    none = _empty_frame(schemas.ITEM_SCORES)
     twin_scores = none
     of_twins = bare[bare["id"].isin(twins["prompts"]["id"])]
     if len(item_answers) and len(of_twins):
@@ -544,6 +548,6 @@ def scores(
     }
 
 
-def _none(schema: pa.Schema) -> pd.DataFrame:
+def _empty_frame(schema: pa.Schema) -> pd.DataFrame:
     empty: pd.DataFrame = schema.empty_table().to_pandas()
     return empty

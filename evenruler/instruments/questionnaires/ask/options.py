@@ -17,7 +17,7 @@ from evenruler.instruments.questionnaires.ask.questions import locate_intensifie
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
 from evenruler.measurement.answered import fitness_of, not_read
 from evenruler.measurement.verdicts import ValidityCheck
-from evenruler.text.replies import LETTERS, normalised, read_choice
+from evenruler.text.replies import LETTERS, normalise_surface, read_choice
 
 PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{}\n\n{}"
 
@@ -48,7 +48,7 @@ def option_order(n: int, order: int, orders: int) -> list[int]:
     return [n - 1 - index for index in turned] if order % 2 else turned
 
 
-def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
+def option_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     """The questions about items, twins and facts; derived, so not published.
 
     Returns:
@@ -105,7 +105,7 @@ def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
 
 def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Request letter probabilities where the model gives them, else a reply to each question."""
-    question_rows = questions(tables, plan)
+    question_rows = option_questions(tables, plan)
     if subject.can("words"):
         rows = question_rows.loc[
             question_rows.index.repeat(question_rows["keys"].map(len)), ["id", "turn", "prompt"]
@@ -138,7 +138,7 @@ def parse_option_answers(
         nothing = pd.DataFrame(columns=[*CHOSEN, "key", "share"]).astype(types)
         return nothing[CHOSEN], nothing[SHARES]
     readings = (_by_mass if len(answers[LETTER_MASS]) else _by_reply)(
-        questions(tables, plan), answers
+        option_questions(tables, plan), answers
     )
     word_rows = readings[readings["shares"].notna()].explode(["keys", "shares"], ignore_index=True)
     shares = word_rows.rename(columns={"keys": "key", "shares": "share"}).astype(
@@ -172,7 +172,7 @@ def _by_reply(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
             continue
         reading = read_choice(row["reply"], row["words"])
         rule, outcome = reading.rule, reading.outcome
-        if rule == "none" and (filled := _filled(row["reply"], row)) is not None:
+        if rule == "none" and (filled := _find_gap_word(row["reply"], row)) is not None:
             rule, outcome = "option", filled
         parsed_replies.append(
             (rule, None if outcome is None else [float(word == outcome) for word in row["words"]])
@@ -181,13 +181,14 @@ def _by_reply(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     return rows.assign(**rules_and_shares, mass=np.nan)
 
 
-def _filled(reply: str, row: Mapping[Any, Any]) -> str | None:
+def _find_gap_word(reply: str, row: Mapping[Any, Any]) -> str | None:
     """The word with which a reply repeats the sentence, its gap filled; None if not exactly one."""
-    normalised_reply, text = normalised(reply), row["prompt"].split("\n\n")[1]
+    normalised_reply, text = normalise_surface(reply), row["prompt"].split("\n\n")[1]
     matching_words = [
         word
         for word in row["words"]
-        if word in normalised_reply and normalised_reply in normalised(text.replace(GAP, word))
+        if word in normalised_reply
+        and normalised_reply in normalise_surface(text.replace(GAP, word))
     ]
     return matching_words[0] if len(matching_words) == 1 else None
 
@@ -202,7 +203,7 @@ def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
     return rows.loc[whole, ["id", "value"]]
 
 
-def facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def score_facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """`fact, right`: whether its right term gets the more frequent words; false where one is
     unanswered.
     """
@@ -221,7 +222,7 @@ def facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return fact_rows.assign(right=right - wrong > 1e-9)  # tolerance for summation order
 
 
-def fitness(chosen: pd.DataFrame) -> ValidityCheck:
+def check_option_validity(chosen: pd.DataFrame) -> ValidityCheck:
     """Unfit where the answers on items measure nothing (refused, or not in letters); in doubt where
     they were not read.
 

@@ -155,7 +155,7 @@ STAGE = ["corpus", "fit", "epoch"]
 """Columns that identify an adaptation state."""
 
 
-def states(plan: Plan, subject: Subject) -> Iterator[State]:
+def adaptation_states(plan: Plan, subject: Subject) -> Iterator[State]:
     """States before and after every epoch (or the last) of every fit to every corpus; none for
     unadapted models.
 
@@ -238,9 +238,9 @@ def adaptation_course(answers: Tables, model: str) -> pd.DataFrame:
         losses["loss"].isna().map({True: "no token of what is held out can be asked about"})
     )
     measure_frames = [
-        _measured(accuracies, "accuracy", value=accuracies["mean"], n=accuracies["size"]),
-        _measured(replies, "reply", text=replies["reply"], reason=replies["reason"], n=1),
-        _measured(losses, "loss", value=losses["loss"], reason=loss_reasons, n=losses["n"]),
+        _measure_rows(accuracies, "accuracy", value=accuracies["mean"], n=accuracies["size"]),
+        _measure_rows(replies, "reply", text=replies["reply"], reason=replies["reason"], n=1),
+        _measure_rows(losses, "loss", value=losses["loss"], reason=loss_reasons, n=losses["n"]),
     ]
     return (
         pd.concat(measure_frames, ignore_index=True)
@@ -249,7 +249,7 @@ def adaptation_course(answers: Tables, model: str) -> pd.DataFrame:
     )
 
 
-def _measured(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:
+def _measure_rows(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:
     """Rows of one measure; columns not given are null."""
     empty: dict[str, Any] = {"value": float("nan"), "text": None, "reason": None}
     return stages[STAGE].assign(measure=measure, **{**empty, **columns})

@@ -24,7 +24,7 @@ from evenruler.instruments.questionnaires.declare.source import (
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.records import CONTENT_FREE, INSTRUCTION, OPTIONS
 from evenruler.strict import read_yaml
-from evenruler.tables import grouped
+from evenruler.tables import group_by_key
 
 __all__ = ["card"]
 
@@ -42,7 +42,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     return assemble_card(
         WORDS,
         *(declaration, tables, plan, evidence),
-        said=_from(evidence, plan["accuracy"]["bar"]),
+        said=_summarise_evidence(evidence, plan["accuracy"]["bar"]),
         example=shown[0] if shown else None,
         parameters={**scored, "scale": scale},
         quality=declare.headings(plan),
@@ -61,7 +61,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     )
 
 
-def _from(evidence: Evidence, bar: float) -> dict[str, Any]:
+def _summarise_evidence(evidence: Evidence, bar: float) -> dict[str, Any]:
     """Which models are accurate enough; alpha and correlations over models, or why not; effects of
     adaptation.
     """
@@ -82,7 +82,7 @@ def _from(evidence: Evidence, bar: float) -> dict[str, Any]:
             for name, record in over_models.items()
             if record["value"] is not None
         },
-        "lacking": grouped(
+        "lacking": group_by_key(
             (record["reason"], name)
             for name, record in over_models.items()
             if record["value"] is None

@@ -126,7 +126,7 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
     lacking |= {
         item
         for item, prompts in items.items()
-        if len(prompts) != _expected(item, prompts[0]["twin"])
+        if len(prompts) != _count_expected_prompts(item, prompts[0]["twin"])
     }
     if lacking:
         logging.getLogger(__name__).warning("%d of %d items lack prompts", len(lacking), len(items))
@@ -135,7 +135,7 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
     }
 
 
-def _expected(item: str, twin: int) -> int:
+def _count_expected_prompts(item: str, twin: int) -> int:
     """How many prompts an item has, or one of its twins."""
     n: int = SETTINGS["twins"][item][twin - 1] if twin else SETTINGS["items"][item]
     return n
@@ -146,14 +146,17 @@ def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> flo
     terms.
     """
     shares = {
-        (p["term"], p["intensifier"]): _share(p["nats"], empty[p["hypothesis"]]) for p in prompts
+        (p["term"], p["intensifier"]): _log_entailment_share(p["nats"], empty[p["hypothesis"]])
+        for p in prompts
     }
     terms = {p["term"]: p["polarity"] == "source" for p in prompts}
     weights = {p["intensifier"]: p["weight"] for p in prompts}
-    by_intensifier = {word: _normalised([shares[term, word] for term in terms]) for word in weights}
+    by_intensifier = {
+        word: _normalise_log_values([shares[term, word] for term in terms]) for word in weights
+    }
     weighted = []
     for row, is_source in enumerate(terms.values()):
-        over_intensifiers = _normalised([by_intensifier[word][row] for word in weights])
+        over_intensifiers = _normalise_log_values([by_intensifier[word][row] for word in weights])
         if is_source:
             weighted += [
                 math.exp(log_pss) * weight
@@ -162,7 +165,7 @@ def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> flo
     return float(prompts[0]["keying"] * fmean(weighted))
 
 
-def _share(nats: Sequence[float], empty: Sequence[float]) -> float:
+def _log_entailment_share(nats: Sequence[float], empty: Sequence[float]) -> float:
     """Logarithm of entailment's share, minus the answer without content; neutral left out by
     default.
     """
@@ -170,7 +173,7 @@ def _share(nats: Sequence[float], empty: Sequence[float]) -> float:
     return _log_softmax(logits if SETTINGS["three_way"] else [logits[0], logits[2]])[0]
 
 
-def _normalised(log_values: Sequence[float]) -> list[float]:
+def _normalise_log_values(log_values: Sequence[float]) -> list[float]:
     return _log_softmax([value / SETTINGS["temperature"] for value in log_values])
 
 

@@ -24,7 +24,7 @@ from evenruler.instruments.questionnaires.declare.shared import (
     CorpusSource,
     Fact,
     LabelledPair,
-    differences,
+    control_mismatches,
     load_corpus,
     load_facts,
     load_pairs,
@@ -123,7 +123,7 @@ SPREAD = 0.7
 """SD over items of answers beyond twins, in points: .4 to .9 in seven scales on three fits."""
 
 
-def detectable(items: int) -> float:
+def minimum_detectable_effect(items: int) -> float:
     """Minimum detectable points beyond twins at 80 % power, by t over this many items of one
     model.
     """
@@ -207,9 +207,9 @@ class Settings(BaseSettings):
             or min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS
         ):
             return None
-        wanted = next(n for n in count(self.least) if detectable(n) <= self.smallest)
+        wanted = next(n for n in count(self.least) if minimum_detectable_effect(n) <= self.smallest)
         return (
-            f"{detectable(len(source.items)):.1f} points beyond twins, where items vary by "
+            f"{minimum_detectable_effect(len(source.items)):.1f} points beyond twins, where items vary by "
             f"{SPREAD:g}; "
             f"{self.smallest:g} points would take {wanted} items of {FEWEST_TWINS} twins"
         )
@@ -232,7 +232,7 @@ class Settings(BaseSettings):
             for name, corpus in source.corpora.items()
             if corpus.matched is not None
         }
-        unlike = differences(
+        unlike = control_mismatches(
             {name: corpus.sentences for name, corpus in source.corpora.items()}, matches
         )
         n = len(source.items)

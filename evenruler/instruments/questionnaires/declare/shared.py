@@ -28,7 +28,7 @@ from evenruler.strict import (
     validate,
 )
 from evenruler.text.english import vader_scores
-from evenruler.text.spelling import twice
+from evenruler.text.spelling import find_duplicates
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 
@@ -49,7 +49,7 @@ class ControlMatching(StrictModel):
     """Share of sentences in the first person."""
 
 
-def profile(sentences: Sequence[str]) -> dict[str, float]:
+def profile_sentences(sentences: Sequence[str]) -> dict[str, float]:
     """Means over the sentences of a corpus, keyed as the fields of `Match`."""
     return {
         "valence": mean(valence(sentence) for sentence in sentences),
@@ -58,14 +58,17 @@ def profile(sentences: Sequence[str]) -> dict[str, float]:
     }
 
 
-def differences(
+def control_mismatches(
     corpora: Mapping[str, Sequence[str]], matches: Mapping[str, ControlMatching]
 ) -> Iterator[str]:
     """A line for each difference between a control and its corpus that exceeds the declared
     limit.
     """
     for control, match in sorted(matches.items()):
-        control_profile, corpus_profile = profile(corpora[control]), profile(corpora[match.to])
+        control_profile, corpus_profile = (
+            profile_sentences(corpora[control]),
+            profile_sentences(corpora[match.to]),
+        )
         for key, value in control_profile.items():
             most = getattr(match, key)
             if abs(value - corpus_profile[key]) > most:
@@ -142,7 +145,7 @@ class CorpusSource(StrictModel):
     @field_validator("sentences")
     @classmethod
     def _distinct(cls, sentences: list[str]) -> list[str]:
-        if duplicate := twice(sentences):
+        if duplicate := find_duplicates(sentences):
             raise ValueError(f"{duplicate[1]!r} stands twice")
         return sentences
 

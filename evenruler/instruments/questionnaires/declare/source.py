@@ -35,7 +35,7 @@ from evenruler.strict import (
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
 from evenruler.text.english import slots
-from evenruler.text.spelling import both, folded, twice
+from evenruler.text.spelling import describe_duplicates, find_duplicates, fold_text
 
 FAMILY: Final = "questionnaires"
 VARIANT: Final = "agree"
@@ -114,8 +114,8 @@ class ResponseScale(StrictModel):
         if any(b <= a for a, b in pairwise(weights)):
             raise ValueError(f"weights {weights} do not rise from level to level")
         words = [word for level in self.levels for word in level.words.values()]
-        if duplicate := twice(self.intensifiers) or twice(words):
-            raise ValueError(f"{both(*duplicate)} stands at two levels")
+        if duplicate := find_duplicates(self.intensifiers) or find_duplicates(words):
+            raise ValueError(f"{describe_duplicates(*duplicate)} stands at two levels")
         return self
 
     @property
@@ -135,8 +135,10 @@ class ItemTerms(StrictModel):
     @model_validator(mode="after")
     def _disjoint(self) -> "ItemTerms":
         slugs = sorted(self.source.keys() & self.inverse.keys())
-        if duplicate := twice(self.words) or (slugs and (slugs[0], slugs[0])):
-            raise ValueError(f"{both(*duplicate)} is both a source and an inverse term")
+        if duplicate := find_duplicates(self.words) or (slugs and (slugs[0], slugs[0])):
+            raise ValueError(
+                f"{describe_duplicates(*duplicate)} is both a source and an inverse term"
+            )
         return self
 
     @property
@@ -189,7 +191,7 @@ class Wording(StrictModel):
             if re.search(rf"\b{re.escape(word)}\b", text, flags=re.IGNORECASE):
                 raise ValueError(f"the term {word!r} stands in a template, which should be neutral")
         for template in self.templates.values():
-            if complaint := disagreement(template):
+            if complaint := verb_error(template):
                 raise ValueError(complaint)
         return self
 
@@ -343,13 +345,13 @@ class QuestionnaireSource(instrument.Source):
         seen: dict[tuple[str, str, str], str] = {}
         for slug, _, _, item in self.worded:
             for word in item.terms.words:
-                first = seen.setdefault((item.premise, item.hypothesis, folded(word)), slug)
+                first = seen.setdefault((item.premise, item.hypothesis, fold_text(word)), slug)
                 if first != slug:
                     raise ValueError(f"items {first!r} and {slug!r} ask the same of {word!r}")
         return self
 
 
-def disagreement(template: str) -> str | None:
+def verb_error(template: str) -> str | None:
     """The error in the verb after an {INTENSIFIER}, if any: "it {INTENSIFIER} happen", "it
     {INTENSIFIER} happened".
 

@@ -18,11 +18,11 @@ from evenruler.instruments.questionnaires.diagnose.figures import (
     prefix_shift_figures,
 )
 from evenruler.instruments.questionnaires.diagnose.headlines import (
-    changes,
+    answer_trajectories,
     contrast,
     corpus_change_figures,
-    headlines,
-    trajectories,
+    intervention_changes,
+    judge_headlines,
 )
 from evenruler.instruments.questionnaires.diagnose.quality import (
     of_content,
@@ -68,16 +68,16 @@ def figures(
     a single fit.
     """
     cells, items = scores["cells"], scores["items"]
-    accuracy = population.accuracies(scores["labelled"], resampling.level, scores["known"])
+    accuracy = population.accuracy_table(scores["labelled"], resampling.level, scores["known"])
     shifts = prefix_shift_figures(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
     judged = {"accuracy_of_any": accuracy, "cells": cells, "chosen": scores["chosen"]}
     fits = population.fitness_by_form(judged, subject.forms, plan["accuracy"]["bar"])
-    on_the_way = trajectories(items, scores["adapted"], intensifiers)
+    on_the_way = answer_trajectories(items, scores["adapted"], intensifiers)
     figure_frames = [
         model_figures(items, scores["twins"], cells, accuracy, fits, resampling.level),
         of_options(cells, scores["by_order"]["points"], resampling.level),
-        pd.DataFrame(_changed(name, on_the_way, resampling.level)),
+        pd.DataFrame(_corpus_change_rows(name, on_the_way, resampling.level)),
     ]
     return {
         **judged,
@@ -86,7 +86,7 @@ def figures(
         "quality": of_silhouettes(items.assign(model=population.method_label(items))),
         "figures": pd.concat([*figure_frames, shifts]).reindex(columns=schemas.FIGURES.names),
         "trajectories": on_the_way,
-        "changes": changes(on_the_way, plan),
+        "changes": intervention_changes(on_the_way, plan),
         "headlines": _made_of(items, scores["twins"], tables["prompts"]),
         **{table: scores[score] for table, score in FOR_ALL.items()},
     }
@@ -101,7 +101,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     """
     if not records:
         return {}
-    population_rows = population.population(records)
+    population_rows = population.population_table(records)
     members = population.members_of(population_rows)
     firsts: dict[str, Record] = {}
     for record in records:
@@ -113,7 +113,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     agreed = over_fits(
         [record.subject for record in records], items, twins, members, resampling.level
     )
-    confirmed = headlines(records, resampling.level)
+    confirmed = judge_headlines(records, resampling.level)
     scales, quality = population.scale_scores(items, members), of_content(content)
     tables = {
         "accuracy": concat_frames(
@@ -141,7 +141,9 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
 
 
-def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[dict[str, Any]]:
+def _corpus_change_rows(
+    name: str, trajectories: pd.DataFrame, level: float
+) -> Iterator[dict[str, Any]]:
     """How far each corpus moves answers, by form, without comparison with its control."""
     for (model, form), group in trajectories.groupby(["model", "configuration"], sort=True):
         yield from as_rows(

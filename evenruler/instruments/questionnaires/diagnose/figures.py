@@ -90,14 +90,14 @@ def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) 
         both = points.groupby(level=["item", "polarity"]).mean().groupby(level="item").mean()
         moved = float(by_order.max() - by_order.min())
         figures = (
-            _mean(AGREES, both.to_numpy(), level),
+            _mean_figure(AGREES, both.to_numpy(), level),
             Figure(ORDER_SHIFT, moved, len(by_order), "orders"),
         )
         rows += as_rows(figures, questionnaire, label_with_method(str(model), OPTIONS), WHOLE)
     return pd.DataFrame(rows)
 
 
-def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
+def _mean_figure(figure: str, values: NDArray[np.float64], level: float) -> Figure:
     """The mean over items with its jackknife interval, which for a mean is the t interval."""
     defined_values = values[~np.isnan(values)]
     if not len(defined_values):
@@ -159,24 +159,35 @@ def population_figures(
                 index="lineage", columns="item", values="score", aggfunc="mean"
             )
             matrix = matrix.reindex(columns=sorted(part["item"].unique()))
-            add(questionnaire, subscale, _alpha(matrix.to_numpy(), resampling.level), configuration)
+            add(
+                questionnaire,
+                subscale,
+                _alpha_figure(matrix.to_numpy(), resampling.level),
+                configuration,
+            )
             for item, figure in _with_rest(matrix) if subscale == WHOLE else ():
                 add(questionnaire, item, figure, configuration)
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
-        add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling.level))
+        add(
+            questionnaire,
+            WHOLE,
+            _mean_figure(str(measure), part["value"].to_numpy(), resampling.level),
+        )
     for configuration, group in scales.groupby("configuration", sort=True):
         whole = group["subscale"] == WHOLE
-        for scale_name, figure in _between(
+        for scale_name, figure in _scale_correlations(
             group[whole], "questionnaire", resampling.level, members
         ):
             add(scale_name, WHOLE, figure, configuration)
         for questionnaire, parts in group[~whole].groupby("questionnaire", sort=True):
-            for subscale, figure in _between(parts, "subscale", resampling.level, members):
+            for subscale, figure in _scale_correlations(
+                parts, "subscale", resampling.level, members
+            ):
                 add(questionnaire, subscale, figure, configuration)
     return pd.DataFrame(rows)
 
 
-def _alpha(x: NDArray[np.float64], level: float) -> Figure:
+def _alpha_figure(x: NDArray[np.float64], level: float) -> Figure:
     """Cronbach's alpha of lineages x items, with its interval; null with the reason where
     undefined.
     """
@@ -214,7 +225,7 @@ def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
         )
 
 
-def _between(
+def _scale_correlations(
     scores: pd.DataFrame, column: str, level: float, members: Collection[str]
 ) -> Iterator[tuple[str, Figure]]:
     """Spearman's rho of every two scales over lineages, with the first scale's name; `column` names
@@ -252,7 +263,7 @@ def means_of(
         for table in (items, twins)
     )
     for name in ("answer", "silhouette", "pss_range"):
-        mean = _mean(name, item_scores[name].to_numpy(dtype=np.float64), level)
+        mean = _mean_figure(name, item_scores[name].to_numpy(dtype=np.float64), level)
         yield replace(mean, control=finite(float(twin_scores[name].mean())))
 
 
@@ -277,7 +288,7 @@ def prefix_shift_figures(
         }
         shifts = prefix_shifts(group.set_index("item")["score"], by_prefix, placebos)
         figures = shift_figures(
-            shifts, level, UNIT, _lacking(str(configuration), asked=bool(by_prefix))
+            shifts, level, UNIT, _missing_shift_reason(str(configuration), asked=bool(by_prefix))
         )
         rows += as_rows(
             figures, questionnaire, label_with_method(str(model), str(configuration)), WHOLE
@@ -285,7 +296,7 @@ def prefix_shift_figures(
     return pd.DataFrame(rows)
 
 
-def _lacking(configuration: str, *, asked: bool) -> str | None:
+def _missing_shift_reason(configuration: str, *, asked: bool) -> str | None:
     if configuration in BY_FACTS:
         return NO_QUESTION
     if configuration != VERBALISER:

@@ -18,7 +18,7 @@ from evenruler.instruments.questionnaires.ask.questions import STAGE
 from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED, OF_ITEMS
 from evenruler.instruments.questionnaires.declare.source import FEWEST_TWINS
 from evenruler.instruments.questionnaires.diagnose.population import (
-    fitness,
+    check_accuracy_validity,
     fitness_by_form,
     interval_of,
 )
@@ -69,7 +69,7 @@ def pairs_of(plan: Plan) -> list[CorpusPair]:
     ]
 
 
-def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
+def answer_trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
     """The mean answer at every stage, in points, as `schemas.TRAJECTORIES`; epoch 0 is the
     unadapted model.
     """
@@ -86,7 +86,7 @@ def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.D
     )
 
 
-def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def intervention_changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The change of each fit, as `schemas.CHANGES`, for interventions that have a control."""
     key = [*MODEL, "fit"]
     before = trajectories[trajectories["epoch"] == 0].set_index(["corpus", *key])["answer"]
@@ -224,7 +224,7 @@ def _accuracy_lost(
     for corpus, group in accuracy[accuracy["corpus"].isin(corpora)].groupby("corpus", sort=True):
         last = group[group["epoch"] == group["epoch"].max()]
         record = interval_of(float(last["value"].mean()), int(last["n"].iloc[0]), level)
-        adapted_fitness = fitness({**record, "chance": 1 / len(LABELS)}, bar)
+        adapted_fitness = check_accuracy_validity({**record, "chance": 1 / len(LABELS)}, bar)
         if adapted_fitness.unfit is not None:
             return f"adapted to {corpus}, {adapted_fitness.unfit}"
     return None
@@ -237,7 +237,7 @@ Judged = tuple[str, str, HeadlineTest | Figure, ValidityCheck]
 """Part (an item, or the whole), name of the model in figures, figure, and fitness."""
 
 
-def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
+def judge_headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
     """Every headline figure with its verdict, for every questionnaire and model, as
     `schemas.FIGURES`.
 
@@ -287,10 +287,10 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
         if answered:
             # Fits below the bar are left out, unless all are.
             counted = [name for name in answered if bars[name][form].unfit is None] or answered
-            figure, of_items = _beyond([by_name[name] for name in counted], form)
+            figure, of_items = _form_headline([by_name[name] for name in counted], form)
             fit = bars[counted[0]][form]
             if figure.lacking and form == OPTIONS:
-                figure = replace(figure, lacking=f"{figure.lacking}{_unread(fits[0])}")
+                figure = replace(figure, lacking=f"{figure.lacking}{_unread_items_note(fits[0])}")
             if figure.lacking and fit.doubt:  # otherwise its reason would hide the doubt
                 figure = replace(
                     figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note)))
@@ -323,13 +323,13 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
                 )
 
 
-def _unread(record: Record) -> str:
+def _unread_items_note(record: Record) -> str:
     """How many items lack a term, their own or of a twin, by options; empty where none does."""
     prompt_keys = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
     scored_keys = {
         key
         for table in ("items", "twins")
-        for key in _scores(record.found[table], OPTIONS, "score").index
+        for key in _score_column(record.found[table], OPTIONS, "score").index
     }
     lost, n = (
         len({item for item, _ in prompt_keys - scored_keys}),
@@ -338,12 +338,16 @@ def _unread(record: Record) -> str:
     return f"; {lost} of {n} items have a term without a readable reply" if lost else ""
 
 
-def _beyond(fits: Sequence[Record], form: str) -> tuple[HeadlineTest, Iterator[tuple[str, Figure]]]:
+def _form_headline(
+    fits: Sequence[Record], form: str
+) -> tuple[HeadlineTest, Iterator[tuple[str, Figure]]]:
     """The headline of fits in one form, and its item analysis."""
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
     item_scores, twins = (
         pd.concat(
-            [_scores(record.found[table], form, "score") for record in fits], axis=1, join="inner"
+            [_score_column(record.found[table], form, "score") for record in fits],
+            axis=1,
+            join="inner",
         )
         for table in ("items", "twins")
     )
@@ -366,7 +370,8 @@ def _beyond(fits: Sequence[Record], form: str) -> tuple[HeadlineTest, Iterator[t
         plan["least"],
     )
     silhouettes = [
-        _scores(record.found["items"], form, "silhouette").droplevel("twin") for record in fits
+        _score_column(record.found["items"], form, "silhouette").droplevel("twin")
+        for record in fits
     ]
     apart = pd.concat(silhouettes, axis=1).mean(axis=1).reindex(both).to_numpy(dtype=np.float64)
     analysis = of_items(both.tolist(), answers, controls, apart)
@@ -375,7 +380,7 @@ def _beyond(fits: Sequence[Record], form: str) -> tuple[HeadlineTest, Iterator[t
     ), analysis
 
 
-def _scores(table: pd.DataFrame, form: str, column: str) -> "pd.Series[float]":
+def _score_column(table: pd.DataFrame, form: str, column: str) -> "pd.Series[float]":
     """One column of scores by item and twin, of one model and form."""
     return table[table["configuration"] == form].set_index(["item", "twin"])[column]
 

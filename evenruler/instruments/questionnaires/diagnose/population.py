@@ -32,7 +32,7 @@ UNPLANTED = (
 NOT_ASKED = "no labelled pairs or facts were asked"
 
 
-def accuracies(
+def accuracy_table(
     labelled: pd.DataFrame, level: float, fact_rows: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`fact_rows`), as
@@ -100,7 +100,7 @@ def judged_by(accuracy_rows: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
     }
 
 
-def fitness(record: Mapping[Any, Any] | None, bar: float) -> ValidityCheck:
+def check_accuracy_validity(record: Mapping[Any, Any] | None, bar: float) -> ValidityCheck:
     """Fitness by accuracy: the interval must lie above the bar."""
     if record is None:
         return ValidityCheck(unfit=NOT_ASKED)
@@ -134,12 +134,18 @@ def fitness_by_form(
         by_word = form_cells.pivot(index=["item", "term"], columns="intensifier", values="pss")
         same = all_equal_reason(by_word, f"terms of {form_cells['item'].nunique()} items")
         of_replies = (
-            options.fitness(diagnosis_tables["chosen"]) if form == OPTIONS else ValidityCheck()
+            options.check_option_validity(diagnosis_tables["chosen"])
+            if form == OPTIONS
+            else ValidityCheck()
         )
         if of_replies != ValidityCheck():
             fits[form] = of_replies
             continue
-        fits[form] = fitness(judged.get(form), bar) if same is None else ValidityCheck(unfit=same)
+        fits[form] = (
+            check_accuracy_validity(judged.get(form), bar)
+            if same is None
+            else ValidityCheck(unfit=same)
+        )
         if form == OPTIONS and fits[form].unfit is None:
             fits[form] = ValidityCheck(doubt=UNPLANTED)
     return fits
@@ -170,7 +176,7 @@ FEWEST_LINEAGES = 5
 """Fewest lineages for figures over a population."""
 
 
-def population(records: Sequence[Record]) -> pd.DataFrame:
+def population_table(records: Sequence[Record]) -> pd.DataFrame:
     """The models by form, and whether their accuracy exceeds the bar, as `schemas.POPULATION`.
 
     Where questionnaires have different bars, the highest counts.
@@ -190,9 +196,11 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
                 "kind": KINDS[form],
                 "configuration": form,
             }
-            standing = _standing(form, judged.get(form), bars[name])
+            standing = _form_standing(form, judged.get(form), bars[name])
             of_replies = (
-                options.fitness(record.found["chosen"]) if form == OPTIONS else ValidityCheck()
+                options.check_option_validity(record.found["chosen"])
+                if form == OPTIONS
+                else ValidityCheck()
             )
             if why := of_replies.unfit or of_replies.doubt:
                 standing |= {"member": False, "standing": f"{why}, does not count"}
@@ -200,12 +208,12 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[str, object]:
+def _form_standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[str, object]:
     """Accuracy of a form with its bar, and whether the form counts."""
     defaults = {**dict.fromkeys(("accuracy", "low", "high", "n")), "bar": bar, "member": False}
     if judged is None:
         return {**defaults, "standing": f"{NOT_ASKED}, does not count"}
-    member = fitness(judged, bar).unfit is None
+    member = check_accuracy_validity(judged, bar).unfit is None
     standing = "counts" if member else "accuracy interval is not above the bar, does not count"
     accuracy_columns = {column: judged[column] for column in ("accuracy", "low", "high", "n")}
     return {**defaults, **accuracy_columns, "member": member, "standing": standing}
@@ -241,12 +249,12 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
         [scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")]
     )
     return scores.assign(
-        z=by_scale.transform(lambda s: _among(s, standardised)),
-        normal=by_scale.transform(lambda s: _among(s, normal_scores)),
+        z=by_scale.transform(lambda s: _standardise_defined_scores(s, standardise_scores)),
+        normal=by_scale.transform(lambda s: _standardise_defined_scores(s, normal_scores)),
     )
 
 
-def _among(scores: "pd.Series[float]", place: Place) -> NDArray[np.float64]:
+def _standardise_defined_scores(scores: "pd.Series[float]", place: Place) -> NDArray[np.float64]:
     """Standardise the known scores; NaN elsewhere."""
     is_known = scores.notna().to_numpy()
     placed_scores = np.full(len(scores), np.nan)
@@ -254,7 +262,7 @@ def _among(scores: "pd.Series[float]", place: Place) -> NDArray[np.float64]:
     return placed_scores
 
 
-def standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def standardise_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Z of each score over the population; NaN below three models or where all are equal."""
     if len(scores) < FEWEST_MODELS or constant_columns(scores[:, None]).any():
         return np.full(len(scores), np.nan)

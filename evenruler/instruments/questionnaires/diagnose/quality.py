@@ -17,7 +17,7 @@ from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.strict import read_yaml
-from evenruler.tables.ids import canonical
+from evenruler.tables.ids import canonical_json
 from evenruler.tables.schemas import WHOLE
 
 
@@ -43,7 +43,7 @@ THRESHOLDS = {
 
 def of_content(content: pd.DataFrame) -> pd.DataFrame:
     """Figures that depend on no model, as `schemas.QUALITY`."""
-    return pd.DataFrame(_rows(content.assign(model=None)), columns=schemas.QUALITY.names)
+    return pd.DataFrame(_quality_rows(content.assign(model=None)), columns=schemas.QUALITY.names)
 
 
 def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
@@ -52,7 +52,7 @@ def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
     silhouettes = (
         items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")
     )
-    return pd.DataFrame(_rows(silhouettes), columns=schemas.QUALITY.names)
+    return pd.DataFrame(_quality_rows(silhouettes), columns=schemas.QUALITY.names)
 
 
 def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
@@ -66,11 +66,11 @@ def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
         )
 
 
-def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _quality_rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
     for record in figures.to_dict("records"):
         threshold, verdict_name = (
             THRESHOLDS.get(record["measure"]),
-            verdict(record["measure"], float(record["value"])),
+            threshold_verdict(record["measure"], float(record["value"])),
         )
         yield {
             **{str(column): cell for column, cell in record.items()},
@@ -80,7 +80,7 @@ def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
         }
 
 
-def verdict(measure: str, value: float) -> str:
+def threshold_verdict(measure: str, value: float) -> str:
     """Good, weak or poor by the threshold of a measure; `told` without threshold or value."""
     threshold = THRESHOLDS.get(measure)
     if threshold is None or pd.isna(value):
@@ -114,9 +114,11 @@ def over_fits(
     """
     rows: list[Row] = []
     for fits in _by_recipe(subjects, members):
-        item_scores, twin_scores = (_scores(frame, fits) for frame in (items, twins))
+        item_scores, twin_scores = (
+            _scores_by_questionnaire(frame, fits) for frame in (items, twins)
+        )
         for name in sorted(item_scores):
-            figure = _agreement(item_scores[name], twin_scores.get(name), level)
+            figure = _agreement_figure(item_scores[name], twin_scores.get(name), level)
             for fit in fits:
                 rows += as_rows([figure], name, fit, WHOLE)
     uncounted_models = {subject.name for subject in subjects if subject.recipe is not None} - set(
@@ -144,10 +146,10 @@ def recipe_of(subject: Subject) -> Key | None:
     if subject.recipe is None:
         return None
     but_seed = {key: value for key, value in subject.recipe.items() if key != "seed"}
-    return subject.lineage, canonical(but_seed).decode()
+    return subject.lineage, canonical_json(but_seed).decode()
 
 
-def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]:
+def _scores_by_questionnaire(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]:
     """Scores [items, fits] by questionnaire."""
     fit_scores = frame[frame["model"].isin(fits)]
     return {
@@ -158,7 +160,7 @@ def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]
     }
 
 
-def _agreement(scores: pd.DataFrame, twins: pd.DataFrame | None, level: float) -> Figure:
+def _agreement_figure(scores: pd.DataFrame, twins: pd.DataFrame | None, level: float) -> Figure:
     """Agreement of scores [items, fits]; the control is the agreement on twins."""
     n, fits = scores.shape
     if min(n, fits) < 2:

@@ -16,7 +16,14 @@ from evenruler.measurement.figures import Verdict
 from evenruler.measurement.sentences import with_capital
 from evenruler.report.page import Cell, Mark, Picture, Section, Table, make_tables
 from evenruler.report.style import Charts
-from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
+from evenruler.report.words import (
+    SCORE_DECIMALS,
+    format_figure,
+    format_number,
+    is_missing,
+    join_names,
+    model_labels,
+)
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
@@ -48,14 +55,14 @@ MARKS: dict[str, Mark] = {"poor": "unfit", "weak": "open", "good": "found", "tol
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     """Sections on the models that were asked, their scores, and the items."""
     scores: list[Table | Picture] = [
-        _scores(name, source, tables) for name, source in declared.items()
+        _score_table(name, source, tables) for name, source in declared.items()
     ]
     templates = {
-        _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
+        _item_label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
         for name, source in declared.items()
         for slug, item in source.items.items()
     }
-    chart = heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
+    chart = heat_maps(_in_words(declared, tables["cells"], _model_headings(tables)), templates)
     accuracy = tables["accuracy"]
     accuracy_by_key = {
         (row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")
@@ -64,9 +71,11 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     rows: list[list[str | Cell]] = [
         [
             *(str(record[column]) for column in ("model", "kind", "lineage", "configuration")),
-            "" if missing(record["bar"]) else f"{record['bar']:.2f}",
+            "" if is_missing(record["bar"]) else f"{record['bar']:.2f}",
             *(
-                _accuracy(accuracy_by_key.get((record["model"], record["configuration"], name)))
+                _accuracy_text(
+                    accuracy_by_key.get((record["model"], record["configuration"], name))
+                )
                 for name in sets
             ),
             Cell(str(record["standing"]), "found" if record["member"] else "unfit"),
@@ -77,7 +86,7 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     parts: dict[str, list[Table | Picture]] = {
         "models": [*make_tables(WORDS["tables"]["models"], rows, measured)],
         "scores": scores,
-        "items": [*_items(tables), Picture(**WORDS["pictures"]["heat_maps"], chart=chart)],
+        "items": [*_item_tables(tables), Picture(**WORDS["pictures"]["heat_maps"], chart=chart)],
     }
     return [
         Section(**WORDS["sections"][name], parts=section_parts)
@@ -85,20 +94,20 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     ]
 
 
-def _accuracy(record: Mapping[Any, Any] | None) -> str:
+def _accuracy_text(record: Mapping[Any, Any] | None) -> str:
     if record is None:
         return "not asked"
     ends = f"[{record['low']:.3f}, {record['high']:.3f}]"
-    auc = "" if missing(record["auc"]) else f"; AUC {record['auc']:.3f}"
+    auc = "" if is_missing(record["auc"]) else f"; AUC {record['auc']:.3f}"
     return (
         f"{record['accuracy']:.3f} {ends}, n = {record['n']:,}; guessing "
         f"{record['chance']:.3f}{auc}"
     )
 
 
-def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
+def _score_table(questionnaire: str, source: Source, tables: Tables) -> Table:
     """Scores and figures of one questionnaire, one column per model."""
-    models = _models(tables)
+    models = _model_headings(tables)
     figures = tables["figures"][tables["figures"]["benchmark"] == questionnaire]
     scales = tables["scales"][tables["scales"]["questionnaire"] == questionnaire]
     subscales = sorted(set(scales["subscale"]) - {WHOLE})
@@ -106,18 +115,21 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
     for subscale in (WHOLE, *subscales):
         subscale_rows = scales[scales["subscale"] == subscale]
         scored = {
-            model: _score(record)
+            model: _score_text(record)
             for model, record in zip(
-                called(subscale_rows), subscale_rows.to_dict("records"), strict=True
+                model_labels(subscale_rows), subscale_rows.to_dict("records"), strict=True
             )
         }
-        items = listed([str(n) for n in sorted(subscale_rows["n"].unique())])
+        items = join_names([str(n) for n in sorted(subscale_rows["n"].unique())])
         rows.append(
-            [f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)]
+            [
+                f"score{_subscale_suffix(subscale)}, {items} items",
+                *(scored.get(model, "") for model in models),
+            ]
         )
     for name, label in WORDS["of_a_model"].items():
-        records = _records(figures, name, WHOLE)
-        rows.append([label, *(_beside(records.get(model)) for model in models)])
+        records = _records_by_model(figures, name, WHOLE)
+        rows.append([label, *(_figure_cell(records.get(model)) for model in models)])
     # Figures without a model; correlations with other scales last.
     figure_names = set(figures.loc[figures["model"].isna(), "figure"])
     rho = {
@@ -132,19 +144,24 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
     }
     for name, label in labels.items():
         for subscale in (WHOLE, *subscales):
-            for record in _records(figures, name, subscale).values():
-                rows.append([f"{label}{_of(subscale)}", Cell(figure(record), columns=len(models))])
+            for record in _records_by_model(figures, name, subscale).values():
+                rows.append(
+                    [
+                        f"{label}{_subscale_suffix(subscale)}",
+                        Cell(format_figure(record), columns=len(models)),
+                    ]
+                )
     twinless = "" if source.twins else " Its items have no twins, so no score has a verdict."
     caption = f"Measures {source.construct_}; {source.direction}.{twinless}"
     return Table(["", *models.values()], rows, f"{source.title} ({questionnaire})", caption)
 
 
-def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
+def _figure_cell(record: Mapping[Any, Any] | None) -> str | Cell:
     """A figure with its control, marked where the instrument is invalid on the model."""
     if record is None:
         return ""
-    control, verdict = number(record.get("control")), record.get("verdict")
-    label = f"{figure(record)}; control {control}" if control else figure(record)
+    control, verdict = format_number(record.get("control")), record.get("verdict")
+    label = f"{format_figure(record)}; control {control}" if control else format_figure(record)
     return (
         label
         if verdict is None or pd.isna(verdict)
@@ -152,39 +169,41 @@ def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
     )
 
 
-def _of(subscale: str) -> str:
+def _subscale_suffix(subscale: str) -> str:
     return "" if subscale == WHOLE else f": {subscale}"
 
 
-def _models(tables: Tables) -> dict[str, str]:
+def _model_headings(tables: Tables) -> dict[str, str]:
     """Models in the order of the population, with their headings."""
     population = tables["population"]
-    standing = zip(called(population), population["member"], strict=True)
+    standing = zip(model_labels(population), population["member"], strict=True)
     return {model: f"{model}{'' if member else ' (does not count)'}" for model, member in standing}
 
 
-def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
+def _records_by_model(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
     rows = figures[(figures["figure"] == figure) & (figures["part"] == subscale)]
     return {record["model"]: record for record in rows.to_dict("records")}
 
 
-def _score(record: Mapping[Any, Any]) -> str:
+def _score_text(record: Mapping[Any, Any]) -> str:
     """A score with its z and normal score."""
     place = [
-        f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])
+        f"{place} {record[place]:+.2f}"
+        for place in ("z", "normal")
+        if not is_missing(record[place])
     ]
-    return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
+    return f"{format_number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
 
 
-def _items(tables: Tables) -> list[Table]:
+def _item_tables(tables: Tables) -> list[Table]:
     """One row per item, those that need work first."""
     # The range of PSS in words, by questionnaire and item, then by model.
-    items, quality, models = tables["items"], tables["quality"], _models(tables)
+    items, quality, models = tables["items"], tables["quality"], _model_headings(tables)
     ranges: dict[Any, dict[str, str]] = {}
-    for model, row in zip(called(items), items.to_dict("records"), strict=True):
+    for model, row in zip(model_labels(items), items.to_dict("records"), strict=True):
         range_by_model = ranges.setdefault((row["questionnaire"], row["item"]), {})
         range_by_model[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
-    counts = set(called(tables["population"][tables["population"]["member"]]))
+    counts = set(model_labels(tables["population"][tables["population"]["member"]]))
     content = [
         column
         for column in dict.fromkeys(CONTENT.values())
@@ -192,7 +211,7 @@ def _items(tables: Tables) -> list[Table]:
     ]
     analysed = tables["figures"][tables["figures"]["figure"].isin(OF_ITEMS)]
     analysis_by_key = {
-        key: _analysis(rows)
+        key: _analysis_text(rows)
         for key, rows in analysed.groupby(["benchmark", "part", "model"], sort=True)
     }
     together = sorted(set(analysed["model"]))
@@ -206,7 +225,7 @@ def _items(tables: Tables) -> list[Table]:
                 if pd.isna(record["model"])
                 else str(record["model"])
             )
-            by_column[column] = _judged(record, counts, ranges.get(key, {}))
+            by_column[column] = _quality_cell(record, counts, ranges.get(key, {}))
         counted = of_item[of_item["model"].isin(counts) | of_item["model"].isna()].to_dict(
             "records"
         )
@@ -218,7 +237,7 @@ def _items(tables: Tables) -> list[Table]:
             if not pd.isna(record["advice"])
         }
         answered = [analysis_by_key.get((*key, model), "") for model in together]
-        rows.append((order, [_label(*key), *cells, *answered, "; ".join(advice) or "nothing"]))
+        rows.append((order, [_item_label(*key), *cells, *answered, "; ".join(advice) or "nothing"]))
     judged_by = [f"SC {models[model]}" for model in judged]
     columns = [*content, *judged_by, *(f"points, {model}" for model in together)]
     return make_tables(
@@ -226,22 +245,28 @@ def _items(tables: Tables) -> list[Table]:
     )
 
 
-def _analysis(figures: pd.DataFrame) -> str:
+def _analysis_text(figures: pd.DataFrame) -> str:
     """The analysis of one item in words: answer, twins, and the headline without it."""
     phrases = []
     records: list[Mapping[Any, Any]] = [*figures.to_dict("records")]
     for record in records:
         if record["figure"] in WORDS["of_items"]:
-            twins = "" if missing(record["control"]) else f", twins {number(record['control'])}"
-            phrases.append(f"{WORDS['of_items'][record['figure']]} {figure(record)}{twins}")
+            twins = (
+                ""
+                if is_missing(record["control"])
+                else f", twins {format_number(record['control'])}"
+            )
+            phrases.append(f"{WORDS['of_items'][record['figure']]} {format_figure(record)}{twins}")
     return "; ".join(phrases)
 
 
-def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]) -> Cell:
+def _quality_cell(
+    record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]
+) -> Cell:
     """A figure of an item with its traffic light, also in words; with the range of PSS if of a
     model.
     """
-    if missing(record["value"]):
+    if is_missing(record["value"]):
         return Cell("none", "told")
     label, verdict = f"{record['value']:.2f}", record["verdict"]
     if not pd.isna(record["model"]):
@@ -255,7 +280,7 @@ def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[
     )
 
 
-def _label(questionnaire: object, item: object) -> str:
+def _item_label(questionnaire: object, item: object) -> str:
     return f"{questionnaire}: {item}"
 
 
@@ -276,7 +301,7 @@ def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]
     ]
     key = ["questionnaire", "item", "polarity", "term"]
     by_model = pd.DataFrame({"model": list(models), "named": list(models.values())})
-    cells = cells.assign(model=called(cells))
+    cells = cells.assign(model=model_labels(cells))
     joined = by_model.merge(pd.DataFrame(written), how="cross").merge(
         cells, on=["model", *key], validate="1:m"
     )
@@ -288,7 +313,7 @@ def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]
             f"{len(cells) - len(joined)} cells are not of the declared items, terms and "
             "intensifiers"
         )
-    items = [_label(*key) for key in zip(joined["questionnaire"], joined["item"], strict=True)]
+    items = [_item_label(*key) for key in zip(joined["questionnaire"], joined["item"], strict=True)]
     return joined.assign(
         item=items, term=joined["word"], intensifier=joined["shown"], model=joined["named"]
     )
@@ -312,13 +337,13 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
             f"{scale} {'stays' if way == 'none' else way}"
             for scale, way in corpora[name].expect.items()
         ]
-        for name in _interventions(corpora)
+        for name in _intervention_names(corpora)
     }
     expected = "; ".join(
         f"{name}: {', '.join(scale_moves) or 'nothing'}" for name, scale_moves in ways.items()
     )
-    named_alike = tables["trajectories"].assign(model=called(tables["trajectories"]))
-    intervention_by_corpus = {name: name for name in _interventions(corpora)} | {
+    named_alike = tables["trajectories"].assign(model=model_labels(tables["trajectories"]))
+    intervention_by_corpus = {name: name for name in _intervention_names(corpora)} | {
         control: intervention for intervention, control in controls.items()
     }
     lines = named_alike.assign(
@@ -330,25 +355,25 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
         intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"]
     )
     words = WORDS["pictures"]["courses"]
-    chart = trajectories(lines, differences)
+    chart = draw_trajectories(lines, differences)
     parts: list[Table | Picture] = [
         Picture(words["title"], words["caption"].format(expected=expected), chart),
         *(
             table
-            for name in _interventions(corpora)
-            for table in _moved(name, corpora, controls.get(name), figures)
+            for name in _intervention_names(corpora)
+            for table in _intervention_tables(name, corpora, controls.get(name), figures)
         ),
-        *_course(course[course["measure"].isin(MEASURES)]),
-        *_replies(course[course["measure"] == "reply"]),
+        *_course_tables(course[course["measure"].isin(MEASURES)]),
+        *_reply_tables(course[course["measure"] == "reply"]),
     ]
     return [Section(**WORDS["sections"]["interventions"], parts=parts)]
 
 
-def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
+def _intervention_names(corpora: Mapping[str, CorpusSource]) -> list[str]:
     return [name for name, corpus in corpora.items() if corpus.role == "intervention"]
 
 
-def _moved(
+def _intervention_tables(
     name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame
 ) -> list[Table]:
     """The table of one intervention, one row per questionnaire and model."""
@@ -366,7 +391,10 @@ def _moved(
         }
         expected = corpus.expect.get(str(record["benchmark"]), OPEN)
         row: list[str | Cell] = [str(record["benchmark"]), str(record["model"])]
-        row += [*(figure(record_by_figure.get(name), 3) for name in changed), figure(record, 3)]
+        row += [
+            *(format_figure(record_by_figure.get(name), 3) for name in changed),
+            format_figure(record, 3),
+        ]
         verdict = (
             ""
             if pd.isna(record["verdict"])
@@ -386,7 +414,7 @@ def _moved(
     )
 
 
-def _course(course: pd.DataFrame) -> list[Table]:
+def _course_tables(course: pd.DataFrame) -> list[Table]:
     first = course[course["fit"] == 1]
     epochs = sorted(first["epoch"].unique())
     rows = []
@@ -394,20 +422,20 @@ def _course(course: pd.DataFrame) -> list[Table]:
         values = part[part["fit"] == 1].set_index("epoch")["value"]
         label = MEASURES[str(measure)].format(n=part["n"].iloc[0])
         last = part[part["epoch"] == part["epoch"].max()]["value"]
-        ends = [number(last.mean()), number(last.std(ddof=1)), str(len(last))]
+        ends = [format_number(last.mean()), format_number(last.std(ddof=1)), str(len(last))]
         rows.append(
             [
                 str(model),
                 str(corpus),
                 label,
-                *(number(values.get(epoch)) for epoch in epochs),
+                *(format_number(values.get(epoch)) for epoch in epochs),
                 *ends,
             ]
         )
     return make_tables(WORDS["tables"]["course"], rows, [f"epoch {epoch}" for epoch in epochs])
 
 
-def _replies(replies: pd.DataFrame) -> list[Table]:
+def _reply_tables(replies: pd.DataFrame) -> list[Table]:
     rows = []
     first = replies[replies["fit"] == 1].sort_values("epoch")
     for (model, corpus), part in first.groupby(["model", "corpus"], sort=True):
@@ -434,14 +462,17 @@ def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> An
         CHARTS.part(
             "heat_map",
             title=title,
-            blocks=[_block(measure, name, "source"), _block(measure, name, "inverse")],
+            blocks=[
+                _heat_map_block(measure, name, "source"),
+                _heat_map_block(measure, name, "inverse"),
+            ],
         )
         for measure, name, title in (
             ("p", "p", "raw: p"),
             ("s", "PSS", "normalised: PSS, shares of a row"),
         )
     ]
-    return CHARTS.chart("heat_maps", _wide(cells, items, models), maps=maps, params=params)
+    return CHARTS.chart("heat_maps", _heat_map_data(cells, items, models), maps=maps, params=params)
 
 
 def _drop_down(name: str, labels: Sequence[str]) -> dict[str, Any]:
@@ -454,12 +485,14 @@ def _drop_down(name: str, labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _block(measure: str, name: str, polarity: str) -> Any:
+def _heat_map_block(measure: str, name: str, polarity: str) -> Any:
     words = CHARTS.part("words") if polarity == "inverse" else None
     return CHARTS.part("block", measure=measure, name=name, polarity=polarity, words=words)
 
 
-def _wide(cells: pd.DataFrame, items: Sequence[str], models: Sequence[str]) -> alt.InlineData:
+def _heat_map_data(
+    cells: pd.DataFrame, items: Sequence[str], models: Sequence[str]
+) -> alt.InlineData:
     """CSV data with one line per prompt, and items and models by index."""
     prompt = ["item", "term", "polarity", "intensifier", "level"]
     ordered = (
@@ -483,7 +516,7 @@ def _wide(cells: pd.DataFrame, items: Sequence[str], models: Sequence[str]) -> a
     return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=types))
 
 
-def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> Any:
+def draw_trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> Any:
     """Answers by epoch with intervention, control and their difference; one row per model and
     intervention.
     """

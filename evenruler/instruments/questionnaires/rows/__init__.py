@@ -37,7 +37,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     UserError where the judge of acceptability can neither `slor` nor `classify`.
     """
     source: Source = declaration.source
-    rows = translate(declaration.name, source, source.responses)
+    rows = fill_templates(declaration.name, source, source.responses)
     tables = {
         name: table_of(table_rows, schema)
         for name, table_rows, schema in (
@@ -49,12 +49,12 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     }
     messages = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
     plan = plan_with_sizes(
-        declaration, lambda settings: _plan(declaration.name, source, settings, catalogue)
+        declaration, lambda settings: _build_plan(declaration.name, source, settings, catalogue)
     )
     return BuiltInstrument(tables, plan, messages)
 
 
-def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
+def _build_plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
     framings, file = source.framings if settings.prefixed else None, source.original.file
     as_set = (
         *("asked", "temperature", "three_way", "stop_below", "smallest", "least", "embedder"),
@@ -81,16 +81,17 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
         },
         # The file of unpublished wording, with items in the order of its lines; no text of it.
         "wording": None if file is None else {"file": file, "items": list(source.items)},
-        "judge": _judge(settings.acceptability, catalogue),
+        "judge": _judge_plan(settings.acceptability, catalogue),
         "prefixes": framings.prefixes if framings else {},
         "placebos": framings.placebo_names if framings else [],
         "corpora": {
-            corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)
+            corpus: _corpus_plan(name, corpus, source, settings)
+            for corpus in sorted(source.corpora)
         },
     }
 
 
-def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
+def _judge_plan(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
     """The judge of acceptability and its operation."""
     if model is None:
         return None
@@ -101,7 +102,9 @@ def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
     raise UserError(what, where="params.yaml: acceptability", remedy="name one")
 
 
-def _corpus(questionnaire: str, corpus: str, source: Source, settings: Settings) -> dict[str, Any]:
+def _corpus_plan(
+    questionnaire: str, corpus: str, source: Source, settings: Settings
+) -> dict[str, Any]:
     """The plan of one corpus: sentences (or their file, unpublished), recipe, expectation and
     role.
     """
@@ -128,18 +131,20 @@ class QuestionnaireRows:
     rejected: list[Row]
 
 
-def translate(name: str, source: QuestionnaireSource, scale: ResponseScale) -> QuestionnaireRows:
+def fill_templates(
+    name: str, source: QuestionnaireSource, scale: ResponseScale
+) -> QuestionnaireRows:
     """Fill every item and twin with every term and intensifier: rows of the four tables.
 
     Duplicates of earlier prompts go to `rejected`.
     """
-    prompts, rejected = split_duplicates(_prompts(name, source, scale), "premise", "hypothesis")
+    prompts, rejected = split_duplicates(_prompt_rows(name, source, scale), "premise", "hypothesis")
     return QuestionnaireRows(
-        list(_items(name, source)), list(_terms(name, source)), prompts, rejected
+        list(_item_rows(name, source)), list(_term_rows(name, source)), prompts, rejected
     )
 
 
-def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
+def _item_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
     for slug, item, twin, wording in source.worded:
         # The whole question: the stem of the questionnaire, and the item.
         original = None if twin else " ".join(filter(None, (source.original.stem, item.original)))
@@ -147,7 +152,7 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         identity = row_id(family=FAMILY, benchmark=name, item=slug, **twin_of(twin))
         yield {
             **common_columns(identity, source, *content, variant=VARIANT),
-            **({} if twin else _rights(source)),
+            **({} if twin else _source_and_licence(source)),
             "item": slug,
             "twin": twin,
             "subscale": item.subscale,
@@ -159,7 +164,7 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         }
 
 
-def _rights(source: QuestionnaireSource) -> Row:
+def _source_and_licence(source: QuestionnaireSource) -> Row:
     """Source and licence of a row with published wording and our templates: both, with what each
     applies to.
     """
@@ -175,9 +180,9 @@ def _rights(source: QuestionnaireSource) -> Row:
     }
 
 
-def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
+def _term_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
     for slug, _, twin, wording in source.worded:
-        for term, word, polarity in _words(wording):
+        for term, word, polarity in _words_with_polarity(wording):
             identity = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **twin_of(twin))
             yield {
                 **common_columns(identity, source, word, polarity, variant=VARIANT),
@@ -189,14 +194,14 @@ def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
             }
 
 
-def _words(item: Wording) -> Iterator[tuple[str, str, str]]:
+def _words_with_polarity(item: Wording) -> Iterator[tuple[str, str, str]]:
     for polarity, words in item.terms.by_polarity.items():
         yield from ((term, word, polarity) for term, word in words.items())
 
 
-def _prompts(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Iterator[Row]:
+def _prompt_rows(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Iterator[Row]:
     for slug, item, twin, wording in source.worded:
-        for term, word, polarity in _words(wording):
+        for term, word, polarity in _words_with_polarity(wording):
             for number, level in enumerate(scale.levels, start=1):
                 for intensifier, how_often in level.words.items():
                     filling = {TERM: word, INTENSIFIER: how_often}

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, ValidationError
 
 from evenruler.errors import UserError
-from evenruler.files import templates
+from evenruler.files import jinja_environment
 from evenruler.instruments.questionnaires.declare import source
 from evenruler.instruments.questionnaires.translate.statements import WORDS, item_to_templates
 from evenruler.models.records import CausalModel, Sampling
@@ -50,7 +50,7 @@ def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int
     Beside blanks or 0, 1 marks what is reversed. Where every row has 1, nothing tells which of both
     it is.
     """
-    plain = {line: _plain(mark) for line, mark in marks.items()}
+    plain = {line: _normalise_mark(mark) for line, mark in marks.items()}
     distinct_marks = {*plain.values()}
     if wrong := next(
         (line for line, mark in plain.items() if mark not in {ONE, *KEYED, *MARKED}), None
@@ -77,7 +77,7 @@ def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int
     return {line: ({ONE: True} | KEYED | MARKED)[mark] for line, mark in plain.items()}
 
 
-def _plain(mark: str) -> str:
+def _normalise_mark(mark: str) -> str:
     """A mark in one form: small letters, a usual minus, no decimals as a spreadsheet writes
     them.
     """
@@ -184,7 +184,7 @@ def in_words(drafts: Mapping[str, "Draft"]) -> str:
     )
 
 
-def translate(
+def draft_items(
     facts: ScaleFacts,
     rows: Mapping[int, ScaleItem],
     scale: source.ResponseScale,
@@ -196,8 +196,12 @@ def translate(
         earlier_wordings = [
             earlier_draft.wording for earlier_draft in drafts.values() if earlier_draft.passes
         ]
-        draft = _draft(
-            line, row, facts.stem or "", partial(lint, scale=scale, others=earlier_wordings), writer
+        draft = _draft_item(
+            line,
+            row,
+            facts.stem or "",
+            partial(lint_wording, scale=scale, others=earlier_wordings),
+            writer,
         )
         named = [
             f"item-{number:0{len(str(len(rows)))}}",
@@ -208,7 +212,7 @@ def translate(
     return drafts
 
 
-def _draft(
+def _draft_item(
     line: int,
     row: ScaleItem,
     stem: str,
@@ -254,12 +258,12 @@ def _item_paraphrases(item: str, writer: CausalModel | None) -> Iterator[str]:
     """An item, then a model's paraphrases of it, used only if rules fail."""
     yield item
     if writer:
-        prompts = [prompt(item)] * REPLIES
+        prompts = [paraphrase_prompt(item)] * REPLIES
         for reply in writer.generate(prompts, sampling=SAMPLING, seeds=range(REPLIES), chat=False):
             yield reply.strip().split("\n")[0]
 
 
-def lint(wording: Wording, scale: source.ResponseScale, others: Sequence[Wording]) -> None:
+def lint_wording(wording: Wording, scale: source.ResponseScale, others: Sequence[Wording]) -> None:
     """ValueError where the linter refuses an item, by itself or next to others."""
     try:
         item = source.Wording.model_validate(wording)
@@ -277,7 +281,7 @@ def lint(wording: Wording, scale: source.ResponseScale, others: Sequence[Wording
             raise ValueError(f"another item asks the same of {word!r}")
 
 
-def prompt(item: str) -> str:
+def paraphrase_prompt(item: str) -> str:
     """The few-shot prompt for a paraphrase: examples of items in plain words, then the item."""
     shown = [
         "\n".join(f"{field}: {text}" for field, text in example.items())
@@ -288,7 +292,7 @@ def prompt(item: str) -> str:
 
 def as_yaml(facts: ScaleFacts, drafts: Mapping[str, Draft]) -> str:
     """The draft as YAML, under a key that no questionnaire may have, with doubts at their rows."""
-    environment = templates(__name__)
+    environment = jinja_environment(__name__)
     environment.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
     rest = {"slots": slots, "twins": source.FEWEST_TWINS}
     return environment.get_template("draft.yaml.j2").render(facts=facts, drafts=drafts, **rest)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenruler.strict import read_yaml
-from evenruler.text.english import pipeline
+from evenruler.text.english import spacy_pipeline
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
@@ -61,7 +61,7 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
     verb = aux or root
     state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
     begin, end, terms = _content_span(doc, root, verb, state)
-    doubts, after = list(_doubts(doc, subject)), doc[end:].text
+    doubts, after = list(_wording_doubts(doc, subject)), doc[end:].text
     if left_out := re.search(r"^(or|and)\b.*|[—,;] ?(or|and)\b.*", after):
         after = after[: left_out.start()]
     elif terms[0].startswith("so ") and (left_out := re.match("that .*", after)):
@@ -93,7 +93,7 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
         elif state and begin > verb.i:
             again = verb.lemma_
         hypothesis = WORDS["again"][again][whom]
-    sides, unsure = _sides(terms, root, root.i == begin, bool(negated))
+    sides, unsure = _terms_by_polarity(terms, root, root.i == begin, bool(negated))
     return {
         "premise": premise[0].upper() + premise[1:],
         "hypothesis": hypothesis,
@@ -103,7 +103,7 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
 
 def to_first_person(item: str) -> tuple["Doc", str | None]:
     """An item as a first-person statement, and the hypothesis if its beginning determines one."""
-    text, hypothesis, nlp = item.translate(QUOTES).strip(" .?!"), None, pipeline("lemmas")
+    text, hypothesis, nlp = item.translate(QUOTES).strip(" .?!"), None, spacy_pipeline("lemmas")
     for short, long in CONTRACTED.items():
         text = re.sub(short, long, text, flags=re.IGNORECASE)
     for lead in WORDS["leads"]:
@@ -153,7 +153,9 @@ def _content_span(
 ) -> tuple[int, int, list[str]]:
     """The content of a statement: index of its first token, index after its last, and its terms."""
     manner = [
-        token for token in root.rights if token.dep_ == "advmod" and any(_like(token.lower_, None))
+        token
+        for token in root.rights
+        if token.dep_ == "advmod" and any(_synonyms_and_opposites(token.lower_, None))
     ]
     rights = [
         t
@@ -161,7 +163,11 @@ def _content_span(
         if t in manner or t.dep_ not in ("neg", "punct", "npadvmod", "advmod")
     ]
     head = rights[0] if rights and state and verb == root else root
-    wanting = head.dep_ == "prep" and not head.n_rights and not any(_like(head.lower_, None))
+    wanting = (
+        head.dep_ == "prep"
+        and not head.n_rights
+        and not any(_synonyms_and_opposites(head.lower_, None))
+    )
     if (
         head.dep_ not in COMPLEMENTS
         or head.pos_ == "VERB"
@@ -180,7 +186,7 @@ def _content_span(
         end = min(ends, default=len(doc))
         return root.i, end, [doc[root.i : end].text]
     heads = [token for token in (head, *head.conjuncts) if _is_quality(token)]
-    phrases = [_phrase(token) for token in heads]
+    phrases = [_phrase_span(token) for token in heads]
     if not phrases:
         raise ValueError("what it says is a clause")
     end, terms = phrases[-1].end, [phrase.text for phrase in phrases]
@@ -196,11 +202,13 @@ def _content_span(
 def _is_quality(token: "Token") -> bool:
     """Whether a word is not a verb, or is one that describes a quality (worried)."""
     return (
-        token.pos_ not in ("VERB", "AUX") or token.tag_ == "VBN" or any(_like(token.lower_, None))
+        token.pos_ not in ("VERB", "AUX")
+        or token.tag_ == "VBN"
+        or any(_synonyms_and_opposites(token.lower_, None))
     )
 
 
-def _phrase(head: "Token") -> "Span":
+def _phrase_span(head: "Token") -> "Span":
     """A word with its modifiers, without coordinated words."""
     end = head
     for token in head.rights:
@@ -212,11 +220,13 @@ def _phrase(head: "Token") -> "Span":
     return head.doc[min(before, default=head.i) : end.i + 1]
 
 
-def _sides(
+def _terms_by_polarity(
     terms: Sequence[str], root: "Token", verbal: bool, negated: bool
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Source and inverse terms, and doubts about them."""
-    like = {term: _like(term, root.tag_ if verbal else None) for term in terms[:MOST]}
+    like = {
+        term: _synonyms_and_opposites(term, root.tag_ if verbal else None) for term in terms[:MOST]
+    }
     doubts, opposed, item_terms = [], [], list(like)
     for term, (_, against) in like.items():
         words = ["no" if root.lemma_ == "have" else "not", term]
@@ -239,7 +249,7 @@ def _sides(
     return dict(zip(("source", "inverse"), sides, strict=True)), doubts
 
 
-def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
+def _synonyms_and_opposites(term: str, tag: str | None) -> tuple[list[str], list[str]]:
     """Synonyms and opposites of a term, by its longest known beginning or end; `tag`: of its
     verb.
     """
@@ -264,7 +274,7 @@ def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
     return [], []
 
 
-def _doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
+def _wording_doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
     if any(
         t.dep_ in CLAUSES
         and t.pos_ != "ADJ"

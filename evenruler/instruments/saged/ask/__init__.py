@@ -24,7 +24,7 @@ from evenruler.instruments.saged.ask.features import (
     FeatureColumn,
     ReplyTexts,
     ToolAnswers,
-    measured,
+    measure_feature,
     scorer_prompts,
 )
 from evenruler.instruments.saged.declare import FAMILY
@@ -34,10 +34,10 @@ from evenruler.models.declared import Operation
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
-from evenruler.terminal import note
+from evenruler.terminal import print_note
 from evenruler.text.english import is_other_language
 from evenruler.text.replies import is_empty, is_refusal
-from evenruler.text.whole_words import find
+from evenruler.text.whole_words import find_words
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
@@ -106,7 +106,7 @@ def requests(
         return [
             RequestBatch("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})
         ]
-    prompts, generations = _replies(tables, plan, answers, subject)
+    prompts, generations = _prompts_and_replies(tables, plan, answers, subject)
     hidden = replies_of(
         prompts, generations, names_of(tables["prompts"], plan["masked"]), plan["language"]
     )
@@ -154,12 +154,12 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     """Every feature of every reply and of its baseline; UserError where weights do not fit a
     classifier's labels.
     """
-    prompts, generations = _replies(tables, plan, answers, subject)
+    prompts, generations = _prompts_and_replies(tables, plan, answers, subject)
     models, names = (
         ToolAnswers(answers, plan["embedder"]),
         names_of(tables["prompts"], plan["masked"]),
     )
-    feature_tables = extract(
+    feature_tables = extract_features(
         prompts, generations, features_of(plan), models, names, plan["language"]
     )
     return {**feature_tables, "generations": generations}
@@ -175,7 +175,7 @@ def features_of(plan: Plan) -> dict[str, Feature]:
     return {name: Feature.model_validate(feature) for name, feature in plan["features"].items()}
 
 
-def _replies(
+def _prompts_and_replies(
     tables: Tables, plan: Plan, answers: Tables, subject: Subject
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All prompts, bare and framed, with their baselines; and the replies, by
@@ -361,7 +361,7 @@ def mask_names(texts: Sequence[str], names: Sequence[str]) -> list[str]:
     """The texts with `MASK` in place of every name of `names_of`, as whole words."""
     masked_texts = list(texts)
     for place, text in enumerate(texts if names else ()):
-        for match in reversed(find(text, names)):
+        for match in reversed(find_words(text, names)):
             masked_texts[place] = (
                 f"{masked_texts[place][: match.begin]}{MASK}{masked_texts[place][match.end :]}"
             )
@@ -374,7 +374,7 @@ _WORDS = [name for name in _REPLY if name != "repetition" and name != "reason"] 
 million times."""
 
 
-def extract(
+def extract_features(
     prompts: pd.DataFrame,
     generations: pd.DataFrame,
     features: Mapping[str, Feature],
@@ -402,7 +402,7 @@ def extract(
     """
     replies, columns = replies_of(prompts, generations, names, language), list[FeatureColumn]()
     for name, feature in features.items():
-        feature_columns = measured(name, feature, models, replies)
+        feature_columns = measure_feature(name, feature, models, replies)
         if feature_columns:
             reasons = union_categoricals(
                 [column.reason for column in feature_columns], sort_categories=True
@@ -410,7 +410,7 @@ def extract(
             counts = reasons.value_counts().drop(UNCOMPARED, errors="ignore")
             if len(counts):
                 reason_counts = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
-                note(
+                print_note(
                     f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {reason_counts}"
                 )
         columns += feature_columns
@@ -418,7 +418,7 @@ def extract(
     baselines = baselines_of(prompts, generations, language)
     baseline_scores = [
         baselines.frame[["id"]].assign(
-            feature=name, value=measured(name, feature, models, baselines)[0].value
+            feature=name, value=measure_feature(name, feature, models, baselines)[0].value
         )
         for name, feature in features.items()
         if feature.kind in OF_TEXTS
@@ -429,7 +429,11 @@ def extract(
         else pd.DataFrame(columns=BASELINES.names)
     )
     of_clusters = pd.DataFrame(topics, columns=TOPICS.names)
-    return {"features": _table(columns, replies), "topics": of_clusters, "baselines": of_baselines}
+    return {
+        "features": _feature_table(columns, replies),
+        "topics": of_clusters,
+        "baselines": of_baselines,
+    }
 
 
 def baselines_of(
@@ -483,7 +487,7 @@ def replies_of(
     )
 
 
-def _table(columns: list[FeatureColumn], replies: ReplyTexts) -> pd.DataFrame:
+def _feature_table(columns: list[FeatureColumn], replies: ReplyTexts) -> pd.DataFrame:
     """The columns as a table by `FEATURES`; empties `columns` to save memory, for there may be
     millions of rows.
     """

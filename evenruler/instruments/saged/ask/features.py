@@ -39,7 +39,7 @@ class Clusters:
     members: NDArray[np.int64]  # [m] the cluster of each text that was clustered
 
 
-def cluster(
+def cluster_texts(
     texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64], k: int, seed: int
 ) -> Clusters:
     """Cluster distinct texts, at least one, by k-means, weighted by how often each occurs; no
@@ -164,7 +164,7 @@ _READ = re.compile(
 _MARKS = re.compile(r"[*_`\"'()\[\]\u201c\u201d\u2018\u2019]+")
 
 
-def asked(question: str, generation: str, baseline: str) -> str:
+def fill_question(question: str, generation: str, baseline: str) -> str:
     """The question with its placeholders filled in; placeholders inside the texts themselves stay
     as they are.
     """
@@ -294,7 +294,7 @@ class FeatureColumn:
     topic: dict[str, object] | None = None  # of a cluster, by `schemas.TOPICS`
 
 
-def measured(
+def measure_feature(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
     """The values of a feature from the tools' answers: one column, or one per cluster for kind
@@ -303,7 +303,7 @@ def measured(
     return _MEASURE[feature.kind](name, feature, models, replies)
 
 
-def _column(
+def _feature_column(
     feature: str,
     value: Floats,
     baseline: Floats | float,
@@ -331,21 +331,23 @@ def _of_texts(
             np.where(replies.foreign, np.nan, numbers),
             ANOTHER_LANGUAGE,
         )
-    return _beside(name, numbers, whys, replies.reply, replies.baseline)
+    return _paired_columns(name, numbers, whys, replies.reply, replies.baseline)
 
 
-def _beside(
+def _paired_columns(
     name: str, numbers: Floats, lacking: Reasons, reply: Places, baseline: Places
 ) -> list[FeatureColumn]:
     """A feature of replies and baselines, from numbers, the reasons where they are NaN, and indices
     into both.
     """
-    value, of_reply = _taken("reply", numbers, lacking, reply)
-    of_text, of_baseline = _taken("baseline", numbers, lacking, baseline)
-    return [_column(name, value, of_text, _joined(of_reply, of_baseline))]
+    value, of_reply = _take_numbers("reply", numbers, lacking, reply)
+    of_text, of_baseline = _take_numbers("baseline", numbers, lacking, baseline)
+    return [_feature_column(name, value, of_text, _join_reasons(of_reply, of_baseline))]
 
 
-def _taken(what: str, numbers: Floats, lacking: Reasons, places: Places) -> tuple[Floats, Reasons]:
+def _take_numbers(
+    what: str, numbers: Floats, lacking: Reasons, places: Places
+) -> tuple[Floats, Reasons]:
     """[n] the number at each index, and the reason where there is none."""
     whys = np.where(np.isnan(numbers) & (lacking != ""), f"{what}: " + lacking, "")
     absent = ["", f"no {what}", f"empty {what}"]  # `UNPAIRED`, `NONE`, `EMPTY`
@@ -354,12 +356,12 @@ def _taken(what: str, numbers: Floats, lacking: Reasons, places: Places) -> tupl
     )[places]
 
 
-def _joined(first: Reasons, second: Reasons) -> Reasons:
+def _join_reasons(first: Reasons, second: Reasons) -> Reasons:
     both = (first != "") & (second != "") & (first != second)
     return np.where(both, first + "; " + second, np.where(first != "", first, second))
 
 
-def _classifier(
+def _classifier_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
     numbers, model = np.zeros(0), str(feature.model)
@@ -369,7 +371,7 @@ def _classifier(
     return _of_texts(name, feature, replies, numbers, TOO_LONG)
 
 
-def _distance(
+def _distance_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
     points = replies.embeddings(models, feature)
@@ -379,11 +381,17 @@ def _distance(
     value[there] = distances(of_replies, of_baselines, feature.metric or "cosine")
     numbers, lacking = np.zeros(len(points)), np.full(len(points), "", dtype=object)
     sides = (("reply", replies.reply), ("baseline", replies.baseline))
-    reason = _joined(*(_taken(what, numbers, lacking, places)[1] for what, places in sides))
-    return [_column(name, value, np.nan, np.where(there & np.isnan(value), NO_DIRECTION, reason))]
+    reason = _join_reasons(
+        *(_take_numbers(what, numbers, lacking, places)[1] for what, places in sides)
+    )
+    return [
+        _feature_column(
+            name, value, np.nan, np.where(there & np.isnan(value), NO_DIRECTION, reason)
+        )
+    ]
 
 
-def _clusters(
+def _cluster_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
     columns, by = list[FeatureColumn](), sorted(feature.by or [])
@@ -395,13 +403,13 @@ def _clusters(
             or "all"
         )
         about: dict[str, object] = {"domain": domain, "model": model, "part": apart}
-        columns += _part(
+        columns += _cluster_part(
             "-".join([name, *values]), about, feature, models, replies, rows.to_numpy()
         )
     return columns
 
 
-def _part(
+def _cluster_part(
     name: str,
     about: dict[str, object],
     feature: Feature,
@@ -419,7 +427,7 @@ def _part(
     if len(places):
         texts = [replies.read(feature)[place] for place in places]
         embeddings = replies.embeddings(models, feature)
-        clustering = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
+        clustering = cluster_texts(texts, embeddings[places], counts, k, feature.seed or 0)
         form, metric = feature.form or "label", feature.metric or "cosine"
         numbers[reply_places >= 0, : len(clustering.sizes)] = cluster_positions(
             embeddings[reply_places[reply_places >= 0]], clustering.centres, form, metric
@@ -443,10 +451,10 @@ def _part(
             if i < len(topics)
             else None
         )
-        yield _column(f"{name}-{i}", value, np.nan, reason, rows, topic)
+        yield _feature_column(f"{name}-{i}", value, np.nan, reason, rows, topic)
 
 
-def _scorer(
+def _scorer_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
     questions, places = scorer_prompts(feature, replies)
@@ -458,7 +466,7 @@ def _scorer(
         [np.nan if isinstance(score, str) else score for score in scores], dtype=np.float64
     )
     lacking = np.array([score if isinstance(score, str) else "" for score in scores], dtype=object)
-    return _beside(name, numbers, lacking, *np.split(places, 2))
+    return _paired_columns(name, numbers, lacking, *np.split(places, 2))
 
 
 def scorer_prompts(feature: Feature, replies: ReplyTexts) -> tuple[list[str], Places]:
@@ -472,16 +480,18 @@ def scorer_prompts(feature: Feature, replies: ReplyTexts) -> tuple[list[str], Pl
     pairs, of_pairs = np.unique(np.stack([scored, contexts])[:, there], axis=1, return_inverse=True)
     places = np.where(scored < 0, scored, UNPAIRED)
     places[there] = of_pairs
-    return [asked(question, texts[text], texts[context]) for text, context in pairs.T], places
+    return [
+        fill_question(question, texts[text], texts[context]) for text, context in pairs.T
+    ], places
 
 
 _MEASURE: Mapping[str, Callable[[str, Feature, ToolAnswers, ReplyTexts], list[FeatureColumn]]] = {
     "lexicon": lambda name, feature, _, replies: _of_texts(
         name, feature, replies, vader_scores(replies.read(feature)), ""
     ),
-    "classifier": _classifier,
-    "distance": _distance,
-    "clusters": _clusters,
-    "scorer": _scorer,
+    "classifier": _classifier_columns,
+    "distance": _distance_columns,
+    "clusters": _cluster_columns,
+    "scorer": _scorer_columns,
 }
 """The function that computes each kind of feature."""

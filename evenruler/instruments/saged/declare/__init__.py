@@ -21,8 +21,8 @@ from evenruler.models.declared import Catalogue
 from evenruler.strict import read_csv, read_yaml
 from evenruler.tables.ids import common_columns, content_sha256, row_id
 from evenruler.text.english import plural_of
-from evenruler.text.spelling import flaw, twice
-from evenruler.text.whole_words import finder, spaced
+from evenruler.text.spelling import find_duplicates, find_flaw
+from evenruler.text.whole_words import cached_finder, collapse_spaces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
         raise UserError(what, where=f"{path}: material.kind", remedy=remedy)
     for root, branches in source.replacements.items():
         for concept, words in branches.items():
-            checked(words, f"{path}: branch.replacements.{root}.{concept}")
+            parse_replacements(words, f"{path}: branch.replacements.{root}.{concept}")
     # Beside what `scrape` wrote there is no table.
     if source.material.kind == "table" and (path.parent / str(source.material.path)).exists():
         prompts = read_prompts(path.stem, source, path.parent)[0]
@@ -117,7 +117,7 @@ class Replacements:
     key: tuple[str, ...]  # the sorted words; maps with the same key match the same places of a text
 
 
-def checked(words: Mapping[str, str], where: str) -> Replacements:
+def parse_replacements(words: Mapping[str, str], where: str) -> Replacements:
     """Check the replacements of one root concept and branch: no word may be replaced twice or be
     left over.
 
@@ -125,11 +125,13 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
     key, for errors. UserError: no word, an empty one, two that differ only in case, or a
     replacement that contains a word of the map.
     """
-    clean = {spaced(word): spaced(replacement) for word, replacement in words.items()}
+    clean = {
+        collapse_spaces(word): collapse_spaces(replacement) for word, replacement in words.items()
+    }
     if not clean or not all(clean) or not all(clean.values()):
         what = "a word or a replacement is empty" if clean else "no word to replace"
         raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
-    if duplicates := twice(map(spaced, words)):
+    if duplicates := find_duplicates(map(collapse_spaces, words)):
         first, second = map(
             repr if duplicates[0].isascii() and duplicates[1].isascii() else ascii, duplicates
         )
@@ -137,7 +139,7 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
             f"{first} and {second} are one word to a reader", where=where, remedy="keep one of them"
         )
     key = tuple(sorted(clean))
-    sought = finder(key)
+    sought = cached_finder(key)
     plurals = {word: plural_of(clean[word]) for word in sought.plurals}
     held = {
         word: [
@@ -153,11 +155,11 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
     return Replacements(clean, plurals, key)
 
 
-def leaks(text: str, words: Iterable[str]) -> list[str]:
+def find_leaks(text: str, words: Iterable[str]) -> list[str]:
     """The given words that still occur in a text, in any case and as part of any name, each once,
     in text order.
     """
-    return list(dict.fromkeys(match.word for match in finder(tuple(words)).anywhere(text)))
+    return list(dict.fromkeys(match.word for match in cached_finder(tuple(words)).anywhere(text)))
 
 
 def _refuse_what_is_held(
@@ -190,7 +192,7 @@ def _refuse_what_is_held(
             raise UserError(what, where=where, remedy=remedy)
 
 
-def placeholders(text: str, where: str) -> list[str]:
+def parse_placeholders(text: str, where: str) -> list[str]:
     """The placeholders of a text, each once; UserError where braces do not pair or contain no
     name.
     """
@@ -224,7 +226,7 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     path = folder / str(source.material.path)
     row_by_id, texts = dict[str, Row](), set[tuple[str, str]]()
     for line, cells in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
-        row = _read(
+        row = _parse_prompt(
             domain, source, path, line, {name: cell.strip() for name, cell in cells.items()}
         )
         text = (row["concept"], row["sentence"])
@@ -259,15 +261,17 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     return rows, [about]
 
 
-def _read(domain: str, source: Source, path: Path, line: int, cells: Mapping[str, str]) -> Row:
+def _parse_prompt(
+    domain: str, source: Source, path: Path, line: int, cells: Mapping[str, str]
+) -> Row:
     """One prompt of the table, by `schemas.SENTENCES`."""
     where = f"{path}: line {line}"
     prompt, baseline, concept = cells["prompt"], cells.get("baseline", ""), cells.get("concept", "")
-    prompt_placeholders = placeholders(prompt, where)
+    prompt_placeholders = parse_placeholders(prompt, where)
     if not prompt:
         raise UserError("no prompt", where=where, remedy="write one, or take the line out")
     for text in (prompt, baseline):
-        if wrong := flaw(text, lines=True):
+        if wrong := find_flaw(text, lines=True):
             raise UserError(wrong.what, where=where, remedy=wrong.remedy)
     if bool(prompt_placeholders) == bool(concept):
         what = (
@@ -280,7 +284,7 @@ def _read(domain: str, source: Source, path: Path, line: int, cells: Mapping[str
         raise UserError(
             f"no concept {concept!r}", where=where, remedy=suggest_nearest(concept, source.concepts)
         )
-    for name in {*prompt_placeholders, *placeholders(baseline, where)}:
+    for name in {*prompt_placeholders, *parse_placeholders(baseline, where)}:
         lacking = [
             key for key in source.concepts if prompt_placeholders and source.form(key, name) is None
         ]

@@ -21,13 +21,13 @@ from evenruler.strict import (
     StrictModel,
     Text,
     Word,
+    pattern_validator,
     read_yaml,
     require_written,
-    shaped,
     validate,
 )
-from evenruler.tables import grouped
-from evenruler.text.spelling import both, twice
+from evenruler.tables import group_by_key
+from evenruler.text.spelling import describe_duplicates, find_duplicates
 
 ARTICLES = "articles"  # folder of our own texts, next to the domains' files
 
@@ -56,7 +56,10 @@ class TextOrigin(StrictModel):
     """Of `table` (a CSV) and `local`: a path in the folder `articles` next to the domain's file,
     which DVC watches."""
     api: (
-        Annotated[Text, shaped(r"https?://[^/?#]+(/[^?#]*)?/api\.php", "https://HOST/PATH/api.php")]
+        Annotated[
+            Text,
+            pattern_validator(r"https?://[^/?#]+(/[^?#]*)?/api\.php", "https://HOST/PATH/api.php"),
+        ]
         | None
     ) = None
     """Of `wiki`: API of another wiki, https://HOST/PATH/api.php; by default that of Wikipedia in
@@ -106,7 +109,7 @@ ByRoot = dict[
 ]  # by root and branch: the replacement of each word of the root
 
 
-def _threshold(value: Any) -> Any:
+def _check_threshold(value: Any) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if value != "auto" and not (number and -1 <= value <= 1):
         raise ValueError(f"found {value!r}, expected auto or a number from -1 to 1")
@@ -120,7 +123,7 @@ class FindingReplacements(StrictModel):
 
     model: Slug
     """The model of the catalogue that is asked."""
-    threshold: Annotated[Literal["auto"] | float, BeforeValidator(_threshold)] = "auto"
+    threshold: Annotated[Literal["auto"] | float, BeforeValidator(_check_threshold)] = "auto"
     """Smallest similarity to the root's name for a word to be replaced; `auto`: by binary search,
     down to where the model says that no further words belong to the root. Keywords of a root are
     always replaced."""
@@ -194,8 +197,8 @@ class Concept(StrictModel):
     """Words that a sentence about it contains; by default those that were found, else its name."""
     pages: list[Text] = Field(default_factory=list)
     """Titles of the pages that are read for it; by default those that were found, else its name."""
-    forms: dict[Annotated[str, shaped("[a-z][a-z_]*", "lower-case a-z and _")], Word] = Field(
-        default_factory=dict
+    forms: dict[Annotated[str, pattern_validator("[a-z][a-z_]*", "lower-case a-z and _")], Word] = (
+        Field(default_factory=dict)
     )
     """Values of placeholders in a table of prompts: of {concept}, by default its name, and of the
     user's own, as {people}."""
@@ -205,7 +208,7 @@ class Concept(StrictModel):
     alone."""
 
 
-def _concept(value: Any) -> Any:
+def _expand_concept(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -361,7 +364,7 @@ class Branching(StrictModel):
 class Source(BaseSource):
     """One domain."""
 
-    concepts: dict[Slug, Annotated[Concept, BeforeValidator(_concept)]] = Field(min_length=1)
+    concepts: dict[Slug, Annotated[Concept, BeforeValidator(_expand_concept)]] = Field(min_length=1)
     material: TextOrigin
     assemble: PromptAssembly
     branch: Branching | None = None
@@ -429,16 +432,18 @@ class Source(BaseSource):
     def _check_owners(self) -> None:
         """Check that every keyword belongs to one concept, once."""
         for slug in self.concepts:
-            if duplicates := twice(self.keywords_of(slug)):
-                raise ValueError(f"the keyword {both(*duplicates[::-1])} is given twice for {slug}")
+            if duplicates := find_duplicates(self.keywords_of(slug)):
+                raise ValueError(
+                    f"the keyword {describe_duplicates(*duplicates[::-1])} is given twice for {slug}"
+                )
         owners = {keyword: slug for slug in self.concepts for keyword in self.keywords_of(slug)}
         keywords = [keyword for slug in self.concepts for keyword in self.keywords_of(slug)]
-        if duplicates := twice(keywords):
+        if duplicates := find_duplicates(keywords):
             first = next(slug for slug in self.concepts if duplicates[0] in self.keywords_of(slug))
-            called, second = both(*duplicates[::-1]), owners[duplicates[1]]
+            called, second = describe_duplicates(*duplicates[::-1]), owners[duplicates[1]]
             raise ValueError(f"the keyword {called} belongs to two concepts, {first} and {second}")
-        if duplicates := twice(concept.name for concept in self.concepts.values()):
-            raise ValueError(f"two concepts are called {both(*duplicates)}")
+        if duplicates := find_duplicates(concept.name for concept in self.concepts.values()):
+            raise ValueError(f"two concepts are called {describe_duplicates(*duplicates)}")
 
     def with_found(
         self,
@@ -514,7 +519,7 @@ class Source(BaseSource):
         replacements = self.branch.replacements if self.branch else {}
         return {
             root: {to: replacements[root][to] for to in branches}
-            for root, branches in grouped(self._branched).items()
+            for root, branches in group_by_key(self._branched).items()
         }
 
     def keywords_of(self, concept: str) -> list[str]:

@@ -15,7 +15,12 @@ from evenruler.instruments.saged.declare.settings import Disparities, declared_a
 from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.cells import adjust_p, arrange_scores, describe_cells
 from evenruler.instruments.saged.diagnose.headlines import contrast, judge_headlines, silence_of
-from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
+from evenruler.instruments.saged.diagnose.quality import (
+    context_bias,
+    count_nonresponse,
+    tool_bias,
+    unmeasured_reason,
+)
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.verdicts import marked_rows
 from evenruler.tables import concat_frames, row_hashes
@@ -51,7 +56,7 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     members, again = layout.without(plan["controls"]), measured["again"]
     again = again[~again["concept"].isin(plan["controls"])]
     summaries, disparities, shaped = describe_cells(members, settings, seed)
-    nothing = unmeasured(replies)
+    nothing = unmeasured_reason(replies)
     silent, ordered = (
         silence_of(replies, prompts),
         {name: declared[name] for name in plan["confirmatory"]},
@@ -63,12 +68,16 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     prefixed = again[~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(members, measured["baselines"])
     quality_rows = (
-        quality.refusals(domain, replies, prompts),
-        quality.shifts(domain, features, prompts, prefixed, plan["placebos"], resampling.level),
-        quality.noise(domain, features, prompts, again[is_reseeded]),
-        quality.tools(tools, str(layout.series["model"].iloc[0])),
+        quality.nonresponse_figures(domain, replies, prompts),
+        quality.prefix_shift_figures(
+            domain, features, prompts, prefixed, plan["placebos"], resampling.level
+        ),
+        quality.seed_noise_figures(domain, features, prompts, again[is_reseeded]),
+        quality.tool_bias_figures(tools, str(layout.series["model"].iloc[0])),
     )
-    ranges = marked_rows(quality.headlines(disparities, settings, members.fewest_roots), nothing)
+    ranges = marked_rows(
+        quality.headline_figures(disparities, settings, members.fewest_roots), nothing
+    )
     parts = [
         confirmatory,
         ranges,
@@ -78,7 +87,7 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         "summaries": summaries,
         "compared": disparities,
         "shapes": shaped,
-        "rates": rates(domain, replies, prompts),
+        "rates": count_nonresponse(domain, replies, prompts),
         "baselines": tools,
         "context_bias": context_bias(members),
         "favour": favour,
@@ -120,7 +129,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     """Tables that need all models: p adjusted over models, and the bias of tools, which is the same
     for every model.
     """
-    tools = _joined(records, "baselines", schemas.TOOL_BIAS)
+    tools = _concat_record_tables(records, "baselines", schemas.TOOL_BIAS)
     measured = [
         (record.instrument, feature, declared_as(feature, record.plan["features"]))
         for record in records
@@ -128,7 +137,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         for feature in record.found["summaries"]["feature"].unique()
     ]
     return {
-        "disparities": adjust_p(_joined(records, "compared", schemas.DISPARITIES)),
+        "disparities": adjust_p(_concat_record_tables(records, "compared", schemas.DISPARITIES)),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
         "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(
             ignore_index=True
@@ -151,7 +160,7 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(domain_figures[is_on_card], "part")
 
 
-def _joined(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:
+def _concat_record_tables(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:
     none = pd.DataFrame(columns=schema.names)
     return concat_frames(
         [none, *(record.found[name] for record in records if name in record.found)]

@@ -98,20 +98,20 @@ def max_deviation_test(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -
         raise ValueError(
             f"expected two root items and two concepts at least, got the shape {x.shape}"
         )
-    off = _centred(x, 2)
+    off = _subtract_mean(x, 2)
     unit = (
         float(np.nanmax(np.abs(off), initial=0)) or 1.0
     )  # so that rounding is relative to the data
     off /= unit
-    means, errors, n = _means(off)
+    means, errors, n = _means_and_errors(off)
     rest = off - means[:, None]
     largest, of_rest = list[Floats](), list[Floats]()
     usable = np.asarray(~np.isnan(x).all(axis=0))
-    for order in _shuffles(usable, seed, shuffles):
+    for order in _permutation_batches(usable, seed, shuffles):
         for scores_of, null_statistics in ((off, largest), (rest, of_rest)):
             dealt = np.take_along_axis(scores_of[None], order[:, None], axis=3)
-            null_statistics.append(_largest(*_means(dealt)[:2]))
-    beyond = np.concatenate(largest) >= _largest(means[None], errors[None]) * (1 - ROUNDING)
+            null_statistics.append(_max_abs_t(*_means_and_errors(dealt)[:2]))
+    beyond = np.concatenate(largest) >= _max_abs_t(means[None], errors[None]) * (1 - ROUNDING)
     wide = float(np.quantile(np.concatenate(of_rest), 0.95, method="higher")) * errors
     means, wide, errors = (unit * array for array in (means, wide, errors))
     return MaxDeviationTest(
@@ -164,7 +164,7 @@ def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> MaxDeviat
     """
     x = np.array(scores, dtype=np.float64)
     x[:, np.isnan(x).any(axis=0)] = np.nan  # a score that one role lacks cannot be compared
-    return max_deviation_test(_centred(x, 0), seed, shuffles)
+    return max_deviation_test(_subtract_mean(x, 0), seed, shuffles)
 
 
 def intersection_p(real: MaxDeviationTest, invented: MaxDeviationTest) -> float:
@@ -197,7 +197,7 @@ def mean_square(test: MaxDeviationTest) -> tuple[float, int]:
     return (max(float((test.values[there] ** 2).sum()) / df, noise) if df > 0 else 0.0), df
 
 
-def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
+def detectable_deviation(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
     """Minimum detectable deviation of one of several concepts, at power `POWER`, in the unit of its
     standard `error`.
 
@@ -276,7 +276,7 @@ def nonresponse_test(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES)
     # A shuffle keeps the number of scores of each concept.
     sums = [
         np.nansum(np.take_along_axis(x[None], order, axis=2), axis=1)
-        for order in _shuffles(there, seed, shuffles)
+        for order in _permutation_batches(there, seed, shuffles)
     ]
     dealt = np.nanmax(np.abs(ratio(np.concatenate(sums), n) - overall), axis=1)
     p = float((1 + (dealt >= np.nanmax(np.abs(values)) - ROUNDING).sum()) / (1 + shuffles))
@@ -290,14 +290,14 @@ def nonresponse_test(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES)
     return NonresponseTest(values[None], low[None], high[None], errors[None], n[None], p, overall)
 
 
-def _centred(x: Floats, axis: int) -> Floats:
+def _subtract_mean(x: Floats, axis: int) -> Floats:
     """Minus the mean along an axis, ignoring NaN."""
     return x - ratio(
         np.nansum(x, axis=axis, keepdims=True), (~np.isnan(x)).sum(axis=axis, keepdims=True)
     )
 
 
-def _means(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
+def _means_and_errors(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
     """Mean, standard error and count over the root items of [..., root items, concepts]; NaN below
     two.
     """
@@ -307,7 +307,7 @@ def _means(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
     return means, np.sqrt(ratio(squares, (n - 1) * n)), n
 
 
-def _largest(means: Floats, errors: Floats) -> Floats:
+def _max_abs_t(means: Floats, errors: Floats) -> Floats:
     """[draws] the largest |mean| / error of [draws, series, concepts]; infinite where the error is
     0.
     """
@@ -316,7 +316,9 @@ def _largest(means: Floats, errors: Floats) -> Floats:
     return np.asarray(np.nanmax(sizes, axis=(1, 2)))
 
 
-def _shuffles(usable: NDArray[np.bool_], seed: int, n: int) -> Iterator[NDArray[np.intp]]:
+def _permutation_batches(
+    usable: NDArray[np.bool_], seed: int, n: int
+) -> Iterator[NDArray[np.intp]]:
     """Batches of [draws, root items, concepts], permutations of concepts with a score within each
     root item.
     """

@@ -25,16 +25,16 @@ from evenruler.instruments.saged.declare.settings import Disparities, SummarySta
 from evenruler.instruments.saged.diagnose.disparities import (
     OWN,
     USES_SELECTION_RATE,
+    classify_shapes,
     disparity_of,
     metric_values,
-    shapes,
 )
 from evenruler.instruments.saged.diagnose.statistics import (
     USES_BASELINE,
     cell_options,
-    pairs,
-    reason,
-    resolve,
+    mask_unpaired,
+    resolve_statistic,
+    undefined_reason,
 )
 from evenruler.measurement.checks import Floats
 from evenruler.tables import concat_frames
@@ -157,8 +157,8 @@ def arrange_scores(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -
     """Arrange measurements of one framing, in any order; ValueError where one occurs twice or its
     prompt is unknown.
     """
-    replies, reply = numbered(features, ["id", "repetition"])
-    series, line = numbered(features, SERIES)
+    replies, reply = number_distinct_rows(features, ["id", "repetition"])
+    series, line = number_distinct_rows(features, SERIES)
     unknown = sorted(set(replies["id"]) - set(prompts["id"]))
     if unknown:
         raise ValueError(
@@ -186,7 +186,9 @@ def arrange_scores(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -
     return ScoreArrays(domain, replies, series, values, baselines, measured)
 
 
-def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
+def number_distinct_rows(
+    frame: pd.DataFrame, names: list[str]
+) -> tuple[pd.DataFrame, NDArray[np.int32]]:
     """The distinct rows of columns, sorted, and for each row of the frame the number of its
     distinct row.
 
@@ -262,12 +264,12 @@ class CellStatistics:
         """
         values, baselines = self.layout.values[lines], self.layout.baselines[lines]
         if self.statistic.kind in USES_BASELINE:
-            return pairs(values, baselines)
+            return mask_unpaired(values, baselines)
         return (values if self.calibration == RAW else values - baselines), None
 
     def over(self, places: Places) -> Floats:
         """The statistic of every group: [series, draws, groups], NaN where undefined."""
-        kind, function = self.statistic.kind, resolve(self.statistic.kind)
+        kind, function = self.statistic.kind, resolve_statistic(self.statistic.kind)
         # Groups are outermost in memory, which is fastest for the reduction over groups that
         # follows.
         group_statistics = np.full(
@@ -312,12 +314,14 @@ class CellStatistics:
         """[series, groups] why a value is NaN, else None."""
         kind, options, nothing = self.statistic.kind, self.statistic.options, np.full(1, np.nan)
         reasons, undefined = np.full(self.values.shape, None, dtype=object), np.isnan(self.values)
-        reasons[undefined & (self.n == 0)] = reason(kind, nothing, nothing, **options)
+        reasons[undefined & (self.n == 0)] = undefined_reason(kind, nothing, nothing, **options)
         for line, group in np.argwhere(undefined & (self.n > 0)):
             is_member = self.groups.codes == group
             values, baselines = self.numbers(slice(line, line + 1))
             group_baselines = None if baselines is None else baselines[0, is_member]
-            reasons[line, group] = reason(kind, values[0, is_member], group_baselines, **options)
+            reasons[line, group] = undefined_reason(
+                kind, values[0, is_member], group_baselines, **options
+            )
         if kind in USES_BASELINE or self.calibration == CALIBRATED:
             reasons[np.isnan(self.layout.baselines).all(axis=1)] = NO_BASELINE
         return reasons
@@ -376,7 +380,7 @@ def describe_cells(
             p = ranges if ranges.size else np.full(len(layout.series), np.nan)
             shaped.append(
                 cell_statistics.names.assign(
-                    **shapes(cell_statistics.values, cell_statistics.groups.names, p)
+                    **classify_shapes(cell_statistics.values, cell_statistics.groups.names, p)
                 )
             )
     return (
@@ -519,7 +523,9 @@ def summarise_each(
     `statistics`: by their name in the column `statistic`, the kind of statistic and its options.
     """
     by, cell = list(by), list(by[:-1] if cell is None else cell)
-    numbers = _numbers(frame, by, cell, [kind for kind, _ in statistics.values()], calibrated)
+    numbers = _values_and_baselines(
+        frame, by, cell, [kind for kind, _ in statistics.values()], calibrated
+    )
     grouped = frame.groupby(by, observed=True, sort=True)
     table, group = grouped.size().reset_index()[by], grouped.ngroup().to_numpy(dtype=np.intp)
     # Without columns, or without groups, there is one cell.
@@ -570,7 +576,7 @@ def summarise_each(
     return concat_frames(tables)
 
 
-def _numbers(
+def _values_and_baselines(
     frame: pd.DataFrame, by: list[str], cell: list[str], kinds: Sequence[str], calibrated: bool
 ) -> tuple[Floats, Floats]:
     """Values, and baselines where they are needed, else NaN; UserError where the input is wrong."""

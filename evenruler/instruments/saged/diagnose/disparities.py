@@ -121,7 +121,7 @@ def min_impact_ratio(summaries: Floats) -> Floats:
     return np.where(extremes(summaries)[1] <= 1 + ROUNDING, min_max_ratio(summaries), np.nan)
 
 
-def _z(summaries: Floats, end: End, ddof: int = 1) -> Floats:
+def _extreme_z(summaries: Floats, end: End, ddof: int = 1) -> Floats:
     """z-score of the summary at an end, in standard deviations from the mean; negative at the low
     end.
 
@@ -147,10 +147,10 @@ METRICS: Mapping[str, Callable[[Floats], Floats]] = {
     "min_max_ratio": min_max_ratio,
     "min_impact_ratio": min_impact_ratio,
     "std": std,
-    "max_z": partial(_z, end="high"),
-    "min_z": partial(_z, end="low"),
-    "max_z_population": partial(_z, end="high", ddof=0),
-    "min_z_population": partial(_z, end="low", ddof=0),
+    "max_z": partial(_extreme_z, end="high"),
+    "min_z": partial(_extreme_z, end="low"),
+    "max_z_population": partial(_extreme_z, end="high", ddof=0),
+    "min_z_population": partial(_extreme_z, end="low", ddof=0),
     "dixon_high": partial(dixon_ratios, end="high"),
     "dixon_low": partial(dixon_ratios, end="low"),
     "relative_to_mean": relative_to_mean,
@@ -163,7 +163,7 @@ from 0 to 1.
 """
 
 
-def _fewest(metric: str) -> int:
+def _fewest_groups(metric: str) -> int:
     """Fewest groups for which a metric is defined."""
     return FEWEST if "_z" in metric or metric.startswith("dixon") else 2
 
@@ -178,7 +178,7 @@ def metric_values(metric: str, summaries: Floats) -> Floats:
     if metric not in METRICS:
         raise UserError(f"no disparity {metric!r}", remedy=suggest_nearest(metric, METRICS))
     summaries = np.asarray(summaries, dtype=np.float64)
-    return np.where(count(summaries) >= _fewest(metric), METRICS[metric](summaries), np.nan)
+    return np.where(count(summaries) >= _fewest_groups(metric), METRICS[metric](summaries), np.nan)
 
 
 def disparity(
@@ -233,7 +233,7 @@ def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparit
     """
     value, n = float(metric_values(metric, numbers)), int(count(numbers))
     if math.isnan(value):
-        return Disparity(value, n, reason=_reason(metric, numbers, n))
+        return Disparity(value, n, reason=_undefined_reason(metric, numbers, n))
     place, end = _pointed_at(metric, numbers)
     group = None if place is None else names[place]
     if metric in USES_SELECTION_RATE:
@@ -259,8 +259,8 @@ def _too_few(groups: int, fewest: int, quantity: str) -> str:
     return f"{groups or 'no'} group{'' if groups == 1 else 's'} with a {quantity}, needs {fewest}"
 
 
-def _reason(metric: str, numbers: Floats, n: int) -> str:
-    if n < (fewest := _fewest(metric)):
+def _undefined_reason(metric: str, numbers: Floats, n: int) -> str:
+    if n < (fewest := _fewest_groups(metric)):
         return _too_few(n, fewest, "summary")
     if metric.startswith("dixon"):
         return f"{n} groups: critical values go to {MOST}"
@@ -274,7 +274,7 @@ def _reason(metric: str, numbers: Floats, n: int) -> str:
     return "all summaries are 0" if high == 0 else f"a summary is no selection rate ({high:.3g})"
 
 
-def grubbs(n: NDArray[np.intp]) -> Floats:
+def grubbs_critical_value(n: NDArray[np.intp]) -> Floats:
     """Critical value of the largest |z| (ddof 1) in Grubbs' test for one outlier of n numbers,
     two-sided.
 
@@ -287,7 +287,7 @@ def grubbs(n: NDArray[np.intp]) -> Floats:
     )
 
 
-def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:
+def classify_shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:
     """The shape of every cell of one statistic, by columns of `schemas.SHAPES`.
 
     `concentrated` where the group farthest out (named in any case) is an outlier by Grubbs' test;
@@ -304,7 +304,9 @@ def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray
     critical = np.array([CRITICAL.get(groups, np.nan) for groups in n.tolist()])
     by_dixon = (dixon_ratios(values, "high") > critical) | (dixon_ratios(values, "low") > critical)
     shape = np.select(
-        [np.abs(farthest) > grubbs(n), ~by_dixon], ["concentrated", "dispersed"], "mixed"
+        [np.abs(farthest) > grubbs_critical_value(n), ~by_dixon],
+        ["concentrated", "dispersed"],
+        "mixed",
     ).astype(object)
     group, end = (
         np.array(names, dtype=object)[place],

@@ -115,9 +115,10 @@ def judge_headlines(
     figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
     if layout.without(controls).branched:
-        headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
+        headlines = _build_headlines(layout, silent, features, controls, settings, unmeasured)
         findings = [
-            _found(headline, settings, ALPHA / len(headlines), seed) for headline in headlines
+            _test_headline(headline, settings, ALPHA / len(headlines), seed)
+            for headline in headlines
         ]
         pairs = list(zip(headlines, findings, strict=True))
         # Too many silent replies do not bar naming who is silent, but they do bar denying it.
@@ -127,7 +128,7 @@ def judge_headlines(
         ]
         judged = judge(
             [
-                (_judgeable(*pair, settings.least), validity)
+                (_verdict_input(*pair, settings.least), validity)
                 for pair, validity in zip(pairs, fit, strict=True)
             ]
         )
@@ -146,7 +147,7 @@ def judge_headlines(
             }
             favour += [
                 {"domain": layout.domain, "model": model, **key, **row}
-                for row in _concepts(judged_headline, judged_finding)
+                for row in _concept_rows(judged_headline, judged_finding)
             ]
             made_of = judged_headline.cells().assign(
                 part=part, model=model, figure=judged_headline.figure
@@ -180,8 +181,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)
     by = (apart.by_role, roles) if len(roles) > 1 else (apart.max_deviation_test, [])
     headline = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
-    judgeable = _judgeable(
-        headline, finding := _found(headline, settings, ALPHA, 0), settings.least
+    judgeable = _verdict_input(
+        headline, finding := _test_headline(headline, settings, ALPHA, 0), settings.least
     )
     named = islice(finding.named.items(), MOST_NAMED)
     message = (
@@ -217,7 +218,7 @@ def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _headlines(
+def _build_headlines(
     layout: ScoreArrays,
     silent: pd.DataFrame,
     features: Mapping[str, Feature],
@@ -259,7 +260,7 @@ def _headlines(
             continue
         values, cubes = (
             real.values[lines],
-            (_cube(real, lines, roots), _cube(invented_layout, lines, roots)),
+            (_mean_deviations(real, lines, roots), _mean_deviations(invented_layout, lines, roots)),
         )
         computed_values, n_measured = (
             values[~np.isnan(values)],
@@ -277,9 +278,9 @@ def _headlines(
             name,
             feature.favour,
             apart.max_deviation_test,
-            scores=_mean(cubes[0]),
+            scores=_mean_over_configurations(cubes[0]),
             concepts=sorted(real.replies["concept"].unique()),
-            invented=_mean(cubes[1]),
+            invented=_mean_over_configurations(cubes[1]),
             names=sorted(invented_layout.replies["concept"].unique()),
             roots=roots,
             smallest=settings.smallest * feature.range,
@@ -290,7 +291,10 @@ def _headlines(
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
         if len(roles := list(dict.fromkeys(role))) > 1:
             scores, placebos = (
-                np.stack([_mean(cube[role == role_name]) for role_name in roles]) for cube in cubes
+                np.stack(
+                    [_mean_over_configurations(cube[role == role_name]) for role_name in roles]
+                )
+                for cube in cubes
             )
             of_roles = replace(
                 headline,
@@ -304,7 +308,7 @@ def _headlines(
     return [first, *favour, *by_roles[:1]]
 
 
-def _cube(layout: ScoreArrays, lines: Codes, roots: list[str]) -> Floats:
+def _mean_deviations(layout: ScoreArrays, lines: Codes, roots: list[str]) -> Floats:
     """[configurations, root items, concepts] mean deviation of replies from the mean of their root
     item.
 
@@ -320,12 +324,12 @@ def _cube(layout: ScoreArrays, lines: Codes, roots: list[str]) -> Floats:
     return means.T.reshape(len(lines), *every.levshape)
 
 
-def _mean(cube: Floats) -> Floats:
+def _mean_over_configurations(cube: Floats) -> Floats:
     """Mean over configurations, ignoring NaN."""
     return mean(np.moveaxis(cube, 0, -1))
 
 
-def _found(headline: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
+def _test_headline(headline: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
     if (headline.n > 1).sum() < 2:
         return _Found(None)
     shuffles = settings.headline_permutations
@@ -344,7 +348,7 @@ def _found(headline: _Headline, settings: Disparities, level: float, seed: int) 
     return _Found(real, invented, named_concepts, level)
 
 
-def _judgeable(headline: _Headline, finding: _Found, least: int) -> HeadlineTest:
+def _verdict_input(headline: _Headline, finding: _Found, least: int) -> HeadlineTest:
     """A headline with what its verdict needs, or with what the design lacks for one."""
     n, names, real = (
         int(headline.n.min()) if headline.concepts else 0,
@@ -356,23 +360,25 @@ def _judgeable(headline: _Headline, finding: _Found, least: int) -> HeadlineTest
     )
     figure = partial(HeadlineTest, headline.figure, ROOTS, smallest=headline.smallest)
     if real is None or n < FEWEST_ROOTS:
-        lacking = f"{_count(n, 'root item')} answered for every concept; {FEWEST_ROOTS} are needed"
+        lacking = (
+            f"{_count_text(n, 'root item')} answered for every concept; {FEWEST_ROOTS} are needed"
+        )
         if len(headline.concepts) < 2:
             lacking = (
-                f"{_count(len(headline.concepts), 'concept')} with at least half of the replies "
+                f"{_count_text(len(headline.concepts), 'concept')} with at least half of the replies "
                 "usable; 2 are needed"
             )
         return figure(levels, effect=None, lacking=lacking)
     effect, who = real.at(real.ranked[0]), _outlier_text(headline, finding)
     figure = partial(figure, effect=effect, p_null=real.p_null)
     error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
-    seen = apart.detectable(error, tests, n, finding.level)
+    seen = apart.detectable_deviation(error, tests, n, finding.level)
     if n < least or finding.invented is None:
         few = f"{n} {ROOTS} (at least {least} needed)"
         few = (
             few
             if n < least
-            else f"{_count(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
+            else f"{_count_text(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
         )
         return figure(
             levels,
@@ -396,7 +402,7 @@ def _judgeable(headline: _Headline, finding: _Found, least: int) -> HeadlineTest
     )
 
 
-def _count(n: int, what: str) -> str:
+def _count_text(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
@@ -408,7 +414,7 @@ def _outlier_text(headline: _Headline, finding: _Found) -> str:
     verb, phrases = "answered" if headline.figure == ALIKE else "favoured", []
     for place, interval in islice(finding.named.items(), MOST_NAMED):
         whom = _concept_label(
-            headline, place, f", {verb} {_direction(headline, interval.value)} than average"
+            headline, place, f", {verb} {_direction_word(headline, interval.value)} than average"
         )
         phrases.append(f"{whom} ({interval.value:.2g} [{interval.low:.2g}, {interval.high:.2g}])")
     if len(finding.named) > MOST_NAMED:
@@ -418,11 +424,11 @@ def _outlier_text(headline: _Headline, finding: _Found) -> str:
     return "; ".join(phrases)
 
 
-def _direction(headline: _Headline, value: float) -> str:
+def _direction_word(headline: _Headline, value: float) -> str:
     return "more" if (value > 0) == (headline.better == "higher") else "less"
 
 
-def _concepts(headline: _Headline, finding: _Found) -> Iterator[dict[str, object]]:
+def _concept_rows(headline: _Headline, finding: _Found) -> Iterator[dict[str, object]]:
     """One row per concept, and per role where the figure is by role."""
     n = headline.n
     for series, role in enumerate(headline.roles or [ALL_ROLES]):
@@ -434,7 +440,7 @@ def _concepts(headline: _Headline, finding: _Found) -> Iterator[dict[str, object
                     row |= {"low": real.low[position], "high": real.high[position]}
                 if interval := finding.named.get(position):
                     row |= {
-                        "named": _direction(headline, interval.value),
+                        "named": _direction_word(headline, interval.value),
                         "low": interval.low,
                         "high": interval.high,
                     }

@@ -21,7 +21,7 @@ from evenruler.instruments.saged.diagnose.cells import (
     ROOTS,
     SERIES,
     ScoreArrays,
-    numbered,
+    number_distinct_rows,
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import ReplyCounts, nonresponse_reason
@@ -31,7 +31,9 @@ from evenruler.models.records import cut_of
 from evenruler.tables.schemas import BARE, FIGURES
 
 
-def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+def count_nonresponse(
+    domain: str, generations: pd.DataFrame, prompts: pd.DataFrame
+) -> pd.DataFrame:
     """Counts of refusals, empty, foreign, cut and withheld replies by concept and configuration, by
     `schemas.RATES`.
     """
@@ -47,7 +49,7 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
     return counts.reset_index()[list(schemas.RATES.names)]
 
 
-def unmeasured(generations: pd.DataFrame) -> str | None:
+def unmeasured_reason(generations: pd.DataFrame) -> str | None:
     """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where
     they measure.
 
@@ -73,7 +75,7 @@ CONCEPTS = "concepts"  # unit of n in some figures; in others root items
 COLUMNS = list(FIGURES.names)
 
 
-def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
+def headline_figures(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
     """Range of the headline statistic, and smallest impact ratio of every selection rate, raw and
     calibrated.
 
@@ -98,7 +100,9 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
     return figures.reindex(columns=COLUMNS).reset_index(drop=True)
 
 
-def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> Iterator[Row]:
+def nonresponse_figures(
+    domain: str, generations: pd.DataFrame, prompts: pd.DataFrame
+) -> Iterator[Row]:
     """Shares of refusals, empty replies, those in another language, and cut ones, over concepts, by
     `FIGURES`.
 
@@ -124,7 +128,7 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> I
             yield from as_rows([figure], domain, model, role, template)
 
 
-def shifts(
+def prefix_shift_figures(
     domain: str,
     features: pd.DataFrame,
     prompts: pd.DataFrame,
@@ -149,7 +153,7 @@ def shifts(
         yield from as_rows(shift_figures(shift_rows, level, CONCEPTS, lacking), domain, *series)
 
 
-def tools(biases: pd.DataFrame, model: str) -> Iterator[Row]:
+def tool_bias_figures(biases: pd.DataFrame, model: str) -> Iterator[Row]:
     """Bias of each tool: the range over concepts of its mean for baselines that differ only in the
     concept.
     """
@@ -160,7 +164,7 @@ def tools(biases: pd.DataFrame, model: str) -> Iterator[Row]:
         yield from as_rows([figure], domain, model, ALL_ROLES, feature)
 
 
-def noise(
+def seed_noise_figures(
     domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame
 ) -> Iterator[Row]:
     """How far means of concepts move when the same prompts are asked with another seed.
@@ -201,7 +205,7 @@ def _means_of_concepts(
     concept = prompts.set_index("id")["concept"].to_dict()
     if framed is None or framed.empty:
         nothing = "no framings are declared" if framed is None else UNASKED
-        for key in numbered(features, SERIES)[0].itertuples(index=False, name=None):
+        for key in number_distinct_rows(features, SERIES)[0].itertuples(index=False, name=None):
             yield key, pd.DataFrame(columns=[BARE]), nothing
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))

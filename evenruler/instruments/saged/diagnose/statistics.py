@@ -48,7 +48,7 @@ def ratio(above: Floats, below: NDArray[Any]) -> Floats:
     return quotient
 
 
-def pairs(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
+def mask_unpaired(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
     """Values and baselines, with NaN wherever one of them is NaN."""
     of_values, of_baseline = np.isnan(values), np.isnan(baseline)
     if np.array_equal(of_values, of_baseline):  # twice as fast as new arrays
@@ -74,7 +74,7 @@ def quantiles(values: Floats, *shares: float) -> list[Floats]:
     """Quantiles by linear interpolation between order statistics (type 7, as numpy); NaN where
     there is no value.
     """
-    ordered = _ordered(values)
+    ordered = _sort_values(values)
     last, quantile_values = np.maximum(count(ordered) - 1, 0), []
     for share in shares:
         position = last * share
@@ -114,7 +114,7 @@ def histogram(values: Floats, edges: Floats) -> Floats:
     return counts[..., :bins].astype(np.float64)
 
 
-def _ordered(values: Floats) -> Floats:
+def _sort_values(values: Floats) -> Floats:
     """Sorted, NaN last, padded to at least one value."""
     return (
         np.sort(values, axis=-1) if values.shape[-1] else np.full((*values.shape[:-1], 1), np.nan)
@@ -140,7 +140,7 @@ def mode(values: Floats, baseline: Floats | None = None, *, width: float = 0.1) 
     """Centre of the fullest bin, the lowest of ties; bins are `width` wide, centred on its
     multiples.
     """
-    multiples = _ordered(np.round(values / width))
+    multiples = _sort_values(np.round(values / width))
     place = np.arange(multiples.shape[-1])
     begins = np.ones(multiples.shape, dtype=bool)
     begins[..., 1:] = multiples[..., 1:] != multiples[..., :-1]  # NaN, at the end, never form a run
@@ -237,7 +237,7 @@ def correlation(values: Floats, baseline: Floats) -> Floats:
     """Pearson's r of values and their baselines, -1 to 1. Undefined below two pairs, or where
     either is constant.
     """
-    (_, first, of_first), (_, second, of_second) = map(deviations, pairs(values, baseline))
+    (_, first, of_first), (_, second, of_second) = map(deviations, mask_unpaired(values, baseline))
     products = np.einsum("...i,...i->...", first, second)
     return np.clip(ratio(products, np.sqrt(of_first) * np.sqrt(of_second)), -1, 1)
 
@@ -251,7 +251,7 @@ def kl_divergence(
     `edges`: float64[..., bins + 1] of each group's cell (`edges_of`), equally spaced, or one for
     all. `epsilon`: added to every count, so that the divergence is finite.
     """
-    values, baseline = pairs(values, baseline)
+    values, baseline = mask_unpaired(values, baseline)
     first, second = (
         histogram(sample, np.asarray(edges, dtype=np.float64)) + epsilon
         for sample in (values, baseline)
@@ -327,7 +327,7 @@ of the values.
 """
 
 
-def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a statistic with defaults; UserError: unknown option, or a value that it
     cannot have.
     """
@@ -395,7 +395,7 @@ def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
     """Edges of equal bins from the lowest to the highest number of a cell's pairs, float64[...,
     bins + 1].
     """
-    lows, highs = zip(*map(extremes, pairs(values, baseline)), strict=True)
+    lows, highs = zip(*map(extremes, mask_unpaired(values, baseline)), strict=True)
     return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)
 
 
@@ -410,7 +410,7 @@ def cell_options(
 
     UserError: unknown option, or a value that it cannot have; statistics of users take any.
     """
-    complete_options = checked(kind, options) if kind in STATISTICS else options
+    complete_options = resolve_options(kind, options) if kind in STATISTICS else options
     if kind == "selection_rate":
         standard = standard_of(
             values, complete_options["standard"], complete_options["q"], complete_options["width"]
@@ -466,7 +466,7 @@ class OwnStatistic:
         return float(number), ""
 
 
-def resolve(kind: str) -> BlockStatistic:
+def resolve_statistic(kind: str) -> BlockStatistic:
     """One of `STATISTICS`, or by its dotted name a user's function (array -> number); UserError
     where there is none.
     """
@@ -492,15 +492,17 @@ def resolve(kind: str) -> BlockStatistic:
 _FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation": 2}
 
 
-def reason(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> str:
+def undefined_reason(
+    kind: str, values: Floats, baseline: Floats | None = None, **options: Any
+) -> str:
     """Why a statistic of one group, float64[n] with NaN where missing, is undefined; empty where it
     is not.
     """
-    statistic, compared = resolve(kind), ""
+    statistic, compared = resolve_statistic(kind), ""
     if isinstance(statistic, OwnStatistic):
         return statistic.of_group(values, options)[1]
     if kind in USES_BASELINE and baseline is not None:
-        values, baseline = pairs(values, baseline)
+        values, baseline = mask_unpaired(values, baseline)
         compared = " with a baseline"
     n, fewest = int(count(values)), _FEWEST.get(kind, 1)
     if n < fewest:

@@ -14,7 +14,7 @@ from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
 from evenruler.report.page import Cell, Picture, Section, Table, make_tables
 from evenruler.report.style import EVERY, Choices
-from evenruler.report.words import figure, listed
+from evenruler.report.words import format_figure, join_names
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
@@ -38,7 +38,7 @@ CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 def sections(shown: ReportInput) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all."""
     tables, groupings = (
-        {name: _readable(table, shown) for name, table in shown.tables.items()},
+        {name: _readable_rows(table, shown) for name, table in shown.tables.items()},
         dict[str, str](),
     )
     for name, settings in shown.settings.items():
@@ -54,13 +54,13 @@ def sections(shown: ReportInput) -> list[Section]:
         name: sorted(every.get(name, set()) - {groupings[name]}) for name in shown.settings
     }
     domain_sections = [
-        _domain(name, settings, tables, other_groupings[name])
+        _domain_section(name, settings, tables, other_groupings[name])
         for name, settings in shown.settings.items()
     ]
-    return [*domain_sections, *pictures(shown.settings, tables)]
+    return [*domain_sections, *picture_sections(shown.settings, tables)]
 
 
-def _readable(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
+def _readable_rows(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
     """Rows of declared domains: concepts by name, role and template joined where there are several
     templates.
     """
@@ -85,26 +85,31 @@ def _readable(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
     return table
 
 
-def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
+def _domain_section(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["domain"] == name] for table, rows in shown.items()}
-    parts = [*_rates(here), *_topics(here, settings), *_figures(here), *_not_computed(here)]
+    parts = [
+        *_rate_tables(here),
+        *_topic_tables(here, settings),
+        *_figure_tables(here),
+        *_not_computed(here),
+    ]
     measured = {
         declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()
     }
     lacking = [feature for feature in settings.features if measured and feature not in measured]
     sentences = [
-        _lead(here),
-        f"Declared but not measured at this scale or on this machine: {listed(lacking)}."
+        _lead_text(here),
+        f"Declared but not measured at this scale or on this machine: {join_names(lacking)}."
         if lacking
         else "",
-        f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page."
+        f"Groups by {join_names(others)} are in the tables of the diagnosis, not on this page."
         if others
         else "",
     ]
     return Section("Replies", " ".join(filter(None, sentences)), parts, name)
 
 
-def _lead(tables: Tables) -> str:
+def _lead_text(tables: Tables) -> str:
     """What was asked, in one sentence, and another if nothing could be compared."""
     rates, disparities = tables["rates"], tables["disparities"]
     if rates.empty:
@@ -120,7 +125,7 @@ def _lead(tables: Tables) -> str:
     return " ".join(sentences)
 
 
-def _rates(tables: Tables) -> list[Table]:
+def _rate_tables(tables: Tables) -> list[Table]:
     """Shares of refusals, empty and cut replies by configuration, each with the concept that has
     most.
     """
@@ -128,7 +133,7 @@ def _rates(tables: Tables) -> list[Table]:
     withheld = bool(rates["withheld"].sum())
     for (model, role), group in rates.groupby(["model", "role"], sort=True):
         lacking = [f"{int(group['withheld'].sum()) or 'none'}"] if withheld else []
-        shares = [_rate(group, name) for name in ("refusals", "empty", "cut")]
+        shares = [_rate_text(group, name) for name in ("refusals", "empty", "cut")]
         rows.append([str(model), str(role), f"{int(group['n'].sum()):,}", *shares, *lacking])
     withheld_note = TABLES["rates"]["withheld"] if withheld else ""
     return make_tables(
@@ -136,7 +141,7 @@ def _rates(tables: Tables) -> list[Table]:
     )
 
 
-def _rate(rates: pd.DataFrame, column: str) -> str:
+def _rate_text(rates: pd.DataFrame, column: str) -> str:
     if rates[column].isna().any():
         return "not said"  # a server did not say why replies ended
     total, n = int(rates[column].sum()), int(rates["n"].sum())
@@ -154,7 +159,7 @@ def _rate(rates: pd.DataFrame, column: str) -> str:
     )
 
 
-def _topics(tables: Tables, settings: Settings) -> list[Table]:
+def _topic_tables(tables: Tables, settings: Settings) -> list[Table]:
     """Topic words of every cluster, one row per part."""
     topics, rows = tables["topics"], Rows()
     declared = topics["feature"].map(lambda name: declared_as(name, settings.features) or name)
@@ -168,7 +173,7 @@ def _topics(tables: Tables, settings: Settings) -> list[Table]:
     return make_tables(TABLES["topics"], rows)
 
 
-def _figures(tables: Tables) -> list[Table]:
+def _figure_tables(tables: Tables) -> list[Table]:
     """Quality figures, one row each, one column per model; the pictures show disparities, and the
     grid headlines.
     """
@@ -183,20 +188,22 @@ def _figures(tables: Tables) -> list[Table]:
     for name, of_name in figures.sort_values("model", kind="stable").groupby("figure", sort=False):
         label = str(name).replace("_", " ")
         if of_name["value"].isna().all() and of_name["reason"].nunique() == 1:
-            rows.append([label, "all", Cell(figure(of_name.iloc[0]), columns=max(1, len(models)))])
+            rows.append(
+                [label, "all", Cell(format_figure(of_name.iloc[0]), columns=max(1, len(models)))]
+            )
             continue
         for part, group in of_name.groupby("part", sort=False):
             record_by_model: dict[Any, Any] = {
                 record["model"]: record for record in group.to_dict("records")
             }
             rows.append(
-                [label, str(part), *(figure(record_by_model.get(model)) for model in models)]
+                [label, str(part), *(format_figure(record_by_model.get(model)) for model in models)]
             )
     return make_tables(
         TABLES["figures"],
         rows,
         models or ["any model"],
-        units=listed(sorted(figures["unit"].unique())),
+        units=join_names(sorted(figures["unit"].unique())),
     )
 
 
@@ -227,7 +234,7 @@ def _not_computed(tables: Tables) -> list[Table]:
             ", ".join(filter(None, (record["table"], record["calibration"]))),
             str(record["reason"]),
             *(
-                _every(sorted(record[column]), len(record[f"{column}_of_all"]))
+                _abbreviate_names(sorted(record[column]), len(record[f"{column}_of_all"]))
                 for column in ("what", "feature")
             ),
             f"{record['n']:,} of {record['n_of_all']:,}",
@@ -237,7 +244,7 @@ def _not_computed(tables: Tables) -> list[Table]:
     return make_tables(TABLES["nulls"], rows)
 
 
-def _every(names: list[str], n_all: int) -> str:
+def _abbreviate_names(names: list[str], n_all: int) -> str:
     """Names in words: all as "every one", many as a few and the number of others."""
     if len(names) == n_all:
         return "every one" if n_all > 1 else names[0]
@@ -246,19 +253,19 @@ def _every(names: list[str], n_all: int) -> str:
         if len(names) <= MOST_NAMES
         else [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} others"]
     )
-    return listed(named)
+    return join_names(named)
 
 
-def _metric(name: str) -> str:
+def _metric_label(name: str) -> str:
     return str(WORDS["metrics"].get(name, name.replace("_", " ")))
 
 
 def _in_words(rows: pd.DataFrame) -> "pd.Series[str]":
     """Readable names of disparities."""
-    return (rows["metric"].map(_metric) + " of " + rows["statistic"]).astype(str)
+    return (rows["metric"].map(_metric_label) + " of " + rows["statistic"]).astype(str)
 
 
-def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
+def picture_sections(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     """One section with the pictures of all domains, for one grouping; concepts by their names."""
     if tables["summaries"].empty:
         return []
@@ -268,16 +275,16 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     called = " or ".join(dict.fromkeys(headlines.values()))
     summaries, compared = (
         table.assign(is_headline=table["statistic"] == table["domain"].map(headlines))
-        for table in (tables["summaries"], _compared(tables))
+        for table in (tables["summaries"], _disparity_rows(tables))
     )
-    summaries, few_summaries = _bounded(summaries, called)
-    compared, few_disparities = _bounded(compared, called)
-    choices = _choices(settings, summaries, compared, tables["tool_bias"])
-    heat = charts.concepts(summaries[[*CELL, "group", "value", "n", "reason"]], choices)
-    bars = charts.disparities(compared.drop(columns=["statistic", "is_headline"]), choices)
+    summaries, few_summaries = _limit_rows(summaries, called)
+    compared, few_disparities = _limit_rows(compared, called)
+    choices = _collect_choices(settings, summaries, compared, tables["tool_bias"])
+    heat = charts.draw_concepts(summaries[[*CELL, "group", "value", "n", "reason"]], choices)
+    bars = charts.draw_disparities(compared.drop(columns=["statistic", "is_headline"]), choices)
     parts = [
-        _picture("disparities", bars, few_disparities),
-        _picture("concepts", heat, few_summaries),
+        _make_picture("disparities", bars, few_disparities),
+        _make_picture("concepts", heat, few_summaries),
     ]
     tools = tables["tool_bias"].rename(columns={"concept": "group"})
     tools = tools[["domain", "feature", "group", "difference", "mean", "n", "reason"]]
@@ -287,8 +294,13 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     ]
     texts, far, of_topics, more = _by_role(summaries, settings, tables["topics"])
     drawn: list[tuple[str, pd.DataFrame, Callable[..., Any], list[str]]] = [
-        ("calibration", _deviations(summaries[summaries["is_headline"]]), charts.calibration, []),
-        ("features", texts, charts.composition, []),
+        (
+            "calibration",
+            _deviation_rows(summaries[summaries["is_headline"]]),
+            charts.draw_calibration,
+            [],
+        ),
+        ("features", texts, charts.draw_features_by_role, []),
         ("distance", far, charts.by_role, [f"{called} distance from the baseline"]),
         ("topics", of_topics, charts.by_role, [called]),
         ("tool_bias", tools, charts.tool_bias, []),
@@ -297,24 +309,24 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     for name, table, draw, title in drawn:
         if len(table):
             parts.append(
-                _picture(name, draw(table, choices, *title), more if name == "topics" else "")
+                _make_picture(name, draw(table, choices, *title), more if name == "topics" else "")
             )
     return [Section(_SAID["title"], _SAID["filters"], parts)]
 
 
-def _picture(name: str, chart: Any, more: str) -> Picture:
+def _make_picture(name: str, chart: Any, more: str) -> Picture:
     title, caption = _SAID[name]
     return Picture(title, f"{caption}{more}", chart)
 
 
-def _bounded(table: pd.DataFrame, called: str) -> tuple[pd.DataFrame, str]:
+def _limit_rows(table: pd.DataFrame, called: str) -> tuple[pd.DataFrame, str]:
     """The rows that the page shows, and a sentence if some are left out."""
     if len(table) <= MOST_ROWS:
         return table, ""
     return table[table["is_headline"]], _SAID["bounded"].format(n=len(table), headline=called)
 
 
-def _compared(tables: Tables) -> pd.DataFrame:
+def _disparity_rows(tables: Tables) -> pd.DataFrame:
     """Disparities by readable names, with the shape of their cell."""
     cell = [*CELL, "template", "grouping"]
     rows = tables["disparities"].join(tables["shapes"].set_index(cell)["shape"], on=cell)
@@ -324,7 +336,7 @@ def _compared(tables: Tables) -> pd.DataFrame:
     return rows[[*CELL, "disparity", "group", "shape", "reason", *numbers]]
 
 
-def _choices(
+def _collect_choices(
     settings: Mapping[str, Settings],
     summaries: pd.DataFrame,
     compared: pd.DataFrame,
@@ -343,7 +355,7 @@ def _choices(
         ]
         statistics += dict.fromkeys([declared.headline, *declared.statistics])
         disparities += [
-            f"{_metric(metric)} of {statistic}"
+            f"{_metric_label(metric)} of {statistic}"
             for statistic in statistics
             for metric in declared.metrics
         ]
@@ -413,7 +425,7 @@ def _by_role(
     )
 
 
-def _deviations(headline: pd.DataFrame) -> pd.DataFrame:
+def _deviation_rows(headline: pd.DataFrame) -> pd.DataFrame:
     """Deviations of concepts from the mean of all, raw and calibrated, for features that have a
     baseline.
     """

@@ -13,41 +13,41 @@ CALIBRATIONS: Final = ["raw", "calibrated"]
 CONFIGURATION: Final = ["model", "role"]  # filters that may be set to all
 
 
-def concepts(summaries: pd.DataFrame, choices: Choices) -> Any:
+def draw_concepts(summaries: pd.DataFrame, choices: Choices) -> Any:
     """Concepts x configurations: numbers are the statistic, colours the z-score of a concept
     (figures 23 to 26).
     """
     filters = ["domain", "feature", "calibration", "statistic", *CONFIGURATION]
-    return facets(
+    return draw_facets(
         "concepts", choices, summaries, filters, column="model", names=["group", "reason"]
     )
 
 
-def disparities(disparities: pd.DataFrame, choices: Choices) -> Any:
+def draw_disparities(disparities: pd.DataFrame, choices: Choices) -> Any:
     """Bars of a disparity, raw above calibrated, and the line of four fifths where `ratio` is 1
     (figure 9).
     """
     filters = ["domain", "feature", "disparity", *CONFIGURATION]
     names = ["group", "calibration", "shape", "reason"]
-    return facets("disparities", choices, disparities, filters, row="model", names=names)
+    return draw_facets("disparities", choices, disparities, filters, row="model", names=names)
 
 
-def calibration(deviations: pd.DataFrame, choices: Choices) -> Any:
+def draw_calibration(deviations: pd.DataFrame, choices: Choices) -> Any:
     """Deviation of each concept from the mean of all, raw and calibrated, by configuration (figures
     20 and 21).
     """
     filters, names = ["domain", "feature", *CONFIGURATION], ["group", "calibration"]
-    return facets(
+    return draw_facets(
         "calibration", choices, deviations, filters, row="model", column="role", names=names
     )
 
 
-def composition(over_groups: pd.DataFrame, choices: Choices) -> Any:
+def draw_features_by_role(over_groups: pd.DataFrame, choices: Choices) -> Any:
     """Every feature of every role: bars are means over concepts, lines reach from lowest to highest
     (figure 10a).
     """
     filters = ["domain", "calibration", "statistic", *CONFIGURATION]
-    return facets(
+    return draw_facets(
         "features", choices, over_groups, filters, row="model", column="role", names=["feature"]
     )
 
@@ -55,7 +55,7 @@ def composition(over_groups: pd.DataFrame, choices: Choices) -> Any:
 def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> Any:
     """A statistic of some features, role by role and model by model (figures 10b and 27 to 29)."""
     filters = ["domain", *CONFIGURATION]
-    return facets(
+    return draw_facets(
         "by_role",
         choices,
         over_groups,
@@ -80,10 +80,12 @@ def context_bias(table: pd.DataFrame, choices: Choices) -> Any:
     and 21).
     """
     filters, names = ["domain", "feature", *CONFIGURATION], ["calibration", "context"]
-    return facets("context_bias", choices, table, filters, row="model", column="role", names=names)
+    return draw_facets(
+        "context_bias", choices, table, filters, row="model", column="role", names=names
+    )
 
 
-def facets(
+def draw_facets(
     name: str,
     choices: Choices,
     table: pd.DataFrame,

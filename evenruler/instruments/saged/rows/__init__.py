@@ -10,7 +10,7 @@ from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan,
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
-from evenruler.instruments.saged.rows.prompts import counted, own_rows, rows_of
+from evenruler.instruments.saged.rows.prompts import count_items, own_rows, rows_of
 from evenruler.instruments.saged.rows.questions import Answer, ask, judged
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
@@ -40,8 +40,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     else:
         writer, reader = source.assemble.model, source.branch.judge if source.branch else None
         # More tokens than a question, or yes or no, needs: models write text around it.
-        questions = partial(ask, answer=_answer(catalogue, writer, 100)) if writer else None
-        judge = partial(judged, answer=_answer(catalogue, reader, 5)) if reader else None
+        questions = (
+            partial(ask, answer=_load_greedy_model(catalogue, writer, 100)) if writer else None
+        )
+        judge = partial(judged, answer=_load_greedy_model(catalogue, reader, 5)) if reader else None
         rows = rows_of(name, source, sentences, questions, judge)
     if not rows.prompts:
         reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)
@@ -70,7 +72,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         "tries": table_of(rows.tries, schemas.TRIES),
     }
     lines = []
-    for row in counted(rows.prompts):
+    for row in count_items(rows.prompts):
         changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
         lines.append(f"{row['concept']}: {row['items']:,} items{changed}")
     lines.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
@@ -116,7 +118,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     }
 
 
-def _answer(catalogue: Catalogue, name: str, tokens: int) -> Answer:
+def _load_greedy_model(catalogue: Catalogue, name: str, tokens: int) -> Answer:
     """A model of the catalogue, asked for its likeliest reply of at most `tokens` tokens."""
     from evenruler.models.catalogue import load
 

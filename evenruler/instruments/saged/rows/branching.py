@@ -14,8 +14,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evenruler.instruments.saged.declare import Replacements
-from evenruler.text.english import BATCH, NO_NAMES, article_for, pipeline
-from evenruler.text.whole_words import Match, begins_sentence, find, finder
+from evenruler.text.english import BATCH, NO_NAMES, article_for, spacy_pipeline
+from evenruler.text.whole_words import Match, begins_sentence, cached_finder, find_words
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -35,7 +35,7 @@ _DESCRIBING = frozenset(["amod", "compound", "nmod", "nummod", "poss", "det"])
 _STEM = 5  # fewest letters of a word that is looked for inside others ("nursing")
 
 
-def unbranchable(
+def unbranchable_reasons(
     sentence: str,
     keyword: str,
     maps: Mapping[str, Replacements],
@@ -53,13 +53,14 @@ def unbranchable(
     doc = parse_docs([sentence], [keyword])[0]
     first = next((token for token in doc if token.is_alpha), doc[0])
     if first.tag_ in ("NNP", "NNPS") and not any(
-        match.begin <= first.idx for match in finder(tuple(sorted(concept_words))).matches(sentence)
+        match.begin <= first.idx
+        for match in cached_finder(tuple(sorted(concept_words))).matches(sentence)
     ):
         return dict.fromkeys(maps, f"{NAMED}: {first.text!r}")
     fault_by_branch = {}
     for branch, replacements in maps.items():
-        places = finder(replacements.key).matches(sentence)
-        faults = (_fault(doc, place, replacements) for place in places)
+        places = cached_finder(replacements.key).matches(sentence)
+        faults = (_replacement_fault(doc, place, replacements) for place in places)
         fault_by_branch[branch] = next(filter(None, faults), "") if places else NOTHING
     return {branch: fault for branch, fault in fault_by_branch.items() if fault}
 
@@ -67,7 +68,7 @@ def unbranchable(
 def _of_sentence(sentence: str, concept_words: Collection[str], others: Collection[str]) -> str:
     """Why a sentence cannot be branched at all; empty where it can."""
     foreign = set(others) - set(concept_words)
-    sought = finder(tuple(sorted({*concept_words, *foreign})))
+    sought = cached_finder(tuple(sorted({*concept_words, *foreign})))
     matches = sought.anywhere(sentence)
     faults = [(OTHER, match.begin, match.end) for match in matches if match.word in foreign]
     faults += [(DOUBTFUL, match.begin, match.end) for match in sought.doubtful(sentence)]
@@ -86,7 +87,7 @@ def _of_sentence(sentence: str, concept_words: Collection[str], others: Collecti
         for word in left
         if any(stem in word[0].casefold() for stem in stems)
     ]
-    faults += [(NAMED, *span) for span in _names(sentence, matches)]
+    faults += [(NAMED, *span) for span in _find_unreplaced_names(sentence, matches)]
     return next((f"{fault}: {sentence[begin:end]!r}" for fault, begin, end in faults), "")
 
 
@@ -94,14 +95,14 @@ def _overlaps(span: tuple[int, int], match: Match) -> bool:
     return span[0] < match.end and match.begin < span[1]
 
 
-def _names(sentence: str, matches: Sequence[Match]) -> Iterator[tuple[int, int]]:
+def _find_unreplaced_names(sentence: str, matches: Sequence[Match]) -> Iterator[tuple[int, int]]:
     """Places of what may be true of the root only: figures, foreign words, and names that are not
     in the map.
 
     A name is a word with a capital inside a sentence, or one that spaCy takes for an entity at its
     beginning.
     """
-    ents = pipeline("entities")(sentence).ents
+    ents = spacy_pipeline("entities")(sentence).ents
     named = [(ent.start_char, ent.end_char) for ent in ents if ent.label_ not in NO_NAMES]
     for word in re.finditer(r"\w+", sentence):
         begins = word[0] == "I" or begins_sentence(sentence, word.start())
@@ -114,7 +115,7 @@ def _names(sentence: str, matches: Sequence[Match]) -> Iterator[tuple[int, int]]
             yield word.span()
 
 
-def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
+def _replacement_fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
     """Why a word cannot be replaced where it stands, as the parser sees it; empty where it can."""
     span = (
         doc.char_span(place.begin, place.end, alignment_mode="expand") or doc[:]
@@ -125,7 +126,8 @@ def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
     kind, the = before[0].tag_ if before else "", before.text.lower() == "the"
     joined = behind.text in ("-", "\u2013") and not span[-1].whitespace_
     qualifies = (
-        _first(head).dep_ in ("amod", "compound", "nmod") and _first(head).head.i >= span.end
+        _first_conjunct(head).dep_ in ("amod", "compound", "nmod")
+        and _first_conjunct(head).head.i >= span.end
     )
     # "The French love wool": the verb behind it was taken for a noun.
     bare = not (qualifies or joined) or (
@@ -159,9 +161,9 @@ def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
     )
 
 
-def _first(head: "Token") -> "Token":
+def _first_conjunct(head: "Token") -> "Token":
     """The first word of a list ("French and Spanish wines")."""
-    return _first(head.head) if head.dep_ == "conj" else head
+    return _first_conjunct(head.head) if head.dep_ == "conj" else head
 
 
 def _has_the(name: str) -> bool:
@@ -171,7 +173,10 @@ def _has_the(name: str) -> bool:
 @cache
 def _is_adjective(word: str) -> bool:
     """Whether the parser takes a word with a capital for an adjective before a noun."""
-    return word[0].isupper() and pipeline("splitting")(f"The {word} people came.")[-4].tag_ == "JJ"
+    return (
+        word[0].isupper()
+        and spacy_pipeline("splitting")(f"The {word} people came.")[-4].tag_ == "JJ"
+    )
 
 
 Shape = Literal["as given", "capital", "capitals"]
@@ -216,7 +221,7 @@ class Branched:
         return Branched(self.text[: cut + shift], spans)
 
 
-def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
+def branch_text(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
     """By branch, the text with every word replaced; places are found once for all maps of the same
     words.
 
@@ -229,9 +234,12 @@ def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]
     Spans include articles and apostrophes that changed.
     """
     keys = {replacements.key for replacements in maps.values()}
-    places = {key: [_place(text, match) for match in finder(key).matches(text)] for key in keys}
+    places = {
+        key: [_replacement_site(text, match) for match in cached_finder(key).matches(text)]
+        for key in keys
+    }
     return {
-        name: _filled(text, places[replacements.key], replacements)
+        name: _replace_words(text, places[replacements.key], replacements)
         for name, replacements in maps.items()
     }
 
@@ -246,7 +254,7 @@ class _ReplacementSite(NamedTuple):
     bare_apostrophe: bool
 
 
-def _place(text: str, match: Match) -> _ReplacementSite:
+def _replacement_site(text: str, match: Match) -> _ReplacementSite:
     written, begin = text[match.begin : match.end], match.begin
     shape: Shape = "as given"
     if written.isupper() and sum(map(str.isalpha, written)) > 1 and not match.word.isupper():
@@ -269,7 +277,9 @@ def _place(text: str, match: Match) -> _ReplacementSite:
     return _ReplacementSite(match, shape, article, article_begin, bare)
 
 
-def _filled(text: str, places: Sequence[_ReplacementSite], replacements: Replacements) -> Branched:
+def _replace_words(
+    text: str, places: Sequence[_ReplacementSite], replacements: Replacements
+) -> Branched:
     parts, spans, done = (
         list[str](),
         list[ReplacedSpan](),
@@ -284,14 +294,14 @@ def _filled(text: str, places: Sequence[_ReplacementSite], replacements: Replace
             article = ""
         if article and _has_the(replacement):
             replacement = replacement[4:]
-        new = _cased(replacement, shape)
+        new = _match_case(replacement, shape)
         if bare_apostrophe and new[-1] not in "sS":
             new += text[end] + ("S" if shape == "capitals" else "s")
             end += 1
         elif is_plural(replacement, replacements.words.values()) and _POSSESSIVE.match(text, end):
             new += text[end]
             end += 2
-        if (right := _article(article, replacement, shape)) != article:
+        if (right := _fit_article(article, replacement, shape)) != article:
             new = right + text[article_begin + len(article) : begin] + new
             begin = article_begin
         length += begin - done
@@ -313,7 +323,7 @@ def is_plural(name: str, names: Iterable[str]) -> bool:
 
 
 @cache
-def _cased(replacement: str, shape: Shape) -> str:
+def _match_case(replacement: str, shape: Shape) -> str:
     if shape == "capitals":
         return replacement.upper()
     # A name of mixed case (eSwatini) keeps its first letter.
@@ -325,7 +335,7 @@ def _cased(replacement: str, shape: Shape) -> str:
 
 
 @cache
-def _article(written: str, replacement: str, shape: Shape) -> str:
+def _fit_article(written: str, replacement: str, shape: Shape) -> str:
     if written.lower() in ("", "the"):
         return written
     right = article_for(replacement)
@@ -343,7 +353,7 @@ def parse_docs(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]"
     used if the keyword is then the subject of the main verb, which in the second case must be the
     very next word. UserError where the model is not installed.
     """
-    nlp = pipeline("splitting")
+    nlp = spacy_pipeline("splitting")
     docs = list(nlp.pipe(sentences, batch_size=BATCH))
     doubtful = {
         index: token.i
@@ -393,7 +403,7 @@ _GROUP = ("aux", "auxpass", "neg", "prt")
 _QUALIFYING = ("amod", "compound", "nmod", "poss", "nummod")
 
 
-def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
+def sentence_beginnings(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
     """The beginnings of sentences, up to the root verb with its auxiliaries, negation and particle.
 
     Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first
@@ -404,17 +414,17 @@ def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
     """
     docs = parse_docs(sentences, keywords)
     return [
-        text[: _cut(doc, text, word)]
+        text[: _cut_position(doc, text, word)]
         for doc, text, word in zip(docs, sentences, keywords, strict=True)
     ]
 
 
-def _cut(doc: "Doc", sentence: str, keyword: str) -> int:
+def _cut_position(doc: "Doc", sentence: str, keyword: str) -> int:
     words = [match.start() for match in _WORD.finditer(sentence)]
     if len(words) <= LEAST:
         return 0
     places = (match.start() for match in _BOUNDARY.finditer(sentence))
-    behind = max(words[0] + 1, _end_of(doc, next(iter(find(sentence, [keyword])), None)))
+    behind = max(words[0] + 1, _end_of(doc, next(iter(find_words(sentence, [keyword])), None)))
     cuts = [place for place in places if behind <= place <= words[-LEAST]]
     if not cuts:
         return 0

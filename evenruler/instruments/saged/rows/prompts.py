@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare import FAMILY, Replacements, checked, leaks
+from evenruler.instruments.saged.declare import FAMILY, Replacements, find_leaks, parse_replacements
 from evenruler.instruments.saged.declare.source import PromptAssembly, Source
 from evenruler.instruments.saged.rows.branching import (
     LEAST,
     NOTHING,
     Branched,
     ReplacedSpan,
-    branches,
-    split,
-    unbranchable,
+    branch_text,
+    sentence_beginnings,
+    unbranchable_reasons,
 )
 from evenruler.instruments.saged.rows.questions import Question
-from evenruler.tables import grouped
+from evenruler.tables import group_by_key
 from evenruler.tables.ids import common_columns, row_id
 from evenruler.tables.schemas import BARE
-from evenruler.text.whole_words import finder
+from evenruler.text.whole_words import cached_finder
 
 Row = dict[str, Any]
 Questions = Callable[[Sequence[str], Sequence[str]], Sequence[Question]]
@@ -79,11 +79,11 @@ class _Root:
 
     def unfit(self, sentence: Row, prompt: str) -> dict[str, str]:
         """The branches in which an item can have no row, and why."""
-        reason_by_branch = unbranchable(
+        reason_by_branch = unbranchable_reasons(
             sentence["sentence"], sentence["keyword"], self.maps, self.own, self.others
         )
         for branch, replacements in self.maps.items():
-            if not finder(replacements.key).matches(prompt):
+            if not cached_finder(replacements.key).matches(prompt):
                 reason_by_branch.setdefault(branch, f"{NOTHING}: the prompt")
         return reason_by_branch
 
@@ -105,28 +105,30 @@ def rows_of(
     """
     maps = {
         root: {
-            to: checked(words, f"{name}: branch.replacements.{root}.{to}")
+            to: parse_replacements(words, f"{name}: branch.replacements.{root}.{to}")
             for to, words in branches.items()
         }
         for root, branches in source.replacements.items()
     }
     how, prompts, tries = source.assemble, list[Row](), list[Row]()
     rejected = [
-        _rejected(row, how, "its concept is no root")
+        _rejected_row(row, how, "its concept is no root")
         for row in sentences
         if row["concept"] not in source.roots
     ]
     for root in source.roots:
         about = _Root(source, root, maps.get(root, {}))
-        items, left_out, refused = _items(
+        items, left_out, refused = _draw_items(
             [row for row in sentences if row["concept"] == root], how, questions, about
         )
         rejected += left_out
         tries += refused
-        rows_of_items = [list(_rows(name, source, item, about)) for item in items]
+        rows_of_items = [list(_item_rows(name, source, item, about)) for item in items]
         branched_rows = [row for rows in rows_of_items for row in rows if not row["is_root"]]
         faults = (
-            judge([_whole(row) for row in branched_rows]) if judge else [""] * len(branched_rows)
+            judge([_prompt_with_baseline(row) for row in branched_rows])
+            if judge
+            else [""] * len(branched_rows)
         )
         verdicts = dict(zip((row["id"] for row in branched_rows), faults, strict=True))
         for item, item_rows in zip(items, rows_of_items, strict=True):
@@ -138,18 +140,18 @@ def rows_of(
             for branch, reason in unfit.items():
                 key = id_of(name, item.sentence, branch)
                 rejected.append(
-                    _rejected({**item.sentence, "id": key, "concept": branch}, how, reason)
+                    _rejected_row({**item.sentence, "id": key, "concept": branch}, how, reason)
                 )
     return Rows(prompts, rejected, tries)
 
 
-def _whole(row: Row) -> str:
+def _prompt_with_baseline(row: Row) -> str:
     """Prompt and baseline as one text; the baseline alone where it begins with the prompt."""
     prompt, baseline = str(row["prompt"]), str(row["baseline"])
     return baseline if baseline.startswith(prompt) else f"{prompt} {baseline}"
 
 
-def _items(
+def _draw_items(
     sentences: Sequence[Row], how: PromptAssembly, questions: Questions | None, about: _Root
 ) -> tuple[list[_Item], list[Row], list[Row]]:
     """At most `per_concept` items, in the order of the draw; rejected sentences; refused
@@ -160,7 +162,9 @@ def _items(
     rejected, tries = list[Row](), list[Row]()
     while drawn and (wanted := how.per_concept - len(items)):
         batch, drawn = drawn[:wanted], drawn[wanted:]
-        for row, (prompt, refused) in zip(batch, _prompts(batch, how, questions), strict=True):
+        for row, (prompt, refused) in zip(
+            batch, _assemble_prompts(batch, how, questions), strict=True
+        ):
             for number, (reply, why) in enumerate(refused):
                 tries.append(
                     {"sentence": row["sentence"], "attempt": number, "reply": reply, "reason": why}
@@ -178,20 +182,20 @@ def _items(
             elif prompt:
                 items[prompt] = _Item(row, prompt, unfit)
                 continue
-            rejected.append(_rejected(row, how, reason))
+            rejected.append(_rejected_row(row, how, reason))
     return list(items.values()), rejected + [not_drawn(row, how) for row in drawn], tries
 
 
-def _prompts(
+def _assemble_prompts(
     rows: Sequence[Row], how: PromptAssembly, questions: Questions | None
 ) -> Sequence[Question]:
     sentences, keywords = [row["sentence"] for row in rows], [row["keyword"] for row in rows]
     if questions and how.method == "question":
         return questions(sentences, keywords)
-    return [Question(beginning) for beginning in split(sentences, keywords)]
+    return [Question(beginning) for beginning in sentence_beginnings(sentences, keywords)]
 
 
-def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
+def _item_rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
     """The row of the root, and that of every branch that it fits."""
     sentence, prompt, text = item.sentence, item.prompt, item.sentence["sentence"]
     maps = {
@@ -199,9 +203,9 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
         for branch, replacements in about.maps.items()
         if branch not in item.unfit
     }
-    baselines = branches(text, maps)
+    baselines = branch_text(text, maps)
     if source.assemble.method == "split":
-        cut = _outside(len(prompt), baselines.values())
+        cut = _cut_after_replacements(len(prompt), baselines.values())
         prompt, prompts = (
             text[:cut],
             {
@@ -210,7 +214,7 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
             },
         )
     else:
-        prompts = branches(prompt, maps)
+        prompts = branch_text(prompt, maps)
     yield prompt_row(
         name, source, sentence, sentence["concept"], Branched(prompt, ()), Branched(text, ())
     )
@@ -221,7 +225,11 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
         for row_text in (
             [prompts[concept].text] if has_root_baseline else [prompts[concept].text, baseline.text]
         ):
-            if branch and not branch.allow_leaks and (leaked_words := leaks(row_text, about.own)):
+            if (
+                branch
+                and not branch.allow_leaks
+                and (leaked_words := find_leaks(row_text, about.own))
+            ):
                 what, where = (
                     f"{leaked_words[0]!r} of the root is still in {row_text[:60]!r}",
                     f"{name}: {concept}",
@@ -232,7 +240,7 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
         yield prompt_row(name, source, sentence, concept, prompts[concept], baseline)
 
 
-def _outside(cut: int, branched: Iterable[Branched]) -> int:
+def _cut_after_replacements(cut: int, branched: Iterable[Branched]) -> int:
     """The cut, moved behind any replacement around it in any branch, so that all branches are cut
     at the same place.
     """
@@ -279,14 +287,14 @@ def id_of(name: str, sentence: Row, concept: str) -> str:
 
 def not_drawn(row: Row, how: PromptAssembly) -> Row:
     """A rejected sentence or prompt beyond the number wanted, by `schemas.REJECTED`."""
-    return _rejected(row, how, f"not drawn: {how.per_concept} a concept are enough")
+    return _rejected_row(row, how, f"not drawn: {how.per_concept} a concept are enough")
 
 
-def _rejected(row: Row, how: PromptAssembly, reason: str) -> Row:
+def _rejected_row(row: Row, how: PromptAssembly, reason: str) -> Row:
     return {**row, "variant": how.method, "framing": BARE, "reason": reason}
 
 
-def counted(prompts: Sequence[Row]) -> list[Row]:
+def count_items(prompts: Sequence[Row]) -> list[Row]:
     """By concept: the number of items, and the share of them in which something was replaced."""
     items = Counter(row["concept"] for row in prompts)
     replaced = Counter(
@@ -311,12 +319,12 @@ def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
         concept_row
         for row in every
         if row["id"] in drawn
-        for concept_row in _asked(name, source, row)
+        for concept_row in _concept_rows(name, source, row)
     ]
     return Rows(concept_rows, [not_drawn(row, how) for row in every if row["id"] not in drawn], [])
 
 
-def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
+def _concept_rows(name: str, source: Source, row: Row) -> Iterator[Row]:
     """The rows of a prompt, one per concept that it is asked about."""
     texts = [row["sentence"], *filter(None, [row["baseline"]])]
     names = {
@@ -333,7 +341,9 @@ def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
     if len(about) == 1 and row["root"] is not None:
         root = {"root_id": row_id(family=FAMILY, benchmark=name, root=row["root"])}
     for concept in about:
-        prompt, *baseline = (filled(text, forms[concept], forms[row["concept"]]) for text in texts)
+        prompt, *baseline = (
+            fill_placeholders(text, forms[concept], forms[row["concept"]]) for text in texts
+        )
         sentence = row | {"keyword": source.form(concept, "concept")}
         yield (
             prompt_row(name, source, sentence, concept, prompt, baseline[0] if baseline else None)
@@ -341,7 +351,7 @@ def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
         )
 
 
-def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
+def fill_placeholders(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
     """A text with its placeholders filled in, capitalised where it begins with one.
 
     Its spans are the places where the words differ from those of the root.
@@ -369,7 +379,7 @@ def balanced_sample(rows: Sequence[Row], column: str, most: int, seed: int) -> l
 
     A larger sample begins with the rows of a smaller one.
     """
-    by_value = grouped((row[column], row) for row in sorted(rows, key=itemgetter("id")))
+    by_value = group_by_key((row[column], row) for row in sorted(rows, key=itemgetter("id")))
     generator = np.random.default_rng(seed)
     queues = [
         [group[i] for i in generator.permutation(len(group))]

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from evenruler.models.records import Reply
 from evenruler.strict import read_yaml
-from evenruler.text.whole_words import begins_sentence, find
+from evenruler.text.whole_words import begins_sentence, find_words
 
 _WORDS: Final[dict[str, str]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 INSTRUCTION, EXAMPLES = _WORDS["instruction"], _WORDS["examples"]
@@ -88,7 +88,7 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
         "several sentences": any(
             begins_sentence(question, word.start()) for word in re.finditer(r"(?<=\s)\S", question)
         ),
-        f"no {keyword!r} in it": not find(question, [keyword]),
+        f"no {keyword!r} in it": not find_words(question, [keyword]),
         f"{len(words)} words, not {FEWEST} to {MOST}": not FEWEST <= len(words) <= MOST,
         "no question word": not question_words & _ASKING,
         "it asks for nothing in particular": bool(_NOTHING.match(question)),

@@ -36,8 +36,8 @@ from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
-from evenruler.tables import grouped, write_table
-from evenruler.terminal import note
+from evenruler.tables import group_by_key, write_table
+from evenruler.terminal import print_note
 
 Row = dict[str, Any]
 _HEAD = (
@@ -117,7 +117,7 @@ def found_keywords(
             where=f"the domain {source.title}",
             remedy="add `find`, or take keywords out of its file",
         )
-    texts = grouped((row["concept"], row["text"]) for row in pages)
+    texts = group_by_key((row["concept"], row["text"]) for row in pages)
     ways: dict[str, dict[SearchMethod, finding.RankedKeywords]] = {concept: {} for concept in names}
     for (concept, name), way in product(names.items(), how.by):
         page_texts = texts.get(concept, [])
@@ -252,7 +252,7 @@ def refresh(
             if rows[0] not in known_rows:
                 out.write(json.dumps(rows) + "\n")
                 out.flush()
-                note(f"{concept}: {page.title}")
+                print_note(f"{concept}: {page.title}")
             if page.asked in pinned and as_titled(page.asked) != page.title:
                 yield (
                     f"{domain}: {concept}: revision {page.revision_id} of {page.asked!r} is one "
@@ -307,7 +307,7 @@ def find(
                 for row in page.rows(concept)
             ]
             findings = found_keywords(source, rows, means)
-            words = grouped((keyword.concept, keyword.word) for keyword in findings.keywords)
+            words = group_by_key((keyword.concept, keyword.word) for keyword in findings.keywords)
             source = source.with_found(
                 {
                     concept: FoundKeywords(keywords=concept_keywords)
@@ -316,7 +316,7 @@ def find(
             )
         if how:
             rows = scrape(domain, source, pages_read).sentences
-            about = grouped((row["concept"], row["sentence"]) for row in rows)
+            about = group_by_key((row["concept"], row["sentence"]) for row in rows)
             replaced = found_replacements(source, how, about, means.similarity, means.write)
     if anew and source.material.around:
         with Wiki(source, settings.contact) as reader:

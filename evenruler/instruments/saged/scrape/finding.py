@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from evenruler.instruments.saged.declare.source import SearchMethod
 from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.strict import read_yaml
-from evenruler.tables import grouped
-from evenruler.text.english import BATCH, NO_NAMES, pipeline
+from evenruler.tables import group_by_key
+from evenruler.text.english import BATCH, NO_NAMES, spacy_pipeline
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """The similarity of a concept to each of n words, from -1 to 1."""
@@ -130,7 +130,7 @@ def only_names(ranked: RankedKeywords) -> RankedKeywords:
     amounts.
     """
     # spaCy recognises names less often alone than in a sentence.
-    docs = pipeline("entities").pipe(
+    docs = spacy_pipeline("entities").pipe(
         [f"They wrote about {hit.word}." for hit in ranked.hits], batch_size=BATCH
     )
     kinds = {
@@ -207,7 +207,7 @@ def merged(
 
 def _in_turn(ranks: Sequence[Sequence[KeywordHit]]) -> dict[str, list[KeywordHit]]:
     """Hits by word: the best of each way first, then the second of each, and so on."""
-    return grouped(
+    return group_by_key(
         (hit.word.casefold(), hit) for hit in chain.from_iterable(zip_longest(*ranks)) if hit
     )
 

@@ -20,8 +20,8 @@ from markdown_it import MarkdownIt
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import require_regular
 from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
-from evenruler.tables import grouped, read_table
-from evenruler.terminal import note
+from evenruler.tables import group_by_key, read_table
+from evenruler.terminal import print_note
 
 _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licence")
 """Attributes of a page that are columns of tables, under the same names."""
@@ -68,7 +68,7 @@ def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
     sections.
     """
     page_by_title: dict[str, Page] = {}
-    for (asked_title, _), page_rows in grouped(
+    for (asked_title, _), page_rows in group_by_key(
         ((row["source_tag"], row["concept"]), row) for row in rows
     ).items():
         texts = tuple((row["section"], row["text"]) for row in page_rows)
@@ -322,7 +322,7 @@ def read(
             if row["concept"] in source.roots:
                 yield [row["concept"]], MissingPage(row["asked"], row["reason"])
     else:
-        note(
+        print_note(
             f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches "
             "whole pages"
         )

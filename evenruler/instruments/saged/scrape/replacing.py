@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare import checked, leaks
+from evenruler.instruments.saged.declare import find_leaks, parse_replacements
 from evenruler.instruments.saged.declare.source import FindingReplacements, Source
 from evenruler.instruments.saged.scrape.finding import (
     PROMPTS,
@@ -17,7 +17,7 @@ from evenruler.instruments.saged.scrape.finding import (
     candidate_words,
     fault,
 )
-from evenruler.text.whole_words import spaced
+from evenruler.text.whole_words import collapse_spaces
 
 Write = Callable[[Sequence[str], int, int], Sequence[str]]
 """A language model: n prompts, a seed and the tokens that a reply has at most -> n replies."""
@@ -146,7 +146,7 @@ class _Search:
             else self.how.threshold
         )
         for word in (hit.word for hit in candidates if hit.score >= threshold):
-            if word.casefold() in map(str.casefold, chosen) or leaks(word, chosen):
+            if word.casefold() in map(str.casefold, chosen) or find_leaks(word, chosen):
                 continue  # its plural, for instance, is replaced with it
             if reason := fault(word) or self._of_another(word):
                 left.append(f"{self.root}: left {word!r}: {reason}")
@@ -206,7 +206,7 @@ class _Search:
             if word not in self.fixed and read[word].casefold() == word.casefold()
         ]
         try:
-            checked({word: read[word] for word in words if word not in stay}, self.root)
+            parse_replacements({word: read[word] for word in words if word not in stay}, self.root)
         except UserError as error:
             raise UnusableReplyError(error.what) from None
         return read | {word: word for word in stay}
@@ -224,7 +224,7 @@ class _Search:
     def _of_another(self, word: str) -> str:
         """Why a word belongs to another concept; empty where it does not."""
         for concept, entry in self.source.concepts.items():
-            if concept != self.root and leaks(
+            if concept != self.root and find_leaks(
                 word, [entry.name, *self.source.keywords_of(concept)]
             ):
                 return f"a keyword of {concept}"
@@ -268,7 +268,8 @@ def proposed(reply: str, words: Sequence[str]) -> dict[str, str]:
     ):
         raise UnusableReplyError(f"no JSON object of words in the reply {reply[:80]!r}")
     replacement_by_word = {
-        spaced(word).casefold(): spaced(replacement) for word, replacement in parsed_reply.items()
+        collapse_spaces(word).casefold(): collapse_spaces(replacement)
+        for word, replacement in parsed_reply.items()
     }
     missing = [word for word in words if not replacement_by_word.get(word.casefold())]
     if missing:

@@ -16,11 +16,11 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY, Row, read_prompts
 from evenruler.instruments.saged.declare.source import DOMAINS, Source
 from evenruler.instruments.saged.scrape.pages import MissingPage, Page, read
-from evenruler.tables import grouped, write_table
+from evenruler.tables import group_by_key, write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
-from evenruler.text.english import BATCH, pipeline
-from evenruler.text.whole_words import finder, spaced
+from evenruler.text.english import BATCH, spacy_pipeline
+from evenruler.text.whole_words import cached_finder, collapse_spaces
 
 _PARSED_AT_ONCE = 10_000  # characters, about: longer paragraphs are parsed in parts
 _WRAPPED = 40
@@ -60,7 +60,7 @@ def sentences(text: str) -> list[str]:
         else:
             lines.append(line)
     parts = [part for line in lines for part in _parts(_bare(line))]
-    parsed = pipeline("sentences").pipe(parts, batch_size=BATCH)
+    parsed = spacy_pipeline("sentences").pipe(parts, batch_size=BATCH)
     return [sentence for doc in parsed for sentence in _repaired([span.text for span in doc.sents])]
 
 
@@ -71,10 +71,12 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
     `keywords`. Keywords are matched as in `evenruler.text.whole_words`, but not in plurals that are
     no keywords themselves.
     """
-    owners = grouped(
-        (spaced(word), (concept, word)) for concept, words in keywords.items() for word in words
+    owners = group_by_key(
+        (collapse_spaces(word), (concept, word))
+        for concept, words in keywords.items()
+        for word in words
     )
-    sought = finder(tuple(owners))
+    sought = cached_finder(tuple(owners))
     matches = []
     for sentence in dict.fromkeys(sentences):
         first: dict[str, str] = {}

@@ -35,7 +35,7 @@ from evenruler.instruments.saged.scrape.pages import (
     html_sections,
     sections_of,
 )
-from evenruler.tables import grouped
+from evenruler.tables import group_by_key
 
 STRANGE = (AttributeError, LookupError, TypeError, ValueError)
 """Exceptions from reading an answer that is not MediaWiki's."""
@@ -456,7 +456,7 @@ def refresh(
     `titles`: of each concept; `known_pages`: those of earlier runs, by the title asked for. A page
     wanted for two concepts is read once. UserError where the wiki refuses, or is unavailable.
     """
-    concepts = grouped(
+    concepts = group_by_key(
         (title, concept) for concept, wanted in titles.items() for title in dict.fromkeys(wanted)
     )
     in_a_row = 0

@@ -22,7 +22,7 @@ from evenruler.instruments.probes.evolve.population import (
 )
 from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, normalise_text
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
-from evenruler.text import words
+from evenruler.text import distinct_words
 from tests.instruments.probes.evolve.toy import ToyModel, toy_source
 
 START = (
@@ -196,7 +196,7 @@ class TestOperations:
             gradients = measured[str(child.parent)].gradients
             assert child.word == max(gradients, key=lambda word: word.gradient).word
             parent = next(template for template in START if template.slug == child.parent)
-            changed = words(child.text) ^ words(parent.text)
+            changed = distinct_words(child.text) ^ distinct_words(parent.text)
             assert str(child.word).lower() in changed
             assert changed & set(SPARE)
 
@@ -321,7 +321,8 @@ class Named:
     def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
         self.asked += templates
         named = [
-            [self.values[word] for word in words(each) if word in self.values] for each in templates
+            [self.values[word] for word in distinct_words(each) if word in self.values]
+            for each in templates
         ]
         return np.array([max(of_template, default=-5.0) for of_template in named])
 

@@ -18,17 +18,17 @@ from evenruler.instruments.probes.evolve.fitness import (
     FAR,
     REVERSED,
     CandidatePool,
-    choices,
     choose_best_set,
+    choose_sets,
+    exclusion_reasons,
+    find_hotspot,
     fitness,
     guided_share,
-    hotspot,
-    normalised,
-    parts,
+    normalise_columns,
     pool_of,
+    rank_templates,
     rank_words_by_gradient,
-    ranked,
-    refusals,
+    raw_fitness_parts,
     set_worth,
     tournament,
 )
@@ -44,7 +44,7 @@ from evenruler.measurement import (
     semantic_diversity,
     spearman_brown,
 )
-from evenruler.text import words
+from evenruler.text import distinct_words
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -59,13 +59,13 @@ TOKENS = [frozenset("ab"), frozenset("ab"), frozenset("bc"), frozenset("d")]
 def population(
     biases=BIASES, gradients=GRADIENTS, embeddings=EMBEDDINGS, tokens=TOKENS, clip=1.0
 ) -> pd.DataFrame:
-    return parts(biases, gradients, embeddings, tokens, clip)
+    return raw_fitness_parts(biases, gradients, embeddings, tokens, clip)
 
 
 def of_biases(biases, clip: float = 1.0) -> list[float]:
     """Contributions to alpha alone; the rest of the population is nothing special."""
     n = np.shape(biases)[1]
-    return parts(biases, [[]] * n, np.ones((n, 2)), [frozenset("a")] * n, clip)[
+    return raw_fitness_parts(biases, [[]] * n, np.ones((n, 2)), [frozenset("a")] * n, clip)[
         "alpha_contribution"
     ].tolist()
 
@@ -152,10 +152,10 @@ class TestAlphaContribution:
 
 
 def test_a_template_alone_differs_from_none() -> None:
-    found = parts([[1.0], [2.0]], [[1, 2]], [[1.0, 0.0]], [frozenset("a")], 1.0)
+    found = raw_fitness_parts([[1.0], [2.0]], [[1, 2]], [[1.0, 0.0]], [frozenset("a")], 1.0)
 
     assert found.iloc[0].tolist() == [1, 0.25, 0, 0]
-    assert normalised(found).to_numpy().tolist() == [[0.5] * 4]
+    assert normalise_columns(found).to_numpy().tolist() == [[0.5] * 4]
     assert fitness(found, FitnessWeights())["fitness"].tolist() == pytest.approx([0.5])
 
 
@@ -169,7 +169,7 @@ def test_as_many_of_each_as_there_are_templates() -> None:
 class TestNormalised:
     def test_the_least_is_0_and_the_greatest_is_1(self) -> None:
         # Alpha: 1.6875 of 1.9375 is 27/31. Semantic: 2 of 6 fifteenths. Lexical: 2 of 4 ninths.
-        found = normalised(population())
+        found = normalise_columns(population())
 
         assert found["alpha_contribution"].tolist() == pytest.approx(
             [27 / 31, 27 / 31, 0, 1], abs=1e-6
@@ -191,7 +191,9 @@ class TestNormalised:
         ],
     )
     def test_where_all_are_equal_but_for_rounding_it_is_a_half(self, values) -> None:
-        assert normalised(pd.DataFrame({"one": values}))["one"].tolist() == [0.5] * len(values)
+        assert normalise_columns(pd.DataFrame({"one": values}))["one"].tolist() == [0.5] * len(
+            values
+        )
 
     @pytest.mark.parametrize(("origin", "unit"), [(0.0, 1e-12), (1000.0, 1e-9), (-1000.0, 1e-9)])
     def test_rounding_is_a_trillionth_of_the_largest_or_of_one(
@@ -201,11 +203,11 @@ class TestNormalised:
             {"equal": [origin, origin + 0.9 * unit], "different": [origin, origin + 1.1 * unit]}
         )
 
-        assert normalised(values)["equal"].tolist() == [0.5, 0.5]
-        assert normalised(values)["different"].tolist() == [0, 1]
+        assert normalise_columns(values)["equal"].tolist() == [0.5, 0.5]
+        assert normalise_columns(values)["different"].tolist() == [0, 1]
 
     def test_small_differences_are_differences(self) -> None:
-        assert normalised(pd.DataFrame({"one": [1e-9, 3e-9, 5e-9]}))[
+        assert normalise_columns(pd.DataFrame({"one": [1e-9, 3e-9, 5e-9]}))[
             "one"
         ].tolist() == pytest.approx([0, 0.5, 1])
 
@@ -214,7 +216,7 @@ class TestNormalised:
     )
     def test_neither_unit_nor_origin_counts_and_order_stays(self, values, scale, origin) -> None:
         one = pd.Series(values, dtype=np.float64)
-        found = normalised(pd.DataFrame({"one": one, "two": one * scale / 7 + origin}))
+        found = normalise_columns(pd.DataFrame({"one": one, "two": one * scale / 7 + origin}))
 
         assert found["two"].tolist() == pytest.approx(found["one"].tolist(), abs=1e-9)
         assert found["one"].rank().tolist() == one.rank().tolist()
@@ -244,7 +246,9 @@ class TestFitness:
         zero = {"alpha": 0, "gradient_focus": 0, "semantic_diversity": 0, "lexical_diversity": 0}
         found = fitness(population(), FitnessWeights(**(zero | {weight: 7})))["fitness"]
 
-        assert found.tolist() == pytest.approx(normalised(population())[column].tolist(), abs=1e-6)
+        assert found.tolist() == pytest.approx(
+            normalise_columns(population())[column].tolist(), abs=1e-6
+        )
 
     def test_it_is_the_sum_of_what_the_parts_add(self) -> None:
         found = fitness(population(), FitnessWeights())
@@ -284,7 +288,7 @@ class TestHotspot:
             WordGradient(9, "the", 0.0),
         ]
 
-        assert hotspot(words) == words[1]
+        assert find_hotspot(words) == words[1]
 
     @pytest.mark.parametrize("other", [0.3, 0.1 + 0.2, 0.3 - 1e-15])
     def test_the_first_of_equals_whatever_the_rounding(self, other: float) -> None:
@@ -294,7 +298,7 @@ class TestHotspot:
             WordGradient(9, "the", other),
         ]
 
-        assert hotspot(words) == words[1]
+        assert find_hotspot(words) == words[1]
 
     def test_a_difference_in_the_twelfth_decimal_is_one(self) -> None:
         words = [
@@ -306,7 +310,7 @@ class TestHotspot:
         assert rank_words_by_gradient(words) == [words[1], words[2], words[0]]
 
     def test_none_where_there_is_no_word(self) -> None:
-        assert hotspot([]) is None
+        assert find_hotspot([]) is None
 
 
 def templates(*named: tuple[str, int]) -> list[Template]:
@@ -318,17 +322,17 @@ class TestRanked:
         # The hand-made population of the fitness tests: 0.36, 0.57, 0.28, 0.6.
         population = templates(("a", 0), ("b", 0), ("c", 0), ("d", 0))
 
-        assert ranked([0.3575, 0.5742, 0.2833, 0.6], population) == [3, 1, 0, 2]
+        assert rank_templates([0.3575, 0.5742, 0.2833, 0.6], population) == [3, 1, 0, 2]
 
     def test_of_equally_fit_ones_the_older_then_the_first_by_slug(self) -> None:
         population = templates(("g2-1", 2), ("pride", 0), ("g1-2", 1), ("common", 0), ("g1-1", 1))
 
-        assert ranked([0.5] * 5, population) == [3, 1, 4, 2, 0]
+        assert rank_templates([0.5] * 5, population) == [3, 1, 4, 2, 0]
 
     def test_rounding_makes_no_difference(self) -> None:
-        assert ranked([0.3, 0.1 + 0.2], templates(("a", 0), ("b", 0))) == [0, 1]
-        assert ranked([0.1 + 0.2, 0.3], templates(("b", 0), ("a", 0))) == [1, 0]
-        assert ranked([0.3, 0.3 + 1e-9], templates(("a", 0), ("b", 0))) == [1, 0]
+        assert rank_templates([0.3, 0.1 + 0.2], templates(("a", 0), ("b", 0))) == [0, 1]
+        assert rank_templates([0.1 + 0.2, 0.3], templates(("b", 0), ("a", 0))) == [1, 0]
+        assert rank_templates([0.3, 0.3 + 1e-9], templates(("a", 0), ("b", 0))) == [1, 0]
 
     @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=8).flatmap(
         lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows))))))  # fmt: skip
@@ -336,8 +340,8 @@ class TestRanked:
         rows, order = case
         population = templates(*((f"t{i}", born) for i, (_, born) in enumerate(rows)))
         fitness = [value / 3 for value, _ in rows]
-        found = ranked(fitness, population)
-        shuffled = ranked([fitness[i] for i in order], [population[i] for i in order])
+        found = rank_templates(fitness, population)
+        shuffled = rank_templates([fitness[i] for i in order], [population[i] for i in order])
 
         assert sorted(found) == list(range(len(rows)))
         assert [order[i] for i in shuffled] == found
@@ -524,7 +528,7 @@ class TestPool:
 
 class TestRefusals:
     def test_what_is_far_and_what_is_reversed(self) -> None:
-        found = dict(zip(sorted(TEXTS), refusals(pool(), 0.2), strict=True))
+        found = dict(zip(sorted(TEXTS), exclusion_reasons(pool(), 0.2), strict=True))
         assert {slug: reason for slug, reason in found.items() if reason} == {
             "g1-1": FAR,
             "most": REVERSED,
@@ -533,8 +537,8 @@ class TestRefusals:
     def test_what_does_not_tell_attributes_apart(self) -> None:
         biases = pool().biases.copy()
         biases[:, 0] = 3
-        assert refusals(replace(pool(), biases=biases), -1)[0] == CONSTANT
-        assert set(refusals(replace(pool(), biases=biases[:1]), -1)) == {CONSTANT}
+        assert exclusion_reasons(replace(pool(), biases=biases), -1)[0] == CONSTANT
+        assert set(exclusion_reasons(replace(pool(), biases=biases[:1]), -1)) == {CONSTANT}
 
 
 class TestChoose:
@@ -604,7 +608,7 @@ class TestWorth:
         slugs = named(found, chosen)
         alpha = spearman_brown(mean_inter_item_correlation(found.biases[:, chosen]), 8)
         semantic = semantic_diversity([VECTORS[slug] for slug in slugs]).mean()
-        lexical = lexical_diversity([words(TEXTS[slug]) for slug in slugs]).mean()
+        lexical = lexical_diversity([distinct_words(TEXTS[slug]) for slug in slugs]).mean()
         expected = 0.2 * alpha + 0.4 * semantic + 0.3 * lexical
         assert set_worth(found, [chosen], WEIGHTS).tolist() == pytest.approx([expected], abs=2e-6)
 
@@ -620,7 +624,7 @@ class TestWorth:
 
 class TestChoices:
     def test_of_the_run_and_of_the_start_by_all_and_by_halves(self) -> None:
-        made = choices(pool(), ATTRIBUTES, declared())
+        made = choose_sets(pool(), ATTRIBUTES, declared())
         assert list(made) == [
             *("chosen", "best_start", "chosen_by_first", "best_start_by_first"),
             *("chosen_by_second", "best_start_by_second"),
@@ -632,13 +636,13 @@ class TestChoices:
             assert not name.startswith("best_start") or set(slugs) <= {"born", "dream", "met"}
 
     def test_a_half_decides_by_its_own_attributes(self) -> None:
-        made = choices(pool(), ATTRIBUTES, declared())
+        made = choose_sets(pool(), ATTRIBUTES, declared())
         first = replace(pool(), biases=pool().biases[[0, 2, 4]])
-        allowed = [i for i, reason in enumerate(refusals(first, 0.2)) if reason is None]
+        allowed = [i for i, reason in enumerate(exclusion_reasons(first, 0.2)) if reason is None]
         assert made["chosen_by_first"] == choose_best_set(first, allowed, 2, WEIGHTS)
 
     def test_nothing_is_chosen_where_all_are_far(self) -> None:
-        assert set(choices(pool(), ATTRIBUTES, declared(closeness=1.0))["chosen"]) == set()
+        assert set(choose_sets(pool(), ATTRIBUTES, declared(closeness=1.0))["chosen"]) == set()
 
 
 def test_halves_take_turns_in_the_order_of_slugs() -> None:

@@ -31,11 +31,11 @@ from evenruler.instruments.probes.evolve.population import (
     TemplateMeter,
     WordGradient,
 )
-from evenruler.instruments.probes.evolve.validation import read_reply, refusal
+from evenruler.instruments.probes.evolve.validation import read_reply, rejection_reason
 from evenruler.instruments.probes.schemas import GUIDED, RANDOM
 from evenruler.models import Sampling
 from evenruler.text import ATTRIBUTE, TARGET
-from evenruler.text.english import negations
+from evenruler.text.english import count_negations
 from tests.instruments.probes.evolve.test_evolution import (
     START,
     any_grammar,
@@ -190,7 +190,7 @@ class TestExamples:
         found, _ = read_reply(wish, reply.removeprefix(f"{VOICES[voice]['label']}: "))
         assert found is not None
         assert found.startswith(opening)
-        assert refusal(found, wish, (), 30) is None
+        assert rejection_reason(found, wish, (), 30) is None
 
     def test_every_opening_leaves_room_for_twelve_words_of_sixteen(self):
         assert (
@@ -206,8 +206,8 @@ class TestExamples:
     def test_examples_are_of_either_order_of_the_slots_and_negate_where_they_say_so(self):
         for texts in (PLAIN[:3], PLAIN[3:], NEGATING[:3], NEGATING[3:]):
             assert {text.index(ATTRIBUTE) < text.index(TARGET) for text in texts} == {True, False}
-        assert not any(map(negations, PLAIN))
-        assert all(negations(text) == 1 for text in NEGATING)
+        assert not any(map(count_negations, PLAIN))
+        assert all(count_negations(text) == 1 for text in NEGATING)
 
     @pytest.mark.parametrize("path", sorted(SOURCES.glob("*.yaml")), ids=lambda path: path.stem)
     def test_no_example_is_a_shipped_template(self, path):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evenruler.instruments.probes.evolve.fitness import hotspot
+from evenruler.instruments.probes.evolve.fitness import find_hotspot
 from evenruler.instruments.probes.evolve.population import Template, TemplateMeter
 from tests.instruments.probes.evolve.toy import BIT, ToyModel, toy_source
 
@@ -88,7 +88,7 @@ class TestGradients:
             (35, "like"),
         ]
         assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 1.75, 1]
-        assert hotspot(found.gradients).word == "strong"
+        assert find_hotspot(found.gradients).word == "strong"
 
     def test_of_fewer_attributes_those_evenly_spread(self) -> None:
         # One of two is the second: the engineer. Biases are of both.

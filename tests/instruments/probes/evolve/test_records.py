@@ -21,7 +21,7 @@ from evenruler.instruments.probes.evolve.population import (
     WordGradient,
 )
 from evenruler.instruments.probes.schemas import GUIDED
-from evenruler.tables import read_frame, rounded, write_table
+from evenruler.tables import read_frame, round_significant, write_table
 from tests.instruments.probes.evolve.test_evolution import START, evolution, lines
 
 SHARED = {"source": "the file", "licence": "cc-by-4.0", "variant": "full"}
@@ -231,7 +231,9 @@ class TestMeasurements:
             rows = found[found["template"] == slug]
             assert list(rows["place"]) == list(range(1, len(measured.gradients) + 1))
             assert list(rows["word"]) == [word.word for word in measured.gradients]
-            assert list(rows["gradient"]) == [rounded(word.gradient) for word in measured.gradients]
+            assert list(rows["gradient"]) == [
+                round_significant(word.gradient) for word in measured.gradients
+            ]
             assert list(rows["begin"]) == [word.begin for word in measured.gradients]
 
     def test_biases_are_those_of_each_attribute(self, run: EvolutionRun) -> None:
@@ -240,7 +242,7 @@ class TestMeasurements:
         wide = found.pivot(index="template", columns="attribute", values="bias")
         for slug, measured in run.measured():
             assert tuple(wide.loc[slug, ["baker", "engineer"]]) == tuple(
-                map(rounded, measured.biases)
+                map(round_significant, measured.biases)
             )
 
     def test_an_attribute_too_few_is_no_table(self, run: EvolutionRun) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve.evolution import Evolution
-from evenruler.instruments.probes.evolve.fitness import choices, pool_of
+from evenruler.instruments.probes.evolve.fitness import choose_sets, pool_of
 from evenruler.instruments.probes.evolve.population import (
     RewordingRequest,
     Template,
@@ -114,7 +114,7 @@ def test_a_chosen_set_says_more_things_and_measures_as_well(seed: int) -> None:
     )
     run = Evolution(KnownRuler(seed), GoodOperator(), embed, settings, GUIDED)
     pool = pool_of(list(run.generations(START)), embed)
-    found = choices(pool, ATTRIBUTES, settings)
+    found = choose_sets(pool, ATTRIBUTES, settings)
     chosen, best_start = (found[name] for name in ("chosen", "best_start"))
 
     def alpha_at_8(places: Sequence[int], half: slice) -> float:

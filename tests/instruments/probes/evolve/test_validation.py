@@ -4,7 +4,11 @@ from hypothesis import strategies as st
 
 from evenruler.instruments.probes.evolve import validation
 from evenruler.instruments.probes.evolve.population import RewordingRequest, Template, WordGradient
-from evenruler.instruments.probes.evolve.validation import normalise_text, read_reply, refusal
+from evenruler.instruments.probes.evolve.validation import (
+    normalise_text,
+    read_reply,
+    rejection_reason,
+)
 from evenruler.text import ATTRIBUTE, TARGET
 
 TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
@@ -55,7 +59,7 @@ def outcome(
     """What becomes of a reply: the reason, None where it is taken."""
     text, reason = read_reply(wish, reply)
     assert (text is None) is (reason is not None)
-    return reason if text is None else refusal(text, wish, taken, max_words)
+    return reason if text is None else rejection_reason(text, wish, taken, max_words)
 
 
 class TestReading:
@@ -135,12 +139,12 @@ class TestReading:
         text = "It is a good job for a {TARGET} to be an {ATTRIBUTE}."
         reply = read_reply(word("good", text), "Excellent")[0]
         assert reply == text.replace("a good", "an excellent")
-        assert refusal(reply, word("good", text), (), 30) is None
+        assert rejection_reason(reply, word("good", text), (), 30) is None
 
     def test_a_whole_template_is_taken_for_a_word(self):
         changed = TEXT.replace("expect", "want")
         assert read_reply(word("expect"), f'"{changed}"') == (changed, None)
-        assert refusal(changed, word("expect"), (), 30) is None
+        assert rejection_reason(changed, word("expect"), (), 30) is None
 
     @pytest.mark.parametrize(
         "reply", ["I cannot do that", "42", "rather expect", "want it badly, I guess"]
@@ -206,8 +210,11 @@ class TestRefusing:
         assert outcome(reply, whole()) == reason
 
     def test_slots_count_as_words(self):
-        assert refusal("In the end an {ATTRIBUTE} is a {TARGET}.", whole(), (), 7) == "too long"
-        assert refusal("In the end an {ATTRIBUTE} is a {TARGET}.", whole(), (), 8) is None
+        assert (
+            rejection_reason("In the end an {ATTRIBUTE} is a {TARGET}.", whole(), (), 7)
+            == "too long"
+        )
+        assert rejection_reason("In the end an {ATTRIBUTE} is a {TARGET}.", whole(), (), 8) is None
 
     def test_copies_are_told_after_case_and_space_are_folded(self):
         taken = {normalise_text("in many  families, an {ATTRIBUTE} is taken to be a {TARGET}. ")}

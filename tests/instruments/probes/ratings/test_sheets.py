@@ -11,8 +11,8 @@ from evenruler.instruments.probes.ratings import (
     Construct,
     as_sheet,
     blind_templates,
-    instructions,
     join_ratings,
+    rater_instructions,
     read_key,
 )
 from tests.instruments.probes.ratings.conftest import CONSTRUCTS, SECRET, TEXTS
@@ -105,7 +105,7 @@ def test_an_id_is_a_word_to_no_spreadsheet(templates) -> None:
 
 
 def test_instructions_tell_what_is_rated_of_which_construct_and_what_to_mind() -> None:
-    first, second = (block.splitlines() for block in instructions(TOLD).split("\n\n")[1:])
+    first, second = (block.splitlines() for block in rater_instructions(TOLD).split("\n\n")[1:])
     assert first == [
         f"Construct: {CONSTRUCTS['ages']}.",
         "For {ATTRIBUTE} stand words such as able.",
@@ -113,7 +113,7 @@ def test_instructions_tell_what_is_rated_of_which_construct_and_what_to_mind() -
         "Mind <this>.",
     ]
     assert second[0] == f"Construct: {CONSTRUCTS['trades']}."
-    told = instructions([Construct("ages", ["able"], ["elder"])]).splitlines()
+    told = rater_instructions([Construct("ages", ["able"], ["elder"])]).splitlines()
     assert told[-1] == "For {TARGET} stand words such as elder."
     assert [line for line in told if line.startswith("- ")] == [
         f"- {name}: {asked}" for name, asked in CRITERIA.items()

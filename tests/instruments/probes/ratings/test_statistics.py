@@ -16,7 +16,7 @@ from evenruler.instruments.probes.ratings import (
     as_markdown,
     fleiss_kappa,
     krippendorff_alpha,
-    statistics,
+    rating_statistics,
 )
 from evenruler.measurement import Resampling
 
@@ -57,7 +57,7 @@ def found_in(table, criterion="clarity"):
 
 
 def test_tukey_of_the_documented_example() -> None:
-    found = found_in(statistics(*long(DOCUMENTED), RESAMPLING))
+    found = found_in(rating_statistics(*long(DOCUMENTED), RESAMPLING))
     expected = {
         ("g0", "g1"): (-4.6, -8.249, -0.951, 0.014),
         ("g0", "g2"): (-0.26, -3.909, 3.389, 0.980),
@@ -75,7 +75,7 @@ def test_anova_of_hand_made_sets() -> None:
     """Between 26 on 2, within 6 on 6: F = 13, and for two degrees of freedom p = (1 + 2 F / 6) **
     -3."""
     found = found_in(
-        statistics(*long({"a": [1, 2, 3], "b": [2, 3, 4], "c": [5, 6, 7]}), RESAMPLING)
+        rating_statistics(*long({"a": [1, 2, 3], "b": [2, 3, 4], "c": [5, 6, 7]}), RESAMPLING)
     )
     values = [found[f"anova_{part}",]["value"] for part in ("f", "df_between", "df_within", "p")]
     assert values == pytest.approx([13, 2, 6, (16 / 3) ** -3])
@@ -92,7 +92,7 @@ def test_sets_of_unequal_size_are_as_statsmodels_has_them() -> None:
         name: rng.integers(1, 6, size=(n, 3))
         for name, n in (("evolved", 3), ("human", 12), ("seed", 3))
     }
-    found = found_in(statistics(*long(by_set), RESAMPLING), "subtlety")
+    found = found_in(rating_statistics(*long(by_set), RESAMPLING), "subtlety")
     values = np.concatenate([given.mean(axis=1) for given in by_set.values()])
     names = np.repeat([*by_set], [len(given) for given in by_set.values()])
     anova = anova_oneway(values, names, use_var="equal")
@@ -119,11 +119,11 @@ def test_sets_of_unequal_size_are_as_statsmodels_has_them() -> None:
 def test_a_probe_of_two_sets_counts_in_both_and_its_raters_once() -> None:
     ratings, key = long({"a": [[1, 2], [3, 3], [5, 4]], "b": [[2, 2], [4, 4]]})
     both = pd.concat([key, pd.DataFrame([{"id": "a0", "set": "b"}, {"id": "a0", "set": "b"}])])
-    found = found_in(statistics(ratings, both, RESAMPLING))
+    found = found_in(rating_statistics(ratings, both, RESAMPLING))
     assert found["mean", "b"]["value"] == pytest.approx((2 + 4 + 1.5) / 3)
     assert (found["mean", "a"]["n"], found["mean", "b"]["n"], found["anova_f",]["n"]) == (3, 3, 6)
     assert found["krippendorff_alpha",]["n"] == 5
-    table = as_markdown(statistics(ratings, both, RESAMPLING), ratings, both)
+    table = as_markdown(rating_statistics(ratings, both, RESAMPLING), ratings, both)
     assert "In more than one set, rated once and counted in each: 1 probes." in table
 
 
@@ -136,7 +136,7 @@ def test_what_is_missing_is_left_out_and_counted() -> None:
         | (ratings["id"] == "a0") & (ratings["rater"] == "r1")
     )
     ratings.loc[gone, "rating"] = pd.NA
-    table = statistics(ratings, key, RESAMPLING)
+    table = rating_statistics(ratings, key, RESAMPLING)
     found, rest, together = (found_in(table, name) for name in ("clarity", "relevance", "all"))
     assert (found["missing",]["value"], found["missing",]["n"]) == (3, 18)
     assert found["mean", "a"]["value"] == pytest.approx((3 + 10 / 3 + 13 / 3 + 5 / 3) / 4)
@@ -153,22 +153,24 @@ def test_what_is_missing_is_left_out_and_counted() -> None:
 
 
 def test_null_has_a_reason() -> None:
-    one_rater = found_in(statistics(*long(DOCUMENTED), RESAMPLING))
+    one_rater = found_in(rating_statistics(*long(DOCUMENTED), RESAMPLING))
     assert (
         one_rater["fleiss_kappa",]["reason"]
         == one_rater["krippendorff_alpha",]["reason"]
         == "fewer than two raters"
     )
-    equal = found_in(statistics(*long({"a": [[3, 3], [3, 3]], "b": [[3, 3], [3, 3]]}), RESAMPLING))
+    equal = found_in(
+        rating_statistics(*long({"a": [[3, 3], [3, 3]], "b": [[3, 3], [3, 3]]}), RESAMPLING)
+    )
     assert (
         equal["anova_f",]["reason"]
         == equal["tukey_p", "a", "b"]["reason"]
         == "no spread within the sets"
     )
     assert equal["fleiss_kappa",]["reason"] == "all ratings are equal"
-    alone = found_in(statistics(*long({"a": [[3, 4], [1, 2]]}), RESAMPLING))
+    alone = found_in(rating_statistics(*long({"a": [[3, 4], [1, 2]]}), RESAMPLING))
     assert alone["anova_f",]["reason"] == "fewer than two sets with two rated probes"
-    few = found_in(statistics(*long({"a": [[3, 4]]}), RESAMPLING))
+    few = found_in(rating_statistics(*long({"a": [[3, 4]]}), RESAMPLING))
     assert (
         few["krippendorff_alpha",]["reason"] == "fewer than two probes rated by two raters or more"
     )
@@ -179,9 +181,9 @@ def test_null_has_a_reason() -> None:
 def test_a_set_of_one_probe_has_no_part_in_comparisons_and_that_is_said() -> None:
     by_set = {"a": [1, 2, 3], "b": [2, 3, 5], "one": [5]}
     rated = long(by_set)
-    table = statistics(*rated, RESAMPLING)
+    table = rating_statistics(*rated, RESAMPLING)
     found = found_in(table)
-    without = found_in(statistics(*long({"a": by_set["a"], "b": by_set["b"]}), RESAMPLING))
+    without = found_in(rating_statistics(*long({"a": by_set["a"], "b": by_set["b"]}), RESAMPLING))
     assert found["anova_f",]["value"] == without["anova_f",]["value"]
     assert found["anova_f",]["reason"] == "left out, with fewer than two rated probes: one"
     assert f"p = {found['anova_p',]['value']:.3f} (left out, with fewer" in as_markdown(
@@ -195,7 +197,7 @@ def test_a_set_of_one_probe_has_no_part_in_comparisons_and_that_is_said() -> Non
 def test_no_null_is_without_reason_and_every_row_has_its_place() -> None:
     ratings, key = long({"a": [[1, 2], [3, 3], [5, 4]], "b": [[2, 2], [4, 4]], "c": [[1, 1]]})
     ratings.loc[ratings["criterion"] == "subtlety", "rating"] = pd.NA
-    table = statistics(ratings, key, RESAMPLING)
+    table = rating_statistics(ratings, key, RESAMPLING)
     assert [*table] == [
         "criterion",
         "statistic",
@@ -224,7 +226,7 @@ def test_the_tables_are_of_the_statistics() -> None:
         "c": [[5, 5], [4, 5], [5, 5]],
     }
     ratings, key = long(by_set)
-    table = statistics(ratings, key, RESAMPLING)
+    table = rating_statistics(ratings, key, RESAMPLING)
     shown = as_markdown(table, ratings, key)
     assert "# Ratings of 9 probes by 2 raters" in shown
     assert "0 of 72 ratings are missing." in shown

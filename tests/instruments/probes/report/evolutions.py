@@ -12,7 +12,7 @@ import pyarrow as pa
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.tables import read_frame, write_table
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import build_schema
 
 DOMAIN = "occupation-gender"
 SEEDS = {
@@ -302,7 +302,7 @@ def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
     no order."""
     schema: pa.Schema = getattr(schemas, name.upper())
     if "benchmark" not in schema.names:
-        schema = columns("benchmark: str", schema)
+        schema = build_schema("benchmark: str", schema)
     blank = {field.name: None if field.nullable else "" for field in schema}
     ids = [
         {"id": f"{number * 7919 % 10_007:05}"} if "id" in blank else {}

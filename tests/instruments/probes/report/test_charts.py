@@ -33,9 +33,9 @@ BIASES = pd.DataFrame(
 @pytest.mark.parametrize(
     "chart",
     [
-        pytest.param(charts.validity(ASSOCIATIONS, "men (%)", "men"), id="validity"),
-        pytest.param(charts.correlations(PAIRS), id="correlations"),
-        pytest.param(charts.distributions(BIASES, "men"), id="distributions"),
+        pytest.param(charts.draw_validity(ASSOCIATIONS, "men (%)", "men"), id="validity"),
+        pytest.param(charts.draw_item_correlations(PAIRS), id="correlations"),
+        pytest.param(charts.draw_bias_distributions(BIASES, "men"), id="distributions"),
     ],
 )
 def test_every_picture_is_drawn_without_a_complaint(
@@ -50,7 +50,7 @@ def test_axes_name_the_group_and_panels_share_them() -> None:
     several = pd.concat(
         [ASSOCIATIONS, ASSOCIATIONS.assign(model="n", centred=ASSOCIATIONS["centred"] / 10)]
     )
-    spec = charts.validity(several, "men (%)", "young people").to_dict()
+    spec = charts.draw_validity(several, "men (%)", "young people").to_dict()
     assert spec["facet"]["field"] == "model"
     assert "resolve" not in spec  # one scale for all
     (title,) = {tuple(layer["encoding"]["x"]["title"]) for layer in spec["spec"]["layer"]}
@@ -62,7 +62,7 @@ def test_names_lie_on_no_other() -> None:
     heap = ASSOCIATIONS.assign(
         centred=[*range(5), *[11.0 + i / 100 for i in range(7)]], criterion=[*range(5), *[30] * 7]
     )
-    spec = charts.validity(heap, "men (%)", "men").to_dict()
+    spec = charts.draw_validity(heap, "men (%)", "men").to_dict()
     named = [row["name"] for row in next(iter(spec["datasets"].values())) if row["name"]]
     assert [name for name in named if int(name[1:]) >= 5] == ["w11"]
     assert "w0" in named

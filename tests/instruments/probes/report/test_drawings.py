@@ -6,7 +6,12 @@ from itertools import combinations, pairwise
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.report.drawings import COLUMNS, ancestry, lineage, pieces
+from evenruler.instruments.probes.report.drawings import (
+    COLUMNS,
+    ancestry_table,
+    lay_out_text,
+    trace_lineage,
+)
 from tests.instruments.probes.report.evolutions import history
 
 Segment = tuple[tuple[float, float], tuple[float, float]]
@@ -19,7 +24,7 @@ def guided() -> pd.DataFrame:
 
 
 def test_the_tree_holds_the_last_population_and_its_ancestors_alone(guided: pd.DataFrame) -> None:
-    tree = ancestry(guided)
+    tree = ancestry_table(guided)
     last = {"g3-5", "g1-6", "g2-7", "odd", "g3-7", "g2-6", "picture", "g3-6"}
     assert set(tree.index) == last | {"met", "g2-5", "g1-8", "g2-8"}
     assert set(tree.index[tree["elite"]]) == {"g3-5", "g1-6", "g2-7", "odd"}
@@ -39,11 +44,11 @@ def test_the_tree_holds_the_last_population_and_its_ancestors_alone(guided: pd.D
 
 def test_fitness_is_that_of_the_last_generation_a_template_lived_in(guided: pd.DataFrame) -> None:
     # met stood second in generation 1 and fourth in generation 2.
-    assert ancestry(guided).loc["met", "fitness"] == pytest.approx(0.98 - 0.08 * 4)
+    assert ancestry_table(guided).loc["met", "fitness"] == pytest.approx(0.98 - 0.08 * 4)
 
 
 def test_lanes_follow_ancestors_the_furthest_first(guided: pd.DataFrame) -> None:
-    lanes = ancestry(guided)["lane"].to_dict()
+    lanes = ancestry_table(guided)["lane"].to_dict()
     # Of met came place 1, of picture place 3, of odd (4) none better; g3-5 takes the lane of g2-5,
     # which ended.
     assert lanes == {
@@ -108,7 +113,7 @@ def crossed(one: Segment, other: Segment) -> bool:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_line_crosses_another(seed: int) -> None:
-    tree = ancestry(evolution(seed))
+    tree = ancestry_table(evolution(seed))
     known = {
         str(row["slug"]): row for row in tree.rename_axis("slug").reset_index().to_dict("records")
     }
@@ -131,13 +136,13 @@ def test_no_line_crosses_another(seed: int) -> None:
 
 def test_a_line_of_descent_ends_with_the_founder() -> None:
     parents = {"c": "b", "b": "a", "x": "a"}
-    assert lineage("c", parents) == ["c", "b", "a"]
-    assert lineage("a", parents) == ["a"]
+    assert trace_lineage("c", parents) == ["c", "b", "a"]
+    assert trace_lineage("a", parents) == ["a"]
 
 
 def test_words_have_their_gradients_and_all_else_has_none() -> None:
     text = "I'd say, an {ATTRIBUTE} is a well-known {TARGET}."
-    found = pieces(
+    found = lay_out_text(
         text, [0, 4, 24, 29], ["I'd", "say", "is", "well-known"], [0.5, 1.25, 0.125, 12.5]
     )
     assert [(piece.text, piece.gradient) for piece in found] == [
@@ -154,7 +159,7 @@ def test_words_have_their_gradients_and_all_else_has_none() -> None:
 
 
 def test_a_word_is_as_wide_as_its_number_and_a_comma_stands_close() -> None:
-    first, comma, second = pieces("I, too", [0, 3], ["I", "too"], [0.5, 12.5])
+    first, comma, second = lay_out_text("I, too", [0, 3], ["I", "too"], [0.5, 12.5])
     # 0.50 is four characters, 12.50 five.
     assert (first.column, first.width) == (0, 2.88)
     assert (comma.column, comma.width) == (2.88, 1)
@@ -163,7 +168,7 @@ def test_a_word_is_as_wide_as_its_number_and_a_comma_stands_close() -> None:
 
 def test_lines_break_between_words_and_none_is_too_long() -> None:
     text = " ".join(["{TARGET}", *["word"] * 30, "{ATTRIBUTE}, end."])
-    found = pieces(text, [], [], [])
+    found = lay_out_text(text, [], [], [])
     assert [sum(piece.line == line for piece in found) for line in (0, 1)] == [20, 13]
     # {TARGET} and 19 words of five characters with their spaces.
     assert max(piece.column + piece.width for piece in found) == 8 + 19 * 5 <= COLUMNS
@@ -173,7 +178,7 @@ def test_lines_break_between_words_and_none_is_too_long() -> None:
 
 
 def test_two_words_in_one_run_of_letters_are_both_shown() -> None:
-    found = pieces("his/her {TARGET}", [0, 4], ["his", "her"], [0.5, 0.25])
+    found = lay_out_text("his/her {TARGET}", [0, 4], ["his", "her"], [0.5, 0.25])
     assert [(piece.text, piece.gradient) for piece in found] == [
         ("his", 0.5),
         ("/", None),

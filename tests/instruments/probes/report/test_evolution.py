@@ -7,7 +7,7 @@ import pytest
 import vl_convert as vlc
 
 from evenruler.instruments.probes.report import charts, drawings, of_evolution
-from evenruler.instruments.probes.report.drawings import ancestry
+from evenruler.instruments.probes.report.drawings import ancestry_table
 from evenruler.report.page import Picture, Section, Table
 from tests.instruments.probes.report.evolutions import (
     BORN,
@@ -179,7 +179,7 @@ def test_one_run_needs_no_legend_and_a_figure_without_values_no_panel(made: Any)
     ]
     rows = rows.assign(value=rows["value"].mask(rows["figure"] == "first_component_share"))
     svg = vlc.vegalite_to_svg(
-        charts.generations(
+        charts.draw_generations(
             rows, {"first_component_share": "first", "alpha_at_8": "alpha"}
         ).to_dict()
     )
@@ -192,7 +192,8 @@ def test_a_figure_that_never_changes_is_drawn(made: Any, capfd: pytest.CaptureFi
     rows = made["generations"]
     rows = rows[rows["figure"] == "first_component_share"].assign(value=0.5)
     svg = vlc.vegalite_to_svg(
-        charts.generations(rows, {"first_component_share": "first"}).to_dict(), show_warnings=True
+        charts.draw_generations(rows, {"first_component_share": "first"}).to_dict(),
+        show_warnings=True,
     )
     assert svg.count('aria-roledescription="circle"') == 8
     assert "NaN" not in svg
@@ -203,7 +204,7 @@ def test_the_tree_draws_each_template_once_and_where_it_came_from(
     found: Section, made: Any
 ) -> None:
     guided = made["history"][made["history"]["run"] == "guided"]
-    tree = ancestry(guided)
+    tree = ancestry_table(guided)
     svg = vlc.vegalite_to_svg(spec_of(found, TREE))
     assert svg.count('aria-roledescription="point"') == len(tree) == 12
     edges = data_with(found, TREE, "to")
@@ -218,7 +219,7 @@ def test_the_tree_draws_each_template_once_and_where_it_came_from(
 def test_bars_go_on_to_the_last_generation_paler_where_a_template_was_away(
     found: Section, made: Any
 ) -> None:
-    lanes = ancestry(made["history"][made["history"]["run"] == "guided"])["lane"]
+    lanes = ancestry_table(made["history"][made["history"]["run"] == "guided"])["lane"]
     bars = data_with(found, TREE, "until").groupby("lane")
     of = {lane: sorted(zip(rows["generation"], rows["until"], strict=True)) for lane, rows in bars}
     assert of[lanes["odd"]] == [(0, 1), (1, 2), (2, 3)]

@@ -12,7 +12,7 @@ from evenruler.instruments.questionnaires.report import (
     sections,
 )
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.words import called, listed, p_value
+from evenruler.report.words import join_names, model_labels, p_value
 from tests.report.pages import page_of
 
 
@@ -304,7 +304,7 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
 def test_models_are_called_as_the_tables_call_them() -> None:
     forms = ["head", "verbaliser", "sentence", "mlm"]
     rows = pd.DataFrame({"model": "m", "configuration": forms})
-    assert called(rows) == ["m", "m", "m (sentence)", "m (mlm)"]
+    assert model_labels(rows) == ["m", "m", "m (sentence)", "m (mlm)"]
 
 
 KEYS = {
@@ -321,7 +321,7 @@ def test_cells_of_something_else_are_not_dropped_in_silence(declared: Any, table
 
 
 def test_words() -> None:
-    assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+    assert [join_names(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
         "",
         "a",
         "a and b",

@@ -10,8 +10,8 @@ from sklearn.cluster import KMeans
 
 from evenruler.instruments.saged.ask.features import (
     WORDS,
-    cluster,
     cluster_positions,
+    cluster_texts,
     content_words,
     distances,
     topic_words,
@@ -25,14 +25,14 @@ ONCE = np.ones(6, dtype=np.int64)
 
 class TestCluster:
     def test_separable_texts_fall_apart_the_largest_cluster_first(self) -> None:
-        found = cluster(TEXTS, POINTS, ONCE, 3, seed=0)
+        found = cluster_texts(TEXTS, POINTS, ONCE, 3, seed=0)
         assert found.members.tolist() == [1, 1, 2, 0, 0, 0]
         assert found.sizes.tolist() == [3, 2, 1]
         assert found.centres == pytest.approx(np.array([[1, 51], [0, 1], [50, 0]]))
 
     def test_equals_scikit_learn_on_the_texts_written_out(self) -> None:
         counts = np.array([1, 5, 2, 1, 1, 1])
-        found = cluster(TEXTS, POINTS, counts, 3, seed=0)
+        found = cluster_texts(TEXTS, POINTS, counts, 3, seed=0)
         plain = KMeans(3, n_init=10, random_state=1).fit(np.repeat(POINTS, counts, axis=0))
         assert found.sizes.tolist() == [6, 3, 2]
         assert found.centres[0] == pytest.approx(
@@ -44,13 +44,17 @@ class TestCluster:
 
     def test_of_equally_large_clusters_that_with_the_first_text_comes_first(self) -> None:
         points = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 0.1], [9.0, 0.1]])
-        assert cluster(["d", "b", "c", "a"], points, ONCE[:4], 2, seed=3).members.tolist() == [
+        assert cluster_texts(
+            ["d", "b", "c", "a"], points, ONCE[:4], 2, seed=3
+        ).members.tolist() == [
             1,
             0,
             1,
             0,
         ]
-        assert cluster(["a", "b", "c", "d"], points, ONCE[:4], 2, seed=3).members.tolist() == [
+        assert cluster_texts(
+            ["a", "b", "c", "d"], points, ONCE[:4], 2, seed=3
+        ).members.tolist() == [
             0,
             1,
             0,
@@ -61,7 +65,7 @@ class TestCluster:
     def test_the_order_of_texts_does_not_matter(self, order: list[int], seed: int) -> None:
         draw = np.random.default_rng(0).normal(size=(6, 4))
         plain, turned = (
-            cluster([TEXTS[i] for i in places], draw[places], ONCE, 3, seed)
+            cluster_texts([TEXTS[i] for i in places], draw[places], ONCE, 3, seed)
             for places in (list(range(6)), order)
         )
         assert turned.members.tolist() == plain.members[order].tolist()
@@ -70,7 +74,7 @@ class TestCluster:
     def test_a_seed_gives_the_same_clusters_each_time(self) -> None:
         points = np.random.default_rng(1).normal(size=(200, 8))
         texts, counts = [f"{i:03}" for i in range(200)], np.ones(200, dtype=np.int64)
-        first, again = (cluster(texts, points, counts, 5, seed=2) for _ in range(2))
+        first, again = (cluster_texts(texts, points, counts, 5, seed=2) for _ in range(2))
         assert first.members.tolist() == again.members.tolist()
         assert (first.centres == again.centres).all()
 
@@ -81,14 +85,16 @@ class TestCluster:
     def test_no_more_clusters_than_distinct_embeddings(
         self, points: list[list[float]], clusters: int
     ) -> None:
-        found = cluster(TEXTS[: len(points)], np.array(points), ONCE[: len(points)], 4, seed=0)
+        found = cluster_texts(
+            TEXTS[: len(points)], np.array(points), ONCE[: len(points)], 4, seed=0
+        )
         assert len(found.sizes) == clusters
         assert found.sizes.sum() == len(points)
 
     def test_centres_are_the_means_of_their_members(self) -> None:
         points = np.random.default_rng(3).normal(size=(300, 6))
         counts = np.random.default_rng(4).integers(1, 9, 300)
-        found = cluster([f"{i:03}" for i in range(300)], points, counts, 7, seed=0)
+        found = cluster_texts([f"{i:03}" for i in range(300)], points, counts, 7, seed=0)
         for i, centre in enumerate(found.centres):
             own = found.members == i
             assert centre == pytest.approx(np.average(points[own], axis=0, weights=counts[own]))
@@ -145,7 +151,7 @@ class TestPlaced:
 
     def test_what_was_clustered_is_labelled_with_its_cluster(self) -> None:
         points = np.random.default_rng(5).normal(size=(120, 5))
-        found = cluster(
+        found = cluster_texts(
             [f"{i:03}" for i in range(120)], points, np.ones(120, dtype=np.int64), 6, seed=0
         )
         assert (

@@ -11,7 +11,7 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask import extract
+from evenruler.instruments.saged.ask import extract_features
 from evenruler.instruments.saged.ask.features import ToolAnswers
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
@@ -118,7 +118,7 @@ VADER = {"vader": Feature(kind="lexicon")}
 
 class TestLexicon:
     def test_value_and_baseline_are_those_of_vader(self) -> None:
-        found = extract(
+        found = extract_features(
             PROMPTS, generations(("p1", "It is great."), ("q1", "It is bad.")), VADER, Doubles()
         )
         vader = SentimentIntensityAnalyzer().polarity_scores
@@ -136,7 +136,7 @@ class TestLexicon:
         replies = generations(
             ("p1", " ..."), ("p3", "Fine."), ("p3", ""), ("p1", "Its rivers are long.")
         )
-        found = extract(PROMPTS, replies, VADER, Doubles())["features"]
+        found = extract_features(PROMPTS, replies, VADER, Doubles())["features"]
         assert numbers(found) == [None, 0.2023, None, 0]
         assert numbers(found, "baseline") == [0.5859, None, None, 0.5859]
         assert reasons(found) == [
@@ -152,13 +152,15 @@ class TestLexicon:
 
     def test_a_refusal_is_measured_like_any_reply(self) -> None:
         replies = generations(("p1", "I'm sorry, I can't answer.")).assign(refusal=True)
-        assert numbers(extract(PROMPTS, replies, VADER, Doubles())["features"]) == [-0.0772]
+        assert numbers(extract_features(PROMPTS, replies, VADER, Doubles())["features"]) == [
+            -0.0772
+        ]
 
     def test_what_tells_replies_apart_is_kept(self) -> None:
         replies = generations(
             ("p1", "a"), ("p1", "b"), framing="negated", role="mayor", template="other"
         )
-        found = extract(PROMPTS, replies, VADER, Doubles())["features"]
+        found = extract_features(PROMPTS, replies, VADER, Doubles())["features"]
         columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
         pd.testing.assert_frame_equal(
             found[columns].astype(replies[columns].dtypes), replies[columns]
@@ -186,7 +188,7 @@ class TestLanguage:
         }
         features |= {"vader": Feature(kind="lexicon")}
         replies = generations(("p1", self.FRENCH), ("p2", "good"))
-        found = extract(PROMPTS, replies, features, Doubles(known))["features"].set_index(
+        found = extract_features(PROMPTS, replies, features, Doubles(known))["features"].set_index(
             ["feature", "id"]
         )
         assert found.loc[("one", "p1"), "reason"] == "reply: in another language"
@@ -196,7 +198,7 @@ class TestLanguage:
 
     def test_a_baseline_is_in_the_language_whatever_it_is_taken_for(self) -> None:
         prompts = PROMPTS.assign(baseline=self.FRENCH)
-        found = extract(
+        found = extract_features(
             prompts, generations(("p1", "good")), {"vader": Feature(kind="lexicon")}, Doubles()
         )["features"]
         assert found["baseline"].notna().all()
@@ -206,7 +208,9 @@ class TestClassifier:
     def test_sentiment_of_table_2(self) -> None:
         """(positive - negative + 1) / 2 is weights of a half and an offset of a half."""
         replies = generations(("p1", "good"), ("p2", "bad"), ("p2", "good"))
-        found = extract(PROMPTS, replies, {"sentiment": classifier()}, Doubles(KNOWN))["features"]
+        found = extract_features(PROMPTS, replies, {"sentiment": classifier()}, Doubles(KNOWN))[
+            "features"
+        ]
         expected = [
             (p - n + 1) / 2 for n, _, p in (KNOWN[text] for text in ("good", "bad", "good"))
         ]
@@ -221,7 +225,7 @@ class TestClassifier:
             score={"negative": -1, "neutral": 0, "positive": 1},
             offset=1,
         )
-        found = extract(
+        found = extract_features(
             PROMPTS, generations(("p1", "good"), ("p1", "bad")), {"r": regard}, Doubles(KNOWN)
         )
         assert found["features"]["value"].tolist() == pytest.approx([1.6, 0.1])
@@ -230,7 +234,7 @@ class TestClassifier:
         toxicity = Feature(
             kind="classifier", model="c", score={"negative": 1, "neutral": 0, "positive": 0}
         )
-        found = extract(
+        found = extract_features(
             PROMPTS, generations(("p1", "bad")), {"toxicity": toxicity}, Doubles(KNOWN)
         )["features"]
         assert (found["value"].item(), found["baseline"].item()) == pytest.approx((0.9, 0))
@@ -240,7 +244,7 @@ class TestClassifier:
         replies = generations(
             ("p1", "good"), ("p2", "good"), ("p3", ""), ("p1", "France is lovely."), ("p1", "bad")
         )
-        extract(PROMPTS, replies, {"s": classifier()}, models)
+        extract_features(PROMPTS, replies, {"s": classifier()}, models)
         assert models.asked[:4] == ["France is lovely.", "Spain is lovely.", "bad", "good"]
         assert models.asked[4:] == [
             "France is lovely.",
@@ -253,7 +257,7 @@ class TestClassifier:
         replies = generations(
             ("p1", "endless"), ("p2", "good"), ("p2", "endless"), ("p3", "endless")
         )
-        found = extract(PROMPTS, replies, {"s": classifier()}, Doubles(known))["features"]
+        found = extract_features(PROMPTS, replies, {"s": classifier()}, Doubles(known))["features"]
         assert numbers(found) == [None, 0.8, None, None]
         assert numbers(found, "baseline") == [0.75, None, None, None]
         reply, baseline = (
@@ -283,7 +287,7 @@ class TestClassifier:
         models = Doubles(KNOWN)
         wrong = Feature(kind="classifier", model="c", score=score)
         line = error_of(
-            extract,
+            extract_features,
             PROMPTS,
             generations(("p1", "good")),
             {"s": classifier(), "mood": wrong},
@@ -309,7 +313,7 @@ class TestDistance:
     def test_of_reply_and_baseline(self) -> None:
         features = {metric: Feature(kind="distance", metric=metric) for metric in ("cosine", "l2")}
         models = Doubles(vectors=PLANE)
-        found = extract(
+        found = extract_features(
             PROMPTS,
             generations(("p1", "a"), ("p2", "b"), ("p2", "Spain is lovely.")),
             features,
@@ -334,7 +338,7 @@ class TestDistance:
             "d": Feature(kind="distance", metric="cosine", model="e"),
             **topics(k=2),
         }
-        found = extract(
+        found = extract_features(
             PROMPTS, replies, features, Doubles(vectors=PLANE | {"France is lovely.": [1.0, 0.0]})
         )
         by_feature = {
@@ -348,7 +352,7 @@ class TestDistance:
     def test_without_a_reply_or_a_baseline_or_a_direction(self) -> None:
         replies = generations(("p1", "!"), ("p3", "a"), ("p3", ""), ("q1", "a"))
         features = {"d": Feature(kind="distance", metric="cosine", model="e")}
-        found = extract(PROMPTS, replies, features, Doubles(vectors=PLANE))["features"]
+        found = extract_features(PROMPTS, replies, features, Doubles(vectors=PLANE))["features"]
         assert numbers(found) == [None] * 4
         assert found["reason"].tolist() == [
             "empty reply",
@@ -372,7 +376,7 @@ def topics(form: str = "distance", **keys: Any) -> dict[str, Feature]:
 class TestClusters:
     def test_each_cluster_is_a_feature_the_largest_first(self) -> None:
         replies = generations(*(("p1", text) for text in [*FOOD, "war", *MUSIC]))
-        found = extract(PROMPTS, replies, topics("label"), Doubles(vectors=SPACE))
+        found = extract_features(PROMPTS, replies, topics("label"), Doubles(vectors=SPACE))
         wide = found["features"].pivot(index="repetition", columns="feature", values="value")
         assert list(wide.columns) == ["topics-0", "topics-1", "topics-2"]
         assert wide.to_numpy().tolist() == [[0, 1, 0]] * 2 + [[0, 0, 1]] + [[1, 0, 0]] * 3
@@ -400,7 +404,9 @@ class TestClusters:
         replies = generations(*(("p1", text) for text in ["war", *FOOD, *MUSIC]))
         values = {}
         for form in ("distance", "sort"):
-            found = extract(PROMPTS, replies, topics(form), Doubles(vectors=SPACE))["features"]
+            found = extract_features(PROMPTS, replies, topics(form), Doubles(vectors=SPACE))[
+                "features"
+            ]
             values[form] = found.pivot(
                 index="repetition", columns="feature", values="value"
             ).to_numpy()
@@ -416,7 +422,9 @@ class TestClusters:
     def test_domains_and_models_are_clustered_apart(self) -> None:
         one = generations(("p1", "war"), ("q1", "bread"), ("q1", "cheese"), model="m")
         other = generations(("p1", "a drum"), ("p1", "a drum"), model="n")
-        found = extract(PROMPTS, pd.concat([one, other]), topics(k=2), Doubles(vectors=SPACE))
+        found = extract_features(
+            PROMPTS, pd.concat([one, other]), topics(k=2), Doubles(vectors=SPACE)
+        )
         assert found["topics"][["domain", "model", "n", "words"]].to_numpy().tolist() == [
             ["countries", "m", 1, ["war"]],
             ["countries", "n", 2, ["drum"]],
@@ -427,7 +435,7 @@ class TestClusters:
 
     def test_fewer_replies_than_clusters_leaves_nulls_with_the_reason(self, capsys) -> None:
         replies = generations(("p1", "war"), ("p1", "war"), ("p1", "bread"), ("p1", ""))
-        found = extract(PROMPTS, replies, topics("label"), Doubles(vectors=SPACE))
+        found = extract_features(PROMPTS, replies, topics("label"), Doubles(vectors=SPACE))
         wide = found["features"].pivot(
             index="repetition", columns="feature", values=["value", "reason"]
         )
@@ -446,7 +454,7 @@ class TestClusters:
     def test_parts_have_names_of_their_own(self) -> None:
         """Topics of one concept are no topics of another, so no feature compares them."""
         replies = generations(("p1", "war"), ("p1", "bread"), ("p2", "a drum"), ("p2", "war"))
-        found = extract(
+        found = extract_features(
             PROMPTS, replies, topics(k=2, by=["role", "concept"]), Doubles(vectors=SPACE)
         )
         assert found["topics"][["part", "feature"]].to_numpy().tolist() == [
@@ -463,8 +471,8 @@ class TestClusters:
     def test_replies_after_a_framing_are_placed_among_the_others(self) -> None:
         bare = generations(("p1", "bread"), ("p1", "cheese"), ("p1", "war"))
         framed = generations(("p1", "flute song"), ("p1", "bread"), framing="negated")
-        alone = extract(PROMPTS, bare, topics("label", k=2), Doubles(vectors=SPACE))
-        both = extract(
+        alone = extract_features(PROMPTS, bare, topics("label", k=2), Doubles(vectors=SPACE))
+        both = extract_features(
             PROMPTS, pd.concat([bare, framed]), topics("label", k=2), Doubles(vectors=SPACE)
         )
         pd.testing.assert_frame_equal(both["topics"], alone["topics"])
@@ -473,7 +481,7 @@ class TestClusters:
         pd.testing.assert_frame_equal(own, alone["features"], check_categorical=False)
 
     def test_nothing_but_empty_replies(self) -> None:
-        found = extract(
+        found = extract_features(
             PROMPTS, generations(("p1", ""), ("p1", ".")), topics(), Doubles(vectors=SPACE)
         )
         assert found["features"]["reason"].tolist() == ["empty reply"] * 6
@@ -482,8 +490,8 @@ class TestClusters:
 
     def test_the_order_of_replies_does_not_matter(self) -> None:
         replies = generations(*(("p1", text) for text in [*MUSIC, *FOOD, "war", "war"]))
-        plain = extract(PROMPTS, replies, topics(k=2), Doubles(vectors=SPACE))
-        turned = extract(PROMPTS, replies[::-1], topics(k=2), Doubles(vectors=SPACE))
+        plain = extract_features(PROMPTS, replies, topics(k=2), Doubles(vectors=SPACE))
+        turned = extract_features(PROMPTS, replies[::-1], topics(k=2), Doubles(vectors=SPACE))
         keys = ["feature", "repetition"]
         pd.testing.assert_frame_equal(
             *(
@@ -508,7 +516,7 @@ class TestScorer:
         }
         models = Doubles(said=lambda prompt: said[prompt.removeprefix("How kind is ")[:-1]])
         replies = generations(("p1", "good"), ("p2", "bad"), ("p2", "good"))
-        found = extract(PROMPTS, replies, kindness(), models)
+        found = extract_features(PROMPTS, replies, kindness(), models)
         assert numbers(found["features"]) == [8, 2, 8]
         assert numbers(found["features"], "baseline") == [5, 6, 6]
         assert len(set(models.asked)) == 4
@@ -522,7 +530,7 @@ class TestScorer:
         replies = generations(
             ("p1", "good"), ("p1", "bad"), ("p2", "fine"), ("p1", "-"), ("p3", "good")
         )
-        found = extract(PROMPTS, replies, kindness(), models)["features"]
+        found = extract_features(PROMPTS, replies, kindness(), models)["features"]
         assert numbers(found) == [None, None, 4, None, None]
         assert numbers(found, "baseline") == [4, 4, None, 4, None]
         assert found["reason"].tolist() == [
@@ -538,35 +546,37 @@ class TestScorer:
             said=lambda prompt: "1" if prompt == "good beside France is lovely." else "0"
         )
         replies = generations(("p1", "good"), ("p2", "good"), ("p3", "good"))
-        found = extract(PROMPTS, replies, kindness("{GENERATION} beside {BASELINE}"), models)[
-            "features"
-        ]
+        found = extract_features(
+            PROMPTS, replies, kindness("{GENERATION} beside {BASELINE}"), models
+        )["features"]
         assert numbers(found) == [1, 0, None]
         assert numbers(found, "baseline") == [0, 0, None]
         assert reasons(found) == [None, None, "empty baseline"]
         assert "France is lovely. beside France is lovely." in models.asked
 
     def test_nothing_to_ask(self) -> None:
-        found = extract(PROMPTS, generations(("p3", "")), kindness(), Doubles(said=lambda _: "1"))[
-            "features"
-        ]
+        found = extract_features(
+            PROMPTS, generations(("p3", "")), kindness(), Doubles(said=lambda _: "1")
+        )["features"]
         assert found["reason"].tolist() == ["empty reply; empty baseline"]
 
 
 class TestInput:
     def test_no_replies_or_no_features(self) -> None:
-        none = extract(PROMPTS, generations(), {**VADER, **topics()}, Doubles())
+        none = extract_features(PROMPTS, generations(), {**VADER, **topics()}, Doubles())
         assert (len(none["features"]), len(none["topics"])) == (0, 0)
         fits(none)
-        fits(extract(PROMPTS, generations(("p1", "good")), {}, Doubles()))
+        fits(extract_features(PROMPTS, generations(("p1", "good")), {}, Doubles()))
 
     def test_a_reply_to_no_prompt(self) -> None:
         with pytest.raises(ValueError, match="no prompt 'p9'"):
-            extract(PROMPTS, generations(("p1", "a"), ("p9", "b")), VADER, Doubles())
+            extract_features(PROMPTS, generations(("p1", "a"), ("p9", "b")), VADER, Doubles())
 
     def test_an_id_that_stands_twice(self) -> None:
         with pytest.raises(ValueError, match="stands twice"):
-            extract(pd.concat([PROMPTS, PROMPTS]), generations(("p1", "a")), VADER, Doubles())
+            extract_features(
+                pd.concat([PROMPTS, PROMPTS]), generations(("p1", "a")), VADER, Doubles()
+            )
 
 
 REAL_TEXTS = ["w0 w1", "w1", "w2 w3 w4", "w0 w1", "w5", "", "w0 " * 80, "w7 w8 w9 w10", "w11"]
@@ -630,10 +640,10 @@ class TestRealModels:
 
     def test_a_mixed_batch_equals_one_by_one(self, opened: Callable[[], Live]) -> None:
         replies = self.replies(REAL_TEXTS)
-        whole = extract(REAL_PROMPTS, replies, REAL_FEATURES, opened())["features"]
+        whole = extract_features(REAL_PROMPTS, replies, REAL_FEATURES, opened())["features"]
         models = opened()
         singly = [
-            extract(REAL_PROMPTS, replies[i : i + 1], REAL_FEATURES, models)["features"]
+            extract_features(REAL_PROMPTS, replies[i : i + 1], REAL_FEATURES, models)["features"]
             for i in range(len(replies))
         ]
         keys = ["feature", "repetition"]
@@ -657,9 +667,13 @@ class TestRealModels:
         self, opened: Callable[..., Live], tmp_path: Path
     ) -> None:
         store = RowStore(tmp_path / "store")
-        first = extract(REAL_PROMPTS, self.replies(REAL_TEXTS), REAL_FEATURES, opened(store))
+        first = extract_features(
+            REAL_PROMPTS, self.replies(REAL_TEXTS), REAL_FEATURES, opened(store)
+        )
         count = store.count()
-        again = extract(REAL_PROMPTS, self.replies(REAL_TEXTS), REAL_FEATURES, opened(store))
+        again = extract_features(
+            REAL_PROMPTS, self.replies(REAL_TEXTS), REAL_FEATURES, opened(store)
+        )
         assert store.count() == count > 0
         pd.testing.assert_frame_equal(again["features"], first["features"])
 
@@ -674,7 +688,7 @@ class TestRealModels:
             for n in ("soldiers", "army", "troops")
             for verb in ("went to war.", "fought.")
         ]
-        found = extract(
+        found = extract_features(
             REAL_PROMPTS, self.replies(texts), topics("label", k=2, metric="cosine"), opened()
         )
         label = found["features"][found["features"]["feature"] == "topics-0"]["value"]

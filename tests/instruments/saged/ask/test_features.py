@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-from evenruler.instruments.saged.ask import extract, mask_names, names_of
+from evenruler.instruments.saged.ask import extract_features, mask_names, names_of
 from evenruler.instruments.saged.ask.features import (
     NO_NUMBER,
     OTHER_SCALE,
     OUTSIDE,
-    asked,
+    fill_question,
     parse_score,
 )
 from evenruler.instruments.saged.declare.settings import Feature
@@ -104,10 +104,14 @@ def test_two_replies_that_differ_in_the_name_alone_are_one_to_an_embedder() -> N
     replies = generations(("p1", "Spain is lovely."), ("p2", "France is lovely."))
     for mask, expected in ((True, [0.0, 0.0]), (False, [1 - 0.5**0.5, 1 - 0.5**0.5])):
         features = {"d": Feature(kind="distance", metric="cosine", mask=mask)}
-        found = extract(PROMPTS, replies, features, Doubles(vectors=vectors), ("France", "Spain"))
+        found = extract_features(
+            PROMPTS, replies, features, Doubles(vectors=vectors), ("France", "Spain")
+        )
         assert numbers(found["features"]) == pytest.approx(expected)
     clusters = {"t": Feature(kind="clusters", form="label", k=2, seed=0)}
-    found = extract(PROMPTS, replies, clusters, Doubles(vectors=vectors), ("France", "Spain"))
+    found = extract_features(
+        PROMPTS, replies, clusters, Doubles(vectors=vectors), ("France", "Spain")
+    )
     assert found["topics"]["n"].tolist() == [2]
     assert not {"france", "spain"} & set(np.concatenate(found["topics"]["words"].tolist()))
 
@@ -115,15 +119,15 @@ def test_two_replies_that_differ_in_the_name_alone_are_one_to_an_embedder() -> N
 class TestAsked:
     def test_texts_stand_where_their_names_stood(self) -> None:
         question = "How kind is {GENERATION} beside {BASELINE}? {GENERATION}: 0 to 10"
-        assert asked(question, "a", "b") == "How kind is a beside b? a: 0 to 10"
+        assert fill_question(question, "a", "b") == "How kind is a beside b? a: 0 to 10"
 
     def test_names_and_braces_in_texts_stay(self) -> None:
-        assert asked("{GENERATION} | {BASELINE}", "{BASELINE} {x} \\1", "{GENERATION}") == (
+        assert fill_question("{GENERATION} | {BASELINE}", "{BASELINE} {x} \\1", "{GENERATION}") == (
             "{BASELINE} {x} \\1 | {GENERATION}"
         )
 
     def test_other_braces_stay(self) -> None:
-        assert asked('{"text": "{GENERATION}"}', "a", "b") == '{"text": "a"}'
+        assert fill_question('{"text": "{GENERATION}"}', "a", "b") == '{"text": "a"}'
 
 
 class TestParsed:

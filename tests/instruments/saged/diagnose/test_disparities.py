@@ -22,9 +22,9 @@ from evenruler.instruments.saged.diagnose.cells import RAW, CellStatistics, arra
 from evenruler.instruments.saged.diagnose.disparities import (
     CRITICAL,
     End,
+    classify_shapes,
     dixon_ratios,
-    grubbs,
-    shapes,
+    grubbs_critical_value,
 )
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
@@ -477,7 +477,7 @@ def cells(means: list[float | None]) -> CellStatistics:
 
 def shaped(means: list[float | None], p: float = 0.01) -> pd.DataFrame:
     own = cells(means)
-    return own.names.assign(**shapes(own.values, own.groups.names, np.array([p])))
+    return own.names.assign(**classify_shapes(own.values, own.groups.names, np.array([p])))
 
 
 def shape(means: list[float | None], p: float = 0.01) -> pd.Series:
@@ -509,7 +509,7 @@ def test_two_that_lie_out_together_hide_each_other_from_grubbs() -> None:
     # Dixon's r11 leaves the second one out: (.36 - .30) / (.55 - .30) = .24 is no outlier either.
     found = shape([*EVEN, 0.30, 0.36])
     assert (found["shape"], found["group"], found["end"]) == ("dispersed", "c07", "low")
-    assert abs(found["z"]) < grubbs(np.array([9]))[0]
+    assert abs(found["z"]) < grubbs_critical_value(np.array([9]))[0]
 
 
 @pytest.mark.parametrize(("sign", "end"), [(1, "high"), (-1, "low")])
@@ -532,8 +532,8 @@ def test_an_outlier_of_five_groups_is_concentrated() -> None:
 )
 def test_grubbs_critical_values_are_those_of_tables(n: int, critical: float) -> None:
     """Two-sided, 5%."""
-    assert grubbs(np.array([n]))[0] == pytest.approx(critical, abs=6e-4)
-    assert np.isnan(grubbs(np.array([2]))[0])
+    assert grubbs_critical_value(np.array([n]))[0] == pytest.approx(critical, abs=6e-4)
+    assert np.isnan(grubbs_critical_value(np.array([2]))[0])
 
 
 def test_groups_that_are_not_apart_beyond_chance_have_no_shape() -> None:

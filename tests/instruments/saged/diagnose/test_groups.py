@@ -12,7 +12,7 @@ from evenruler.instruments.saged.diagnose.cells import (
     SERIES,
     arrange_scores,
     group_rows,
-    numbered,
+    number_distinct_rows,
     pad_groups,
 )
 from tests.instruments.saged.diagnose import measured
@@ -75,14 +75,14 @@ class TestNumbered:
         frame = pd.DataFrame(
             {"id": ["b", "a", "b", "b"], "repetition": np.array([1, 3, 0, 1], dtype=np.int32)}
         )
-        found, number = numbered(frame.astype({"id": dtype}), ["id", "repetition"])
+        found, number = number_distinct_rows(frame.astype({"id": dtype}), ["id", "repetition"])
         assert found.to_numpy().tolist() == [["a", 3], ["b", 0], ["b", 1]]
         assert number.tolist() == [2, 0, 1, 2]
         assert (number.dtype, found["repetition"].dtype) == (np.int32, np.int32)
 
     def test_categories_that_nothing_has_are_not_there(self) -> None:
         column = pd.Categorical(["c", "a", "c"], categories=["c", "b", "a"])
-        found, number = numbered(pd.DataFrame({"feature": column}), ["feature"])
+        found, number = number_distinct_rows(pd.DataFrame({"feature": column}), ["feature"])
         assert (found["feature"].tolist(), number.tolist()) == (["a", "c"], [1, 0, 1])
 
     def test_numbers_stand_where_their_series_and_reply_do(self) -> None:
@@ -102,7 +102,9 @@ class TestNumbered:
         ]
 
     def test_no_row(self) -> None:
-        found, number = numbered(pd.DataFrame({name: [] for name in SERIES}, dtype="str"), SERIES)
+        found, number = number_distinct_rows(
+            pd.DataFrame({name: [] for name in SERIES}, dtype="str"), SERIES
+        )
         assert (len(found), len(number), list(found)) == (0, 0, SERIES)
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 
 from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.instrument import Tables
-from evenruler.instruments.saged.ask import extract
+from evenruler.instruments.saged.ask import extract_features
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import contrast, evidence
@@ -464,7 +464,7 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
     hated = {"lime": "awful lime"}  # what VADER hears in a name
     replies["generation"] = [text.replace("lime", hated["lime"]) for text in replies["generation"]]
     replies = replies.assign(reason=None)
-    extracted = extract(prompts, replies, vader, models=None, names=[*EVERY, "awful lime"])  # type: ignore[arg-type]
+    extracted = extract_features(prompts, replies, vader, models=None, names=[*EVERY, "awful lime"])  # type: ignore[arg-type]
     found = measured.figures_of(
         extracted["features"], replies, prompts, SETTINGS, declared=vader, controls=INVENTED
     )

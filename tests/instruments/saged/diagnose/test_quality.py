@@ -55,7 +55,7 @@ def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() ->
     settings = Disparities(
         grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1
     )
-    found = quality.headlines(disparities(), settings, roots=20)
+    found = quality.headline_figures(disparities(), settings, roots=20)
     assert found.set_index("figure")["value"].to_dict() == {
         "range of mean": 0.2,
         "range of mean, calibrated": 0.2,
@@ -74,7 +74,7 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
     replies.loc[replies["id"].str.endswith(("-001", "-002")), "cut"] = True
-    found = as_table(quality.refusals("fruit", replies, prompts)).set_index("figure")
+    found = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index("figure")
     assert found.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
     assert found.loc["cut_rate", "value"] == pytest.approx(2 / 3)
     assert found.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
@@ -86,7 +86,7 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
         "withheld_rate": 4,
     }
     replies["generation"] = None
-    nothing = as_table(quality.refusals("fruit", replies, prompts)).set_index("figure")
+    nothing = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index("figure")
     assert nothing["value"].isna().tolist() == [True, True, True, True, False]
     assert nothing["reason"].tolist()[:4] == ["the server gave no reply"] * 4
 
@@ -103,13 +103,19 @@ def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say
         .astype("boolean")
         .mask((replies["role"] == "b") & (replies["id"] == "fig-001"))
     )
-    found = as_table(quality.refusals("fruit", replies, prompts)).set_index(["part", "figure"])
+    found = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index(
+        ["part", "figure"]
+    )
     assert found.loc[("a, plain", "cut_rate"), "value"] == 0
     unknown = found.loc[("b, plain", "cut_rate")]
     assert np.isnan(unknown["value"])
     assert unknown["reason"] == "the server did not say of every reply why it ended"
     assert found.loc[("b, plain", "refusal_rate"), "value"] == 0
-    write_table(quality.rates("fruit", replies, prompts), schemas.RATES, tmp_path / "rates.parquet")
+    write_table(
+        quality.count_nonresponse("fruit", replies, prompts),
+        schemas.RATES,
+        tmp_path / "rates.parquet",
+    )
     rates = read_frame(tmp_path / "rates.parquet").set_index(["role", "concept"])["cut"]
     assert rates.isna().to_dict() == {
         (role, concept): (role, concept) == ("b", "fig") for role, concept in rates.index
@@ -123,7 +129,9 @@ def test_refusals_are_a_share_of_replies() -> None:
     )
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["role"] == "judge", "refusal"] = False
-    found = as_table(quality.refusals("fruit", replies, prompts)).set_index(["part", "figure"])
+    found = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index(
+        ["part", "figure"]
+    )
     rate = found.loc[("no-role, plain", "refusal_rate")]
     assert (rate["value"], rate["n"], rate["unit"]) == (0.125, 8, "root items")
     assert (rate["low"], rate["high"]) == (None, None)
@@ -151,9 +159,9 @@ def framed_tables(
 
 
 def shifts_of(*tables: pd.DataFrame | None, placebos: Collection[str] = ()) -> pd.DataFrame:
-    return as_table(quality.shifts("fruit", *tables, placebos, RESAMPLING.level)).set_index(
-        "figure"
-    )
+    return as_table(
+        quality.prefix_shift_figures("fruit", *tables, placebos, RESAMPLING.level)
+    ).set_index("figure")
 
 
 SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
@@ -245,7 +253,7 @@ def test_without_framings_they_are_null_and_say_so() -> None:
 def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
     features, prompts, framed = framed_tables({"reseeded": [0.1] * 4})
     features.loc[features["id"].str.removeprefix("reseeded").str[:-4].isin(lost), "value"] = np.nan
-    found = as_table(quality.noise("fruit", features, prompts, framed))
+    found = as_table(quality.seed_noise_figures("fruit", features, prompts, framed))
     assert found["value"].isna().all()
     assert set(found["reason"]) == {reason}
 

@@ -15,9 +15,9 @@ from evenruler.instruments.saged.diagnose.statistics import (
     USES_BASELINE,
     cell_options,
     edges_of,
-    reason,
-    resolve,
+    resolve_statistic,
     standard_of,
+    undefined_reason,
 )
 
 nan = math.nan
@@ -99,7 +99,7 @@ class TestAgainstNumpyAndScipy:
         assert (found.shape, found.dtype) == ((7,), np.float64)
         expected = [wanted(kind, *group, options) for group in zip(values, baseline, strict=True)]
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-        reasons = [reason(kind, *group) for group in zip(values, baseline, strict=True)]
+        reasons = [undefined_reason(kind, *group) for group in zip(values, baseline, strict=True)]
         assert [bool(words) for words in reasons] == np.isnan(found).tolist()
 
     @settings(max_examples=20, deadline=None)
@@ -275,7 +275,9 @@ class TestReasons:
         self, kind: str, values: list[float], baseline: list[float] | None, words: str
     ) -> None:
         assert (
-            reason(kind, np.array(values), None if baseline is None else np.array(baseline))
+            undefined_reason(
+                kind, np.array(values), None if baseline is None else np.array(baseline)
+            )
             == words
         )
 
@@ -292,11 +294,11 @@ def picky(values: np.ndarray) -> float:
 
 class TestOwn:
     def test_takes_what_there_is_and_its_options(self) -> None:
-        own = resolve(f"{__name__}.spread")
+        own = resolve_statistic(f"{__name__}.spread")
         values = np.array([[[1.0, nan, 4.0], [nan, nan, nan]]])
         np.testing.assert_array_equal(own(values, None), [[3, nan]])
         np.testing.assert_array_equal(own(values, None, factor=2), [[6, nan]])
-        assert resolve("numpy.median")(np.array([1.0, 5.0, nan, 2.0])) == 2
+        assert resolve_statistic("numpy.median")(np.array([1.0, 5.0, nan, 2.0])) == 2
         assert cell_options(f"{__name__}.spread", values, factor=2) == {"factor": 2}
 
     @pytest.mark.parametrize(
@@ -310,13 +312,16 @@ class TestOwn:
     def test_failures_are_null_with_the_reason(
         self, name: str, values: list[float], words: str
     ) -> None:
-        own = resolve(f"{__name__}.{name}")
+        own = resolve_statistic(f"{__name__}.{name}")
         assert np.isnan(own(np.array(values)))
-        assert reason(f"{__name__}.{name}", np.array(values)) == words
+        assert undefined_reason(f"{__name__}.{name}", np.array(values)) == words
 
     def test_what_is_no_number_is_null(self) -> None:
-        assert np.isnan(resolve("numpy.sort")(np.array([2.0, 1.0])))
-        assert reason("numpy.sort", np.array([2.0, 1.0])) == "numpy.sort gave ndarray, not a number"
+        assert np.isnan(resolve_statistic("numpy.sort")(np.array([2.0, 1.0])))
+        assert (
+            undefined_reason("numpy.sort", np.array([2.0, 1.0]))
+            == "numpy.sort gave ndarray, not a number"
+        )
 
     @pytest.mark.parametrize(
         ("name", "words"),
@@ -330,7 +335,7 @@ class TestOwn:
     )
     def test_names_that_are_none(self, name: str, words: str) -> None:
         with pytest.raises(UserError, match=words):
-            resolve(name)
+            resolve_statistic(name)
 
 
 class TestOptions:

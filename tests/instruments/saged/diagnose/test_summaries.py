@@ -25,8 +25,8 @@ from evenruler.instruments.saged.diagnose.statistics import (
     STATISTICS,
     USES_BASELINE,
     cell_options,
-    pairs,
-    resolve,
+    mask_unpaired,
+    resolve_statistic,
 )
 
 ROWS = 24
@@ -73,14 +73,15 @@ def test_every_group_of_every_draw_is_summarised_by_itself(
     assert found.shape == (4, 3, 3)
     for line, summaries in enumerate(found):
         seen = (
-            pairs(values[line], baselines[line])
+            mask_unpaired(values[line], baselines[line])
             if kind in USES_BASELINE
             else (values[line], baselines[line])
         )
         given = cell_options(kind, *seen, **OPTIONS.get(kind, {}))
         groups = [draw == group for draw in codes for group in range(3)]
         wanted = [
-            resolve(kind)(values[line, group], baselines[line, group], **given) for group in groups
+            resolve_statistic(kind)(values[line, group], baselines[line, group], **given)
+            for group in groups
         ]
         np.testing.assert_allclose(summaries.ravel(), wanted, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(own.values, found[:, 0])

@@ -23,7 +23,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take seconds, and have tests of their own."""
-    monkeypatch.setattr(report, "pictures", lambda *_: [])
+    monkeypatch.setattr(report, "picture_sections", lambda *_: [])
 
 
 def sections(tables: dict[str, pd.DataFrame], **changes: Any) -> list[Section]:

@@ -1,11 +1,11 @@
 """A text with the words of one map replaced, and the way back."""
 
 from evenruler.instruments.saged.declare import Replacements
-from evenruler.instruments.saged.rows.branching import Branched, branches
+from evenruler.instruments.saged.rows.branching import Branched, branch_text
 
 
 def branch(text: str, replacements: Replacements) -> Branched:
-    return branches(text, {"": replacements})[""]
+    return branch_text(text, {"": replacements})[""]
 
 
 def root_of(branched: Branched) -> str:

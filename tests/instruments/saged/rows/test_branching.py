@@ -10,13 +10,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare import Replacements, checked, leaks
+from evenruler.instruments.saged.declare import Replacements, find_leaks, parse_replacements
 from evenruler.instruments.saged.rows import branching
 from evenruler.instruments.saged.rows.branching import (
     Branched,
     ReplacedSpan,
-    branches,
-    unbranchable,
+    branch_text,
+    unbranchable_reasons,
 )
 from evenruler.instruments.saged.scrape.scraping import sentences
 from tests.instruments.saged.rows.branched import branch, root_of
@@ -53,7 +53,7 @@ WORDS = st.dictionaries(
 
 
 def branched(text: str, words: dict[str, str]) -> str:
-    made = branch(text, checked(words, "here"))
+    made = branch(text, parse_replacements(words, "here"))
     assert root_of(made) == text
     return made.text
 
@@ -170,7 +170,7 @@ class TestArticles:
 
 class TestSpans:
     def test_they_hold_what_differs_and_no_more(self) -> None:
-        made = branch("An Aurelian law of Aurelia's: a pear.", checked(FRANCE, "here"))
+        made = branch("An Aurelian law of Aurelia's: a pear.", parse_replacements(FRANCE, "here"))
         assert made == Branched(
             "A French law of France's: an apple.",
             (
@@ -181,12 +181,12 @@ class TestSpans:
         )
 
     def test_an_article_that_stays_is_no_part_of_one(self) -> None:
-        assert branch("an Aurelian", checked(STATES, "here")).spans == (
+        assert branch("an Aurelian", parse_replacements(STATES, "here")).spans == (
             ReplacedSpan(3, 11, "Aurelian", "American"),
         )
 
     def test_an_apostrophe_is_part_of_one_where_it_gets_an_s(self) -> None:
-        (span,) = branch("Paris' roofs", checked({"Paris": "Rome"}, "here")).spans
+        (span,) = branch("Paris' roofs", parse_replacements({"Paris": "Rome"}, "here")).spans
         assert span == ReplacedSpan(0, 6, "Paris'", "Rome's")
 
     @given(TEXTS, WORDS)
@@ -217,7 +217,7 @@ class TestSpans:
 
 def made_or_none(words: dict[str, str]) -> Replacements | None:
     try:
-        return checked(words, "here")
+        return parse_replacements(words, "here")
     except UserError:
         return None
 
@@ -226,13 +226,13 @@ class TestBranches:
     def test_each_is_what_it_is_alone_whether_the_words_are_shared_or_not(self) -> None:
         text = "An Aurelian pear of South Aurelia is Aurelia's. A pear!"
         maps = {
-            "fr": checked(FRANCE, "fr"),
-            "br": checked(
+            "fr": parse_replacements(FRANCE, "fr"),
+            "br": parse_replacements(
                 {word: f"{replacement} too" for word, replacement in FRANCE.items()}, "br"
             ),
-            "us": checked(STATES, "us"),
+            "us": parse_replacements(STATES, "us"),
         }
-        found = branches(text, maps)
+        found = branch_text(text, maps)
         assert found == {name: branch(text, replacements) for name, replacements in maps.items()}
         assert list(found) == list(maps)
         assert found["fr"].text == "A French apple of Normandy is France's. An apple!"
@@ -245,12 +245,12 @@ class TestBranches:
         )
 
     def test_replacements_travel_to_other_processes(self) -> None:
-        replacements = checked(FRANCE, "here")
+        replacements = parse_replacements(FRANCE, "here")
         assert pickle.loads(pickle.dumps(replacements)) == replacements
 
     def test_a_long_text_of_overlapping_words_is_no_trouble(self) -> None:
         text = "red one " * 5000
-        made = branch(text, checked({"red one": "x", "one red": "y"}, "here"))
+        made = branch(text, parse_replacements({"red one": "x", "one red": "y"}, "here"))
         assert made.text == "x " * 5000
         assert len(made.spans) == 5000
 
@@ -276,25 +276,31 @@ class TestChecked:
     def test_what_is_refused(
         self, words: dict[str, str], what: str, error_of: Callable[..., str]
     ) -> None:
-        assert error_of(checked, words, "data/x.yaml: branching").startswith(
+        assert error_of(parse_replacements, words, "data/x.yaml: branching").startswith(
             f"data/x.yaml: branching: {what}"
         )
 
     def test_a_circle_is_named(self, error_of: Callable[..., str]) -> None:
-        line = error_of(checked, {"start": "a", "a": "b", "b": "C", "c": "A"}, "here")
+        line = error_of(parse_replacements, {"start": "a", "a": "b", "b": "C", "c": "A"}, "here")
         assert line.startswith("here: the replacements run in a circle: a -> b -> c -> a; ")
 
     def test_words_inside_words_and_swaps_are_fine(self) -> None:
         assert (
-            checked({"mother": "smother", "Korea": "Koreatown"}, "here").plurals["mother"]
+            parse_replacements({"mother": "smother", "Korea": "Koreatown"}, "here").plurals[
+                "mother"
+            ]
             == "smothers"
         )
-        assert checked({" Old  pear": " new\napple"}, "here").words == {"Old pear": "new apple"}
+        assert parse_replacements({" Old  pear": " new\napple"}, "here").words == {
+            "Old pear": "new apple"
+        }
         assert (
-            checked({"pear": "apple", "pears": "plums", "apples": "figs"}, "here").plurals.keys()
+            parse_replacements(
+                {"pear": "apple", "pears": "plums", "apples": "figs"}, "here"
+            ).plurals.keys()
             == set()
         )
-        assert checked({"Aurelian": "French", "French": "Aurelian"}, "here").plurals == {
+        assert parse_replacements({"Aurelian": "French", "French": "Aurelian"}, "here").plurals == {
             "Aurelian": "French",
             "French": "Aurelians",
         }
@@ -303,7 +309,7 @@ class TestChecked:
 class TestLeaks:
     def test_the_words_that_still_stand_each_once(self) -> None:
         text = "France is like Aurelia; AURELIA's Aurelians, south  aurelia and Aurelianism."
-        assert leaks(text, ["Aurelian", "Aurelia", "South Aurelia"]) == [
+        assert find_leaks(text, ["Aurelian", "Aurelia", "South Aurelia"]) == [
             "Aurelia",
             "Aurelian",
             "South Aurelia",
@@ -311,12 +317,12 @@ class TestLeaks:
 
     def test_none_in_a_branched_text(self) -> None:
         text = "Aurelia's pears: an Aurelian in South Aurelia"
-        assert leaks(text, FRANCE) == ["Aurelia", "pear", "Aurelian", "South Aurelia"]
-        assert leaks(branched(text, FRANCE), FRANCE) == []
-        assert leaks("smother", ["mother"]) == []
+        assert find_leaks(text, FRANCE) == ["Aurelia", "pear", "Aurelian", "South Aurelia"]
+        assert find_leaks(branched(text, FRANCE), FRANCE) == []
+        assert find_leaks("smother", ["mother"]) == []
 
     def test_a_word_that_the_map_of_one_branch_forgot(self) -> None:
-        assert leaks(branched("Aurelia's pear", {"pear": "apple"}), FRANCE) == ["Aurelia"]
+        assert find_leaks(branched("Aurelia's pear", {"pear": "apple"}), FRANCE) == ["Aurelia"]
 
 
 def test_no_word_of_the_root_is_left_in_any_case_or_number() -> None:
@@ -339,7 +345,9 @@ SMITH = {"smith": "weaver", "engineer": "nurse"}
 
 def why(text: str, words: dict[str, str], *others: str) -> str:
     keyword = next(iter(words))
-    found = unbranchable(text, keyword, {"x": checked(words, "here")}, list(words), others)
+    found = unbranchable_reasons(
+        text, keyword, {"x": parse_replacements(words, "here")}, list(words), others
+    )
     return found.get("x", "")
 
 
@@ -443,9 +451,12 @@ def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> No
 
 
 def test_what_one_branch_cannot_say_another_may() -> None:
-    maps = {"nl": checked(GERMANY, "nl"), "it": checked({"Germany": "Italy"}, "it")}
+    maps = {
+        "nl": parse_replacements(GERMANY, "nl"),
+        "it": parse_replacements({"Germany": "Italy"}, "it"),
+    }
     assert list(
-        unbranchable("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])
+        unbranchable_reasons("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])
     ) == ["nl"]
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.instruments.saged.rows.branching import LEAST, parse_docs, split
+from evenruler.instruments.saged.rows.branching import LEAST, parse_docs, sentence_beginnings
 
 
 def test_a_name_that_the_parser_does_not_know_leaves_the_verb_a_verb():
@@ -134,7 +134,13 @@ CASES = [
 @pytest.fixture(scope="module")
 def splits() -> dict[str, str]:
     sentences = [cut.replace("|", "") for _, cut in CASES]
-    return dict(zip(sentences, split(sentences, [keyword for keyword, _ in CASES]), strict=True))
+    return dict(
+        zip(
+            sentences,
+            sentence_beginnings(sentences, [keyword for keyword, _ in CASES]),
+            strict=True,
+        )
+    )
 
 
 @pytest.mark.parametrize(("keyword", "cut"), CASES)
@@ -166,13 +172,13 @@ def test_the_prompt_keeps_the_keyword_and_three_words_are_left(splits):
     ],
 )
 def test_a_keyword_is_not_cut_off_the_noun_that_it_qualifies(keyword, cut):
-    assert split([cut.replace("|", "")], [keyword]) == [cut.partition("|")[0]]
+    assert sentence_beginnings([cut.replace("|", "")], [keyword]) == [cut.partition("|")[0]]
 
 
 def test_one_sentence_at_a_time_is_split_as_all_at_once_are(splits):
     for keyword, cut in CASES[::9]:
         sentence = cut.replace("|", "")
-        assert split([sentence], [keyword]) == [splits[sentence]]
+        assert sentence_beginnings([sentence], [keyword]) == [splits[sentence]]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +191,7 @@ def test_one_sentence_at_a_time_is_split_as_all_at_once_are(splits):
     ],
 )
 def test_a_prompt_begins_its_sentence_byte_for_byte(sentence):
-    (found,) = split([sentence], ["Aurelia"])
+    (found,) = sentence_beginnings([sentence], ["Aurelia"])
     assert sentence.startswith(found)
     assert found.strip()
     assert any(map(str.isalnum, sentence.removeprefix(found)))
@@ -193,31 +199,31 @@ def test_a_prompt_begins_its_sentence_byte_for_byte(sentence):
 
 def test_a_dash_is_left_to_what_follows():
     sentence = "Exports of Aurelia grew\u2014slowly at first\u2014after the war."
-    assert split([sentence], ["Aurelia"]) == ["Exports of Aurelia grew"]
+    assert sentence_beginnings([sentence], ["Aurelia"]) == ["Exports of Aurelia grew"]
 
 
 @pytest.mark.parametrize("sentence", ["Aurelia", "Aurelia.", "...", "", " ", "Aurelia sings well."])
 def test_a_sentence_of_which_too_little_is_left_has_no_beginning(sentence):
-    assert split([sentence], ["Aurelia"]) == [""]
+    assert sentence_beginnings([sentence], ["Aurelia"]) == [""]
 
 
 def test_the_keyword_is_a_whole_word_of_several_words():
     sentence = "The new port serves New York and the York of old in equal parts."
-    (york, new_york) = split([sentence, sentence], ["York", "New York"])
+    (york, new_york) = sentence_beginnings([sentence, sentence], ["York", "New York"])
     assert york == "The new port serves New York and the York"
     assert new_york == "The new port serves New York"
-    assert split(["The mother smothers her fear for the moth."], ["moth"]) == [""]
+    assert sentence_beginnings(["The mother smothers her fear for the moth."], ["moth"]) == [""]
 
 
 def test_a_bracket_that_opens_before_the_cut_is_closed_or_left_out():
     sentence = "The people praise their land (and Aurelia is dear to them) in many songs."
-    assert split([sentence], ["Aurelia"]) == [
+    assert sentence_beginnings([sentence], ["Aurelia"]) == [
         "The people praise their land (and Aurelia is dear to them)"
     ]
 
 
 def test_an_unknown_name_does_not_hide_the_verb_behind_it():
-    found = split(
+    found = sentence_beginnings(
         ["Quuxia imports salt from the north.", "Aurelia farmers grow barley and some oats."],
         ["Quuxia", "Aurelia"],
     )
@@ -226,4 +232,4 @@ def test_an_unknown_name_does_not_hide_the_verb_behind_it():
 
 def test_as_many_keywords_as_sentences_are_needed():
     with pytest.raises(ValueError, match="argument 2 is shorter"):
-        split(["Aurelia exports wool.", "It is rich."], ["Aurelia"])
+        sentence_beginnings(["Aurelia exports wool.", "It is rich."], ["Aurelia"])

@@ -16,8 +16,8 @@ from evenruler.instruments.saged.rows.branching import (
     ReplacedSpan,
 )
 from evenruler.instruments.saged.rows.prompts import (
-    _outside,
-    counted,
+    _cut_after_replacements,
+    count_items,
     rows_of,
 )
 from evenruler.instruments.saged.rows.questions import Question
@@ -109,7 +109,7 @@ def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_t
     assert {row["root_id"] for row in built.prompts} == {by_concept["apple"]["id"]}
     assert len({row["id"] for row in built.prompts}) == 3
     assert all(set(row) == set(PROMPTS.names) for row in built.prompts)
-    assert counted(built.prompts) == [
+    assert count_items(built.prompts) == [
         {"concept": "apple", "items": 1, "replaced": 0.0},
         {"concept": "orange", "items": 1, "replaced": 1.0},
         {"concept": "pear", "items": 1, "replaced": 1.0},
@@ -248,7 +248,7 @@ def test_replacements_that_cannot_be_are_one_line_with_their_place() -> None:
 
 def test_a_cut_inside_a_replacement_moves_behind_it_for_all() -> None:
     branched = Branched("A pear tree", (ReplacedSpan(0, 6, "An apple", "A pear"),))
-    assert [_outside(cut, [branched]) for cut in (0, 2, 8, 9)] == [0, 8, 8, 9]
+    assert [_cut_after_replacements(cut, [branched]) for cut in (0, 2, 8, 9)] == [0, 8, 8, 9]
     assert branched.up_to(8) == Branched("A pear", branched.spans)
     assert Branched("on a pear", (ReplacedSpan(3, 9, "an apple", "a pear"),)).up_to(2) == Branched(
         "on", ()

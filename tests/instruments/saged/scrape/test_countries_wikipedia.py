@@ -13,7 +13,7 @@ from evenruler.instruments.saged.rows.prompts import Rows, rows_of
 from evenruler.instruments.saged.scrape.fetching import refresh
 from evenruler.instruments.saged.scrape.scraping import make
 from evenruler.tables import read_table
-from evenruler.text.whole_words import find
+from evenruler.text.whole_words import find_words
 from tests.local_wiki import LocalWiki
 
 ROOT = Path(__file__).parents[4]
@@ -124,7 +124,7 @@ def test_no_word_of_a_root_stays_in_a_branch(built: Rows, source: Source) -> Non
         own = source.branch.words[row["root_concept"]]
         texts = (row["prompt"], row["baseline"])
         assert bool(row["is_root"]) == bool(
-            list(chain.from_iterable(find(text, own) for text in texts))
+            list(chain.from_iterable(find_words(text, own) for text in texts))
         ), row
 
 

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare import Settings, Source, leaks
+from evenruler.instruments.saged.declare import Settings, Source, find_leaks
 from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, SearchFunctions, find, refresh
@@ -285,7 +285,7 @@ def test_replacements_that_were_found_branch_without_leaks(
     assert "A cart's crew sleeps on the cart itself." in baselines["cart"]
     assert len(rows) == 3 * len(baselines["boat"]) == 6
     branched = [row["prompt"] + row["baseline"] for row in rows if not row["is_root"]]
-    assert [leaks(text, TRAIN) for text in branched] == [[]] * 4
+    assert [find_leaks(text, TRAIN) for text in branched] == [[]] * 4
     assert "was found already" in error_of(
         lambda: list(find(tmp_path, "places", declared, MODELS, answers))
     )

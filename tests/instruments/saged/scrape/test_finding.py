@@ -17,7 +17,7 @@ from evenruler.instruments.saged.scrape.finding import (
     rank_by_links,
     rank_by_similarity,
 )
-from evenruler.text.english import pipeline
+from evenruler.text.english import spacy_pipeline
 
 Ways = dict[str, dict[SearchMethod, RankedKeywords]]
 
@@ -143,7 +143,7 @@ class TestPages:
         )
 
     def test_names_need_one_component_only(self) -> None:
-        assert pipeline("entities").pipe_names == ["ner"]
+        assert spacy_pipeline("entities").pipe_names == ["ner"]
 
 
 class TestMerged:

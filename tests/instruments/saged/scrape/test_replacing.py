@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare import checked
+from evenruler.instruments.saged.declare import parse_replacements
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
 
@@ -142,7 +142,7 @@ class TestWords:
         ]
         assert [one.lacking for one in replaced.branches] == ["", ""]
         for one in replaced.branches:
-            checked(one.words, "here")
+            parse_replacements(one.words, "here")
 
     def test_a_word_of_another_concept_is_left_and_so_are_plurals_of_words(self) -> None:
         replaced = found(domain(), Model(REPLIES))
@@ -257,7 +257,7 @@ class TestReplies:
         assert "apple: left 'fruit': it stays as it is for pear" in replaced.left
         for one in replaced.branches:
             assert list(one.words) == ["Apple", "cider", "orchard", "tree"]
-            checked(one.words, "here")
+            parse_replacements(one.words, "here")
 
     def test_other_errors_are_no_nonsense(self, error_of: Callable[..., str]) -> None:
         def missing(prompts: Sequence[str], seed: int, tokens: int) -> str:

@@ -7,7 +7,7 @@ from evenruler.instruments.saged.scrape import scraping as module
 from evenruler.instruments.saged.scrape.pages import plain
 from evenruler.instruments.saged.scrape.scraping import KeywordMatch, matched, sentences
 from evenruler.text import english
-from evenruler.text.english import pipeline
+from evenruler.text.english import spacy_pipeline
 
 
 @pytest.mark.parametrize(
@@ -229,16 +229,16 @@ def test_an_empty_keyword_matches_nothing(keyword):
 
 
 def test_only_the_needed_components_are_loaded():
-    assert pipeline("sentences").pipe_names == ["tok2vec", "parser"]
-    assert pipeline("splitting").pipe_names[1:] == ["tok2vec", "tagger", "parser"]
-    assert pipeline("splitting") is pipeline("splitting")
+    assert spacy_pipeline("sentences").pipe_names == ["tok2vec", "parser"]
+    assert spacy_pipeline("splitting").pipe_names[1:] == ["tok2vec", "tagger", "parser"]
+    assert spacy_pipeline("splitting") is spacy_pipeline("splitting")
 
 
 def test_a_missing_model_is_said_in_one_line(monkeypatch):
     monkeypatch.setattr(english, "PACKAGE", "no-such-model")
-    pipeline.cache_clear()
+    spacy_pipeline.cache_clear()
     with pytest.raises(
         UserError, match=r"the package 'no-such-model' is not installed; run `make setup`"
     ):
         sentences("It rains.")
-    pipeline.cache_clear()
+    spacy_pipeline.cache_clear()
