@@ -39,11 +39,13 @@ def main(family: str, name: str) -> None:
     for line in unanswerable_tables(door, tables_and_plans, subject):
         print(line)
 
-    from evenruler.models.catalogue import load  # slow import: after checks of what users write
+    from evenruler.models.catalogue import (
+        load_model,  # slow import: after checks of what users write
+    )
 
     tools = tool_loader([plan for _, plan in tables_and_plans.values()], files.BUILT / family)
     answering = AnsweringModels(
-        load(name, params.catalogue), tools, schedule_for_state(params.catalogue, name)
+        load_model(name, params.catalogue), tools, schedule_for_state(params.catalogue, name)
     )
     answers = collect_answers(tables_and_plans, door.requests, subject, answering)
     folder = files.ANSWERS / family / name

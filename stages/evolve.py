@@ -33,12 +33,14 @@ def main(name: str) -> None:
     )
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
-    from evenruler.models.catalogue import load  # slow import: after checks of what users write
+    from evenruler.models.catalogue import (
+        load_model,  # slow import: after checks of what users write
+    )
     from evenruler.models.store import cache_root
 
     evolution = family_module(entry.family, "evolve").evolve(
         Declaration(name, entry.family, settings, source),
-        partial(load, params=params.catalogue),
+        partial(load_model, params=params.catalogue),
         cache_root() / "evolve",
         SOURCES / entry.family / settings.replies(name),
     )

@@ -27,9 +27,11 @@ def main(name: str, *families: str) -> None:
     instruments_by_family = {family: asked_of(params, family, name) for family in families}
     subject = model_meta_of(name, params.catalogue)
 
-    from evenruler.models.catalogue import load  # slow import: after checks of what users write
+    from evenruler.models.catalogue import (
+        load_model,  # slow import: after checks of what users write
+    )
 
-    model = load(name, params.catalogue).stored()
+    model = load_model(name, params.catalogue).stored()
     for family in families:
         tools = tool_loader(
             [plan for _, plan in instruments_by_family[family].values()], BUILT / family

@@ -4,7 +4,7 @@
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.saged.declare import load
-from evenruler.instruments.saged.scrape.scraping import make
+from evenruler.instruments.saged.scrape.scraping import write_sentence_tables
 from stages.files import PIPELINE, SOURCES, path_from_top
 from stages.running import run
 
@@ -19,7 +19,7 @@ def main(domain: str) -> None:
     entry = params.active.entry("scrape", domain)
     path = path_from_top(entry.source)
     source = load(path, params.settings(domain), SOURCES / entry.family / "shared")
-    for line in make(domain, source, path, SCRAPED / domain):
+    for line in write_sentence_tables(domain, source, path, SCRAPED / domain):
         print(line)
 
 

@@ -153,12 +153,12 @@ class Session:
         """The model, loaded on first use; UserError where its files are missing, or there is no
         such device.
         """
-        from evenruler.models.catalogue import load
+        from evenruler.models.catalogue import load_model
 
         chosen = self._chosen
         if chosen.model is not None:
             return chosen.model
-        return load(
+        return load_model(
             chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said
         )
 

@@ -269,10 +269,10 @@ def load(
     from evenruler.models import catalogue
 
     if params is not None:
-        return catalogue.load(name, params, store=store, device=device, where=where)
+        return catalogue.load_model(name, params, store=store, device=device, where=where)
     row_store = store or RowStore()
     resolved_model = resolve_model(name, row_store, tokenizer=tokenizer, cache_key=cache_key)
-    return resolved_model.model or catalogue.load(
+    return resolved_model.model or catalogue.load_model(
         resolved_model.name, resolved_model.catalogue, store=row_store, device=device, where=where
     )
 
@@ -404,7 +404,7 @@ def _resolve_object(
             slug, entry, LoadedModel(tokenizer, core), store, cache_key, backend_of
         )
     else:
-        called = given.called(model)
+        called = given.qualified_name(model)
         slug = name or _model_slug(called.rpartition(".")[2])
         entry = validate(
             ModelEntry,

@@ -136,9 +136,9 @@ def tool_loader(
 
     @cache
     def tool(name: str) -> "Model":
-        from evenruler.models.catalogue import load
+        from evenruler.models.catalogue import load_model
 
-        return load(
+        return load_model(
             name,
             catalogue,
             device=device,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.measurement.checks import Floats, correlation
-from evenruler.measurement.estimates import correlated, jackknifed
+from evenruler.measurement.estimates import correlation_figure, jackknife_figure
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.resampling import BELOW_ONE, FEWEST_UNITS, PLAIN
 from evenruler.measurement.validity import jackknifed_r
@@ -159,7 +159,7 @@ def _reliability_figure(measure: UnitMeasure, level: float, unit: str) -> Figure
             unit,
             reason=f"fewer than {FEWEST_UNITS} units, or all are equal",
         )
-    return jackknifed(RELIABILITY, _reliability, x, BELOW_ONE, level, unit)
+    return jackknife_figure(RELIABILITY, _reliability, x, BELOW_ONE, level, unit)
 
 
 def _correlation_figures(
@@ -169,7 +169,7 @@ def _correlation_figures(
         paired_measure.values[["value", "error"]] for paired_measure in (measure, other)
     ]
     x = pd.concat(value_tables, axis=1, join="inner").to_numpy(dtype=np.float64)
-    r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, unit)
+    r = correlation_figure(R, jackknifed_r, x[:, 0], x[:, 2], level, unit)
     yield r
     if r.value is None or len(x) < FEWEST_UNITS:
         yield Figure(
@@ -194,7 +194,7 @@ def _correlation_figures(
         reliable = _reliability(x[:, :2]) * _reliability(x[:, 2:])
         return correlation(x[:, 0], x[:, 2]) / float(np.sqrt(reliable)) if reliable > 0 else np.nan
 
-    yield jackknifed(TRUE, without_errors, x, PLAIN, level, unit)
+    yield jackknife_figure(TRUE, without_errors, x, PLAIN, level, unit)
 
 
 def _in_words(row: Any) -> str:

@@ -57,11 +57,16 @@ def parse_sentences(
     """
     group_of = {word: group for group, words in pronouns.items() for word in words}
     rows = answers.merge(sentences[["id", "framing", "word"]], on=["id", "framing"], validate="m:1")
-    readings = [_read(row["reply"], str(row["word"]), group_of) for row in rows.to_dict("records")]
+    readings = [
+        _read_pronoun_group(row["reply"], str(row["word"]), group_of)
+        for row in rows.to_dict("records")
+    ]
     return rows[[*WROTE.names]].join(pd.DataFrame(readings, columns=["said", "rule"]))
 
 
-def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | None, str]:
+def _read_pronoun_group(
+    reply: object, word: str, group_of: Mapping[str, str]
+) -> tuple[str | None, str]:
     if not isinstance(reply, str):
         return None, WITHHELD
     if is_empty(reply) or is_refusal(reply):

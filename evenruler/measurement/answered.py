@@ -96,7 +96,7 @@ def not_read(replies: ReplyCounts) -> str | None:
     return f"{NOT_READ}: no answer is found in {share} replies{such_as(replies.examples)}"
 
 
-def marked(figure: Figure, fitness: ValidityCheck) -> Figure:
+def mark_by_fitness(figure: Figure, fitness: ValidityCheck) -> Figure:
     """A descriptive figure: invalid where the instrument is unfit, inconclusive where its replies
     were not read.
     """
@@ -162,12 +162,13 @@ def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[
     """
     pairs = list(records)
     message_by_model = {
-        model: unmeasured(record for name, record in pairs if name == model) for model, _ in pairs
+        model: unmeasured_reason(record for name, record in pairs if name == model)
+        for model, _ in pairs
     }
     return {model: message for model, message in message_by_model.items() if message}
 
 
-def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:
+def unmeasured_reason(records: Iterable[Mapping[str, Any]]) -> str | None:
     """The message that nothing was measured on a model, and why; None where some verdict is not
     `invalid`.
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 
 from evenruler.measurement.checks import Floats, constant_columns
-from evenruler.measurement.figures import UNDEFINED, Figure, finite
+from evenruler.measurement.figures import UNDEFINED, Figure, finite_or_none
 from evenruler.measurement.resampling import Transformation, jackknife
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 
 
-def jackknifed(
+def jackknife_figure(
     figure: str,
     statistic: Callable[[Floats], float],
     x: Floats,
@@ -22,13 +22,15 @@ def jackknifed(
     is defined.
     """
     interval = jackknife(statistic, x, scale=scale, level=level)
-    value = finite(interval.value)
+    value = finite_or_none(interval.value)
     if value is None:
         return Figure(figure, None, len(x), unit, reason=UNDEFINED)
-    return Figure(figure, value, len(x), unit, finite(interval.low), finite(interval.high))
+    return Figure(
+        figure, value, len(x), unit, finite_or_none(interval.low), finite_or_none(interval.high)
+    )
 
 
-def correlated(
+def correlation_figure(
     figure: str,
     correlate: Callable[..., Correlation],
     x: Floats,
@@ -47,4 +49,12 @@ def correlated(
     if constant_columns(np.column_stack([x, y])).any():
         return Figure(figure, None, n, unit, reason="all values are equal")
     result = correlate(x, y, level)
-    return Figure(figure, result.value, n, unit, finite(result.low), finite(result.high), result.p)
+    return Figure(
+        figure,
+        result.value,
+        n,
+        unit,
+        finite_or_none(result.low),
+        finite_or_none(result.high),
+        result.p,
+    )

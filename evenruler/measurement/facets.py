@@ -141,7 +141,9 @@ def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) 
         facet_variance = 0.0
         for levels in lists[facet_index]:
             estimates = np.array([without((facet_index, level)) for level in levels])
-            facet_variance += _factor(levels) * float(((estimates - estimates.mean()) ** 2).sum())
+            facet_variance += _jackknife_factor(levels) * float(
+                ((estimates - estimates.mean()) ** 2).sum()
+            )
         parts.append((facet_variance, float(facet.df)))
     shared = 0.0
     for (first_facet, first_lists), (second_facet, second_lists) in combinations(
@@ -154,11 +156,15 @@ def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) 
                     for row in rows
                 ]
             )
-            shared += _factor(rows) * _factor(columns) * float((_doubly_centred(both) ** 2).sum())
+            shared += (
+                _jackknife_factor(rows)
+                * _jackknife_factor(columns)
+                * float((_doubly_centred(both) ** 2).sum())
+            )
     return sum_estimates(statistic(*full_masks), parts, shared)
 
 
-def _factor(levels: NDArray[np.intp]) -> float:
+def _jackknife_factor(levels: NDArray[np.intp]) -> float:
     return (len(levels) - 1) / len(levels)
 
 
@@ -277,7 +283,7 @@ class VarianceComponents:
     """Estimates; negative ones are kept, since they show that the effect is lost in noise."""
 
 
-def components(x: ArrayLike, facets: Sequence[str]) -> VarianceComponents:
+def variance_components(x: ArrayLike, facets: Sequence[str]) -> VarianceComponents:
     """Variance components by analysis of variance; one axis per facet, at least two levels each,
     one score per cell.
 
@@ -400,10 +406,11 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> GroupDifference:
         )
     words = scores.shape[2] // 2
     group_components = [
-        components(scores[:, :, signs == sign], ("unit", "template", "word")) for sign in (1, -1)
+        variance_components(scores[:, :, signs == sign], ("unit", "template", "word"))
+        for sign in (1, -1)
     ]
     bias = scores[:, :, signs == 1].mean(axis=2) - scores[:, :, signs == -1].mean(axis=2)
-    of_bias = components(bias, ("unit", "template"))
+    of_bias = variance_components(bias, ("unit", "template"))
     of_words = {
         effect: sum(group.variances[effect] for group in group_components) / 2
         for effect in group_components[0].variances

@@ -125,7 +125,7 @@ def as_rows(
         }
 
 
-def finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """The value, or None if it is not finite."""
     return value if math.isfinite(value) else None
 

@@ -177,7 +177,7 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(float(value), float(low), float(high))
 
 
-def concepts(
+def concept_rows(
     values: pd.DataFrame, unit_kind: str, error: "pd.Series[float] | None" = None
 ) -> pd.DataFrame:
     """Units with at least two items, as rows of `tables.schemas.CONCEPTS` without the columns that

@@ -227,8 +227,10 @@ def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
     """
     x = np.asarray(changes, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x
-    observed_length = _length(x.sum(axis=0))
-    flipped_lengths = np.concatenate([_length(signs @ x) for signs in _signs(len(x), seed, draws)])
+    observed_length = _vector_length(x.sum(axis=0))
+    flipped_lengths = np.concatenate(
+        [_vector_length(signs @ x) for signs in _sign_batches(len(x), seed, draws)]
+    )
     beyond = int((flipped_lengths >= observed_length * (1 - _ROUNDING)).sum())
     return (
         beyond / len(flipped_lengths)
@@ -250,7 +252,7 @@ def squared_shift(changes: ArrayLike) -> float:
     return float((total @ total - (x**2).sum()) / (n * (n - 1)))
 
 
-def _signs(n: int, seed: int, draws: int) -> Iterator[Floats]:
+def _sign_batches(n: int, seed: int, draws: int) -> Iterator[Floats]:
     if n <= 12:
         yield np.array(list(itertools.product([1.0, -1.0], repeat=n)))
         return
@@ -259,6 +261,6 @@ def _signs(n: int, seed: int, draws: int) -> Iterator[Floats]:
         yield random.choice([1.0, -1.0], size=(min(_AT_ONCE, draws - begin), n))
 
 
-def _length(x: Floats) -> Floats:
+def _vector_length(x: Floats) -> Floats:
     lengths: Floats = np.linalg.norm(x, axis=-1)
     return lengths

@@ -58,7 +58,7 @@ def summarise_headlines(
             n = 1 if len(headlines) == 1 else 0
         for part, heading, record in headlines[:n]:
             lines.append(
-                f"{verdict.upper()}, {heading.heading} ({part}): {sentence(record, heading)}"
+                f"{verdict.upper()}, {heading.heading} ({part}): {headline_sentence(record, heading)}"
             )
         if verdict in ASSERTED:
             beyond |= dict.fromkeys(
@@ -92,7 +92,7 @@ def _group_headlines(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]
     return f"{named}. {' '.join(reason for reason, _ in reasons.most_common(REASONS))}{more}"
 
 
-def sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
+def headline_sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
     """A headline in words, the same everywhere: direction, size, numbers, reason for the verdict,
     and who stands out.
 
@@ -120,7 +120,7 @@ def sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
             + ": "
         )
     sentences = [
-        with_capital(f"{clause}{_numbers(record, words.measured_in if words else '')}."),
+        with_capital(f"{clause}{_headline_numbers(record, words.measured_in if words else '')}."),
         why,
     ]
     if (
@@ -135,7 +135,7 @@ def sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
     return " ".join(filter(None, sentences))
 
 
-def _numbers(record: Mapping[str, Any], measured_in: str) -> str:
+def _headline_numbers(record: Mapping[str, Any], measured_in: str) -> str:
     """Value with its interval, placebo, part beyond placebos, and adjusted p."""
 
     def with_ends(value: str, *keys: str) -> str:

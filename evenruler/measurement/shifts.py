@@ -41,7 +41,7 @@ class PrefixShift:
     n: int
 
 
-def shift(bare: ArrayLike, after: ArrayLike) -> PrefixShift:
+def measure_shift(bare: ArrayLike, after: ArrayLike) -> PrefixShift:
     """Compare scores [n] without and with a prefix. ValueError: n below three, unequal shapes, or
     non-finite scores.
     """
@@ -83,7 +83,7 @@ def prefix_shifts(
     if has_scores.sum() < FEWEST_UNITS:
         return pd.DataFrame()
     shifts = {
-        prefix: asdict(shift(bare[has_scores], scores.loc[has_scores, prefix]))
+        prefix: asdict(measure_shift(bare[has_scores], scores.loc[has_scores, prefix]))
         for prefix in sorted(after)
     }
     return pd.DataFrame(

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.measurement.facets import Estimate, PairedPlacebos, PlaceboLists
-from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict, finite
+from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict, finite_or_none
 from evenruler.measurement.resampling import Interval
 
 ALPHA = 0.05
@@ -97,7 +97,7 @@ class HeadlineTest:
             raise ValueError(f"{self.figure} has no placebo, and does not say why")
 
 
-def confirmatory(
+def build_headline_test(
     figure: str,
     unit: str,
     levels: Mapping[str, int],
@@ -191,9 +191,9 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
             effect, denial = next(effects), next(denials)
             times = denial / p.denial if p.denial else 1.0
             p = PValues(effect, min(1.0, p.none * times), min(1.0, p.unspecific * times))
-        verdict, why = _verdict(figure, fitness, p)
+        verdict, why = _decide_verdict(figure, fitness, p)
         judged_figures.append(
-            _confirmed(figure, p, verdict, f"{why} {figure.note}" if figure.note else why)
+            _headline_figure(figure, p, verdict, f"{why} {figure.note}" if figure.note else why)
         )
     return judged_figures
 
@@ -201,7 +201,7 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
 _UNDEFINED = Interval(math.nan, math.nan, math.nan)
 
 
-def _confirmed(
+def _headline_figure(
     figure: HeadlineTest, p: PValues | None, verdict: Verdict, why: str
 ) -> HeadlineFigure:
     effect, specific = figure.effect or _UNDEFINED, figure.specific or _UNDEFINED
@@ -212,19 +212,19 @@ def _confirmed(
     ]
     return HeadlineFigure(
         figure.figure,
-        finite(effect.value),
+        finite_or_none(effect.value),
         figure.levels[figure.unit],
         figure.unit,
-        finite(effect.low),
-        finite(effect.high),
+        finite_or_none(effect.low),
+        finite_or_none(effect.high),
         figure.p_null,
         reason=figure.lacking if figure.effect is None else None,
         verdict=str(verdict),
         why=why,
         placebo=figure.placebo,
-        specific=finite(specific.value),
-        specific_low=finite(specific.low),
-        specific_high=finite(specific.high),
+        specific=finite_or_none(specific.value),
+        specific_low=finite_or_none(specific.low),
+        specific_high=finite_or_none(specific.high),
         smallest=figure.smallest,
         detectable=figure.detectable,
         p_effect=None if p is None else p.effect,
@@ -257,7 +257,7 @@ def _why_unfit(bar: str) -> str:
     return f"Its validity check fails: {bar}."
 
 
-def _verdict(
+def _decide_verdict(
     figure: HeadlineTest, fitness: ValidityCheck, p: PValues | None
 ) -> tuple[Verdict, str]:
     """The verdict and its reason: from fitness and design first, else from the Holm-adjusted

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # imports libraries that take seconds
     from evenruler.models.backends.encoders import Adapter
 
 
-def load(
+def load_model(
     name: str,
     params: Catalogue,
     *,
@@ -52,7 +52,7 @@ def load(
             remedy="name files or a server, or give it to `evenruler.models.load`",
         )
     if entry.kind in HOSTED:
-        return _hosted(name, entry, store, where)
+        return _hosted_model(name, entry, store, where)
     if entry.scheme == "recorded":
         from evenruler.models.recorded import LoggedModel, load_exported_model
 
@@ -60,16 +60,16 @@ def load(
             name, entry, store, where
         )
     folder = sources.locate_model(name, entry, store, params.models, where=where)
-    adapter = _adapter(name, entry, folder, store)
+    adapter = _encoder_adapter(name, entry, folder, store)
     kind, (engine, address) = params.kind(name), engines.current_engine()
     pool: Callable[[str, Callable[[], Any]], Any] | None = None
     if local or engine == engines.LOCAL:
-        on = described.device(device)
-        environment = described.surroundings(on)
+        on = described.choose_device(device)
+        environment = described.current_environment(on)
     else:
-        from evenruler.models.engines.cluster import ClusterModel, connected
+        from evenruler.models.engines.cluster import ClusterModel, join_cluster
 
-        cluster = connected(address)
+        cluster = join_cluster(address)
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
         on, environment = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
         pool = partial(ClusterModel, cluster, gpus, name)
@@ -84,7 +84,7 @@ def load(
     load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
     def describe() -> str:
-        return described.describe(
+        return described.engine_string(
             folder, entry, store, environment, adapter.folder if adapter else over
         )
 
@@ -94,7 +94,7 @@ def load(
     return Model(name, entry, kind, store, describe, backend, folder, where, doubts=doubts)
 
 
-def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
+def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
     from evenruler.models.backends import openai
 
     served = entry.locations[0][1]
@@ -106,7 +106,7 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     def describe() -> str:
         with asked():
             return canonical_json(
-                openai.engine(served, mode, entry.revision, entry.start, entry)
+                openai.engine_fields(served, mode, entry.revision, entry.start, entry)
             ).decode()
 
     def backend() -> openai.OpenAI:
@@ -127,14 +127,14 @@ def backend_of(
     dtype = described.dtype_on(entry, on)
     if isinstance(weights, LoadedModel):
         with on_device(name):
-            return _loaded(name, entry, kind, weights, on, dtype, adapter)
+            return _build_backend(name, entry, kind, weights, on, dtype, adapter)
     over = adapter.folder if adapter else None
     if isinstance(weights, AdaptedFolder):
         base, over = weights
     else:
         base = weights
     with on_device(name), traced_reads() as reads:
-        backend = _loaded(name, entry, kind, weights, on, dtype, adapter)
+        backend = _build_backend(name, entry, kind, weights, on, dtype, adapter)
     hashed = described.hashed_files(base, entry, over)
     require_hashed(name, reads, set().union(*hashed.values()), [base, over] if over else [base])
     if has_global_hooks():
@@ -143,7 +143,7 @@ def backend_of(
     return backend
 
 
-def _loaded(
+def _build_backend(
     name: str,
     entry: ModelEntry,
     kind: Kind,
@@ -183,7 +183,9 @@ def base_sha256(folder: Path, store: RowStore) -> str:
     )
 
 
-def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Adapter | None":
+def _encoder_adapter(
+    name: str, entry: ModelEntry, folder: Path, store: RowStore
+) -> "Adapter | None":
     """An encoder's adapter; UserError if it was fitted on other weights."""
     if entry.kind != "encoder":
         return None

@@ -76,14 +76,20 @@ def reduce_logits(logits: "torch.Tensor", tokens: Sequence[int]) -> list[float]:
     nats = logits.double().log_softmax(-1).clamp(min=LEAST)
     wanted = torch.tensor(tokens, device=nats.device)[:, None]
     # Divided by the root of their number: as far apart as a token's nats typically are.
-    mixed = nats @ torch.from_numpy(_signs(nats.shape[-1])).to(nats) / nats.shape[-1] ** 0.5
+    mixed = (
+        nats
+        @ torch.from_numpy(_fixed_random_signs(nats.shape[-1])).to(nats)
+        / nats.shape[-1] ** 0.5
+    )
     by_position = torch.cat([nats.gather(-1, wanted), nats.amax(-1, keepdim=True), mixed], -1)
     return round_numbers(by_position.flatten().tolist())
 
 
 def project_vector(vector: NDArray[Any]) -> list[float]:
     """The numbers of a vector of length 1: as far apart as the vectors are, typically."""
-    return round_numbers(vector.astype(np.float64) @ _signs(len(vector), TOKENS * PROJECTIONS))
+    return round_numbers(
+        vector.astype(np.float64) @ _fixed_random_signs(len(vector), TOKENS * PROJECTIONS)
+    )
 
 
 def round_numbers(numbers: Iterable[float]) -> list[float]:
@@ -92,7 +98,7 @@ def round_numbers(numbers: Iterable[float]) -> list[float]:
 
 
 @cache
-def _signs(size: int, columns: int = PROJECTIONS) -> NDArray[np.float64]:
+def _fixed_random_signs(size: int, columns: int = PROJECTIONS) -> NDArray[np.float64]:
     """[size, columns] fixed random signs; this generator draws the same in every version of
     NumPy.
     """

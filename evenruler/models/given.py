@@ -20,7 +20,7 @@ from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.models.backends.server import KEY, URL, current_budget
 from evenruler.models.declared import ModelEntry
-from evenruler.models.engines.described import surroundings
+from evenruler.models.engines.described import current_environment
 from evenruler.models.loading import LoadedModel, has_global_hooks, save_tokenizer
 from evenruler.models.model import Model
 from evenruler.models.records import Prompt, Reply, chat_messages
@@ -96,7 +96,7 @@ def model_in_memory(
         core_of(core, name)
         if cache_key is None:
             require_plain(core, name)
-        parts = _described(core, tokenizer, cache_key, weights, name)
+        parts = _engine_fields(core, tokenizer, cache_key, weights, name)
         return canonical_json({**parts, **({"start": entry.start} if entry.start else {})}).decode()
 
     attributes, made = dict[str, Any](), None
@@ -137,12 +137,12 @@ def require_plain(core: Any, name: str) -> None:
     raise UserError(what, where=name, remedy='give `cache_key="..."`, another one for other hooks')
 
 
-def _described(
+def _engine_fields(
     core: Any, tokenizer: Any, cache_key: str | None, weights: "WeightsHash", name: str
 ) -> Mapping[str, Any]:
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
-    environment = surroundings(core.device.type)
+    environment = current_environment(core.device.type)
     of_peft = [
         (place, layer)
         for place, layer in core.named_modules()
@@ -317,7 +317,7 @@ def model_of_function(
 
     def describe() -> str:
         return canonical_json(
-            {"backend": "function", "function": called(call), "cache_key": cache_key}
+            {"backend": "function", "function": qualified_name(call), "cache_key": cache_key}
         ).decode()
 
     remedy = (
@@ -337,7 +337,7 @@ def model_of_function(
     )
 
 
-def called(call: Function) -> str:
+def qualified_name(call: Function) -> str:
     """The qualified name of a function or callable's class."""
     function_or_class = call if hasattr(call, "__qualname__") else type(call)
     return f"{function_or_class.__module__}.{function_or_class.__qualname__}"
@@ -388,7 +388,7 @@ class FunctionBackend:
         return Reply(reply.encode(errors="replace").decode(), None, "stop")
 
 
-def ollama() -> str:
+def ollama_address() -> str:
     """Ollama's address from `OLLAMA_HOST`, by default this machine; without a trailing slash."""
     host_setting = os.environ.get(OLLAMA) or "127.0.0.1"
     try:
@@ -414,13 +414,13 @@ def digest_of(served: str) -> str:
 
     where, wanted = f"ollama:{served}", served if ":" in served else f"{served}:latest"
     try:
-        answer = httpx2.get(f"{ollama()}/api/tags", timeout=10).raise_for_status().json()
+        answer = httpx2.get(f"{ollama_address()}/api/tags", timeout=10).raise_for_status().json()
         there = {
             str(listed_model["name"]): str(listed_model["digest"])
             for listed_model in answer["models"]
         }
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, KeyError) as error:
-        what = f"no Ollama answers at {ollama()} ({type(error).__name__})"
+        what = f"no Ollama answers at {ollama_address()} ({type(error).__name__})"
         raise UserError(
             what, where=where, remedy=f"start it (`ollama serve`), or fix {OLLAMA}"
         ) from None
@@ -438,4 +438,4 @@ def at_ollama() -> AbstractContextManager[Any]:
     """A context in which servers are Ollama's, with a dummy key, so that it does not see another
     server's key.
     """
-    return patch.dict(os.environ, {URL: f"{ollama()}/v1", KEY: "ollama"})
+    return patch.dict(os.environ, {URL: f"{ollama_address()}/v1", KEY: "ollama"})

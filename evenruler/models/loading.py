@@ -77,7 +77,7 @@ def silence_libraries() -> Iterator[None]:
 
 
 @contextmanager
-def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator[None]:
+def convert_load_errors(name: str, where: str, remedy: str = "see its `source`") -> Iterator[None]:
     """Turn library errors about unusable model files into a UserError."""
     try:
         yield
@@ -109,7 +109,7 @@ def tokenizer_folder(folder: Path, adapter: Path | None) -> Path:
     return adapter if adapter and (adapter / "tokenizer_config.json").exists() else folder
 
 
-def pretrained(
+def load_pretrained(
     kind: str, name: str, weights: Weights, device: str, dtype: Dtype, where: str = ""
 ) -> tuple[Any, Any]:
     """Load a tokenizer and a model in evaluation mode on its device, without randomly initialised
@@ -128,7 +128,7 @@ def pretrained(
     folder, adapter = weights if isinstance(weights, AdaptedFolder) else (weights, None)
     tokens = tokenizer_folder(folder, adapter)
     require_plain_numbers(name, where, folder)
-    with silence_libraries(), loading(name, where):
+    with silence_libraries(), convert_load_errors(name, where):
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(tokens, trust_remote_code=False)
         loaded = getattr(transformers, kind).from_pretrained(
             folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
@@ -138,13 +138,13 @@ def pretrained(
     if adapter:
         require_plain_numbers(name, str(adapter), adapter)
         notes = read_notes(model)
-        model = merged(model, adapter, name)
+        model = merge_adapter(model, adapter, name)
         _notes[model] = notes
     require_embeddings(model, tokenizer, name)
     return tokenizer, model.to(device).eval()
 
 
-def merged(model: Any, adapter: Path, name: str) -> Any:
+def merge_adapter(model: Any, adapter: Path, name: str) -> Any:
     """Merge a PEFT adapter into the model; UserError if they do not match.
 
     An adapter that was fitted after tokens were added holds the whole embeddings: the model gets as
@@ -155,7 +155,7 @@ def merged(model: Any, adapter: Path, name: str) -> Any:
 
     with (
         silence_libraries(),
-        loading(name, str(adapter), "take the base that the adapter was fitted on"),
+        convert_load_errors(name, str(adapter), "take the base that the adapter was fitted on"),
     ):
         there = load_peft_weights(str(adapter), device="cpu")
         resize_to(model, there)
@@ -510,7 +510,7 @@ def read_head(name: str, entry: ModelEntry, folder: Path) -> tuple[list[str], st
         return list(read_adapter(name).labels), SINGLE_LABEL
     from transformers import AutoConfig
 
-    with silence_libraries(), loading(name, str(folder)):
+    with silence_libraries(), convert_load_errors(name, str(folder)):
         config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     labels = [str(config.id2label[i]) for i in range(int(config.num_labels))]
     return labels, config.problem_type or (SINGLE_LABEL if len(labels) > 1 else MULTI_LABEL)

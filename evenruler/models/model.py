@@ -27,7 +27,7 @@ from evenruler.models.declared import (
     SamplingSettings,
     operations_of,
 )
-from evenruler.models.loading import loading, tokenizer_folder
+from evenruler.models.loading import convert_load_errors, tokenizer_folder
 from evenruler.models.records import (
     EntailmentPair,
     LogLikelihoods,
@@ -206,7 +206,7 @@ class Model:
         from transformers import AutoTokenizer
 
         adapter = at_home(self.entry.adapter) if self.entry.adapter else None
-        with loading(self.name, str(self._folder)):
+        with convert_load_errors(self.name, str(self._folder)):
             folder = tokenizer_folder(self._folder, adapter)
             return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
@@ -497,7 +497,7 @@ class Model:
         settings: dict[str, Any] = {}
         if self._folder is not None and (path := self._folder / "generation_config.json").exists():
             kinds = {"temperature": float, "top_p": float, "top_k": int}
-            with loading(self.name, str(path)):
+            with convert_load_errors(self.name, str(path)):
                 generation_config = json.loads(path.read_text(encoding="utf-8"))
                 settings = {
                     key: kind(generation_config[key])

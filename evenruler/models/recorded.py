@@ -133,7 +133,7 @@ def read_log(path: Path, column: str = "") -> AnswerLog:
             return AnswerLog(
                 "inspect_ai log", replies=_of_inspect(*read_zipped_log(path), str(path))
             )
-        whole = None if path.is_dir() else _whole(read_text(path, REMEDY))
+        whole = None if path.is_dir() else _parse_whole_json(read_text(path, REMEDY))
         if isinstance(whole, list):
             what = f"a JSON list of {len(whole):,} entries"
             raise UserError(
@@ -194,7 +194,7 @@ def _of_stereoset(predictions_by_task: dict[str, Any], where: str) -> AnswerLog:
     return answer_log
 
 
-def _whole(text: str) -> Any:
+def _parse_whole_json(text: str) -> Any:
     """The JSON object or list that a text is; None if it is anything else, such as several lines of
     JSON.
     """
@@ -785,7 +785,7 @@ def said_of(folder: Path) -> dict[str, Any] | None:
     path = folder / ENTRY
     if not path.is_file():
         return None
-    export_record = _whole(read_text(path, REMEDY))
+    export_record = _parse_whole_json(read_text(path, REMEDY))
     if (
         not isinstance(export_record, dict)
         or not {"name", "kind", "sha256"} <= set(export_record)

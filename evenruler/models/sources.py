@@ -33,7 +33,12 @@ from evenruler.files import (
     zip_members,
 )
 from evenruler.models.declared import ModelEntry
-from evenruler.models.loading import loading, require_complete, save_tokenizer, silence_libraries
+from evenruler.models.loading import (
+    convert_load_errors,
+    require_complete,
+    save_tokenizer,
+    silence_libraries,
+)
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
@@ -486,7 +491,7 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
     class_name = classes.get(kind, "AutoModelForSequenceClassification")
     print_note(f"{name}: making an untrained model (once)")
     remedy = "name another model after `untrained:`"
-    with silence_libraries(), loading(name, str(base), remedy), torch.random.fork_rng():
+    with silence_libraries(), convert_load_errors(name, str(base), remedy), torch.random.fork_rng():
         torch.manual_seed(SEED)
         config = shrink_config(
             transformers.AutoConfig.from_pretrained(base, trust_remote_code=False)

@@ -137,10 +137,10 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
             "sha256": file_sha256(target / EXPORTED),
         }
         if "generate" in entry.operations:
-            from evenruler.models.catalogue import load
+            from evenruler.models.catalogue import load_model
 
             # Including the model files' settings.
-            sampling = load(name, params.catalogue).sampling(1)
+            sampling = load_model(name, params.catalogue).sampling(1)
             model_record["sampling"] = {
                 key: getattr(sampling, key) for key in ("temperature", "top_p", "top_k")
             }

@@ -89,11 +89,11 @@ def _batch_environments(n_batches: int, *, asking: bool) -> list[dict[str, str]]
     cores = os.cpu_count() or 1
     if asking:
         from evenruler.models.engines import RAY, current_engine  # slow imports
-        from evenruler.models.engines.described import gpus
+        from evenruler.models.engines.described import count_gpus
 
         if current_engine()[0] == RAY:  # a cluster spreads the questions of one stage
             return [{}]
-        if n_gpus := gpus():
+        if n_gpus := count_gpus():
             return [{"CUDA_VISIBLE_DEVICES": name} for name in name_gpus(n_gpus)]
     at_once = min(cores, n_batches)
     return [{"OMP_NUM_THREADS": str(cores // at_once)} for _ in range(at_once)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.figures import ORDER, Verdict
-from evenruler.measurement.sentences import sentence, with_capital
+from evenruler.measurement.sentences import headline_sentence, with_capital
 from evenruler.report.words import format_number, join_names, with_interval
 from evenruler.tables.schemas import NUMBERS, WHOLE
 
@@ -296,7 +296,7 @@ def _grid_cell(
         "specific": with_interval(specific, lowest, highest, decimals),
         "verdict": verdict,
         "mark": Verdict(verdict).mark if verdict else "told",
-        "why": sentence(figure_cell.record, instrument.words.get(figure_cell.figure)),
+        "why": headline_sentence(figure_cell.record, instrument.words.get(figure_cell.figure)),
         **{
             key: None if amount is None else _axis_position(amount, axis)
             for key, amount in zip(("at", "low", "high", "beside"), numbers, strict=True)

@@ -174,7 +174,7 @@ class MaskedWords:
 def tokenise_sentences(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
     """Padded token ids [sentences, tokens], and the attention mask."""
     read = tokenizer(list(sentences), truncation=True, max_length=LONGEST)["input_ids"]
-    return likelihood.padded(read, device, filler=tokenizer.pad_token_id or 0)
+    return likelihood.pad_sequences(read, device, filler=tokenizer.pad_token_id or 0)
 
 
 VERSION: Final = 2  # version of the adaptation: part of the cache key of every answer
@@ -224,7 +224,7 @@ class AdaptationSchedule:
         self.name = name
         self._store = RowStore()
         # Local, since its weights are changed in this process.
-        self._untouched = catalogue.load(name, params, store=self._store, local=True)
+        self._untouched = catalogue.load_model(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
         # The words that an encoder's head chooses among, independent of the order of the corpora.
         self._all_texts = [

@@ -39,7 +39,7 @@ from evenruler.models.backends.encoders import (
     head_of,
     labelled_sample,
     load_with_head,
-    longest,
+    max_input_tokens,
 )
 from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
@@ -49,7 +49,7 @@ from evenruler.models.loading import (
     ADAPTERS,
     RECORD,
     AdapterRecord,
-    loading,
+    convert_load_errors,
     read_adapter,
     require_all,
     save_tokenizer,
@@ -167,12 +167,12 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         torch.cuda.is_available(),
     )
     torch.manual_seed(recipe.seed)
-    with loading(name, str(fitting.base)):
+    with convert_load_errors(name, str(fitting.base)):
         tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
     model, made_up = load_with_head(name, fitting.base, fitting.labels, torch.float32)
     require_all(name, str(fitting.base), made_up, head_of(model))
     model = _to_fit(model, recipe)
-    limit = min(LONGEST, longest(tokenizer, model.config))
+    limit = min(LONGEST, max_input_tokens(tokenizer, model.config))
 
     def encoded(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
         """Tokenise rows; if two texts are too long, the first is truncated."""
@@ -370,7 +370,7 @@ def _evaluate_fitted_model(fitting: _Fitting, folder: Path) -> dict[str, Any]:
         Nli if set(fitting.labels) == set(LABELS) else Classifier,
         Adapter(folder, fitting.labels),
     )
-    model = kind(fitting.name, fitting.base, described.device(), "float32", adapter=adapter)
+    model = kind(fitting.name, fitting.base, described.choose_device(), "float32", adapter=adapter)
     texts, labels = (
         [row.texts for row in fitting.held_out],
         np.array([row.label for row in fitting.held_out]),

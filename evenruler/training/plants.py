@@ -279,11 +279,11 @@ class _Tuning:
         from peft import LoraConfig, get_peft_model
 
         from evenruler.models.engines import described
-        from evenruler.models.loading import pretrained, silence_libraries
+        from evenruler.models.loading import load_pretrained, silence_libraries
 
         self._weight, self._plant, self._entry = weight, plant, entry
-        self._device = described.device()
-        self._tokenizer, model = pretrained(
+        self._device = described.choose_device()
+        self._tokenizer, model = load_pretrained(
             "AutoModelForCausalLM", weight.base, folder, self._device, "float32"
         )
         adapter = LoraConfig(

@@ -14,7 +14,7 @@ from evenruler import cli
 from evenruler.errors import UserError
 from evenruler.evaluate import harness
 from evenruler.evaluate.harness import jackknife_metric
-from evenruler.models.catalogue import load
+from evenruler.models.catalogue import load_model
 from evenruler.models.recorded import read_log
 from evenruler.models.store import RowStore
 from tests.lm_eval_run import lm_eval
@@ -108,7 +108,7 @@ def test_metrics_are_those_of_the_harness(
         f"pretrained={folder},dtype=float32,add_bos_token=True",
     )
     theirs = lm_eval(folder, tmp_path, "plain,own", tmp_path / "run", *given)["results"]
-    model = load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "cache"))
+    model = load_model("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "cache"))
     nats: dict[str, Any] = {}
     for name, path in paths.items():
         (loaded,) = harness._load_tasks(str(path))

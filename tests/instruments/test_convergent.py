@@ -13,7 +13,7 @@ from evenruler.instruments.convergent import (
     mtmm_rows,
 )
 from evenruler.measurement import cronbach_alpha
-from evenruler.measurement.reliability import concepts, errors_beside_items
+from evenruler.measurement.reliability import concept_rows, errors_beside_items
 from evenruler.tables.schemas import AGREEMENT, CONCEPTS
 
 NAMES = [
@@ -26,7 +26,7 @@ def instrument(
 ) -> pd.DataFrame:
     """[units, items] as concepts."""
     rows = values.rename_axis("unit").reset_index().melt("unit", value_name="value")
-    own = concepts(rows, "occupation")
+    own = concept_rows(rows, "occupation")
     return own.assign(
         benchmark=name, kin=kin or name, part="all", model=model, trait=trait, criterion=np.nan
     )[CONCEPTS.names]
@@ -55,7 +55,7 @@ class TestConcepts:
                 "value": [1.0, 3.0, 5.0, 5.0, 9.0],
             }
         )
-        found = concepts(rows, "occupation")
+        found = concept_rows(rows, "occupation")
         assert found["concept"].tolist() == ["occupation:nurse", "occupation:clerk"], (
             "a unit of one item has no error"
         )

@@ -10,7 +10,7 @@ from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement import Figure
 from evenruler.measurement.facets import Estimate
-from evenruler.measurement.verdicts import ValidityCheck, confirmatory, judge, mark_invalid
+from evenruler.measurement.verdicts import ValidityCheck, build_headline_test, judge, mark_invalid
 from evenruler.tables.schemas import FIGURES
 
 GAIN = FigureHeading("gain", "gain", "", role="headline")
@@ -20,7 +20,7 @@ BARE = Figure("gain", 0.5, 20, "attributes")
 JUDGED = judge(
     [
         (
-            confirmatory(
+            build_headline_test(
                 "gain", "attributes", {"attributes": 20}, Estimate(1, 1, 9), 0.2, None, 0.1
             ),
             ValidityCheck(),

@@ -9,10 +9,10 @@ from evenruler.measurement.answered import (
     ReplyCounts,
     all_equal_reason,
     fitness_of,
-    marked,
+    mark_by_fitness,
     nonresponse_reason,
     not_read,
-    unmeasured,
+    unmeasured_reason,
 )
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.verdicts import ValidityCheck
@@ -111,9 +111,11 @@ class TestNotRead:
             Figure("share", 0.5, 60, "replies"),
             fitness_of(ReplyCounts(60, unread=60)).doubt,
         )
-        assert marked(figure, ValidityCheck(doubt=doubt)).verdict == "inconclusive"
-        assert marked(figure, ValidityCheck(doubt="few")) == figure
-        assert marked(figure, ValidityCheck(unfit="deaf")).verdict == "invalid on this model"
+        assert mark_by_fitness(figure, ValidityCheck(doubt=doubt)).verdict == "inconclusive"
+        assert mark_by_fitness(figure, ValidityCheck(doubt="few")) == figure
+        assert (
+            mark_by_fitness(figure, ValidityCheck(unfit="deaf")).verdict == "invalid on this model"
+        )
 
 
 class TestUnvaried:
@@ -135,8 +137,8 @@ def test_it_is_said_of_a_model_where_every_verdict_says_it() -> None:
         {"verdict": "invalid on this model", "why": why} for why in ("It fails.", "It is deaf.")
     )
     assert (
-        unmeasured([{"value": 1}, bad, worse, bad])
+        unmeasured_reason([{"value": 1}, bad, worse, bad])
         == "invalid on this model: It fails. It is deaf."
     )
-    assert unmeasured([bad, {"verdict": "too little to tell", "why": "few"}]) is None
-    assert unmeasured([{"value": 1}, {"verdict": None}, {"verdict": np.nan}]) is None
+    assert unmeasured_reason([bad, {"verdict": "too little to tell", "why": "few"}]) is None
+    assert unmeasured_reason([{"value": 1}, {"verdict": None}, {"verdict": np.nan}]) is None

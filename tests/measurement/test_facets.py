@@ -15,11 +15,11 @@ from evenruler.measurement.facets import (
     Facet,
     GroupDifference,
     PlaceboLists,
-    components,
     difference_of_groups,
     jackknife_crossed,
     pair_placebos,
     sum_estimates,
+    variance_components,
 )
 
 
@@ -30,7 +30,7 @@ def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizabil
     found = jackknife_crossed(
         lambda rows, columns: float(x[rows][:, columns].mean()), [Facet.of(7), Facet.of(5)]
     )
-    squares = components(x, ("row", "column")).mean_squares
+    squares = variance_components(x, ("row", "column")).mean_squares
     expected = (squares["row",] + squares["column",] - squares["row", "column"]) / x.size
     assert found.value == pytest.approx(x.mean())
     assert found.variance == pytest.approx(expected, rel=1e-12)
@@ -141,7 +141,7 @@ BRENNAN = np.array(
 class TestPublished:
     @pytest.fixture
     def found(self):
-        return components(BRENNAN, ("p", "i", "o"))
+        return variance_components(BRENNAN, ("p", "i", "o"))
 
     def test_mean_squares(self, found):
         assert found.degrees == {
@@ -184,7 +184,7 @@ class TestPublished:
 class TestOfTwoFacets:
     def test_a_variance_below_zero_stays(self):
         x = np.array([[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]])
-        found = components(x, ("person", "item"))
+        found = variance_components(x, ("person", "item"))
         assert found.variances[("person",)] == pytest.approx(-0.25)
 
 
@@ -200,7 +200,7 @@ class TestOfTwoFacets:
 )
 def test_what_is_no_design(x, facets, said):
     with pytest.raises(ValueError, match=said):
-        components(x, facets)
+        variance_components(x, facets)
 
 
 def test_as_a_crossed_mixed_model_of_statsmodels_has_them():
@@ -208,7 +208,7 @@ def test_as_a_crossed_mixed_model_of_statsmodels_has_them():
     rng = np.random.default_rng(5)
     a, b = 2.0 * rng.normal(size=(12, 1)), 1.0 * rng.normal(size=(1, 9))
     x = a + b + 0.7 * rng.normal(size=(12, 9))
-    found = components(x, ("a", "b")).variances
+    found = variance_components(x, ("a", "b")).variances
     rows = pd.DataFrame(
         [(f"a{i}", f"b{j}", x[i, j]) for i in range(12) for j in range(9)], columns=["a", "b", "y"]
     )
@@ -328,7 +328,8 @@ class TestDifference:
         expected = dict(zip(model.exog_vc.names, fit.vcomp, strict=True))
         assert min(expected["u"], expected["t"], fit.scale) > 0
         of_words = [
-            components(x[..., own], ("u", "t", "w")).variances for own in (slice(3), slice(3, 6))
+            variance_components(x[..., own], ("u", "t", "w")).variances
+            for own in (slice(3), slice(3, 6))
         ]
 
         def of_both(*effect):

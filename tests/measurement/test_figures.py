@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from evenruler.measurement import Figure, HeadlineFigure, as_metrics, cronbach_alpha, pearson
-from evenruler.measurement.estimates import correlated, jackknifed
+from evenruler.measurement.estimates import correlation_figure, jackknife_figure
 from evenruler.measurement.figures import as_rows, figures_to_dicts
 from evenruler.measurement.resampling import BELOW_ONE, jackknife
 from tests.measurement.conftest import POSITIVE
@@ -62,7 +62,7 @@ class TestJackknifed:
         x = np.random.default_rng(1).normal(size=(12, 1)) + np.random.default_rng(2).normal(
             size=(12, 3)
         )
-        found = jackknifed("alpha", cronbach_alpha, x, BELOW_ONE, 0.9, "attributes")
+        found = jackknife_figure("alpha", cronbach_alpha, x, BELOW_ONE, 0.9, "attributes")
         expected = jackknife(cronbach_alpha, x, scale=BELOW_ONE, level=0.9)
         assert found == Figure(
             "alpha", cronbach_alpha(x), 12, "attributes", expected.low, expected.high
@@ -77,20 +77,20 @@ class TestJackknifed:
         ],
     )
     def test_a_value_without_interval(self, x):
-        found = jackknifed("alpha", cronbach_alpha, x, BELOW_ONE, 0.95, "attributes")
+        found = jackknife_figure("alpha", cronbach_alpha, x, BELOW_ONE, 0.95, "attributes")
         assert found == Figure("alpha", cronbach_alpha(x), len(x), "attributes")
 
     def test_no_value(self):
         """The total is the same for each."""
         x = np.array([1.0, -1.0])[:, None] * np.array([1.0, -1.0])
-        found = jackknifed(
+        found = jackknife_figure(
             "alpha", cronbach_alpha, np.repeat(x, 4, axis=0), BELOW_ONE, 0.95, "attributes"
         )
         assert found == Figure("alpha", None, 8, "attributes", reason="undefined for these values")
 
     def test_an_end_that_is_no_number_is_none(self):
         """Without the last, all are alike."""
-        found = jackknifed(
+        found = jackknife_figure(
             "spread", np.std, np.array([1.0, 1, 1, 1, 1, 2]), POSITIVE, 0.95, "units"
         )
         assert found == Figure("spread", pytest.approx(math.sqrt(5) / 6), 6, "units")
@@ -101,22 +101,22 @@ class TestCorrelated:
 
     def test_is_the_correlation_of_that_level(self):
         expected = pearson(self.X, self.Y, 0.8)
-        assert correlated("r", pearson, self.X, self.Y, 0.8, "items") == Figure(
+        assert correlation_figure("r", pearson, self.X, self.Y, 0.8, "items") == Figure(
             "r", expected.value, 5, "items", expected.low, expected.high, expected.p
         )
 
     def test_four_pairs_are_enough_and_three_too_few(self):
         expected = pearson(self.X[:4], self.Y[:4])
-        found = correlated("r", pearson, self.X[:4], self.Y[:4], 0.95, "items")
+        found = correlation_figure("r", pearson, self.X[:4], self.Y[:4], 0.95, "items")
         assert (found.value, found.n, found.low) == (expected.value, 4, expected.low)
-        assert correlated("r", pearson, self.X[:3], self.Y[:3], 0.95, "items") == Figure(
+        assert correlation_figure("r", pearson, self.X[:3], self.Y[:3], 0.95, "items") == Figure(
             "r", None, 3, "items", reason="fewer than 4 items to correlate"
         )
 
     @pytest.mark.parametrize("turned", [False, True])
     def test_of_values_that_are_all_equal_there_is_none(self, turned):
         pair = (self.X, np.ones(5)) if turned else (np.ones(5), self.X)
-        assert correlated("r", pearson, *pair, 0.95, "items") == Figure(
+        assert correlation_figure("r", pearson, *pair, 0.95, "items") == Figure(
             "r", None, 5, "items", reason="all values are equal"
         )
 

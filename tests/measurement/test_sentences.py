@@ -7,7 +7,12 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import with_extreme_units
-from evenruler.measurement.sentences import NOTHING, of_planted, sentence, summarise_headlines
+from evenruler.measurement.sentences import (
+    NOTHING,
+    headline_sentence,
+    of_planted,
+    summarise_headlines,
+)
 from tests.results.synthetic import gain_of
 
 SAYS = ["high ones are closer to men", "high ones are closer to women"]
@@ -27,10 +32,10 @@ class TestSentence:
     def test_direction_size_numbers_reason_and_ends(self) -> None:
         ends = "Most men: carpenter, engineer; most women: nurse, secretary."
         said = f"High ones are closer to men by a factor of 3.8: {NUMBERS} It is so. {ends}"
-        assert sentence(RECORD, GAIN) == said
+        assert headline_sentence(RECORD, GAIN) == said
 
     def test_the_other_direction(self) -> None:
-        assert sentence({**RECORD, "value": -1.0}, GAIN).startswith(
+        assert headline_sentence({**RECORD, "value": -1.0}, GAIN).startswith(
             "High ones are closer to women by a factor of 2.7: -1"
         )
 
@@ -45,20 +50,26 @@ class TestSentence:
     def test_sizes(self, size: str, value: float, said: str) -> None:
         words = FigureHeading("f", "f", "m", says=["a", "b"], size=size)
         assert (
-            sentence({"value": value, "verdict": "not specific", "why": ""}, words)
+            headline_sentence({"value": value, "verdict": "not specific", "why": ""}, words)
             .lower()
             .startswith(said)
         )
 
     def test_what_is_not_found_has_no_direction(self) -> None:
-        assert sentence({**RECORD, "verdict": "inconclusive"}, GAIN) == f"{NUMBERS} It is so."
+        assert (
+            headline_sentence({**RECORD, "verdict": "inconclusive"}, GAIN) == f"{NUMBERS} It is so."
+        )
 
     def test_an_invalid_value_is_not_stated(self) -> None:
-        assert sentence({**RECORD, "verdict": "invalid on this model"}, GAIN) == "It is so."
+        assert (
+            headline_sentence({**RECORD, "verdict": "invalid on this model"}, GAIN) == "It is so."
+        )
 
     def test_without_a_value_the_reason(self) -> None:
         assert (
-            sentence({"value": None, "reason": "no words", "verdict": "inconclusive"}, None)
+            headline_sentence(
+                {"value": None, "reason": "no words", "verdict": "inconclusive"}, None
+            )
             == "no words"
         )
 

@@ -5,12 +5,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.measurement.shifts import prefix_shifts, rms_placebo_shift, shift, shift_figures
+from evenruler.measurement.shifts import (
+    measure_shift,
+    prefix_shifts,
+    rms_placebo_shift,
+    shift_figures,
+)
 
 
 class TestShift:
     def test_by_hand(self):
-        found = shift([1.0, 2.0, 3.0], [2.0, 2.0, 5.0])  # changes 1, 0, 2
+        found = measure_shift([1.0, 2.0, 3.0], [2.0, 2.0, 5.0])  # changes 1, 0, 2
         assert (found.level, found.n) == (1.0, 3)
         assert found.level_in_sd == pytest.approx(1.0)
         assert (found.reordering, found.reordering_in_sd) == (
@@ -22,7 +27,7 @@ class TestShift:
         )
 
     def test_all_alike_is_a_level_and_no_reordering(self):
-        found = shift([1.0, 2.0, 4.0], [0.5, 1.5, 3.5])
+        found = measure_shift([1.0, 2.0, 4.0], [0.5, 1.5, 3.5])
         assert (found.level, found.reordering, found.rank_agreement) == (
             -0.5,
             0.0,
@@ -30,18 +35,18 @@ class TestShift:
         )
 
     def test_a_reversal_is_no_level(self):
-        found = shift([-1.0, 0.0, 1.0], [1.0, 0.0, -1.0])
+        found = measure_shift([-1.0, 0.0, 1.0], [1.0, 0.0, -1.0])
         assert found.level == 0
         assert found.rank_agreement == pytest.approx(-1.0)
         assert found.reordering == pytest.approx(2.0)
 
     def test_in_standard_deviations_of_the_scores_without_it(self):
-        found = shift([0.0, 2.0, 4.0], [4.0, 2.0, 0.0])  # changes 4, 0, -4; a spread of 2
+        found = measure_shift([0.0, 2.0, 4.0], [4.0, 2.0, 0.0])  # changes 4, 0, -4; a spread of 2
         assert (found.level_in_sd, found.reordering, found.reordering_in_sd) == (0, 4, 2)
 
     @pytest.mark.parametrize("bare", [[1.0, 1.0, 1.0], [0.1 + 0.2, 0.3, 0.3]])
     def test_scores_that_do_not_differ(self, bare):
-        found = shift(bare, [2.0, 2.0, 3.0])
+        found = measure_shift(bare, [2.0, 2.0, 3.0])
         assert math.isnan(found.level_in_sd)
         assert math.isnan(found.reordering_in_sd)
         assert math.isnan(found.rank_agreement)
@@ -51,7 +56,7 @@ class TestShift:
     )
     def test_what_is_refused(self, bare, after):
         with pytest.raises(ValueError, match="scores"):
-            shift(bare, after)
+            measure_shift(bare, after)
 
 
 class TestPlacebos:

@@ -12,7 +12,7 @@ from evenruler.measurement.verdicts import (
     HeadlineTest,
     PValues,
     ValidityCheck,
-    confirmatory,
+    build_headline_test,
     holm,
     judge,
     mark_invalid,
@@ -26,7 +26,7 @@ def with_lists(
     effect: float, error: float, values: tuple[float, ...] = EVEN, p_null: float = 0.001
 ) -> HeadlineTest:
     estimate, lists = Estimate(effect, error**2, 30), PlaceboLists(values, 0.0, 3)
-    return confirmatory(
+    return build_headline_test(
         "gain", "attributes", {"attributes": 43}, estimate, p_null, lists, smallest=0.69
     )
 
@@ -40,7 +40,7 @@ def beside_placebos(
     effect, beside = pair_placebos(real + noise[0], placebo + noise[1])
     p = effect.p() if p_null is None else p_null
     levels = {"stimuli": 40, "wordings": 3}
-    return confirmatory("shift", "stimuli", levels, effect, p, beside, smallest=10)
+    return build_headline_test("shift", "stimuli", levels, effect, p, beside, smallest=10)
 
 
 def judged(figure: HeadlineTest, fitness: ValidityCheck = ValidityCheck()) -> HeadlineFigure:  # noqa: B008
@@ -123,7 +123,9 @@ def test_bars_come_before_figures() -> None:
 
 def test_a_design_that_lacks_something_never_says_more() -> None:
     levels = {"stimuli": 40}
-    alone = confirmatory("shift", "stimuli", levels, Estimate(50, 1, 30), 0.001, None, smallest=10)
+    alone = build_headline_test(
+        "shift", "stimuli", levels, Estimate(50, 1, 30), 0.001, None, smallest=10
+    )
     assert (verdict(alone), judged(alone).why) == (
         Verdict.INCONCLUSIVE,
         "No verdict is possible: no placebo.",
@@ -139,7 +141,9 @@ def test_p_are_corrected_within_effects_and_within_denials() -> None:
     """One effect of p .02 among five figures is none; a sixth model is no part of it."""
     of_weak = Estimate(20, 64, 1e6)
     beside = PairedPlacebos(0, of_weak, Estimate(10, 64, 1e6))
-    weak = confirmatory("shift", "stimuli", {"stimuli": 40}, of_weak, 0.001, beside, smallest=1)
+    weak = build_headline_test(
+        "shift", "stimuli", {"stimuli": 40}, of_weak, 0.001, beside, smallest=1
+    )
     others = [beside_placebos(0, 0, seed) for seed in range(4)]
     assert verdict(weak) == Verdict.EFFECT
     among = judge([(figure, ValidityCheck()) for figure in (weak, *others)])
@@ -193,7 +197,7 @@ def normal_figure(effect: float, placebo: float, smallest: float, p_null: float)
         return Estimate(value, 1.0, math.inf)
 
     beside = PairedPlacebos(placebo, normal(effect - placebo), normal(effect / 2 - placebo))
-    return confirmatory(
+    return build_headline_test(
         "shift", "stimuli", {"stimuli": 40}, normal(effect), p_null, beside, smallest
     )
 

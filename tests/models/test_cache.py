@@ -33,7 +33,7 @@ TEXTS = [
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
     monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(described, "device", lambda wanted: "cpu")
+    monkeypatch.setattr(described, "choose_device", lambda wanted: "cpu")
 
 
 @pytest.fixture

@@ -511,14 +511,14 @@ class TestNumbers:
         over root 3."""
         logits = torch.tensor([[0.0, 0.0, np.log(2.0)], [5.0, 5.0, 5.0]])
         logs = np.log([[0.25, 0.25, 0.5], [1 / 3] * 3])
-        signs = fingerprints._signs(3)
+        signs = fingerprints._fixed_random_signs(3)
         found = np.reshape(reduce_logits(logits, [0, 2]), (2, -1))
         assert found[:, 0] == pytest.approx([np.log(0.25), np.log(1 / 3)], abs=1e-6)
         assert found[:, 1] == pytest.approx([np.log(0.5), np.log(1 / 3)], abs=1e-6)
         assert found[:, 2:] == pytest.approx(logs @ signs / np.sqrt(3), abs=1e-6)
 
     def test_the_signs_are_the_same_everywhere(self) -> None:
-        assert fingerprints._signs(4).tolist() == [
+        assert fingerprints._fixed_random_signs(4).tolist() == [
             [-1, 1, 1, -1],
             [1, 1, 1, 1],
             [1, 1, 1, -1],

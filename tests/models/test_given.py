@@ -17,7 +17,7 @@ from evenruler.evaluate.subject import resolve_model
 from evenruler.models import Sampling, load
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.declared import Catalogue, ModelEntry
-from evenruler.models.given import OLLAMA, ollama
+from evenruler.models.given import OLLAMA, ollama_address
 from evenruler.models.store import RowStore
 from tests.loopback_openai import ScriptedServer, running
 from tests.tiny import save_tiny, tiny_params
@@ -295,7 +295,7 @@ def test_a_function_that_fails_stops_in_one_line(
 )
 def test_where_ollama_is(monkeypatch: pytest.MonkeyPatch, said: str, address: str) -> None:
     monkeypatch.setenv(OLLAMA, said)
-    assert ollama() == address
+    assert ollama_address() == address
 
 
 @pytest.mark.enable_socket

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load, sources
 from evenruler.models.declared import Catalogue, ModelEntry
-from evenruler.models.loading import loading, require_complete, save_tokenizer
+from evenruler.models.loading import convert_load_errors, require_complete, save_tokenizer
 from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
 
 SIZE = KINDS["llama"]
@@ -244,13 +244,13 @@ class TestLoading:
     )
     def test_the_first_line_of_what_is_wrong(self, error, said, error_of) -> None:
         def load() -> None:
-            with loading("tiny", "here"):
+            with convert_load_errors("tiny", "here"):
                 raise error
 
         assert error_of(load) == f"here: tiny does not load ({said}); see its `source`"
 
     def test_what_is_no_fault_of_the_files_goes_through(self) -> None:
-        with pytest.raises(RuntimeError, match="CUDA out of"), loading("tiny", "here"):
+        with pytest.raises(RuntimeError, match="CUDA out of"), convert_load_errors("tiny", "here"):
             raise RuntimeError("CUDA out of memory")
 
     def test_what_lacks_nothing_is_complete(self, capsys) -> None:

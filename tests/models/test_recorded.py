@@ -15,7 +15,7 @@ from evenruler.evaluate.subject import resolve_model
 from evenruler.files import file_sha256
 from evenruler.instruments.asking import model_meta_of
 from evenruler.models import sources
-from evenruler.models.catalogue import load
+from evenruler.models.catalogue import load_model
 from evenruler.models.declared import Catalogue, operations_of
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -69,7 +69,7 @@ def recorded(tmp_path: Path) -> Callable[..., Model]:
         source = f"recorded:{path}{column}"
         store = RowStore(tmp_path / "cache")
         found = resolve_model(source, store, name="mine")
-        return load("mine", found.catalogue, store=store, where=source)
+        return load_model("mine", found.catalogue, store=store, where=source)
 
     return make
 
@@ -136,7 +136,7 @@ def test_a_folder_holds_several_files(tmp_path: Path) -> None:
         )
     store = RowStore(tmp_path / "cache")
     found = resolve_model(f"recorded:{tmp_path}", store, name="mine")
-    model = load("mine", found.catalogue, store=store, where="here")
+    model = load_model("mine", found.catalogue, store=store, where="here")
     keys = ["Age/1/0/1", "Religion/1/0/1"]
     before = ["I saw both. Who forgot?"] * 2
     assert model.loglikelihood(["The grandson"] * 2, before, keys=keys).nats.tolist() == [1, 1]
@@ -186,7 +186,7 @@ def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: P
     store = RowStore(tmp_path / "cache")
     source = f"recorded:{tmp_path}"
     found = resolve_model(source, store)
-    model = load(found.name, found.catalogue, store=store, where=source)
+    model = load_model(found.name, found.catalogue, store=store, where=source)
     assert (model.name, model.engine) == ("theirs", "of the model")
 
 
@@ -435,7 +435,9 @@ def test_answers_of_another_benchmark_half_of_them_and_other_texts(
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     store = RowStore(tmp_path / "cache")
     found = resolve_model(f"recorded:{tmp_path / 'no.json'}", store, name="mine")
-    assert "no.json: no such file" in error_of(lambda: load("mine", found.catalogue, store=store))
+    assert "no.json: no such file" in error_of(
+        lambda: load_model("mine", found.catalogue, store=store)
+    )
 
 
 def test_a_file_is_found_in_a_mirror_by_its_bytes(
@@ -471,20 +473,20 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     }
     store = RowStore(tmp_path / "cache")
     pinned = Catalogue.model_validate({"models": {"authors": {**entry, "sha256": sha256}}})
-    assert load("authors", pinned, store=store).loglikelihood(["x"], keys=["a"]).nats.tolist() == [
-        0.25
-    ]
+    assert load_model("authors", pinned, store=store).loglikelihood(
+        ["x"], keys=["a"]
+    ).nats.tolist() == [0.25]
     loose = Catalogue.model_validate({"models": {"authors": entry}})
-    line = error_of(lambda: load("authors", loose, store=store))
+    line = error_of(lambda: load_model("authors", loose, store=store))
     assert line == "params.yaml: models.authors: sha256 is missing; say the checksum of the file"
     beside = {**entry, "source": f"recorded:{tmp_path / 'mirror/renamed'}"}
     own = Catalogue.model_validate({"models": {"authors": {**beside, "sha256": sha256}}})
     monkeypatch.delenv(sources.MIRROR)
-    assert load("authors", own, store=store).loglikelihood(["x"], keys=["a"]).nats.tolist() == [
-        0.25
-    ]
+    assert load_model("authors", own, store=store).loglikelihood(
+        ["x"], keys=["a"]
+    ).nats.tolist() == [0.25]
     other = Catalogue.model_validate({"models": {"authors": {**beside, "sha256": "0" * 64}}})
-    line = error_of(lambda: load("authors", other, store=store))
+    line = error_of(lambda: load_model("authors", other, store=store))
     assert line.startswith(
         f"params.yaml: models.authors: renamed: other bytes than were declared (sha256 {sha256}, "
     )

@@ -13,7 +13,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.evaluate.subject import resolve_model as subject
-from evenruler.models.catalogue import load
+from evenruler.models.catalogue import load_model
 from evenruler.models.model import Model
 from evenruler.models.recorded import match_option, normalise_question, read_zipped_log
 from evenruler.models.store import RowStore
@@ -93,7 +93,7 @@ def recorded(tmp_path: Path) -> Recorded:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         source, store = f"recorded:{path}", RowStore(tmp_path / "cache")
-        return load(
+        return load_model(
             "mine", subject(source, store, name="mine").catalogue, store=store, where=source
         )
 

@@ -23,7 +23,7 @@ def _small_batches(monkeypatch) -> None:
     than one holds."""
     monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(described, "device", lambda wanted: "cpu")
+    monkeypatch.setattr(described, "choose_device", lambda wanted: "cpu")
 
 
 @pytest.fixture

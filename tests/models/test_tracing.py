@@ -212,9 +212,9 @@ def test_files_of_tokenizers_that_need_other_libraries_count(
 
     folder = save_tiny(tmp_path / "model")
     (folder / name).write_bytes(b"one")
-    before = described.describe(folder, entry(), store, "cpu")
+    before = described.engine_string(folder, entry(), store, "cpu")
     (folder / name).write_bytes(b"two")
-    assert described.describe(folder, entry(), store, "cpu") != before
+    assert described.engine_string(folder, entry(), store, "cpu") != before
 
 
 @pytest.mark.parametrize(
@@ -227,9 +227,9 @@ def test_files_of_an_adapter_count(name: str, tmp_path: Path, store: RowStore) -
     folder, adapter = save_tiny(tmp_path / "model"), tmp_path / "adapter"
     adapter.mkdir()
     (adapter / name).write_bytes(b"one")
-    before = described.describe(folder, entry(), store, "cpu", adapter)
+    before = described.engine_string(folder, entry(), store, "cpu", adapter)
     (adapter / name).write_bytes(b"two")
-    assert described.describe(folder, entry(), store, "cpu", adapter) != before
+    assert described.engine_string(folder, entry(), store, "cpu", adapter) != before
 
 
 def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:

@@ -327,7 +327,7 @@ class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
         monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
-        monkeypatch.setattr(described, "device", lambda wanted: "cpu")
+        monkeypatch.setattr(described, "choose_device", lambda wanted: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])
     def open_model(self, request, llama_folder, tmp_path):

@@ -20,7 +20,7 @@ import numpy as np
 
 from evenruler.declaration.params import Params, load_params
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.models.backends.encoders import CAPACITY, Nli, packs
+from evenruler.models.backends.encoders import CAPACITY, Nli, pack_by_length
 from evenruler.models.model import Model
 from evenruler.models.records import LABELS, EntailmentPair
 from evenruler.models.store import RowStore
@@ -102,7 +102,7 @@ def tokens(backend: Nli, items: Items) -> dict[str, int]:
     def padded(batches: Items) -> int:
         return sum(len(batch) * max(len(ids[pair]) for pair in batch) for batch in batches)
 
-    ours = packs(list(ids.values()), pairs, CAPACITY[backend.model.device.type])
+    ours = pack_by_length(list(ids.values()), pairs, CAPACITY[backend.model.device.type])
     return {
         "ours": padded([[pairs[i] for i in pack] for pack in ours]),
         "one call a prompt": padded([[pair] for item in items for pair in item]),

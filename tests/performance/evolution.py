@@ -35,7 +35,7 @@ from evenruler.instruments.probes.evolve.population import Template, TemplateMet
 from evenruler.models import LogLikelihoods, load
 from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.likelihood import padded
+from evenruler.models.backends.likelihood import pad_sequences
 from evenruler.models.model import Model
 from evenruler.models.records import LikelihoodRequest
 from evenruler.models.store import RowStore, cache_root
@@ -155,7 +155,7 @@ def plain(
     start = clocks()
     with torch.inference_mode():
         for indices, tokens in taken:
-            ids, mask = padded(tokens, backend.model.device)
+            ids, mask = pad_sequences(tokens, backend.model.device)
             logits = backend.model(input_ids=ids, attention_mask=mask, use_cache=False).logits[
                 :, :-1
             ]

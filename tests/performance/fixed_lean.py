@@ -34,7 +34,7 @@ from evenruler.instruments.fixed.diagnose import lean_headline, lean_weights
 from evenruler.instruments.instrument import Declaration, Subject
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
-from evenruler.models.catalogue import load
+from evenruler.models.catalogue import load_model
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.recorded import LoggedModel
@@ -211,7 +211,7 @@ def main() -> None:
                     print(line(title, own, plan, args.draws), flush=True)
             continue
         if args.detects:
-            items = asked(load(ASKED, load_params()), tables, plan)
+            items = asked(load_model(ASKED, load_params()), tables, plan)
             print(detected(f"{path.stem}, {ASKED}", items, plan, args.draws), flush=True)
             continue
         items = items_of(

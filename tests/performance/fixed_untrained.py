@@ -20,7 +20,7 @@ from evenruler.declaration.params import load_params
 from evenruler.instruments.fixed import diagnose
 from evenruler.measurement import Resampling
 from evenruler.models import sources
-from evenruler.models.catalogue import load
+from evenruler.models.catalogue import load_model
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.sources import locate_model
@@ -40,7 +40,7 @@ def untrained(seed: int, base: Path, place: Path) -> Model:
     entry = ModelEntry(
         kind="causal", source=f"local:{folder}", licence="apache-2.0", origin="nobody's"
     )
-    return load(folder.name, Catalogue(models={folder.name: entry}), store=RowStore(place))
+    return load_model(folder.name, Catalogue(models={folder.name: entry}), store=RowStore(place))
 
 
 def main() -> None:

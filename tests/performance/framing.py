@@ -24,7 +24,7 @@ from evenruler.declaration.params import Params, load_params
 from evenruler.models import load
 from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.likelihood import RARE, padded, word_tokens
+from evenruler.models.backends.likelihood import RARE, pad_sequences, word_tokens
 from evenruler.models.model import Model
 from evenruler.models.records import WordRequest
 from evenruler.models.store import RowStore, cache_root
@@ -100,7 +100,7 @@ def each_alone(backend: Causal, asked: Pairs, batch: int) -> np.ndarray:
     with torch.inference_mode():
         for first in range(0, len(order), batch):
             indices = order[first : first + batch]
-            ids, mask = padded([sequences[i][0] for i in indices], backend.model.device)
+            ids, mask = pad_sequences([sequences[i][0] for i in indices], backend.model.device)
             hidden = backend.model.base_model(
                 input_ids=ids, attention_mask=mask, use_cache=False
             ).last_hidden_state

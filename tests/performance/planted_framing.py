@@ -13,7 +13,7 @@ from evenruler.instruments.framing.declare.source import OF_REPLIES, OF_STIMULI,
 from evenruler.measurement.facets import pair_placebos
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import sign_flips, squared_shift
-from evenruler.measurement.verdicts import HeadlineTest, confirmatory
+from evenruler.measurement.verdicts import HeadlineTest, build_headline_test
 from tests.performance.planted import (
     DENIALS,
     JUDGED,
@@ -90,7 +90,7 @@ def _figure(real: Floats, placebos: Floats) -> HeadlineTest:
     effect, beside = pair_placebos(real, placebos)
     levels = {"stimuli": len(real), "wordings": real.shape[1], "placebos": placebos.shape[1]}
     p_null = sign_flips(real.mean(axis=1), 0, FLIPS)
-    return confirmatory("change", "stimuli", levels, effect, p_null, beside, SMALLEST)
+    return build_headline_test("change", "stimuli", levels, effect, p_null, beside, SMALLEST)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from evenruler.instruments.probes.diagnose.gain import (
 )
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import HeadlineTest, confirmatory
+from evenruler.measurement.verdicts import HeadlineTest, build_headline_test
 from evenruler.tables.frames import evenly_spread
 from tests.performance.planted import JUDGED, SEEDS, Case, Family, Random, Row, Truth, nothing, told
 
@@ -161,7 +161,7 @@ def _figure(
     effect: Estimate = jackknife_crossed(value, facets)
     placebo = placebo_lists(beside.values, weights(beside.axis), beside.lists, len(set(lists)))
     levels = dict(zip(("attributes", "templates", "words"), scores.shape, strict=True))
-    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST[GAIN])
+    return build_headline_test(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST[GAIN])
 
 
 def _require_as_gain(figure: HeadlineTest, scores: Scores, beside: Scores) -> None:

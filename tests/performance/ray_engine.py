@@ -82,7 +82,7 @@ def main() -> None:
         ray.get(
             [
                 member.actor.__ray_ready__.remote()
-                for member in cluster.connected(nodes.address).members(0)
+                for member in cluster.join_cluster(nodes.address).members(0)
             ]
         )
 

@@ -135,12 +135,12 @@ async def be_server() -> None:
 def ask(folder: Path, n: int) -> None:
     """Ask all questions of the server of the environment; what is in the store is not asked."""
     from evenruler.models.backends.server import current_budget
-    from evenruler.models.catalogue import load
+    from evenruler.models.catalogue import load_model
     from evenruler.models.declared import Catalogue
     from evenruler.models.store import RowStore
 
     entry = {"kind": "chat", "source": "endpoint:big", "licence": "none", "origin": "loopback"}
-    model = load(
+    model = load_model(
         "big", Catalogue.model_validate({"models": {"big": entry}}), store=RowStore(folder)
     )
     start = time.monotonic()

@@ -16,7 +16,7 @@ from unittest import mock
 
 from evenruler.instruments.saged.scrape import scraping
 from evenruler.instruments.saged.scrape.pages import Page
-from evenruler.instruments.saged.scrape.scraping import matched, sentences
+from evenruler.instruments.saged.scrape.scraping import match_keywords, split_sentences
 from tests.instruments.saged.domains import places
 
 MEGABYTE = 1_000_000
@@ -97,12 +97,12 @@ def measure(text: Page, n: int, found: Measured) -> None:
 
     def counted(section: str) -> list[str]:
         parsed.append(len(section))
-        return sentences(section)
+        return split_sentences(section)
 
     source = places(
         concepts={name: {"name": name, "keywords": words} for name, words in concepts(n).items()}
     )
-    with mock.patch.object(scraping, "sentences", counted):
+    with mock.patch.object(scraping, "split_sentences", counted):
         start = time.perf_counter()
         scraped = scraping.scrape("performance", source, [(source.roots, text)])
         found.whole = min(found.whole, time.perf_counter() - start)
@@ -112,7 +112,7 @@ def measure(text: Page, n: int, found: Measured) -> None:
 def measure_matching(listed: list[str], n: int, found: Measured) -> None:
     """Match once, and keep the better time."""
     start = time.perf_counter()
-    matched(listed, concepts(n))
+    match_keywords(listed, concepts(n))
     found.matching = min(found.matching, time.perf_counter() - start)
 
 
@@ -121,9 +121,9 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=TURNS)
     arguments = parser.parse_args()
     pages = {size: page(size) for size, _ in CASES}
-    sentences(pages[0.25].sections[0][1])
+    split_sentences(pages[0.25].sections[0][1])
     listed = {
-        size: [line for _, text in own.sections for line in sentences(text)]
+        size: [line for _, text in own.sections for line in split_sentences(text)]
         for size, own in pages.items()
     }
     measured = {case: Measured() for case in CASES}

@@ -25,7 +25,7 @@ from statsmodels.stats.proportion import proportion_confint
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.prompts import Rows, rows_of
 from evenruler.instruments.saged.scrape.pages import PackagedExtracts, Page
-from evenruler.instruments.saged.scrape.scraping import matched, sentences
+from evenruler.instruments.saged.scrape.scraping import match_keywords, split_sentences
 from evenruler.tables.ids import content_sha256
 
 BOLD = "datasets/Fair-LLM-Benchmark/BOLD/data/wikipedia"
@@ -165,9 +165,13 @@ def branched(domain: str, texts: list[str], seed: int) -> Rows:
     held = [text for text in texts if pattern.search(text)]
     some = random.Random(seed).sample(held, min(PASSAGES, len(held)))
     lines = list(
-        dict.fromkeys(line for text in some for line in sentences(text) if pattern.search(line))
+        dict.fromkeys(
+            line for text in some for line in split_sentences(text) if pattern.search(line)
+        )
     )
-    found = matched(lines, {concept: source.keywords_of(concept) for concept in source.concepts})
+    found = match_keywords(
+        lines, {concept: source.keywords_of(concept) for concept in source.concepts}
+    )
     rows = [_sentence(*match) for match in found]
     return rows_of(domain, source, rows, lambda *_: [])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.measurement.reliability import concepts
+from evenruler.measurement.reliability import concept_rows
 from evenruler.results.comparison import compare, result_agreement
 from evenruler.results.store import read_stored_result, write_result
 from evenruler.results.view import as_markdown, render
@@ -21,7 +21,7 @@ def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
         rows = pd.DataFrame(
             {"unit": [f"job {place}" for place in range(30)] * 4, "value": values.T.ravel()}
         )
-        own = concepts(rows, "job").assign(
+        own = concept_rows(rows, "job").assign(
             benchmark=name, kin=name, part="all", model="one", trait="men", criterion=np.nan
         )
         written = write_result(

@@ -18,7 +18,7 @@ from evenruler.instruments.asking import model_meta_of
 from evenruler.instruments.instrument import STANDARD, RequestBatch, Size, plan_at_size
 from evenruler.instruments.registry import family_module
 from evenruler.models.backends.server import KEY, URL, request_budget
-from evenruler.models.catalogue import load
+from evenruler.models.catalogue import load_model
 from evenruler.models.declared import OPERATIONS
 from evenruler.models.model import Model
 from evenruler.models.records import Sampling
@@ -49,11 +49,11 @@ class Both:
         return resolve_model("endpoint:smollm2", self.store, name=kind, kind=kind, start=start)
 
     def hosted(self, kind: str = "completions") -> Model:
-        return load(kind, self.chosen(kind).catalogue, store=self.store)
+        return load_model(kind, self.chosen(kind).catalogue, store=self.store)
 
     @property
     def local(self) -> Model:
-        return load(
+        return load_model(
             "here",
             resolve_model(f"local:{self.folder}", self.store, name="here").catalogue,
             store=self.store,

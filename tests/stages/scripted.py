@@ -106,11 +106,11 @@ class Workplace:
 
     def ask(self, write: Write) -> None:
         """Ask the scripted model for replies, and the tools, which are real, about them."""
-        real = evenruler.models.catalogue.load
+        real = evenruler.models.catalogue.load_model
         with self._inside(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 evenruler.models.catalogue,
-                "load",
+                "load_model",
                 lambda name, params, **how: (
                     Scripted(write) if name == MODEL else real(name, params, **how)
                 ),

@@ -208,7 +208,7 @@ class TestMade:
     def nats(self, source: str, store: RowStore) -> float:
         found = resolve_model(source, store)
         return load_plant("made").log_odds(
-            catalogue.load(found.name, found.catalogue, store=store), MADE["held_out"][:1]
+            catalogue.load_model(found.name, found.catalogue, store=store), MADE["held_out"][:1]
         )
 
     def test_each_has_its_dose(self, store: RowStore) -> None:

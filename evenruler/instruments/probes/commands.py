@@ -86,13 +86,13 @@ def evolve(
 
     from evenruler.instruments.probes.evolve import merge_replies, record_operator_replies
     from evenruler.models.catalogue import (
-        load,
+        load_model,
     )  # takes seconds, so only after the checks of the user's input
     from evenruler.models.store import cache_root
 
     declaration = Declaration(name, "probes", settings, source)
     text, lines = record_operator_replies(
-        declaration, partial(load, params=params.catalogue), cache_root() / "evolve"
+        declaration, partial(load_model, params=params.catalogue), cache_root() / "evolve"
     )
     path = SOURCES / settings.replies(name)
     path.parent.mkdir(parents=True, exist_ok=True)

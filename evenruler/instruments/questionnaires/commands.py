@@ -39,7 +39,7 @@ def translate_scale(
         in_words,
         read_scale,
     )
-    from evenruler.models.catalogue import load
+    from evenruler.models.catalogue import load_model
 
     here = repository.enter_repository()
     path = repository.resolve_user_path(scale, here)
@@ -49,7 +49,7 @@ def translate_scale(
         raise UserError(
             "it is there already", where=out.name, remedy="move what you have edited, or remove it"
         )
-    writer = load(model, ParamsFile().catalogue) if model else None
+    writer = load_model(model, ParamsFile().catalogue) if model else None
     if writer:
         writer.require("loglikelihood")
     drafts = draft_items(facts, rows, load_scale(SCALE), writer)

@@ -19,7 +19,7 @@ def refresh(domain: Domain) -> None:
     resumes.
     """
     from evenruler.declaration.params_file import ParamsFile
-    from evenruler.instruments.saged.scrape.fetching import refresh as fetch
+    from evenruler.instruments.saged.scrape.fetching import refresh_pages as fetch
 
     repository.enter_repository()
     for line in fetch(Path(), domain, ParamsFile().settings(domain, "saged")):
@@ -32,7 +32,7 @@ def find(domain: Domain) -> None:
     data/sources/saged/found/DOMAIN.yaml.
     """
     from evenruler.declaration.params_file import ParamsFile
-    from evenruler.instruments.saged.scrape.fetching import find as look
+    from evenruler.instruments.saged.scrape.fetching import search_for_domain as look
 
     repository.enter_repository()
     declared = ParamsFile()

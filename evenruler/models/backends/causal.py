@@ -14,16 +14,16 @@ from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.backends.likelihood import (
     LikelihoodScorer,
-    endings,
-    padded,
+    pad_sequences,
     tokens_of,
+    word_end_masks,
     word_tokens,
 )
-from evenruler.models.backends.packs import Batches, HalvingOnOutOfMemory, batched, parts
+from evenruler.models.backends.packs import Batches, HalvingOnOutOfMemory, batched, split_into_packs
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.chats import ChatSettings, ThoughtParser
-from evenruler.models.loading import Dtype, Weights, card_memory, pretrained, read_notes
+from evenruler.models.loading import Dtype, Weights, card_memory, load_pretrained, read_notes
 from evenruler.models.records import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
 from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import print_note
@@ -111,7 +111,7 @@ def shape_of(model: Any) -> ModelShape:
     )
 
 
-def fitting(best: Capacity, memory: int, shape: ModelShape) -> Capacity:
+def fit_capacity(best: Capacity, memory: int, shape: ModelShape) -> Capacity:
     """The capacity that fits into `memory` bytes without the weights; each number is halved until
     it does.
 
@@ -135,7 +135,7 @@ def capacity_on(device: str, model: Any) -> Capacity:
     if device == "cpu":
         return best
     weights = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
-    return fitting(best, card_memory() - weights, shape_of(model))
+    return fit_capacity(best, card_memory() - weights, shape_of(model))
 
 
 POSITIONS = 32  # next-token distributions held in float64 at a time
@@ -158,7 +158,9 @@ class Causal:
         `start`: the token before plain texts, as text; by default the first usual one
         (`evenruler.models.starts`).
         """
-        self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
+        self.tokenizer, self.model = load_pretrained(
+            "AutoModelForCausalLM", name, folder, device, dtype
+        )
         # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
         ends = self.model.generation_config.eos_token_id
         self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
@@ -265,7 +267,7 @@ class Causal:
 
     @cached_property
     def _endings(self) -> Any:
-        return endings(
+        return word_end_masks(
             self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device
         )
 
@@ -313,7 +315,7 @@ class Causal:
                 for i, reply in zip(batch, whole, strict=True)
             ]
 
-        return Batches(parts(order, size), answer)
+        return Batches(split_into_packs(order, size), answer)
 
     def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
         """Number of leading tokens to compute once for all prompts, with padding after them; 0 if
@@ -386,7 +388,7 @@ class Causal:
 
         def add(batch: Sequence[int]) -> list[tuple[int, None]]:
             nonlocal total
-            ids, mask = padded([contexts[i] for i in batch], self.model.device)
+            ids, mask = pad_sequences([contexts[i] for i in batch], self.model.device)
             added, logits = (
                 total,
                 self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits,

@@ -84,13 +84,13 @@ def parse_echo(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
 
     `new`: number of tokens that the server was asked to generate.
     """
-    echoed_text, (tokens, nats) = choice.get("text"), _table(choice)
+    echoed_text, (tokens, nats) = choice.get("text"), _token_log_probs(choice)
     repeats = isinstance(echoed_text, str) and (
         text in echoed_text if new else echoed_text.endswith(text)
     )
     if not repeats or not tokens or not all(isinstance(token, str) for token in tokens):
         raise none_given(name)
-    end = len(tokens) - _written(name, choice, tokens, text, new)
+    end = len(tokens) - _count_generated_tokens(name, choice, tokens, text, new)
     if end < 1 or None in nats[1:end]:
         raise none_given(name)
     for value in nats[:end]:
@@ -102,7 +102,7 @@ def parse_echo(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
     return Echo(tuple(tokens[:end]), tuple(nats[:end]))
 
 
-def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def _token_log_probs(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """Tokens and log-probabilities of a choice; empty unless it has two such lists of equal
     length.
     """
@@ -112,7 +112,9 @@ def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     return [], []
 
 
-def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int) -> int:
+def _count_generated_tokens(
+    name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int
+) -> int:
     """Number of generated tokens in the list; servers differ in listing the end token."""
     if not new or choice.get("finish_reason") != "stop" or not tokens:
         return new
@@ -143,7 +145,7 @@ def none_given(name: str, message: str = "") -> UserError:
     return UserError(what, where=name, remedy=remedy)
 
 
-def unscored(name: str, text: str) -> UserError:
+def unscored_text_error(name: str, text: str) -> UserError:
     """The error for a text whose first token has no log-probability, without prompt or start token
     before it.
     """
@@ -159,16 +161,16 @@ def max_log_prob_difference(echo: Echo, other: Echo) -> float:
     """The largest difference of token log-probabilities, in nats; infinite if the tokens differ."""
     if echo.tokens != other.tokens or (echo.nats[0] is None) != (other.nats[0] is None):
         return math.inf
-    return _apart(echo.nats, other.nats)
+    return _max_difference(echo.nats, other.nats)
 
 
 def apart_where_alike(echo: Echo, other: Echo) -> float:
     """The same over the common prefix of two texts, where what follows must have no effect."""
     n = shared_length(echo.tokens, other.tokens)
-    return _apart(echo.nats[:n], other.nats[:n])
+    return _max_difference(echo.nats[:n], other.nats[:n])
 
 
-def _apart(nats: Sequence[float | None], other: Sequence[float | None]) -> float:
+def _max_difference(nats: Sequence[float | None], other: Sequence[float | None]) -> float:
     pairs = zip(nats, other, strict=True)
     return max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=0.0)
 
@@ -181,14 +183,16 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
     cannot be compared: the text is tokenised differently, or the server gives no log-probabilities
     of generated tokens.
     """
-    tokens, nats = _table(choice)
+    tokens, nats = _token_log_probs(choice)
     n = len(before.tokens)
     if after.tokens[:n] != before.tokens:
         return None
     pairs = list(zip(after.nats[n:], nats, strict=False))[: shared_length(after.tokens[n:], tokens)]
     if not pairs or not all(_is_log_probability(written) for _, written in pairs):
         return None
-    return _apart([echoed_nats for echoed_nats, _ in pairs], [written for _, written in pairs])
+    return _max_difference(
+        [echoed_nats for echoed_nats, _ in pairs], [written for _, written in pairs]
+    )
 
 
 def detect_echo_dialect(name: str, echoes: Sequence[Echo], new: int) -> EchoDialect:
@@ -205,7 +209,7 @@ def detect_echo_dialect(name: str, echoes: Sequence[Echo], new: int) -> EchoDial
     return EchoDialect(new, start, start is not None or scored)
 
 
-def likelihood(
+def text_log_likelihood(
     name: str, manner: EchoDialect, text: str, whole: Echo, prompt: Echo | None
 ) -> tuple[float, int]:
     """Log-probability of a text after its prompt, or after the start: sum in nats and number of
@@ -224,5 +228,5 @@ def likelihood(
     values = whole.nats[begin:]
     summed = [value for value in values if value is not None]
     if len(summed) < len(values) or (begin == 0 and not manner.first):
-        raise unscored(name, text)
+        raise unscored_text_error(name, text)
     return math.fsum(summed), len(summed)

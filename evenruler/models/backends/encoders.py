@@ -18,14 +18,14 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
-from evenruler.models.backends.packs import Batches, batched, parts
+from evenruler.models.backends.packs import Batches, batched, split_into_packs
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import (
     Dtype,
     Weights,
-    loading,
+    convert_load_errors,
+    load_pretrained,
     note_unused,
-    pretrained,
     read_notes,
     require_all,
     require_embeddings,
@@ -75,7 +75,7 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
     from peft import PeftModel, get_peft_model_state_dict
 
     where, remedy = adapter.shown, f"run `evenruler finetune {name} --again`"
-    with silence_libraries(), loading(name, where, remedy), torch.random.fork_rng():
+    with silence_libraries(), convert_load_errors(name, where, remedy), torch.random.fork_rng():
         torch.manual_seed(0)
         model, made_up = load_with_head(name, base, adapter.labels, dtype)
         adapted: Any = PeftModel.from_pretrained(model, adapter.folder)
@@ -99,7 +99,7 @@ def load_with_head(
     initialised tensors.
     """
     require_plain_numbers(name, str(base), base)
-    with silence_libraries(), loading(name, str(base)):
+    with silence_libraries(), convert_load_errors(name, str(base)):
         model, load_report = AutoModelForSequenceClassification.from_pretrained(
             base,
             dtype=dtype,
@@ -146,18 +146,18 @@ class Classifier:
                 )
             where, folder, adapter = adapter.shown, adapter.folder, None
         if adapter is None:
-            self.tokenizer, self.model = pretrained(
+            self.tokenizer, self.model = load_pretrained(
                 "AutoModelForSequenceClassification", name, folder, device, dtype, where
             )
         else:
             assert isinstance(folder, Path)
-            with silence_libraries(), loading(name, where):
+            with silence_libraries(), convert_load_errors(name, where):
                 self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
             model = load_adapted(name, folder, adapter, getattr(torch, dtype))
             require_embeddings(model, self.tokenizer, name)
             self.model = model.to(device).eval()
         self._name, self._where, self._device = name, str(folder), device
-        self._longest = longest(self.tokenizer, self.model.config)
+        self._longest = max_input_tokens(self.tokenizer, self.model.config)
         names = self.model.config.id2label
         self.labels: list[str] = [str(names[i]) for i in range(int(self.model.config.num_labels))]
         """Labels of the outputs, from the configuration."""
@@ -215,7 +215,7 @@ class Classifier:
         if not texts:
             return Batches([], lambda _: [])
         encoded = self._encode(texts)
-        indices = packs(encoded["input_ids"], texts, CAPACITY[self._device])
+        indices = pack_by_length(encoded["input_ids"], texts, CAPACITY[self._device])
         return Batches(
             indices, lambda batch: list(zip(batch, self._classify(encoded, batch), strict=True))
         )
@@ -253,7 +253,7 @@ class Classifier:
         return cut
 
 
-def packs(
+def pack_by_length(
     tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int
 ) -> list[list[int]]:
     """Group text indices into batches of similar length, ties ordered by content, to minimise
@@ -269,7 +269,7 @@ def packs(
     return batches
 
 
-def longest(tokenizer: Any, config: Any) -> int:
+def max_input_tokens(tokenizer: Any, config: Any) -> int:
     """The most tokens that the model accepts."""
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     if config.model_type in COUNT_FROM_PADDING:
@@ -365,7 +365,9 @@ class Masked:
 
     def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype) -> None:
         """Load it; UserError if its tokenizer has no mask token or no character offsets."""
-        self.tokenizer, self.model = pretrained("AutoModelForMaskedLM", name, folder, device, dtype)
+        self.tokenizer, self.model = load_pretrained(
+            "AutoModelForMaskedLM", name, folder, device, dtype
+        )
         if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:
             lacking = (
                 "no mask token" if self.tokenizer.is_fast else "no places of its tokens in the text"
@@ -376,7 +378,7 @@ class Masked:
                 remedy="see its `source`",
             )
         self._name, self._device = name, device
-        self._longest = longest(self.tokenizer, self.model.config)
+        self._longest = max_input_tokens(self.tokenizer, self.model.config)
 
     @batched
     def in_place(self, words_in_place: Sequence[WordInPlace]) -> Batches[tuple[float, int]]:
@@ -410,7 +412,7 @@ class Masked:
             ]
 
         texts = [(placed.before, placed.word, placed.after) for placed in words_in_place]
-        return Batches(packs(encoded["input_ids"], texts, capacity), answer)
+        return Batches(pack_by_length(encoded["input_ids"], texts, capacity), answer)
 
     @batched
     def fingerprint(
@@ -477,7 +479,7 @@ class SentenceEmbedder:
 
         for place in sorted({folder, *(path.parent for path in folder.glob("*/*.safetensors"))}):
             require_plain_numbers(name, str(place), place)
-        with silence_libraries(), loading(name, str(folder)):
+        with silence_libraries(), convert_load_errors(name, str(folder)):
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False
             )
@@ -521,7 +523,7 @@ class SentenceEmbedder:
             )
             return list(zip(batch, vectors, strict=True))
 
-        return Batches(parts(order, EMBEDDED), answer)
+        return Batches(split_into_packs(order, EMBEDDED), answer)
 
     @batched
     def fingerprint(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
-from evenruler.models.backends.packs import parts
+from evenruler.models.backends.packs import split_into_packs
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
 VOCABULARY_CHUNK = (
@@ -72,13 +72,13 @@ class LikelihoodScorer:
         order = sorted(
             range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens)
         )
-        return parts(order, self._batch)
+        return split_into_packs(order, self._batch)
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
         """[len(pack)] nats of each sequence from `begin` on."""
         with torch.inference_mode():
             if self.plain_because is not None:
-                return _sums(self._plain(pack)[0])
+                return _sum_arrays(self._plain(pack)[0])
             return self._by_path(trie.build_trie(pack))
 
     def score_words(
@@ -94,12 +94,12 @@ class LikelihoodScorer:
         with torch.inference_mode():
             plain = self.plain_because or self.words_plain_because
             steps, following = (self._plain if plain else self._in_two_steps)(pack, kinds)
-        firsts = _sums([word_nats[:1] for word_nats in steps])
-        return np.column_stack([_sums(steps), following, firsts])
+        firsts = _sum_arrays([word_nats[:1] for word_nats in steps])
+        return np.column_stack([_sum_arrays(steps), following, firsts])
 
     def _by_path(self, tree: Trie, nodes: Nodes | None = None) -> NDArray[np.float64]:
         nats = self._shared(tree, nodes)
-        return _sums([nats[path] for path in tree.paths])
+        return _sum_arrays([nats[path] for path in tree.paths])
 
     def _shared(
         self, tree: Trie, nodes: Nodes | None = None, cache: Any = None
@@ -157,7 +157,7 @@ class LikelihoodScorer:
         inputs = {
             "input_ids": torch.from_numpy(nodes.tokens)[None].to(self._device),
             "position_ids": depths[None],
-            "attention_mask": mask(self._model, sees[None], depths[None, :, None] - seen),
+            "attention_mask": attention_mask(self._model, sees[None], depths[None, :, None] - seen),
             **(
                 {"use_cache": False}
                 if cache is None
@@ -166,13 +166,15 @@ class LikelihoodScorer:
         }
         if self._head is None:
             return iter([self._model(**inputs).logits[0, keep].float()])
-        return _sliced(self._model.base_model(**inputs).last_hidden_state[0, keep], self._head)
+        return _logit_slices(
+            self._model.base_model(**inputs).last_hidden_state[0, keep], self._head
+        )
 
     def _plain(self, pack: Sequence[TokenSequence], kinds: torch.Tensor | None = None) -> Steps:
         """The results of `_in_two_steps` in one padded batch; without `kinds`, nothing about the
         next token.
         """
-        ids, padding = padded([sequence.tokens for sequence in pack], self._device)
+        ids, padding = pad_sequences([sequence.tokens for sequence in pack], self._device)
         logits = self._model(input_ids=ids, attention_mask=padding, use_cache=False).logits
         steps = []
         for row, sequence in enumerate(pack):
@@ -186,7 +188,7 @@ class LikelihoodScorer:
         following = np.zeros((len(pack), 0 if kinds is None else len(kinds)))
         if kinds is None:
             return steps, following
-        likely = [row for row, nats in enumerate(_sums(steps)) if nats >= self._least]
+        likely = [row for row, nats in enumerate(_sum_arrays(steps)) if nats >= self._least]
         ends = [logits[row, len(pack[row].tokens) - 1][None].float() for row in likely]
         kind_nats = [
             torch.zeros((0, len(kinds)), device=self._device),
@@ -230,7 +232,7 @@ class LikelihoodScorer:
         open_nodes = replace(tree.nodes, ends=np.full_like(tree.nodes.ends, len(tree.nodes.ends)))
         return self._why_off(
             "mask",
-            lambda: _sums(self._plain(pair)[0]),
+            lambda: _sum_arrays(self._plain(pair)[0]),
             lambda: self._by_path(tree),
             lambda: self._by_path(tree, open_nodes),
         )
@@ -278,7 +280,7 @@ class LikelihoodScorer:
         return f"with a {what} of ours the model answers {off:.2g} nats off"
 
 
-def padded(
+def pad_sequences(
     sequences: Sequence[Tokens], device: Any, before: int | None = None, filler: int = 0
 ) -> tuple[Any, Any]:
     """[sequences, longest] tokens and the attention mask; padding is on the right, or after
@@ -292,7 +294,7 @@ def padded(
     return torch.tensor(rows, device=device), torch.tensor(masks, device=device)
 
 
-def _sliced(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
+def _logit_slices(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
     """Float32 logits by vocabulary slice, so that full rows are never held."""
     for weights in torch.split(head, VOCABULARY_CHUNK):
         if hidden.is_cuda and hidden.dtype == torch.bfloat16:  # GPUs accumulate in float32; keep it
@@ -301,7 +303,7 @@ def _sliced(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
             yield (hidden @ weights.T).float()
 
 
-def _sums(steps: Sequence[Any]) -> NDArray[np.float64]:
+def _sum_arrays(steps: Sequence[Any]) -> NDArray[np.float64]:
     """[n] sums of n arrays; from a GPU in one transfer."""
     if steps and isinstance(steps[0], torch.Tensor):
         return torch.stack([nats.sum() for nats in steps]).cpu().numpy()
@@ -358,7 +360,7 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
     return (nats[:, 1:] - nats[:, :1]).clamp_(max=0)  # rounding could exceed certainty
 
 
-def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
+def attention_mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
     """The additive attention mask; a dict by layer kind if the configuration names several.
 
     [rows, queries, keys]: `allowed`: keys that a query may see without a window; `distance`: how
@@ -411,15 +413,15 @@ def word_tokens(
     return [
         (
             prompt_tokens[prompt],
-            _after(prompt_tokens[prompt], whole[prompt + word])
-            or _after(line, alone[LINE + word])
+            _tokens_after_prefix(prompt_tokens[prompt], whole[prompt + word])
+            or _tokens_after_prefix(line, alone[LINE + word])
             or first[word],
         )
         for prompt, word in zip(prompts, words, strict=True)
     ]
 
 
-def _after(beginning: Tokens, whole: Tokens) -> Tokens:
+def _tokens_after_prefix(beginning: Tokens, whole: Tokens) -> Tokens:
     """What follows a prefix; empty if it is no prefix."""
     return whole[len(beginning) :] if whole[: len(beginning)] == beginning else ()
 
@@ -478,7 +480,7 @@ def _all_but(
     return is_ending[:size]
 
 
-def endings(tokenizer: Any, size: int, device: Any) -> Any:
+def word_end_masks(tokenizer: Any, size: int, device: Any) -> Any:
     """[2, vocabulary] tokens that end a word (`word_ends`), and that leave it alone
     (`stands_alone`), on a device.
     """

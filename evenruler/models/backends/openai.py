@@ -46,7 +46,7 @@ _PLAIN = ChatSettings()
 SEEDS = 2**31  # llama.cpp accepts no larger seed
 
 
-def engine(
+def engine_fields(
     served: str,
     mode: Mode,
     revision: str | None,
@@ -138,7 +138,7 @@ class OpenAI:
                     sampling = prompts[i].sampling
                     held = refused.setdefault(sampling, [])
                     held.append((i, reply))
-                    if _taken(reply):
+                    if _is_accepted(reply):
                         self._answered.add(sampling)
                     elif len(held) == server.AT_ONCE:
                         self._greet(prompts[i])
@@ -151,7 +151,7 @@ class OpenAI:
     def _greet(self, prompt: Prompt) -> None:
         """Check that the server accepts a greeting with a prompt's settings."""
         greeted = self._reply(replace(prompt, text="Hello.", system=None))
-        if not _taken(greeted):
+        if not _is_accepted(greeted):
             raise self._server.fault(f"the server does not answer ({greeted.reason})")
         self._answered.add(prompt.sampling)
 
@@ -174,15 +174,17 @@ class OpenAI:
             by_prompt = group_by_key((requests[i].prompt, i) for i in indices)
             batches: list[list[int]] = [[]]
             for i in (i for group in by_prompt.values() for i in group):
-                if len(_texts([*batches[-1], i], requests)) > TEXTS:
+                if len(_texts_to_echo([*batches[-1], i], requests)) > TEXTS:
                     batches.append([])
                 batches[-1].append(i)
-            letters = sum(len(text) for batch in batches for text in _texts(batch, requests))
+            letters = sum(
+                len(text) for batch in batches for text in _texts_to_echo(batch, requests)
+            )
             tried = TRIAL if self._manner is None else 0
             with self._server.budget.told(self._name, len(batches) + tried, letters):
                 manner = self.trial()
                 if not manner.first and "" in by_prompt:  # fail before paying for the others
-                    raise echo.unscored(self._name, requests[by_prompt[""][0]].text)
+                    raise echo.unscored_text_error(self._name, requests[by_prompt[""][0]].text)
                 yield from self._server.at_once(
                     partial(self._scored, manner, batch, requests) for batch in batches
                 )
@@ -293,7 +295,7 @@ class OpenAI:
         return 1
 
     def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
-        return [_found(outcome) for outcome in self._given(texts, new)]
+        return [_echo_or_raise(outcome) for outcome in self._given(texts, new)]
 
     def _given(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
         """Echo texts in one request, or one by one if the server refuses them together."""
@@ -333,17 +335,19 @@ class OpenAI:
         self, manner: EchoDialect, batch: Sequence[int], requests: Sequence[LikelihoodRequest]
     ) -> BatchOutcome[tuple[int, Scored]]:
         """Score a batch of texts and their prompts; a failing text does not affect the others."""
-        texts = _texts(batch, requests)
+        texts = _texts_to_echo(batch, requests)
         outcome_by_text = dict(zip(texts, self._given(texts, manner.new), strict=True))
         answers, fault = [], None
         for i in batch:
             prompt, text = requests[i].prompt, requests[i].text
             try:
                 whole, alone = (
-                    _found(outcome_by_text[prompt + text]),
-                    _found(outcome_by_text[prompt]) if prompt else None,
+                    _echo_or_raise(outcome_by_text[prompt + text]),
+                    _echo_or_raise(outcome_by_text[prompt]) if prompt else None,
                 )
-                answers.append((i, echo.likelihood(self._name, manner, text, whole, alone)))
+                answers.append(
+                    (i, echo.text_log_likelihood(self._name, manner, text, whole, alone))
+                )
             except UserError as error:
                 fault = fault or error
         return BatchOutcome(answers, fault)
@@ -452,18 +456,18 @@ class _UnscoredError(UserError):
         )
 
 
-def _found(outcome: Echo | UserError) -> Echo:
+def _echo_or_raise(outcome: Echo | UserError) -> Echo:
     if isinstance(outcome, UserError):
         raise outcome
     return outcome
 
 
-def _taken(reply: Reply) -> bool:
+def _is_accepted(reply: Reply) -> bool:
     """Whether the server accepted the prompt, whatever it replied."""
     return reply.text is not None or reply.finish is not None
 
 
-def _texts(batch: Sequence[int], requests: Sequence[LikelihoodRequest]) -> list[str]:
+def _texts_to_echo(batch: Sequence[int], requests: Sequence[LikelihoodRequest]) -> list[str]:
     """The texts to echo for a batch: each prompt alone and with its text."""
     prompts = [requests[i].prompt for i in batch if requests[i].prompt]
     return list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))

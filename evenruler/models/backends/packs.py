@@ -22,7 +22,7 @@ class Batches(Generic[Answer]):
     ]  # from one pack's indices to (index, answer) pairs
 
 
-def parts(order: Sequence[int], size: int) -> list[list[int]]:
+def split_into_packs(order: Sequence[int], size: int) -> list[list[int]]:
     """Indices in packs of `size`."""
     return [list(order[first : first + size]) for first in range(0, len(order), size)]
 

@@ -18,7 +18,7 @@ from transformers import (
 )
 from transformers.cache_utils import DynamicCache
 
-from evenruler.models.backends.likelihood import padded
+from evenruler.models.backends.likelihood import pad_sequences
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.chats import ThoughtParser
 from evenruler.models.records import Reply, Sampling
@@ -35,7 +35,9 @@ def random_numbers(seeds: Sequence[int], n: int) -> NDArray[np.float64]:
     ).reshape(-1, n)
 
 
-def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling) -> list[int]:
+def sample_tokens(
+    logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling
+) -> list[int]:
     """Sample the next token of each row by inverse transform: a token's interval in [0, 1) is its
     probability.
 
@@ -83,7 +85,7 @@ class RowSampler(LogitsProcessor):
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """[rows, vocabulary] 0 for each row's sampled token, minus infinity for all others."""
         drawn = torch.tensor(
-            draw(scores, next(self._numbers).copy(), self._sampling), device=scores.device
+            sample_tokens(scores, next(self._numbers).copy(), self._sampling), device=scores.device
         )
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
 
@@ -135,7 +137,7 @@ def generate_batch(
     budget, if any; `shared`: number of leading tokens common to all, which are computed once.
     """
     device, decodes = next(model.parameters()).device, model.config.is_encoder_decoder
-    ids, mask = padded(sequences, device, None if decodes else shared)
+    ids, mask = pad_sequences(sequences, device, None if decodes else shared)
     width, inputs = ids.shape[1], {"input_ids": ids, "attention_mask": mask}
     ends = end_tokens(model)
     config: Any = GenerationConfig(  # type: ignore[no-untyped-call]

@@ -13,12 +13,12 @@ from transformers import GenerationConfig
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.backends.causal import CAPACITY
-from evenruler.models.backends.likelihood import RARE, endings, padded
-from evenruler.models.backends.packs import Batches, batched, parts
+from evenruler.models.backends.likelihood import RARE, pad_sequences, word_end_masks
+from evenruler.models.backends.packs import Batches, batched, split_into_packs
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.vocabulary import UnknownWords
-from evenruler.models.loading import Dtype, Weights, pretrained, read_notes
+from evenruler.models.loading import Dtype, Weights, load_pretrained, read_notes
 from evenruler.models.records import Prompt, Reply, WordRequest, join_system_prompt
 
 Numbers = tuple[
@@ -40,7 +40,7 @@ class Seq2Seq:
 
     def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype) -> None:
         """Load it; UserError unless its decoder begins with just a start token."""
-        self.tokenizer, self.model = pretrained(
+        self.tokenizer, self.model = load_pretrained(
             "AutoModelForSeq2SeqLM", name, folder, device, dtype
         )
         generation_config = self.model.generation_config
@@ -95,7 +95,7 @@ class Seq2Seq:
             numbers_by_index: dict[int, Numbers] = {}
             prompts = list(dict.fromkeys(questions[i].prompt for i in pack))
             with torch.inference_mode():
-                ids, mask = padded(prompts, self.model.device)
+                ids, mask = pad_sequences(prompts, self.model.device)
                 states = self.model.get_encoder()(
                     input_ids=ids, attention_mask=mask
                 ).last_hidden_state
@@ -105,7 +105,7 @@ class Seq2Seq:
                     use_cache=True,
                     **read,
                 )
-                for part in parts(order, self._capacity.replies):
+                for part in split_into_packs(order, self._capacity.replies):
                     rows = torch.tensor(
                         [prompts.index(questions[i].prompt) for i in part], device=self.model.device
                     )
@@ -146,7 +146,7 @@ class Seq2Seq:
             written = generate_batch(self.model, *sequences_and_seeds, prompts[0].sampling)
             return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
 
-        return Batches(parts(order, self._capacity.replies), answer)
+        return Batches(split_into_packs(order, self._capacity.replies), answer)
 
     @batched
     def fingerprint(
@@ -180,7 +180,7 @@ class Seq2Seq:
 
     @cached_property
     def _endings(self) -> Any:
-        return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
+        return word_end_masks(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, questions: Sequence[WordTokens]) -> Iterator[list[int]]:
         """Packs with all questions on some prompts of similar length, so that each prompt is
@@ -208,7 +208,7 @@ class Seq2Seq:
         """Score words of similar length after the decoder's start; `first`: logits of the start
         token.
         """
-        ids, _ = padded(words, self.model.device)  # right padding has no effect
+        ids, _ = pad_sequences(words, self.model.device)  # right padding has no effect
         logits = self.model(decoder_input_ids=ids, use_cache=True, **read).logits
         nats = torch.cat([first, logits], 1).double().log_softmax(-1)
         steps = nats[:, :-1].gather(-1, ids[..., None])[..., 0]

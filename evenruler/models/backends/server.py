@@ -157,7 +157,14 @@ class Server:
         values = [value for _, value in parameters if len(value) >= SHORTEST_SECRET]
         in_path = list(filter(LIKE_A_KEY.search, url.path.split("/")))
         password = unquote(url.password or "")
-        hidden = [self._key, url.password or "", url.query, *values, *_quoted(values), *in_path]
+        hidden = [
+            self._key,
+            url.password or "",
+            url.query,
+            *values,
+            *_quote_for_url(values),
+            *in_path,
+        ]
         self._secrets = sorted(filter(None, {*hidden}), key=len, reverse=True)
         named = [
             value
@@ -166,14 +173,19 @@ class Server:
         ]
         refused = [self._key, password, *in_path, *named]
         self._refused = {
-            secret for secret in (*refused, *_quoted(refused)) if len(secret) >= SHORTEST_REFUSED
+            secret
+            for secret in (*refused, *_quote_for_url(refused))
+            if len(secret) >= SHORTEST_REFUSED
         }
         """Secrets that no reply may hold; shorter ones, as a server without a key is given, may be
         words."""
         try:
             # No redirects, since another server needs another cache key. The query is passed
             # separately: left in the address, paths would be appended to it.
-            hooks: dict[str, list[Any]] = {"request": [goes_out], "response": [_bounded(seconds)]}
+            hooks: dict[str, list[Any]] = {
+                "request": [goes_out],
+                "response": [_response_limiter(seconds)],
+            }
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
             http = openai.DefaultHttpxClient(
                 follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip
@@ -287,7 +299,7 @@ class Server:
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 self.budget.answered(None)
-                named = _named(error.body, body)
+                named = _unsupported_parameter(error.body, body)
                 if named is None and error.status_code != 400:
                     raise self.fault(f"the server does not answer ({self.plain(error)})") from None
                 self._answered = (
@@ -314,7 +326,7 @@ class Server:
                     raise error.__cause__ from None
                 headers, problem = {}, error
                 attempts = ATTEMPTS if isinstance(error, openai.APIConnectionError) else 0
-            pause = _pause(headers, tries, waited)
+            pause = _retry_pause(headers, tries, waited)
             if pause is None or tries >= attempts or self._over.wait(pause):
                 raise self.fault(f"the server does not answer ({self.plain(problem)})") from None
             waited += pause
@@ -339,7 +351,7 @@ class Server:
                 f"what the server says is no answer ({self.plain(answer) or 'nothing'})"
             )
         self.budget.answered(answered.get("usage"))
-        if any(secret in text for text in _texts(choices) for secret in self._refused):
+        if any(secret in text for text in _texts_in_answer(choices) for secret in self._refused):
             remedy = (
                 "change it, or ask another server; one that needs no key takes any value, "
                 "which no reply may hold"
@@ -447,7 +459,7 @@ def is_version(reported_model: str, requested_model: str) -> bool:
     )
 
 
-def _named(error_body: object, body: Collection[str]) -> str | None:
+def _unsupported_parameter(error_body: object, body: Collection[str]) -> str | None:
     """The parameter that an error says is unsupported, by its `param`, else by its message."""
     error_fields = error_body if isinstance(error_body, dict) else {}
     if error_fields.get("code") == "content_filter":
@@ -467,7 +479,7 @@ def _named(error_body: object, body: Collection[str]) -> str | None:
     return min(places, key=lambda key: places[key], default=None)
 
 
-def _pause(headers: Mapping[str, str], tries: int, waited: float) -> float | None:
+def _retry_pause(headers: Mapping[str, str], tries: int, waited: float) -> float | None:
     """Seconds to wait before a retry: as the server names, else exponential; None to give up."""
     named = headers.get("retry-after-ms") or headers.get("retry-after") or ""
     try:
@@ -509,12 +521,12 @@ def _checksum(part: str) -> str:
     return f"sha256-{hashlib.sha256(part.encode()).hexdigest()[:12]}"
 
 
-def _quoted(values: Iterable[str]) -> list[str]:
+def _quote_for_url(values: Iterable[str]) -> list[str]:
     """Values as they stand in an address, in both ways."""
     return [quoted for value in values for quoted in (quote(value), quote_plus(value))]
 
 
-def _texts(answer: object) -> Iterator[str]:
+def _texts_in_answer(answer: object) -> Iterator[str]:
     """Every text in an answer, keys included, at any depth."""
     left = [answer]
     while left:
@@ -535,7 +547,7 @@ def no_address() -> UserError:
     )
 
 
-def _bounded(seconds: float) -> "Callable[[Response], None]":
+def _response_limiter(seconds: float) -> "Callable[[Response], None]":
     """A hook that limits the time to read a response body and its unpacked size.
 
     One byte of gzip can expand to a thousand, and a slow drip never exceeds the timeout between two

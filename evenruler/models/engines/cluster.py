@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Batches
-from evenruler.models.engines.described import ComputeEnvironment, surroundings
+from evenruler.models.engines.described import ComputeEnvironment, current_environment
 from evenruler.terminal import print_note
 
 JOINING = 12  # seconds for the head to answer
@@ -60,7 +60,7 @@ class Worker:
         `model`: identifies the model. UserError if this node's surroundings differ from those in
         the cache key.
         """
-        node_environment = surroundings(self._expected.device)
+        node_environment = current_environment(self._expected.device)
         if node_environment != self._expected:
             expected_differences, node_differences = (
                 self._expected.other_than(node_environment),
@@ -105,7 +105,7 @@ class Cluster:
         `address`: `HOST:PORT` of its head; else that in `RAY_ADDRESS`; else a cluster is started
         here for this process.
         """
-        ray = _ray()
+        ray = _import_ray()
         cluster_address = address or os.environ.get("RAY_ADDRESS")
         logging_settings = {"logging_level": "error", "log_to_driver": False}
         try:
@@ -168,12 +168,12 @@ class Cluster:
         """Surroundings of workers: on CPUs those of this process, on GPUs those of the first node
         with one free.
         """
-        return self._of_gpus() if gpus else surroundings("cpu")
+        return self._of_gpus() if gpus else current_environment("cpu")
 
     @cache  # noqa: B019  # there is one cluster per process
     def _of_gpus(self) -> ComputeEnvironment:
         environment: ComputeEnvironment = self.ray.get(
-            self.ray.remote(num_gpus=0.01, num_cpus=0)(surroundings).remote("cuda")
+            self.ray.remote(num_gpus=0.01, num_cpus=0)(current_environment).remote("cuda")
         )
         return environment
 
@@ -187,7 +187,7 @@ class Cluster:
             self._members, self._gpus = [], gpus
         there = Counter(member.node for member in self._members)
         for node in self.nodes():
-            for _ in range(_places(node, gpus) - there[node["NodeID"]]):
+            for _ in range(_worker_capacity(node, gpus) - there[node["NodeID"]]):
                 self._members.append(self._started(node, gpus))
         return list(self._members)
 
@@ -195,7 +195,7 @@ class Cluster:
         """Start a worker on a node; it may have to wait for resources."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        cpus = max(1, int(node["Resources"].get("CPU", 1)) // _places(node, gpus))
+        cpus = max(1, int(node["Resources"].get("CPU", 1)) // _worker_capacity(node, gpus))
         on = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         options = {"num_cpus": cpus, "num_gpus": gpus, "scheduling_strategy": on}
         actor = (
@@ -212,18 +212,18 @@ class Cluster:
 
 
 @cache
-def connected(address: str | None) -> Cluster:
+def join_cluster(address: str | None) -> Cluster:
     """The cluster that this process has joined, joined on first use."""
     return Cluster(address)
 
 
-def _places(node: dict[str, Any], gpus: float) -> int:
+def _worker_capacity(node: dict[str, Any], gpus: float) -> int:
     """Number of workers on a node: as many as fit on its GPUs; without GPUs one, with all CPUs."""
     resources = node["Resources"]
     return int(resources.get("GPU", 0) / gpus + 1e-9) if gpus else int(resources.get("CPU", 0) >= 1)
 
 
-def _ray() -> Any:
+def _import_ray() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read at import
     try:
         import ray

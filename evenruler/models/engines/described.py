@@ -35,18 +35,18 @@ _TOKENIZER_FILES = (
 )
 
 
-def device(wanted: str | None = None) -> str:
+def choose_device(wanted: str | None = None) -> str:
     """The device to compute on: the wanted one, else `cuda` if there is a GPU; UserError if it is
     not available.
     """
-    devices = ["cpu", *(["cuda"] if gpus() else [])]
+    devices = ["cpu", *(["cuda"] if count_gpus() else [])]
     if wanted is not None and wanted not in devices:
         remedy = f"name {' or '.join(devices)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
         raise UserError(f"no device {wanted!r} here", where="device", remedy=remedy)
     return wanted or devices[-1]
 
 
-def gpus() -> int:
+def count_gpus() -> int:
     """Number of GPUs that torch sees; 0 without importing torch (two seconds) for CPU-only
     builds.
     """
@@ -81,7 +81,7 @@ class ComputeEnvironment:
         )
 
 
-def surroundings(on: str) -> ComputeEnvironment:
+def current_environment(on: str) -> ComputeEnvironment:
     """Surroundings of this process, on the `cpu` or on its GPU."""
     libraries = tuple((library, version(library)) for library in _LIBRARIES)
     return ComputeEnvironment("cpu" if on == "cpu" else device_class(), libraries)
@@ -92,7 +92,7 @@ def device_class() -> str:
 
     Memory determines packs (`backends/causal.py`), and packs determine the last bits of results.
     """
-    if not gpus():
+    if not count_gpus():
         return "cpu"
 
     import torch
@@ -105,7 +105,7 @@ def dtype_on(entry: ModelEntry, on: str) -> Dtype:
     return "float32" if on == "cpu" else entry.dtype
 
 
-def describe(
+def engine_string(
     folder: Path,
     entry: ModelEntry,
     store: RowStore,
@@ -119,7 +119,7 @@ def describe(
     libraries would load from outside the hashed ones.
     """
     # Refuse weights named in a configuration or index that are not among the hashed files.
-    weight_files = _found(folder, *_WEIGHTS)
+    weight_files = _matching_files(folder, *_WEIGHTS)
     named = [
         (
             folder / "config.json",
@@ -137,7 +137,7 @@ def describe(
                     raise UserError(
                         what, where=str(file), remedy="put all weights into the model's folder"
                     )
-    environment = surroundings(on) if isinstance(on, str) else on
+    environment = current_environment(on) if isinstance(on, str) else on
     hashed = hashed_files(folder, entry)
     parts = {
         "backend": "transformers",
@@ -145,15 +145,15 @@ def describe(
         "device": environment.device,
         "dtype": dtype_on(entry, environment.device),
         "quantisation": None,
-        "adapter": adapter and _sha256(adapter, _found(adapter, *_ADAPTER), store),
-        **{part: _sha256(folder, paths, store) for part, paths in hashed.items()},
+        "adapter": adapter and _hash_files(adapter, _matching_files(adapter, *_ADAPTER), store),
+        **{part: _hash_files(folder, paths, store) for part, paths in hashed.items()},
         "libraries": dict(environment.libraries),
     }
     parts |= entry.in_key
     if entry.kind == "causal":
         parts |= start_in_key(str(folder), tokenizer_folder(folder, adapter), entry.start)
     # Files that may contain a chat template.
-    places = _found(folder, "**/*.jinja", "*template*.json", "tokenizer_config.json")
+    places = _matching_files(folder, "**/*.jinja", "*template*.json", "tokenizer_config.json")
     if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places):
         from evenruler.models.templates import writes_day  # imports libraries that take seconds
 
@@ -172,11 +172,14 @@ def hashed_files(
     With an `adapter`, its files are a part, too.
     """
     weights, code, tokenizer = (
-        _found(folder, *_WEIGHTS),
-        _found(folder, "**/*.py"),
-        _found(folder, *_TOKENIZER_FILES),
+        _matching_files(folder, *_WEIGHTS),
+        _matching_files(folder, "**/*.py"),
+        _matching_files(folder, *_TOKENIZER_FILES),
     )
-    templates, configuration = _found(folder, *_CHAT_TEMPLATES), _found(folder, *_CONFIGURATION)
+    templates, configuration = (
+        _matching_files(folder, *_CHAT_TEMPLATES),
+        _matching_files(folder, *_CONFIGURATION),
+    )
     if entry.kind == "embedder":
         configuration |= _files_of_modules(folder) - weights - code - tokenizer - templates
     parts = {
@@ -186,7 +189,7 @@ def hashed_files(
         "tokenizer": tokenizer,
         "chat_template": templates,
     }
-    return {**parts, "adapter": _found(adapter, *_ADAPTER)} if adapter else parts
+    return {**parts, "adapter": _matching_files(adapter, *_ADAPTER)} if adapter else parts
 
 
 def _files_of_modules(folder: Path) -> set[Path]:
@@ -208,18 +211,20 @@ def _files_of_modules(folder: Path) -> set[Path]:
         if not (folder / place).resolve().is_relative_to(root):
             what = f"the module {place!r} lies outside the folder"
             raise UserError(what, where=str(modules), remedy="put it into the model's folder")
-        files |= _found(folder / place, "**/*") if (folder / place).resolve() != root else set()
+        files |= (
+            _matching_files(folder / place, "**/*") if (folder / place).resolve() != root else set()
+        )
     return files
 
 
-def _found(folder: Path, *patterns: str) -> set[Path]:
+def _matching_files(folder: Path, *patterns: str) -> set[Path]:
     """Files of a folder that match patterns; links to files count, links to folders are not
     followed.
     """
     return {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
 
 
-def _sha256(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
+def _hash_files(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
     named = [
         (path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in sorted(paths)
     ]

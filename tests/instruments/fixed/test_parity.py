@@ -17,7 +17,7 @@ from evenruler.instruments.asking import AnsweringModels, collect_answers, model
 from evenruler.instruments.fixed import ask as room
 from evenruler.instruments.fixed import diagnose
 from evenruler.measurement import Resampling
-from evenruler.models.catalogue import load
+from evenruler.models.catalogue import load_model
 from evenruler.models.sources import MIRROR
 from evenruler.models.store import RowStore
 from tests.instruments.fixed import made
@@ -44,7 +44,7 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
     tables, plan = built(name)
     store = RowStore(folder)
     subject = resolve_model(f"recorded:{PUBLISHED / source}", store)
-    model = load(subject.name, subject.catalogue, store=store, where=source)
+    model = load_model(subject.name, subject.catalogue, store=store, where=source)
     of = model_meta_of(subject.name, subject.catalogue)
     answers = collect_answers(
         {name: (tables, plan)}, room.requests, of, AnsweringModels(model, lambda tool: model)

@@ -11,7 +11,7 @@ from evenruler.instruments.questionnaires.diagnose.headlines import (
     placebo_contrast,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import ValidityCheck, confirmatory, judge
+from evenruler.measurement.verdicts import ValidityCheck, build_headline_test, judge
 
 
 def drawn(
@@ -58,7 +58,7 @@ def test_three_fits_of_opposite_signs_are_one_inconclusive_verdict() -> None:
     own, twins = drawn(2, 0.0)
     own = own + np.array([1.5, -1.2, 0.9])[:, None]
     effect, beside = beyond_twins(own, twins)
-    figure = confirmatory(
+    figure = build_headline_test(
         "beyond twins", "items", {"items": 7}, effect, 0.001, beside, smallest=0.5
     )
     assert judge([(figure, ValidityCheck())])[0].verdict == Verdict.INCONCLUSIVE

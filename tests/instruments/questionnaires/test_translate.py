@@ -691,7 +691,9 @@ class TestCommand:
 
     def test_a_writer_is_asked_by_name(self, run, monkeypatch) -> None:
         asked = []
-        monkeypatch.setattr(catalogue, "load", lambda name, params: asked.append(name) or Writer())
+        monkeypatch.setattr(
+            catalogue, "load_model", lambda name, params: asked.append(name) or Writer()
+        )
         assert run("gad-7.csv", "--model", "gemma-3-270m")[0] == 0
         assert asked == ["gemma-3-270m"]
 

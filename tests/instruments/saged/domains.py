@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from evenruler.instruments.instrument import Declaration, Subject
 from evenruler.instruments.saged.declare import Settings, Source, load
 from evenruler.instruments.saged.rows import build
-from evenruler.instruments.saged.scrape.scraping import make
+from evenruler.instruments.saged.scrape.scraping import write_sentence_tables
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_table
 
@@ -70,7 +70,7 @@ def declared(
     (folder / "articles/fruit.md").write_text(article)
     YAML().dump(dict(source), folder / "fruit.yaml")
     own, made = settings(scale, **said), root / "made"
-    make(
+    write_sentence_tables(
         "fruit",
         load(folder / "fruit.yaml", own, folder / "shared"),
         folder / "fruit.yaml",

@@ -8,7 +8,7 @@ from evenruler.models.backends.causal import (
     Capacity,
     ModelShape,
     capacity_on,
-    fitting,
+    fit_capacity,
     shape_of,
 )
 
@@ -69,11 +69,13 @@ class TestFitting:
     def test_a_large_card_takes_the_best(self) -> None:
         """An H200 of 139 GiB less 3 billion parameters of two bytes; keys and values get less than
         half."""
-        assert fitting(BEST, 139 * GB - 6 * 10**9, SMOLLM3) == replace(BEST, cache_bytes=32 * GB)
+        assert fit_capacity(BEST, 139 * GB - 6 * 10**9, SMOLLM3) == replace(
+            BEST, cache_bytes=32 * GB
+        )
 
     def test_a_card_that_the_model_nearly_fills_takes_less_of_everything(self) -> None:
         """24 GiB less 16 GB: 8.2 GiB of room, 4.1 for a pass."""
-        found = fitting(BEST, 24 * GB - 16 * 10**9, LLAMA_8B)
+        found = fit_capacity(BEST, 24 * GB - 16 * 10**9, LLAMA_8B)
 
         assert found == Capacity(nodes=2048, sequences=32, replies=256, cache_bytes=4 * GB)
         room = int((24 * GB - 16 * 10**9) * 0.9) // 2
@@ -86,13 +88,15 @@ class TestFitting:
     )
     def test_halves_with_memory(self, gigabytes, nodes, replies) -> None:
         """A node takes 1.04 MB and 206 bytes with every other; a reply 3.3 MB."""
-        found = fitting(BEST, int(gigabytes * GB), LLAMA_8B)
+        found = fit_capacity(BEST, int(gigabytes * GB), LLAMA_8B)
 
         assert (found.nodes, found.replies) == (nodes, replies)
         assert found.sequences == max(1, nodes // 64)
 
     def test_more_memory_never_takes_less(self) -> None:
-        found = [fitting(BEST, int(2 ** (power / 4)), LLAMA_8B) for power in range(4 * 20, 4 * 39)]
+        found = [
+            fit_capacity(BEST, int(2 ** (power / 4)), LLAMA_8B) for power in range(4 * 20, 4 * 39)
+        ]
 
         for name in ("nodes", "sequences", "replies", "cache_bytes"):
             values = [getattr(one, name) for one in found]
@@ -103,12 +107,12 @@ class TestFitting:
         """A driver that keeps some megabytes more for itself leaves packs as they were."""
         memory = 139 * GB - 6 * 10**9
 
-        assert {fitting(BEST, memory - n * 2**20, SMOLLM3) for n in range(0, 600, 50)} == {
-            fitting(BEST, memory, SMOLLM3)
+        assert {fit_capacity(BEST, memory - n * 2**20, SMOLLM3) for n in range(0, 600, 50)} == {
+            fit_capacity(BEST, memory, SMOLLM3)
         }
 
     def test_no_memory_at_all_still_asks_one_by_one(self) -> None:
-        found = fitting(BEST, 0, LLAMA_8B)
+        found = fit_capacity(BEST, 0, LLAMA_8B)
 
         assert (found.nodes, found.sequences, found.replies) == (64, 1, 1)
         assert found.cache_bytes <= LLAMA_8B.token_bytes
@@ -124,7 +128,7 @@ class TestDevice:
         asked = []
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**6, 2**33 + 5 * 10**8))
         monkeypatch.setattr(
-            "evenruler.models.backends.causal.fitting", lambda *of: asked.append(of)
+            "evenruler.models.backends.causal.fit_capacity", lambda *of: asked.append(of)
         )
         model = llama.backend.model
 

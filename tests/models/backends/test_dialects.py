@@ -443,7 +443,7 @@ def test_how_long_is_waited(
     pause: float | None,
 ) -> None:
     monkeypatch.setattr(servers.random, "random", lambda: 0.0)
-    assert servers._pause(headers, tries, waited) == pause
+    assert servers._retry_pause(headers, tries, waited) == pause
 
 
 def test_a_key_of_one_letter_is_hidden_as_a_word_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,12 @@ import pytest
 import torch
 
 from evenruler.models import load, sources
-from evenruler.models.backends.encoders import SentenceEmbedder, load_with_head, longest, packs
+from evenruler.models.backends.encoders import (
+    SentenceEmbedder,
+    load_with_head,
+    max_input_tokens,
+    pack_by_length,
+)
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.training.fit import finetune
@@ -179,7 +184,7 @@ class TestPacks:
     """Batches of texts that are as many tokens long as they say."""
 
     def of(self, lengths: Sequence[int], capacity: int = 12) -> list[list[int]]:
-        return packs(
+        return pack_by_length(
             [[0] * n for n in lengths], [(f"{i:02}",) for i in range(len(lengths))], capacity
         )
 
@@ -199,8 +204,8 @@ class TestPacks:
 
     def test_do_not_depend_on_the_order(self) -> None:
         tokens, texts = [[0] * n for n in (2, 5, 2, 3, 5)], [("b",), ("a",), ("a",), ("c",), ("d",)]
-        batches = [[texts[i] for i in batch] for batch in packs(tokens, texts, 10)]
-        turned = packs(tokens[::-1], texts[::-1], 10)
+        batches = [[texts[i] for i in batch] for batch in pack_by_length(tokens, texts, 10)]
+        turned = pack_by_length(tokens[::-1], texts[::-1], 10)
         assert [[texts[::-1][i] for i in batch] for batch in turned] == batches
         assert batches[0][:2] == [("a",), ("b",)]
 
@@ -223,7 +228,7 @@ def test_the_longest_text(kind, positions, limit, expected) -> None:
         model_max_length = limit
 
     config = AutoConfig.for_model(kind, max_position_embeddings=positions, pad_token_id=1)
-    assert longest(Tokenizer(), config) == expected
+    assert max_input_tokens(Tokenizer(), config) == expected
 
 
 sentence_transformers = Later("sentence_transformers")

@@ -15,9 +15,9 @@ from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models.backends.likelihood import (
     LikelihoodScorer,
+    _logit_slices,
     _of_kinds,
     _of_tokens,
-    _sliced,
     stands_alone,
     token_texts,
     word_ends,
@@ -125,7 +125,7 @@ class TestPackagedModels:
         vocabulary = len(backend._scorer._head)
         with torch.inference_mode():
             nats = _of_tokens(
-                _sliced(hidden, backend._scorer._head),
+                _logit_slices(hidden, backend._scorer._head),
                 torch.zeros(vocabulary, dtype=torch.int64),
                 torch.arange(vocabulary),
             )

@@ -14,7 +14,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.models import Sampling, load
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.openai import TEXTS, OpenAI, engine
+from evenruler.models.backends.openai import TEXTS, OpenAI, engine_fields
 from evenruler.models.backends.server import (
     AT_ONCE,
     KEY,
@@ -328,13 +328,13 @@ def test_the_engine_says_who_answers_and_no_secret(monkeypatch: pytest.MonkeyPat
         "model": "m",
         "revision": "2026-11",
     }
-    assert engine("m", "chat", "2026-11") == parts
+    assert engine_fields("m", "chat", "2026-11") == parts
     monkeypatch.delenv(URL)
-    assert engine("m", "completions", None)["url"] == "https://api.openai.com/v1"
-    assert engine("m", "completions", None, "<s>")["start"] == "<s>"
+    assert engine_fields("m", "completions", None)["url"] == "https://api.openai.com/v1"
+    assert engine_fields("m", "completions", None, "<s>")["start"] == "<s>"
     monkeypatch.setenv(URL, "http://[bad")
     with pytest.raises(UserError, match="the address of the server is none"):
-        engine("m", "chat", None)
+        engine_fields("m", "chat", None)
 
 
 # The budget

@@ -5,7 +5,12 @@ from scipy import stats
 from transformers import GenerationConfig
 
 from evenruler.models import Sampling, load
-from evenruler.models.backends.sampling import RowSampler, draw, generate_batch, random_numbers
+from evenruler.models.backends.sampling import (
+    RowSampler,
+    generate_batch,
+    random_numbers,
+    sample_tokens,
+)
 from evenruler.models.records import LikelihoodRequest
 from tests.tiny import save_tiny, tiny_params
 
@@ -77,7 +82,7 @@ class TestDraw:
 
     def drawn(self, numbers, scores: torch.Tensor, sampling: Sampling = ALL) -> list[int]:
         numbers = np.asarray(numbers)
-        return draw(scores.repeat(len(numbers), 1), numbers, sampling)
+        return sample_tokens(scores.repeat(len(numbers), 1), numbers, sampling)
 
     def test_a_draw_is_where_the_rows_own_number_falls(self) -> None:
         # The tokens take [0, .4), none, [.4, .7), [.7, .9) and [.9, 1).
@@ -172,7 +177,9 @@ class TestDraw:
         numbers = random_numbers([7, 8, 9], 2)
         for step in range(2):
             assert torch.isneginf(left[step]).sum() == 3 * 49
-            assert left[step].argmax(-1).tolist() == draw(scores, numbers[:, step], sampling)
+            assert left[step].argmax(-1).tolist() == sample_tokens(
+                scores, numbers[:, step], sampling
+            )
 
 
 class TestDistribution:

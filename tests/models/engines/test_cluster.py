@@ -65,7 +65,7 @@ def nodes() -> Iterator[Any]:
         found.wait_for_nodes()
         patch.setenv(engines.ENGINE, f"ray={found.address}")
         yield found
-        cluster.connected.cache_clear()
+        cluster.join_cluster.cache_clear()
         ray.shutdown()
         found.shutdown()
         torch.set_num_threads(threads)
@@ -100,7 +100,7 @@ def test_two_nodes_say_what_one_process_says_under_the_same_keys(
 ) -> None:
     elsewhere, here = RowStore(tmp_path / "ray"), RowStore(tmp_path / "local")
     asked = asked_everything(folders, elsewhere)
-    assert len({member.node for member in cluster.connected(nodes.address).members(0)}) == 2
+    assert len({member.node for member in cluster.join_cluster(nodes.address).members(0)}) == 2
 
     monkeypatch.setenv(engines.ENGINE, "local")
     assert asked_everything(folders, here) == asked > 400
@@ -140,7 +140,7 @@ def test_nodes_come_and_go(nodes) -> None:
     when it goes."""
     import ray
 
-    joined = cluster.connected(nodes.address)
+    joined = cluster.join_cluster(nodes.address)
     pool = ClusterModel(joined, 0, "where", "where", Where)
 
     def answered(n: int, wanted: Any, seconds: float = 0.02) -> Iterator[list[tuple[int, str]]]:
@@ -192,14 +192,14 @@ def no_model() -> Any:
 
 @pytest.mark.slow
 def test_what_loses_worker_after_worker_is_given_up_in_one_line(nodes, user_error) -> None:
-    pool = ClusterModel(cluster.connected(nodes.address), 0, "dying", "dying", Dying)
+    pool = ClusterModel(cluster.join_cluster(nodes.address), 0, "dying", "dying", Dying)
     with user_error("dying", "3 workers were lost", "run again"):
         list(pool.generate(["a", "b", "c", "d"], frozenset(range(4))))
 
 
 @pytest.mark.slow
 def test_what_a_worker_says_is_wrong_is_said(nodes, user_error) -> None:
-    pool = ClusterModel(cluster.connected(nodes.address), 0, "none", "none", no_model)
+    pool = ClusterModel(cluster.join_cluster(nodes.address), 0, "none", "none", no_model)
     with user_error("the folder", "no such weights", "fetch them"):
         list(pool.generate(["a"], frozenset([0])))
 
@@ -233,7 +233,7 @@ def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(
     [({"CPU": 8.0}, 0, 1), ({}, 0, 0), ({"CPU": 8.0, "GPU": 3.0}, 0.1, 30), ({"GPU": 1.0}, 2, 0)],
 )
 def test_how_many_workers_a_node_has_place_for(resources, gpus, places) -> None:
-    assert cluster._places({"Resources": resources}, gpus) == places
+    assert cluster._worker_capacity({"Resources": resources}, gpus) == places
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,10 @@ CHANGES = [one_weight, one_merge_less, another_norm, another_template]
 class TestChange:
     @pytest.mark.parametrize("change", CHANGES)
     def test_what_answers_depend_on_makes_another_engine(self, change, folder, store) -> None:
-        before = described.describe(folder, entry(), store, "cpu")
+        before = described.engine_string(folder, entry(), store, "cpu")
         change(folder)
 
-        assert described.describe(folder, entry(), store, "cpu") != before
+        assert described.engine_string(folder, entry(), store, "cpu") != before
 
     @pytest.mark.parametrize("change", [one_weight, one_merge_less, another_norm])
     def test_and_so_the_model_is_asked_again(self, change, folder, store) -> None:
@@ -76,13 +76,13 @@ class TestChange:
     def test_another_version_of_a_library_makes_another_engine(
         self, library, folder, store, monkeypatch
     ) -> None:
-        before = described.describe(folder, entry(), store, "cpu")
+        before = described.engine_string(folder, entry(), store, "cpu")
         version = described.version
         monkeypatch.setattr(
             described, "version", lambda name: "0.0" if name == library else version(name)
         )
 
-        assert described.describe(folder, entry(), store, "cpu") != before
+        assert described.engine_string(folder, entry(), store, "cpu") != before
 
     def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(
         self, folder, store, monkeypatch
@@ -97,7 +97,7 @@ class TestChange:
             "bfloat16",
         ]
         found = {
-            described.describe(folder, e, store, on)
+            described.engine_string(folder, e, store, on)
             for e in (single, half)
             for on in ("cpu", "cuda")
         }
@@ -105,7 +105,7 @@ class TestChange:
 
     def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
         """Not by what is free: a card that others use has the answers that it had."""
-        monkeypatch.setattr(described, "gpus", lambda: 1)
+        monkeypatch.setattr(described, "count_gpus", lambda: 1)
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
         monkeypatch.setattr(
             torch.cuda, "mem_get_info", lambda: (3 * 2**30, 139 * 2**30 + 500 * 2**20)
@@ -120,7 +120,8 @@ class TestChange:
         monkeypatch.setattr(described, "device_class", lambda: "cuda-9.0-139GiB")
 
         cpu, gpu = (
-            json.loads(described.describe(folder, entry(), store, on)) for on in ("cpu", "cuda")
+            json.loads(described.engine_string(folder, entry(), store, on))
+            for on in ("cpu", "cuda")
         )
 
         as_ever = [
@@ -152,10 +153,10 @@ class TestChange:
     def test_every_file_that_an_embedder_reads_counts(self, file, folder, store) -> None:
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text('{"max_seq_length": 256}')
-        before = described.describe(folder, entry(kind="embedder"), store, "cpu")
+        before = described.engine_string(folder, entry(kind="embedder"), store, "cpu")
         (folder / file).write_text('{"max_seq_length": 16}')
 
-        assert described.describe(folder, entry(kind="embedder"), store, "cpu") != before
+        assert described.engine_string(folder, entry(kind="embedder"), store, "cpu") != before
 
     @pytest.mark.parametrize(
         ("file", "kind"),
@@ -168,11 +169,11 @@ class TestChange:
     def test_what_the_libraries_read_beside_counts(self, file, kind, folder, store) -> None:
         module = {"type": "sentence_transformers.models.Transformer", "path": "0_Transformer"}
         (folder / "modules.json").write_text(json.dumps([module]))
-        before = described.describe(folder, entry(kind=kind), store, "cpu")
+        before = described.engine_string(folder, entry(kind=kind), store, "cpu")
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text("{}")
 
-        assert described.describe(folder, entry(kind=kind), store, "cpu") != before
+        assert described.engine_string(folder, entry(kind=kind), store, "cpu") != before
 
     @pytest.mark.parametrize(
         ("module", "what"),
@@ -199,10 +200,12 @@ class TestChange:
         (folder / "link").symlink_to(folder.parent)
         (folder / "modules.json").write_text(json.dumps([module]))
 
-        line = error_of(described.describe, folder, entry(kind="embedder"), store, "cpu")
+        line = error_of(described.engine_string, folder, entry(kind="embedder"), store, "cpu")
 
         assert line.startswith(f"{folder / 'modules.json'}: {what}")
-        assert described.describe(folder, entry(), store, "cpu")  # of other kinds nobody reads it
+        assert described.engine_string(
+            folder, entry(), store, "cpu"
+        )  # of other kinds nobody reads it
 
     @pytest.mark.parametrize(
         "file", ["modeling_own.py", "0_Transformer/deep/model.safetensors", "code/own.py"]
@@ -210,10 +213,10 @@ class TestChange:
     def test_modelling_code_and_weights_in_deeper_folders_count(self, file, folder, store) -> None:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("one")
-        before = described.describe(folder, entry(), store, "cpu")
+        before = described.engine_string(folder, entry(), store, "cpu")
         (folder / file).write_text("two")
 
-        assert described.describe(folder, entry(), store, "cpu") != before
+        assert described.engine_string(folder, entry(), store, "cpu") != before
 
     @pytest.mark.parametrize("change", CHANGES)
     def test_weights_that_are_replaced_between_key_and_load_answer_nothing(
@@ -244,7 +247,7 @@ class TestNoChange:
         assert moved.asked == 0
 
     def test_the_engine_is_readable_and_names_what_it_rests_on(self, folder, store) -> None:
-        parts = json.loads(described.describe(folder, entry(), store, "cpu"))
+        parts = json.loads(described.engine_string(folder, entry(), store, "cpu"))
 
         assert (parts["backend"], parts["attention"]) == ("transformers", "sdpa")
         assert (parts["device"], parts["dtype"], parts["adapter"]) == ("cpu", "float32", None)
@@ -259,15 +262,15 @@ class TestNoChange:
         }
 
     def test_a_file_that_no_answer_depends_on_does_not_count(self, folder, store) -> None:
-        before = described.describe(folder, entry(), store, "cpu")
+        before = described.engine_string(folder, entry(), store, "cpu")
         (folder / "README.md").write_text("read me")
 
-        assert described.describe(folder, entry(), store, "cpu") == before
+        assert described.engine_string(folder, entry(), store, "cpu") == before
 
     def test_another_store_says_the_same(self, folder, store, tmp_path) -> None:
         other = RowStore(tmp_path / "other")
 
-        assert described.describe(folder, entry(), store, "cpu") == described.describe(
+        assert described.engine_string(folder, entry(), store, "cpu") == described.engine_string(
             folder, entry(), other, "cpu"
         )
 

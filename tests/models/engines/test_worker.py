@@ -10,7 +10,7 @@ import pytest
 from evenruler.models import backends
 from evenruler.models.backends.packs import Batches, batched
 from evenruler.models.engines.cluster import OPERATIONS, ClusterModel, Worker
-from evenruler.models.engines.described import surroundings
+from evenruler.models.engines.described import current_environment
 
 
 class Doubling:
@@ -32,7 +32,7 @@ class Doubling:
 @pytest.fixture
 def worker(monkeypatch) -> Worker:
     monkeypatch.setattr(Doubling, "made", 0)
-    return Worker(1, surroundings("cpu"), "here")
+    return Worker(1, current_environment("cpu"), "here")
 
 
 def test_a_model_is_loaded_once_for_all_calls(worker) -> None:
@@ -53,7 +53,7 @@ def test_the_answers_to_another_call_are_not_given(worker) -> None:
 
 
 def test_a_worker_with_other_libraries_or_another_device_is_refused(user_error) -> None:
-    own = surroundings("cpu")
+    own = current_environment("cpu")
     other = replace(own, device="cuda-9.0", libraries=(("torch", "1.0"), *own.libraries[1:]))
 
     with user_error(

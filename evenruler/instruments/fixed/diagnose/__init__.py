@@ -20,15 +20,15 @@ from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, as_metrics, estimates, jackknifed_r
-from evenruler.measurement.answered import fitness_of, marked
+from evenruler.measurement.answered import fitness_of, mark_by_fitness
 from evenruler.measurement.checks import FEWEST_FOR_SPREAD, Floats
-from evenruler.measurement.estimates import correlated
+from evenruler.measurement.estimates import correlation_figure
 from evenruler.measurement.facets import Estimate, PairedPlacebos
-from evenruler.measurement.figures import UNDEFINED, finite
-from evenruler.measurement.reliability import concepts, icc_agreement
+from evenruler.measurement.figures import UNDEFINED, finite_or_none
+from evenruler.measurement.reliability import concept_rows, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import rms_placebo_shift
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, confirmatory, judge
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, build_headline_test, judge
 from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import CONCEPTS, FIGURES, HEADLINES, WHOLE
 
@@ -190,7 +190,7 @@ def lean_headline(
             "the lean is confounded"
         )
     p_null = sign_flips(lean_sums.moments[:, 0], seed, FLIPS)
-    return confirmatory(
+    return build_headline_test(
         LEAN,
         units,
         levels,
@@ -312,7 +312,9 @@ def figures(
             )
         )
     part_figures += [
-        (part, marked(figure, fit)) for part, published in parts.items() for figure in published
+        (part, mark_by_fitness(figure, fit))
+        for part, published in parts.items()
+        for figure in published
     ]
     part_figures += [(WHOLE, figure) for figure in _item_figures(items, plan, level)]
     part_figures += _after_placebos(items, scores["placed"], plan, subject, level)
@@ -339,7 +341,7 @@ def _concept_measurements(
     if not concept or items.empty:
         return pd.DataFrame(columns=CONCEPTS.names)
     signed = items["value"].where(~items["part"].isin(concept["reversed"]), -items["value"])
-    unit_concepts = concepts(items.assign(value=signed.astype("float64")), concept["of"])
+    unit_concepts = concept_rows(items.assign(value=signed.astype("float64")), concept["of"])
     criterion = (
         items.groupby("unit")["criterion"].first().astype("float64").reindex(unit_concepts.index)
     )
@@ -378,7 +380,7 @@ def _over_units(
 ) -> Figure:
     """A figure with its interval over units, clipped to its range."""
     figure, (low, high) = (
-        estimates.jackknifed(name, figure_function, sums, PLAIN, level, units),
+        estimates.jackknife_figure(name, figure_function, sums, PLAIN, level, units),
         RANGES.get(name, (0.0, 1.0)),
     )
     if figure.low is None or figure.high is None:
@@ -437,7 +439,7 @@ def _item_figures(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Fig
     if items["criterion"].notna().any():
         means = items.dropna(subset=["criterion"]).groupby("unit")[["value", "criterion"]].mean()
         x, y = (means[column].to_numpy(dtype=np.float64) for column in ("value", "criterion"))
-        yield correlated("r", jackknifed_r, x, y, level, units)
+        yield correlation_figure("r", jackknifed_r, x, y, level, units)
 
 
 def _after_placebos(
@@ -483,7 +485,7 @@ def _after_placebos(
         )
     values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
     icc = vars(icc_agreement(values, level)) if len(whole) > 1 else {"value": np.nan}
-    agreement: dict[str, Any] = {name: finite(value) for name, value in icc.items()}
+    agreement: dict[str, Any] = {name: finite_or_none(value) for name, value in icc.items()}
     alike = "items do not differ" if agreement["value"] is None else None
     yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **agreement)
 
@@ -639,7 +641,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
 
     of_lean, p_null = without_each(lean), sign_flips(lean, 0, FLIPS)
     paired = _pair_lean_placebo(of_lean, without_each(lean - without), df)
-    return confirmatory(
+    return build_headline_test(
         LEAN, "units", {"units": g}, jackknife_estimate(of_lean, df), p_null, paired, smallest
     )
 

@@ -19,9 +19,9 @@ from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contra
 from evenruler.instruments.framing.diagnose.replications import AS, compute_replications
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
-from evenruler.measurement.answered import marked
+from evenruler.measurement.answered import mark_by_fitness
 from evenruler.measurement.checks import wilson
-from evenruler.measurement.estimates import jackknifed
+from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
@@ -198,20 +198,22 @@ def figures_of(
                     .reset_index()
                     .assign(part=part, figure=headline.figure)
                 )
-        rows += [(part, marked(figure, bar), ValidityCheck()) for figure in described.figures()]
+        rows += [
+            (part, mark_by_fitness(figure, bar), ValidityCheck()) for figure in described.figures()
+        ]
         rows += [
             (part, figure, ValidityCheck())
             for figure in _coverage_figures(measured, part_tables["exclusions"], level)
         ]
         shifted = effects.shift_figures(part_tables["shifts"], list(framing_plan.forms), level)
-        rows += [(part, marked(figure, bar), ValidityCheck()) for figure in shifted]
+        rows += [(part, mark_by_fitness(figure, bar), ValidityCheck()) for figure in shifted]
     rows += [
         (part, figure, ValidityCheck())
         for part, figure in _continuation_figures(diagnosis_tables["continuations"], level)
     ]
     replicated = _replication_figures(diagnosis_tables["replications"])
     rows += [
-        (part, marked(figure, bars.get(part, ValidityCheck())), ValidityCheck())
+        (part, mark_by_fitness(figure, bars.get(part, ValidityCheck())), ValidityCheck())
         for part, figure in replicated
     ]
     judged = judge([(figure, fitness) for _, figure, fitness in rows])
@@ -238,7 +240,9 @@ def _coverage_figures(
     real = cells[cells["framing"].map(placebo_of) == 0]
     by_stimulus = real.pivot(index="stimulus", columns=["task", "framing"], values="coverage")
     whole = by_stimulus.mean(axis=1).to_numpy()
-    yield jackknifed(COVERAGE, lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT)
+    yield jackknife_figure(
+        COVERAGE, lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT
+    )
     real_exclusions = exclusions[exclusions["framing"].map(placebo_of) == 0]
     unit = "replies" if measured["metric"].iloc[0] == CHOICE else "prompts"
     for row in real_exclusions.to_dict("records"):

@@ -18,7 +18,7 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 from evenruler.instruments.framing import schemas
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.estimates import jackknifed
+from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.resampling import PLAIN
 
 FEWEST_LINEAGES = 5
@@ -91,7 +91,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
             yield {**pair, "method": name, "n": len(shifts), **contrast}
         columns = [(kind, classes[place]) for kind in ("sum", "size") for place in (first, second)]
         x = sums[columns].to_numpy(dtype=np.float64)
-        drawn = jackknifed(JACKKNIFE, difference, x, PLAIN, resampling.level, "stimuli")
+        drawn = jackknife_figure(JACKKNIFE, difference, x, PLAIN, resampling.level, "stimuli")
         ends = {
             "difference": drawn.value,
             "low": drawn.low,

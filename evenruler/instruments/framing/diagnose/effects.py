@@ -24,15 +24,15 @@ from evenruler.instruments.framing.declare.tasks import (
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats
-from evenruler.measurement.estimates import jackknifed
+from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.facets import pair_placebos
-from evenruler.measurement.figures import finite
+from evenruler.measurement.figures import finite_or_none
 from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
 from evenruler.measurement.verdicts import (
     ALPHA,
     HeadlineTest,
     ValidityCheck,
-    confirmatory,
+    build_headline_test,
     mark_invalid,
 )
 
@@ -260,7 +260,7 @@ class Effects:
             yield Figure(name, None, 0, UNIT, reason=lacking)
             return
         x = self.table[columns].dropna(how="all").to_numpy(dtype=np.float64)
-        yield jackknifed(
+        yield jackknife_figure(
             name, lambda rows: float(_column_means(rows) @ weights), x, PLAIN, self.level, UNIT
         )
 
@@ -270,7 +270,7 @@ class Effects:
             reason = too_few if measured_tasks else self._why_none(factor, tasks)
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][measured_tasks].dropna(how="all").to_numpy(dtype=np.float64)
-        figure = jackknifed(
+        figure = jackknife_figure(
             EFFECT + name,
             lambda rows: float(_column_means(rows).mean()),
             cue,
@@ -282,7 +282,7 @@ class Effects:
         # about.
         by_placebo: Any = self.table[factor].mean()
         means = by_placebo.unstack("task").reindex(columns=measured_tasks).dropna()
-        control = finite(float(means[means.index > 0].mean(axis=1).mean()))
+        control = finite_or_none(float(means[means.index > 0].mean(axis=1).mean()))
         return mark_invalid(replace(figure, control=control), ValidityCheck(unfit=unfit))
 
     def _too_few(self) -> str | None:
@@ -362,12 +362,12 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
         return
     by_stimulus = shifts.pivot_table(index="stimulus", columns="outcome", values="shift")
     for outcome in outcomes:
-        yield jackknifed(
+        yield jackknife_figure(
             SHIFT + outcome, np.mean, by_stimulus[outcome].to_numpy(), PLAIN, level, UNIT
         )
     for first, second in combinations(outcomes, 2):  # as the paper compares them (figures 1 to 3)
         apart = (by_stimulus[second] - by_stimulus[first]).to_numpy()
-        yield jackknifed(f"{SHIFT}{second} - {first}", np.mean, apart, PLAIN, level, UNIT)
+        yield jackknife_figure(f"{SHIFT}{second} - {first}", np.mean, apart, PLAIN, level, UNIT)
 
 
 def part_headlines(
@@ -507,7 +507,7 @@ def headline_from_points(
             crossed[wordings.columns], crossed[placebos.columns]
         )
         p_null = sign_flips(crossed[wordings.columns].mean(axis=1), seed)
-        return confirmatory(
+        return build_headline_test(
             name,
             UNIT,
             levels | {UNIT: len(crossed)},

@@ -16,7 +16,7 @@ from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import Study
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.figures import Row, finite
+from evenruler.measurement.figures import Row, finite_or_none
 from evenruler.measurement.resampling import jackknife, logit_transformation
 from evenruler.tables.schemas import BARE
 
@@ -339,7 +339,9 @@ def _replication_row(measure: StudyMeasure, beside: Sequence[StudyMeasure], leve
         )
     row |= _measure_row(measure.change, measure, "change", "", measure.lowest - 1.0, level)
     placebo_changes = [other.change(other.stimuli) for other in beside if not other.reason]
-    return row | ({"control": finite(float(np.mean(placebo_changes)))} if placebo_changes else {})
+    return row | (
+        {"control": finite_or_none(float(np.mean(placebo_changes)))} if placebo_changes else {}
+    )
 
 
 def _measure_row(
@@ -354,13 +356,13 @@ def _measure_row(
     prefix.
     """
     if measure.name not in MEANS:
-        return {name: finite(statistic(measure.stimuli))}
+        return {name: finite_or_none(statistic(measure.stimuli))}
     highest = -lowest if name == "change" else 1.0
     interval = jackknife(
         statistic, measure.stimuli, scale=logit_transformation(lowest, highest), level=level
     )
     return {
-        name: finite(interval.value),
-        f"{prefix}low": finite(interval.low),
-        f"{prefix}high": finite(interval.high),
+        name: finite_or_none(interval.value),
+        f"{prefix}low": finite_or_none(interval.low),
+        f"{prefix}high": finite_or_none(interval.high),
     }

@@ -34,7 +34,7 @@ from evenruler.instruments.probes.diagnose.quality import (
 )
 from evenruler.measurement import Figure, HeadlineFigure, Resampling, as_metrics
 from evenruler.measurement import figures_to_dicts as as_records
-from evenruler.measurement.reliability import concepts, errors_beside_items
+from evenruler.measurement.reliability import concept_rows, errors_beside_items
 from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, mark_invalid
 from evenruler.tables import row_hashes
@@ -271,7 +271,7 @@ def _concept_measurements(
     """Measurements of each attribute by one set on one model, by `CONCEPTS`."""
     biases = cube.biases().rename(index=attributes_by_slug["word"].to_dict())
     by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
-    measurements = concepts(by_item, plan["concept"]["of"], errors_beside_items(biases))
+    measurements = concept_rows(by_item, plan["concept"]["of"], errors_beside_items(biases))
     criterion = attributes_by_slug.set_index("word")["criterion"].reindex(measurements.index)
     key_columns = {
         "benchmark": key["benchmark"],

@@ -29,7 +29,7 @@ from evenruler.instruments.probes.diagnose.gain import (
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import Floats, correlation
-from evenruler.measurement.figures import UNDEFINED, Row, finite
+from evenruler.measurement.figures import UNDEFINED, Row, finite_or_none
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS
@@ -124,7 +124,7 @@ def _of_both(
     """
     n, none = len(matrices[0]), [why(x) for x in matrices]
     evolved_value, other_value = (
-        None if reason else finite(float(statistic(x)))
+        None if reason else finite_or_none(float(statistic(x)))
         for x, reason in zip(matrices, none, strict=True)
     )
     named = zip(set_names, (evolved_value, other_value), none, strict=True)
@@ -135,7 +135,7 @@ def _of_both(
             set_names, figure, evolved_value, other_value, n, reason="; ".join(reasons) or few
         )
     interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
-    low, high = finite(interval.low), finite(interval.high)
+    low, high = finite_or_none(interval.low), finite_or_none(interval.high)
     undefined = "no interval: undefined without one" if low is None else None
     return _comparison_row(
         set_names, figure, evolved_value, other_value, n, reason=undefined, low=low, high=high
@@ -510,7 +510,7 @@ def _held_out_row(
         )
 
     numbers: Floats = np.asarray(known_numbers, dtype=np.float64)
-    evolved_value, other_value = (finite(of_side(side, second, numbers)) for side in biases)
+    evolved_value, other_value = (finite_or_none(of_side(side, second, numbers)) for side in biases)
     if evolved_value is None or other_value is None:
         return _comparison_row(set_names, figure, evolved_value, other_value, n, reason=UNDEFINED)
     interval = jackknife(apart, *biases[0], *biases[1], second, numbers, level=level)
@@ -520,6 +520,6 @@ def _held_out_row(
         evolved_value,
         other_value,
         n,
-        low=finite(interval.low),
-        high=finite(interval.high),
+        low=finite_or_none(interval.low),
+        high=finite_or_none(interval.high),
     )

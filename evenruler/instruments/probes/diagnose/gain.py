@@ -38,12 +38,18 @@ from evenruler.instruments.probes.declare.settings import (
 )
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.quality import ScoreCube, mean_interval
-from evenruler.measurement.answered import MOST_UNANSWERED, all_equal_reason, marked
+from evenruler.measurement.answered import MOST_UNANSWERED, all_equal_reason, mark_by_fitness
 from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats, wilson
 from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask, jackknife_crossed
-from evenruler.measurement.figures import Figure, finite
+from evenruler.measurement.figures import Figure, finite_or_none
 from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, confirmatory, judge
+from evenruler.measurement.verdicts import (
+    HeadlineTest,
+    PValues,
+    ValidityCheck,
+    build_headline_test,
+    judge,
+)
 from evenruler.tables import concat_frames, round_significant, row_hashes
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, HEADLINES
@@ -198,7 +204,7 @@ def gain_headline(
         placebo = placebo_lists(
             placebos.values, target_scores.weights(placebos.axis), placebos.lists, pairs
         )
-    headline = confirmatory(
+    headline = build_headline_test(
         figure,
         UNIT,
         levels,
@@ -245,7 +251,7 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
     p, whole = effect.p(), effect.interval()
     p_values = PValues(effect=p, none=effect.p_within(smallest), unspecific=1.0)
     headline = HeadlineTest(figure, UNIT, levels, whole, smallest, p, p=p_values)
-    return replace(headline, specific=whole, detectable=finite(effect.detectable()))
+    return replace(headline, specific=whole, detectable=finite_or_none(effect.detectable()))
 
 
 def _beside_rival(headline: HeadlineTest, target_scores: Scores, rival: Scores) -> HeadlineTest:
@@ -358,7 +364,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         first_noun_scores.lists,
         len(set(first_target_scores.lists)),
     )
-    return confirmatory(
+    return build_headline_test(
         GAIN,
         UNIT,
         levels,
@@ -391,7 +397,7 @@ def detectable_at_common_length(target_scores: Scores) -> float | None:
         for fixed in ("", "templates")
     )
     of_one = max(0.0, every.variance - without_templates.variance) * length
-    return finite(
+    return finite_or_none(
         replace(every, variance=without_templates.variance + of_one / COMMON_LENGTH).detectable()
     )
 
@@ -653,5 +659,7 @@ def _share_figures(
     for figure, by_unit in shares_by_figure.items():
         if len(by_unit):
             mean = mean_interval(by_unit.to_numpy(dtype=np.float64), level)
-            low, high = finite(mean.low), finite(mean.high)
-            yield marked(Figure(figure, finite(mean.value), len(by_unit), UNIT, low, high), fit)
+            low, high = finite_or_none(mean.low), finite_or_none(mean.high)
+            yield mark_by_fitness(
+                Figure(figure, finite_or_none(mean.value), len(by_unit), UNIT, low, high), fit
+            )

@@ -16,7 +16,7 @@ from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, bias
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import Floats, constant_columns, correlation
-from evenruler.measurement.estimates import correlated, jackknifed
+from evenruler.measurement.estimates import correlation_figure, jackknife_figure
 from evenruler.measurement.facets import (
     Estimate,
     Facet,
@@ -24,7 +24,7 @@ from evenruler.measurement.facets import (
     difference_of_groups,
     jackknife_crossed,
 )
-from evenruler.measurement.figures import Row, as_rows, finite
+from evenruler.measurement.figures import Row, as_rows, finite_or_none
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.shifts import prefix_shifts
 from evenruler.measurement.validity import FEWEST_PAIRS
@@ -174,7 +174,12 @@ def start_flips(cube: ScoreCube, started: ScoreCube | None, level: float, lackin
     over = mean_interval(flips.mean(axis=1), level)
     low, high = max(0.0, over.low), min(1.0, over.high)
     return Figure(
-        "start_flips", float(flips.mean()), flips.size, "pairs", finite(low), finite(high)
+        "start_flips",
+        float(flips.mean()),
+        flips.size,
+        "pairs",
+        finite_or_none(low),
+        finite_or_none(high),
     )
 
 
@@ -194,7 +199,7 @@ def mean_diversities(templates: pd.DataFrame) -> list[Figure]:
     return [
         Figure(
             figure,
-            finite(float(templates[figure].mean())),
+            finite_or_none(float(templates[figure].mean())),
             len(templates),
             "templates",
             reason=reason,
@@ -249,7 +254,7 @@ def association_figures(
     biases = cube.biases().mean(axis=1).to_numpy(dtype=np.float64)
     split = cube.scores.mean(axis=1) @ ways.T
     if n > 1:
-        control = finite(float(np.median(split.std(axis=0, ddof=1)))) if len(ways) else None
+        control = finite_or_none(float(np.median(split.std(axis=0, ddof=1)))) if len(ways) else None
         yield Figure(SPREAD, float(biases.std(ddof=1)), n, UNIT, control=control)
     else:
         yield Figure(SPREAD, None, n, UNIT, reason=f"fewer than two {UNIT}")
@@ -257,7 +262,7 @@ def association_figures(
     there = ~np.isnan(aligned_criterion)
     if not there.any():
         return
-    r_figure = correlated(
+    r_figure = correlation_figure(
         R, measurement.pearson, biases[there], aligned_criterion[there], level, UNIT
     )
     if r_figure.value is None or abs(r_figure.value) > 1 - ROUNDING:
@@ -268,7 +273,7 @@ def association_figures(
         abs(correlation(halving_biases, aligned_criterion[there]))
         for halving_biases in split[there].T
     ]
-    control = finite(float(np.nanmedian(sizes))) if sizes else None
+    control = finite_or_none(float(np.nanmedian(sizes))) if sizes else None
     yield replace(r_figure, p=None, low=ends[0], high=ends[1], control=control)
 
 
@@ -296,7 +301,7 @@ def _r_over_all(
         )
 
     interval = jackknife_crossed(on_z, facets).interval(level)
-    return finite(math.tanh(interval.low)), finite(math.tanh(interval.high))
+    return finite_or_none(math.tanh(interval.low)), finite_or_none(math.tanh(interval.high))
 
 
 def alpha_of_halvings(cube: ScoreCube) -> float | None:
@@ -307,7 +312,7 @@ def alpha_of_halvings(cube: ScoreCube) -> float | None:
     if not len(ways) or min(cube.scores.shape[:2]) < 2:
         return None
     differences = np.moveaxis(cube.scores @ ways.T, -1, 0)
-    return finite(float(np.median([measurement.cronbach_alpha(x) for x in differences])))
+    return finite_or_none(float(np.median([measurement.cronbach_alpha(x) for x in differences])))
 
 
 def further_validity(
@@ -325,7 +330,7 @@ def further_validity(
         ("r_exact", measurement.jackknifed_r, exact),
         ("rho_exact", measurement.spearman, exact),
     ):
-        yield correlated(
+        yield correlation_figure(
             figure, correlate, rows["bias"].to_numpy(), rows["criterion"].to_numpy(), level, UNIT
         )
 
@@ -356,7 +361,7 @@ def reliability_figures(
         yield from (Figure(name, None, n, UNIT, reason=reason) for name in RELIABILITY)
         return
     for name, (statistic, scale) in RELIABILITY.items():
-        figure = jackknifed(name, statistic, x, scale, resampling.level, UNIT)
+        figure = jackknife_figure(name, statistic, x, scale, resampling.level, UNIT)
         yield replace(figure, control=alpha_of_halvings) if name == "alpha" else figure
 
 
@@ -453,12 +458,19 @@ def variance_components(
     components = difference_of_groups(cube.scores, cube.poles)
     interval = components.interval(level)
     coefficients = [
-        finite(components.coefficient(length, targets // 2))
+        finite_or_none(components.coefficient(length, targets // 2))
         for length in (templates, COMMON_LENGTH)
     ]
     values = [*coefficients, math.sqrt(max(components.variances["unit",], 0.0))]
     figures = [
-        Figure("offset", interval.value, n, UNIT, finite(interval.low), finite(interval.high))
+        Figure(
+            "offset",
+            interval.value,
+            n,
+            UNIT,
+            finite_or_none(interval.low),
+            finite_or_none(interval.high),
+        )
     ]
     for name, value in zip(names, values, strict=True):
         figures.append(
@@ -472,7 +484,7 @@ def variance_components(
         {
             "templates": length,
             "targets": words,
-            "coefficient": finite(components.coefficient(length, words)),
+            "coefficient": finite_or_none(components.coefficient(length, words)),
         }
         for words, length in product(TARGETS, TEMPLATES)
     ]

@@ -20,7 +20,7 @@ from evenruler.files import jinja_environment
 from evenruler.measurement import Resampling, bootstrap
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
-from evenruler.measurement.figures import figure_in_words, finite
+from evenruler.measurement.figures import figure_in_words, finite_or_none
 from evenruler.strict import csv_of
 from evenruler.tables.frames import for_spreadsheets, from_spreadsheet
 
@@ -422,8 +422,8 @@ def _rater_agreement(
                 index,
                 interval.value,
                 len(rated_units),
-                low=finite(interval.low),
-                high=finite(interval.high),
+                low=finite_or_none(interval.low),
+                high=finite_or_none(interval.high),
             )
         yield RatingStatistic(
             criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix)

@@ -23,10 +23,10 @@ from evenruler.instruments.questionnaires.diagnose.population import (
     method_label,
 )
 from evenruler.measurement import Figure, Resampling
-from evenruler.measurement.answered import marked
+from evenruler.measurement.answered import mark_by_fitness
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.estimates import correlated, jackknifed
-from evenruler.measurement.figures import UNDEFINED, Row, as_rows, finite
+from evenruler.measurement.estimates import correlation_figure, jackknife_figure
+from evenruler.measurement.figures import UNDEFINED, Row, as_rows, finite_or_none
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, prefix_shifts, shift_figures
 from evenruler.measurement.verdicts import ValidityCheck
@@ -58,7 +58,7 @@ def model_figures(
         intensifiers = model_cells["intensifier"].nunique()
         answer, *other_figures = means_of(of_model, of_twins, intensifiers, level)
         figures = [
-            marked(answer, fit),
+            mark_by_fitness(answer, fit),
             *other_figures,
             _intensifier_order(model_cells, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
@@ -71,7 +71,7 @@ def model_figures(
             answer, *_ = means_of(
                 of_part, of_twins[of_twins["subscale"] == subscale], intensifiers, level
             )
-            rows += as_rows([marked(answer, fit)], questionnaire, form, subscale)
+            rows += as_rows([mark_by_fitness(answer, fit)], questionnaire, form, subscale)
     return pd.DataFrame(rows)
 
 
@@ -102,7 +102,7 @@ def _mean_figure(figure: str, values: NDArray[np.float64], level: float) -> Figu
     defined_values = values[~np.isnan(values)]
     if not len(defined_values):
         return Figure(figure, None, 0, "items", reason="no item has a value")
-    mean_figure = jackknifed(
+    mean_figure = jackknife_figure(
         figure, lambda x: float(x.mean()), defined_values, PLAIN, level, "items"
     )
     if len(defined_values) >= FEWEST_UNITS:
@@ -120,7 +120,7 @@ def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: flo
     )
     contrast = (by_word["source"] - by_word["inverse"]).to_numpy()
     levels = by_word.index.get_level_values("level").to_numpy(dtype=np.float64)
-    return correlated(
+    return correlation_figure(
         "intensifier_order", measurement.spearman, levels, contrast, level, "intensifiers"
     )
 
@@ -199,7 +199,7 @@ def _alpha_figure(x: NDArray[np.float64], level: float) -> Figure:
         reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
     elif constant_columns(x).any():
         reason = "an item has the same score on all models"
-    elif finite(alpha := measurement.cronbach_alpha(x)) is None:
+    elif finite_or_none(alpha := measurement.cronbach_alpha(x)) is None:
         reason = UNDEFINED
     if reason:
         return Figure("alpha", None, n, "lineages", reason=reason)
@@ -218,7 +218,7 @@ def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     )
     few = f"fewer than {FEWEST_LINEAGES} lineages of models" if n < FEWEST_LINEAGES else UNDEFINED
     for item, r in zip(matrix.columns, correlations, strict=True):
-        value = finite(float(r))
+        value = finite_or_none(float(r))
         yield (
             str(item),
             Figure(ITEM_REST, value, n, "lineages", reason=few if value is None else None),
@@ -243,7 +243,9 @@ def _scale_correlations(
         else:
             yield (
                 first_scale,
-                correlated(name, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages"),
+                correlation_figure(
+                    name, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages"
+                ),
             )
 
 
@@ -264,7 +266,7 @@ def means_of(
     )
     for name in ("answer", "silhouette", "pss_range"):
         mean = _mean_figure(name, item_scores[name].to_numpy(dtype=np.float64), level)
-        yield replace(mean, control=finite(float(twin_scores[name].mean())))
+        yield replace(mean, control=finite_or_none(float(twin_scores[name].mean())))
 
 
 NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"

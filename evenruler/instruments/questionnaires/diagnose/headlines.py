@@ -25,7 +25,7 @@ from evenruler.instruments.questionnaires.diagnose.population import (
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
-from evenruler.measurement.estimates import jackknifed
+from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.facets import (
     Estimate,
     Facet,
@@ -33,7 +33,7 @@ from evenruler.measurement.facets import (
     jackknife_crossed,
     sum_estimates,
 )
-from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite
+from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite_or_none
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, assertion_p_values, judge
 from evenruler.models.declared import BY_FACTS, OPTIONS, label_with_method
@@ -211,7 +211,7 @@ def _mean_change(name: str, values: Floats, level: float) -> Figure:
         return Figure(
             name, float(values.mean()), len(values), FITS, reason="no interval: all fits are alike"
         )
-    return jackknifed(name, np.mean, values, PLAIN, level, FITS)
+    return jackknife_figure(name, np.mean, values, PLAIN, level, FITS)
 
 
 def _accuracy_lost(
@@ -398,7 +398,10 @@ def of_items(
         item_answer, twin_answer = float(answers[:, place].mean()), float(controls[:, place].mean())
         yield item, Figure(OF_ITEMS[0], item_answer, fits, FITS, control=twin_answer)
         none = None if np.isfinite(apart[place]) else "its terms get the same answers"
-        yield item, Figure(OF_ITEMS[1], finite(float(apart[place])), fits, FITS, reason=none)
+        yield (
+            item,
+            Figure(OF_ITEMS[1], finite_or_none(float(apart[place])), fits, FITS, reason=none),
+        )
         if n > FEWEST_UNITS:
             rest = [np.delete(table, place, axis=1) for table in (answers, controls)]
             without = beyond_twins(*rest)[1].difference.interval()

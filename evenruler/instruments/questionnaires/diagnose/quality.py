@@ -13,7 +13,7 @@ from evenruler.instruments.instrument import Subject
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import FIT_AGREEMENT
 from evenruler.measurement import Figure
-from evenruler.measurement.figures import Row, as_rows, finite
+from evenruler.measurement.figures import Row, as_rows, finite_or_none
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.strict import read_yaml
@@ -166,9 +166,11 @@ def _agreement_figure(scores: pd.DataFrame, twins: pd.DataFrame | None, level: f
     if min(n, fits) < 2:
         reason = ALONE if fits < 2 else "agreement of fits needs at least two items"
         return Figure(FIT_AGREEMENT, None, n, UNIT, reason=reason)
-    control = None if twins is None else finite(icc_agreement(twins, level).value)
+    control = None if twins is None else finite_or_none(icc_agreement(twins, level).value)
     agreement = icc_agreement(scores, level)
-    value, low, high = (finite(end) for end in (agreement.value, agreement.low, agreement.high))
+    value, low, high = (
+        finite_or_none(end) for end in (agreement.value, agreement.low, agreement.high)
+    )
     if value is None:
         return Figure(
             FIT_AGREEMENT, None, n, UNIT, reason="all items have the same score", control=control

@@ -25,7 +25,7 @@ from evenruler.instruments.saged.diagnose.cells import (
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import ReplyCounts, nonresponse_reason
-from evenruler.measurement.figures import Row, as_rows, finite
+from evenruler.measurement.figures import Row, as_rows, finite_or_none
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, prefix_shifts, shift_figures
 from evenruler.models.records import cut_of
 from evenruler.tables.schemas import BARE, FIGURES
@@ -187,7 +187,7 @@ def seed_noise_figures(
         if shift_rows.empty:
             lacking = lacking or f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
         for figure, column in columns.items():
-            value = None if shift_rows.empty else finite(float(shift_rows[column].iloc[0]))
+            value = None if shift_rows.empty else finite_or_none(float(shift_rows[column].iloc[0]))
             reason = (lacking or "all values are equal") if value is None else None
             noise_figure = Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)
             yield from as_rows([noise_figure], domain, *series)

@@ -11,7 +11,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
 from evenruler.instruments.saged.rows.prompts import count_items, own_rows, rows_of
-from evenruler.instruments.saged.rows.questions import Answer, ask, judged
+from evenruler.instruments.saged.rows.questions import Answer, judge_texts, request_questions
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
 from evenruler.tables import table_of
@@ -41,9 +41,15 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         writer, reader = source.assemble.model, source.branch.judge if source.branch else None
         # More tokens than a question, or yes or no, needs: models write text around it.
         questions = (
-            partial(ask, answer=_load_greedy_model(catalogue, writer, 100)) if writer else None
+            partial(request_questions, answer=_load_greedy_model(catalogue, writer, 100))
+            if writer
+            else None
         )
-        judge = partial(judged, answer=_load_greedy_model(catalogue, reader, 5)) if reader else None
+        judge = (
+            partial(judge_texts, answer=_load_greedy_model(catalogue, reader, 5))
+            if reader
+            else None
+        )
         rows = rows_of(name, source, sentences, questions, judge)
     if not rows.prompts:
         reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)
@@ -120,6 +126,6 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
 
 def _load_greedy_model(catalogue: Catalogue, name: str, tokens: int) -> Answer:
     """A model of the catalogue, asked for its likeliest reply of at most `tokens` tokens."""
-    from evenruler.models.catalogue import load
+    from evenruler.models.catalogue import load_model
 
-    return partial(load(name, catalogue).replies, sampling=Sampling(tokens, temperature=0))
+    return partial(load_model(name, catalogue).replies, sampling=Sampling(tokens, temperature=0))

@@ -41,7 +41,7 @@ _OF_TEXT = re.compile(
 )
 
 
-def judged(texts: Sequence[str], answer: Answer) -> list[str]:
+def judge_texts(texts: Sequence[str], answer: Answer) -> list[str]:
     """Why a language model refuses each text, with its reply; empty where that begins with yes."""
     replies = answer([f"{_WORDS['judge']}\n\n{text}\n" for text in texts]) if texts else []
     verdicts = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
@@ -65,7 +65,7 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
     answer: a yes-no question gives it away, as does one that contains every longer word of the
     sentence.
     """
-    lines = [_bare(line) for line in reply.splitlines()]
+    lines = [_strip_label_and_quotes(line) for line in reply.splitlines()]
     questions = [line for line in lines if line.endswith("?")]
     if not questions:
         return "", "no question mark at the end"
@@ -75,7 +75,7 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
     words = question.split()
     question_words = set(re.findall(r"\w+", question.casefold()))
     names = {word[:_STEM] for word in re.findall(r"\w+", question)[1:] if word[0].isupper()}
-    question_stems = {word[:_STEM] for word in _words(f"{question} {keyword}")}
+    question_stems = {word[:_STEM] for word in _long_words(f"{question} {keyword}")}
     # Words in a row, and those of the instruction.
     question_tokens, instruction_tokens = (
         re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION)
@@ -102,14 +102,14 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
         "a name that the sentence lacks": not names
         <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
         "every word of the sentence is in it": all(
-            word[:_STEM] in question_stems for word in _words(sentence)
+            word[:_STEM] in question_stems for word in _long_words(sentence)
         ),
     }
     reason = next((reason for reason, holds in faults.items() if holds), "")
     return "" if reason else question, reason
 
 
-def ask(
+def request_questions(
     sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3
 ) -> list[Question]:
     """A question for each sentence and its keyword, requested in one batch, and again where a reply
@@ -141,7 +141,7 @@ def ask(
     return questions
 
 
-def _bare(line: str) -> str:
+def _strip_label_and_quotes(line: str) -> str:
     """A line without its label and surrounding quotes."""
     line = _LABEL.sub("", line.strip()).strip()
     while len(line) > 1 and line[0] in _QUOTES and line[-1] in _QUOTES:
@@ -149,7 +149,7 @@ def _bare(line: str) -> str:
     return line
 
 
-def _words(text: str) -> list[str]:
+def _long_words(text: str) -> list[str]:
     return [
         word
         for word in re.findall(r"\w+", text.casefold())

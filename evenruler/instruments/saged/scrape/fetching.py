@@ -30,7 +30,13 @@ from evenruler.instruments.saged.declare.source import (
 )
 from evenruler.instruments.saged.scrape import finding, wiki
 from evenruler.instruments.saged.scrape.finding import Keyword
-from evenruler.instruments.saged.scrape.pages import MissingPage, Page, as_titled, known_pages, read
+from evenruler.instruments.saged.scrape.pages import (
+    MissingPage,
+    Page,
+    as_titled,
+    known_pages,
+    read_pages,
+)
 from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
@@ -61,7 +67,7 @@ class SearchFunctions(NamedTuple):
     write: Write
 
 
-def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
+def titles_to_read(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """The titles to read for each root concept: those of the domain's file, then those along links.
 
     Links are not followed from pages that were found along links.
@@ -85,7 +91,7 @@ def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """The titles found along links for concepts that declare none, for a person to edit before they
     are fetched.
     """
-    titles_by_concept = titles(source, reader) if source.material.around else {}
+    titles_by_concept = titles_to_read(source, reader) if source.material.around else {}
     return {
         concept: page_titles
         for concept, page_titles in titles_by_concept.items()
@@ -122,7 +128,7 @@ def found_keywords(
     for (concept, name), way in product(names.items(), how.by):
         page_texts = texts.get(concept, [])
         if way == "model":
-            ranked_keywords = finding.asked(
+            ranked_keywords = finding.rank_by_replies(
                 name, source.title, means.ask, times=how.times, seed=how.seed
             )
         elif not page_texts:
@@ -140,7 +146,7 @@ def found_keywords(
     by_hand = {
         word: concept for concept, entry in source.concepts.items() for word in entry.keywords
     }
-    return finding.merged(names, ways, by_hand, how.most)
+    return finding.merge_rankings(names, ways, by_hand, how.most)
 
 
 def found_yaml(
@@ -158,7 +164,7 @@ def found_yaml(
     yaml.indent(mapping=2, sequence=4, offset=2)
     yaml.width, yaml.preserve_quotes = 10_000, True
     document = yaml.load(before) or CommentedMap()
-    if concepts := _concepts(keywords, pages):
+    if concepts := _concepts_yaml(keywords, pages):
         document["concepts"] = concepts
     notes = ""
     for branch in replaced:
@@ -184,7 +190,7 @@ def found_yaml(
     return text.getvalue() + notes
 
 
-def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -> CommentedMap:
+def _concepts_yaml(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -> CommentedMap:
     concepts = CommentedMap()
     for keyword in keywords:
         words = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))[
@@ -204,7 +210,7 @@ OpenWiki = Callable[
 ]  # opens the functions that find
 
 
-def refresh(
+def refresh_pages(
     root: Path, domain: str, settings: Settings, opened: Callable[[Source, str | None], Wiki] = Wiki
 ) -> Iterator[str]:
     """Fetch the pages of a domain again, yielding lines about progress; an interrupted run is
@@ -233,7 +239,7 @@ def refresh(
     missing: list[tuple[str, MissingPage]] = []
     write_text_atomically(on_the_way, json.dumps(known_rows) + "\n")
     with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
-        wanted = titles(source, reader)
+        wanted = titles_to_read(source, reader)
         for title in pinned.keys() - {*chain.from_iterable(wanted.values())}:
             remedy = (
                 f"name one that is; {suggest_nearest(title, chain.from_iterable(wanted.values()))}"
@@ -243,7 +249,7 @@ def refresh(
                 where=f"{domain}: material.revisions",
                 remedy=remedy,
             )
-        for concept, page in wiki.refresh(reader.read_page, wanted, known_pages(known_rows)):
+        for concept, page in wiki.fetch_pages(reader.read_page, wanted, known_pages(known_rows)):
             if isinstance(page, MissingPage):
                 missing.append((concept, page))
                 continue
@@ -275,7 +281,7 @@ def refresh(
         yield f"{domain}: run it again to fetch the {unanswered} that had no answer"
 
 
-def find(
+def search_for_domain(
     root: Path,
     domain: str,
     settings: Settings,
@@ -296,8 +302,8 @@ def find(
         remedy = "edit it, or delete it to search again"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
     findings, replaced, pages = finding.Findings([], []), Replaced([], []), dict[str, list[str]]()
-    with (opened or _means)(source, settings, catalogue) as means:
-        pages_read = list(read(domain, source, root))
+    with (opened or _search_functions)(source, settings, catalogue) as means:
+        pages_read = list(read_pages(domain, source, root))
         if anew and (source.find is None or source.find.by):
             there = [(concepts, page) for concepts, page in pages_read if isinstance(page, Page)]
             rows = [
@@ -337,11 +343,13 @@ def find(
 
 
 @contextmanager
-def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator[SearchFunctions]:
+def _search_functions(
+    source: Source, settings: Settings, catalogue: Catalogue
+) -> Iterator[SearchFunctions]:
     """The functions that find; models and wiki are opened on first use."""
-    from evenruler.models.catalogue import load
+    from evenruler.models.catalogue import load_model
 
-    loaded, how = cache(lambda name: load(name, catalogue)), source.find
+    loaded, how = cache(lambda name: load_model(name, catalogue)), source.find
 
     def replies(
         model: str, prompts: Sequence[str], sampling: Sampling, seeds: Sequence[int]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evenruler.instruments.saged.declare.source import SearchMethod
-from evenruler.instruments.saged.scrape.scraping import matched, sentences
+from evenruler.instruments.saged.scrape.scraping import match_keywords, split_sentences
 from evenruler.strict import read_yaml
 from evenruler.tables import group_by_key
 from evenruler.text.english import BATCH, NO_NAMES, spacy_pipeline
@@ -68,7 +68,9 @@ class RankedKeywords(NamedTuple):
     refused: list[tuple[str, str]]
 
 
-def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> RankedKeywords:
+def rank_by_replies(
+    concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0
+) -> RankedKeywords:
     """A language model's answers to the five kinds of question: words by the number of replies that
     name them.
 
@@ -86,10 +88,15 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
         [prompt_seed for _, prompt_seed in prompts_and_seeds],
     )
     lists = [parse_list(reply) for _, reply in zip(prompts_and_seeds, replies, strict=True)]
-    written = _forms(word for words, _ in lists for word in words)  # a list holds a word once
-    hits = [KeywordHit(_commonest(forms), "model", forms.total()) for forms in written.values()]
+    written = _count_spellings(
+        word for words, _ in lists for word in words
+    )  # a list holds a word once
+    hits = [
+        KeywordHit(_commonest_spelling(forms), "model", forms.total()) for forms in written.values()
+    ]
     return RankedKeywords(
-        _ranked(hits), list(dict.fromkeys(refused for _, refusals in lists for refused in refusals))
+        _rank_hits(hits),
+        list(dict.fromkeys(refused for _, refusals in lists for refused in refusals)),
     )
 
 
@@ -97,7 +104,9 @@ def rank_by_similarity(
     concept: str, texts: Iterable[str], similarity: Similarity
 ) -> RankedKeywords:
     """The words of a concept's pages by their similarity to its name."""
-    return _split(candidate_words(texts, concept, similarity), lambda hit: fault(hit.word))
+    return _split_by_reason(
+        candidate_words(texts, concept, similarity), lambda hit: keyword_fault(hit.word)
+    )
 
 
 def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords:
@@ -107,13 +116,17 @@ def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords
     Disambiguation in brackets, as in "Mercury (planet)", is removed.
     """
     words = {word.casefold(): word for word in (_IN_BRACKETS.sub("", title) for title in titles)}
-    refused = [(word, reason) for word in words.values() if (reason := fault(word))]
+    refused = [(word, reason) for word in words.values() if (reason := keyword_fault(word))]
     # Titles begin with a capital even if they are no names.
     forms_by_key = {
-        key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)
+        key: [word, word[0].lower() + word[1:]]
+        for key, word in words.items()
+        if not keyword_fault(word)
     }
     counts = Counter(
-        concept for text in texts for _, concept, _ in matched(sentences(text), forms_by_key)
+        concept
+        for text in texts
+        for _, concept, _ in match_keywords(split_sentences(text), forms_by_key)
     )
     refused += [
         (word, "not in the text of its pages")
@@ -121,7 +134,8 @@ def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords
         if not counts[key]
     ]
     return RankedKeywords(
-        _ranked(KeywordHit(forms_by_key[key][0], "links", n) for key, n in counts.items()), refused
+        _rank_hits(KeywordHit(forms_by_key[key][0], "links", n) for key, n in counts.items()),
+        refused,
     )
 
 
@@ -137,15 +151,19 @@ def only_names(ranked: RankedKeywords) -> RankedKeywords:
         hit: {entity.label_ for entity in doc.ents}
         for hit, doc in zip(ranked.hits, docs, strict=True)
     }
-    ranked_names = _split(ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name")
+    ranked_names = _split_by_reason(
+        ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name"
+    )
     return RankedKeywords(ranked_names.hits, [*ranked.refused, *ranked_names.refused])
 
 
-def _ranked(hits: Iterable[KeywordHit]) -> list[KeywordHit]:
+def _rank_hits(hits: Iterable[KeywordHit]) -> list[KeywordHit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
 
 
-def _split(hits: Iterable[KeywordHit], reason: Callable[[KeywordHit], str]) -> RankedKeywords:
+def _split_by_reason(
+    hits: Iterable[KeywordHit], reason: Callable[[KeywordHit], str]
+) -> RankedKeywords:
     """The hits without a reason to refuse them, and the others."""
     hits_and_reasons = [(hit, reason(hit)) for hit in hits]
     return RankedKeywords(
@@ -154,7 +172,7 @@ def _split(hits: Iterable[KeywordHit], reason: Callable[[KeywordHit], str]) -> R
     )
 
 
-def merged(
+def merge_rankings(
     names: Mapping[str, str],
     ways: Mapping[str, Mapping[SearchMethod, RankedKeywords]],
     taken: Mapping[str, str],
@@ -220,10 +238,10 @@ def candidate_words(
 
     `similarity` is called once, with all words. Possessive endings and numbers are removed.
     """
-    written = _forms(
+    written = _count_spellings(
         _POSSESSIVE.sub("", word) for text in sentences for word in _A_WORD.findall(text)
     )
-    words = [_commonest(forms) for _, forms in sorted(written.items())]
+    words = [_commonest_spelling(forms) for _, forms in sorted(written.items())]
     values = similarity(concept, words) if words else []
     hits = [
         KeywordHit(word, "embedding", float(value))
@@ -232,7 +250,7 @@ def candidate_words(
     return sorted(hits, key=lambda hit: (-hit.score, hit.word))
 
 
-def _forms(words: Iterable[str]) -> dict[str, Counter[str]]:
+def _count_spellings(words: Iterable[str]) -> dict[str, Counter[str]]:
     """Counts of each spelling, by case-folded word."""
     written: dict[str, Counter[str]] = {}
     for word in words:
@@ -240,7 +258,7 @@ def _forms(words: Iterable[str]) -> dict[str, Counter[str]]:
     return written
 
 
-def _commonest(forms: Counter[str]) -> str:
+def _commonest_spelling(forms: Counter[str]) -> str:
     """The most frequent spelling; of ties the one in lower case, since a capital may only begin a
     sentence.
     """
@@ -316,7 +334,7 @@ def parse_list(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
             continue
         entries = _EXPLANATION.sub("", line[bullet.end() :]) if bullet else line
         for piece in filter(str.strip, _SEPARATOR.split(entries)):
-            word, reason = _entry(piece)
+            word, reason = _parse_entry(piece)
             if reason:
                 refused[piece.strip()[:LONGEST]] = reason
             else:
@@ -324,7 +342,7 @@ def parse_list(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
     return list(words.values()), list(refused.items())
 
 
-def fault(term: str) -> str:
+def keyword_fault(term: str) -> str:
     """Why something cannot be a keyword; empty where it can."""
     if len(term) > LONGEST:
         return f"longer than {LONGEST} characters"
@@ -335,14 +353,14 @@ def fault(term: str) -> str:
     return "" if _TERM.fullmatch(term) else "marks that no term has"
 
 
-def _entry(piece: str) -> tuple[str, str]:
+def _parse_entry(piece: str) -> tuple[str, str]:
     """An entry without marks around it, and the reason if it is invalid."""
     term = piece.strip().strip("*_").strip()
     term = term.removesuffix(".") if term.count(".") == 1 else term
     if (term[:1] in _QUOTES) != (term[-1:] in _QUOTES):
         return term, "a quotation mark that is open"
     term = " ".join(term.strip(_QUOTES).removeprefix("and ").split())
-    if reason := fault(term):
+    if reason := keyword_fault(term):
         return term, reason
     return term, "a sentence" if _OF_SENTENCES.intersection(
         re.split(r"['\u2019\s]", term.casefold())

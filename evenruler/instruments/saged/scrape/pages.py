@@ -131,7 +131,9 @@ def sections_of(text: str) -> Sections:
     pairs = zip(["", *rest[1::3]], [lead, *rest[2::3]], strict=True)
     return [
         (heading, section_text)
-        for heading, section_text in ((tidy(heading), tidy(text)) for heading, text in pairs)
+        for heading, section_text in (
+            (tidy_text(heading), tidy_text(text)) for heading, text in pairs
+        )
         if section_text
     ]
 
@@ -172,7 +174,7 @@ def as_titled(title: str) -> str:
     return spaced[:1].upper() + spaced[1:]
 
 
-def tidy(text: str) -> str:
+def tidy_text(text: str) -> str:
     """One paragraph per line, without blank lines and repeated spaces, with composed letters
     (NFC).
     """
@@ -217,7 +219,7 @@ _NO_TEXT = (
 _NO_PROSE = "|".join(f"//{tag}" for tag in _NO_TEXT)
 
 
-def plain(content: bytes, name: str) -> Sections:
+def file_sections(content: bytes, name: str) -> Sections:
     """Heading and text of each section of a file that has text of its own; one paragraph per line.
 
     Text under a level-1 heading that opens the file, its title, has an empty heading; scripts,
@@ -250,7 +252,7 @@ def plain(content: bytes, name: str) -> Sections:
 
 
 def _decode(content: bytes, name: str, *, declares: bool) -> str:
-    for encoding in _encodings(content, declares=declares):
+    for encoding in _candidate_encodings(content, declares=declares):
         try:
             text = content.decode(encoding)
         except (UnicodeDecodeError, LookupError):
@@ -260,7 +262,7 @@ def _decode(content: bytes, name: str, *, declares: bool) -> str:
     raise UserError("the text's encoding is not known", where=name, remedy="save it as UTF-8")
 
 
-def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
+def _candidate_encodings(content: bytes, *, declares: bool) -> Iterator[str]:
     """Encodings to try: UTF-8, then the one that a page declares; only without a declaration, a
     guess.
     """
@@ -277,7 +279,7 @@ def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
         yield guess["encoding"]
 
 
-def read(
+def read_pages(
     domain: str, source: Source, root: Path = Path()
 ) -> Iterator[tuple[list[str], Page | MissingPage]]:
     """Pages, or why there is none, each with the root concepts that it is read for.
@@ -309,7 +311,7 @@ def read(
                 language=source.language,
                 source=source.source,
                 licence=source.material.licence or source.licence,
-                sections=tuple(plain(content, str(file))),
+                sections=tuple(file_sections(content, str(file))),
             )
             yield source.roots, page
     elif place is not None:
@@ -362,7 +364,7 @@ class PackagedExtracts:
         name = as_titled(title)
         if (entry := self.entries.get(name)) is None:
             return MissingPage(title, "not in the collection of extracts")
-        if not (text := tidy(entry["extract"])):
+        if not (text := tidy_text(entry["extract"])):
             return MissingPage(title, "an extract without text")
         return Page(
             asked=title,

@@ -15,7 +15,7 @@ from evenruler.instruments.saged.scrape.finding import (
     KeywordHit,
     Similarity,
     candidate_words,
-    fault,
+    keyword_fault,
 )
 from evenruler.text.whole_words import collapse_spaces
 
@@ -148,7 +148,7 @@ class _Search:
         for word in (hit.word for hit in candidates if hit.score >= threshold):
             if word.casefold() in map(str.casefold, chosen) or find_leaks(word, chosen):
                 continue  # its plural, for instance, is replaced with it
-            if reason := fault(word) or self._of_another(word):
+            if reason := keyword_fault(word) or self._of_another(word):
                 left.append(f"{self.root}: left {word!r}: {reason}")
             elif len(chosen) - len(self.fixed) == self.how.most:
                 beyond.append(repr(word))
@@ -196,9 +196,9 @@ class _Search:
 
     def _usable(self, reply: str, words: Sequence[str]) -> dict[str, str]:
         """The replacements in a reply; UnusableReplyError where they are invalid."""
-        read = proposed(reply, words)
+        read = parse_proposals(reply, words)
         for word, replacement in read.items():
-            if reason := fault(replacement):
+            if reason := keyword_fault(replacement):
                 raise UnusableReplyError(f"{word!r} becomes {replacement[:80]!r}: {reason}")
         stay = [
             word
@@ -253,7 +253,7 @@ def auto_threshold(
     return levels[n_belonging - 1] if n_belonging else inf
 
 
-def proposed(reply: str, words: Sequence[str]) -> dict[str, str]:
+def parse_proposals(reply: str, words: Sequence[str]) -> dict[str, str]:
     """By word, its replacement in a reply (figure 13).
 
     The reply contains a JSON object; text around it and words not asked for are ignored.

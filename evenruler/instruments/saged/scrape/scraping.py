@@ -15,7 +15,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY, Row, read_prompts
 from evenruler.instruments.saged.declare.source import DOMAINS, Source
-from evenruler.instruments.saged.scrape.pages import MissingPage, Page, read
+from evenruler.instruments.saged.scrape.pages import MissingPage, Page, read_pages
 from evenruler.tables import group_by_key, write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
@@ -43,7 +43,7 @@ class KeywordMatch(NamedTuple):
     keyword: str
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text with one paragraph per line, in order, each with single spaces.
 
     Short lines without an end mark (titles and list entries) are skipped; bullets and footnote
@@ -59,12 +59,16 @@ def sentences(text: str) -> list[str]:
             lines[-1] += f" {line}"
         else:
             lines.append(line)
-    parts = [part for line in lines for part in _parts(_bare(line))]
+    parts = [part for line in lines for part in _split_long_paragraph(_strip_marks(line))]
     parsed = spacy_pipeline("sentences").pipe(parts, batch_size=BATCH)
-    return [sentence for doc in parsed for sentence in _repaired([span.text for span in doc.sents])]
+    return [
+        sentence for doc in parsed for sentence in _join_spans([span.text for span in doc.sents])
+    ]
 
 
-def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[KeywordMatch]:
+def match_keywords(
+    sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]
+) -> list[KeywordMatch]:
     """The sentences that contain keywords, and of which concepts; repeated sentences count once.
 
     Each is given once for each concept in it, with the concept's first keyword there, spelled as in
@@ -87,7 +91,7 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
     return matches
 
 
-def _bare(line: str) -> str:
+def _strip_marks(line: str) -> str:
     """A line without bullet and footnote marks; empty where it is a title."""
     bare = " ".join(_BULLET.sub("", _FOOTNOTE.sub("", line).strip()).split())
     return (
@@ -97,7 +101,7 @@ def _bare(line: str) -> str:
     )
 
 
-def _parts(paragraph: str) -> Iterator[str]:
+def _split_long_paragraph(paragraph: str) -> Iterator[str]:
     """A paragraph, or its parts where it is too long to parse at once, cut where sentences seem to
     end.
     """
@@ -112,7 +116,7 @@ def _parts(paragraph: str) -> Iterator[str]:
         yield paragraph[begin:].strip()
 
 
-def _repaired(spans: Sequence[str]) -> Iterator[str]:
+def _join_spans(spans: Sequence[str]) -> Iterator[str]:
     """Sentences joined from the parser's spans: none ends without a mark or at an abbreviation, or
     is only a mark.
     """
@@ -155,7 +159,7 @@ def scrape(
         if isinstance(page, Page):
             place, parts = page.provenance, list(chain.from_iterable(page.sections))
             reason = "no new sentence holds a keyword"
-            for row in _rows(
+            for row in _sentence_rows(
                 domain, page, {concept: source.keywords_of(concept) for concept in concepts}
             ):
                 if row["id"] not in row_by_id:
@@ -195,10 +199,10 @@ def scrape(
     return Scraped(list(row_by_id.values()), sources)
 
 
-def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Iterator[Row]:
+def _sentence_rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Iterator[Row]:
     """Matches on a page by `schemas.SENTENCES`, with repeats across sections."""
     for section, text in page.sections:
-        for sentence, concept, keyword in matched(sentences(text), keywords):
+        for sentence, concept, keyword in match_keywords(split_sentences(text), keywords):
             yield {
                 "id": row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=sentence),
                 "content_sha256": content_sha256(sentence),
@@ -211,7 +215,9 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
             }
 
 
-def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> list[str]:
+def write_sentence_tables(
+    domain: str, source: Source, path: Path, folder: Path, root: Path = Path()
+) -> list[str]:
     """Write the sentences of a domain, or the prompts of its table; returns lines about them.
 
     UserError where no sentence is about a root that is branched, or as for `read`, `scrape` and
@@ -221,7 +227,7 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     if source.material.kind == "table":
         tables = Scraped(*read_prompts(domain, source, root / DOMAINS))
     else:
-        tables = scrape(domain, source, read(domain, source, root))
+        tables = scrape(domain, source, read_pages(domain, source, root))
         present = {row["concept"] for row in tables.sentences}
         without = [concept for concept in source.roots if concept not in present]
     if without and source.branch:

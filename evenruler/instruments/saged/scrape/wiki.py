@@ -155,7 +155,7 @@ class RateLimitedTransport(httpx.BaseTransport):
         except (httpx.RequestError, TimeoutError) as error:
             raise WikiUnavailableError(f"the connection failed ({type(error).__name__})") from error
         status, where = response.status_code, str(self._address)
-        asked_to_wait = _seconds(response.headers.get("retry-after", ""))
+        asked_to_wait = _parse_retry_after(response.headers.get("retry-after", ""))
         if status == 429 or status >= 500:
             raise WikiUnavailableError(f"HTTP {status}", asked_to_wait)
         if status == 403:
@@ -214,7 +214,7 @@ class RateLimitedTransport(httpx.BaseTransport):
             raise UserError(what, where=str(wiki_address), remedy=remedy)
 
 
-def _seconds(retry_after: str) -> float | None:
+def _parse_retry_after(retry_after: str) -> float | None:
     """The value of a Retry-After header, a number or a date, in seconds from now; None where it is
     neither.
     """
@@ -319,7 +319,7 @@ class Wiki(AbstractContextManager["Wiki"]):
             else partial(self._old, title, revision)
         )
         try:
-            page: Page | MissingPage | None = _understood(read)
+            page: Page | MissingPage | None = _parse_answer(read)
         except WikiUnavailableError as error:
             return MissingPage(title, f"the wiki does not answer ({error})", unanswered=True)
         except WikiRefusedError as error:
@@ -405,7 +405,7 @@ class Wiki(AbstractContextManager["Wiki"]):
                 bllimit=limit,
             )
         try:
-            linked_pages = _understood(ask) or ()
+            linked_pages = _parse_answer(ask) or ()
         except WikiUnavailableError as error:
             where = f"{self.where}: links of {title!r}"
             raise UserError(
@@ -433,7 +433,7 @@ class Wiki(AbstractContextManager["Wiki"]):
         return titles
 
 
-def _understood(answer: Callable[[], Any]) -> Any:
+def _parse_answer(answer: Callable[[], Any]) -> Any:
     """The parsed answer; None where it lists no page at all: a title of another wiki, or circular
     redirects.
     """
@@ -445,7 +445,7 @@ def _understood(answer: Callable[[], Any]) -> Any:
         raise WikiUnavailableError(f"its answer is not MediaWiki's: {error!r:.99}") from error
 
 
-def refresh(
+def fetch_pages(
     read: Callable[[str], Page | MissingPage],
     titles: Mapping[str, Sequence[str]],
     known_pages: Mapping[str, Page],

@@ -15,7 +15,7 @@ from evenruler.instruments.saged.ask import extract_features
 from evenruler.instruments.saged.ask.features import ToolAnswers
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
-from evenruler.models.catalogue import load
+from evenruler.models.catalogue import load_model
 from evenruler.models.declared import Catalogue
 from evenruler.models.model import Model
 from evenruler.models.records import Sampling
@@ -615,7 +615,7 @@ class Live:
         )
 
     def loaded(self, name: str) -> Model:
-        return load(name, self.catalogue, store=self.store)
+        return load_model(name, self.catalogue, store=self.store)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from evenruler.instruments.saged.rows.branching import (
     branch_text,
     unbranchable_reasons,
 )
-from evenruler.instruments.saged.scrape.scraping import sentences
+from evenruler.instruments.saged.scrape.scraping import split_sentences
 from tests.instruments.saged.rows.branched import branch, root_of
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
@@ -464,7 +464,7 @@ def test_text_that_was_written_to_be_branched_is_branched_whole() -> None:
     text = (Path(__file__).parents[4] / "data/sources/saged/articles/fruit.md").read_text(
         encoding="utf-8"
     )
-    lines = [line for line in sentences(text) if "apple" in line.lower()]
+    lines = [line for line in split_sentences(text) if "apple" in line.lower()]
     assert len(lines) == 26
     words = {"apple": "pear", "apples": "pears"}
     assert [why(line, words, "banana") for line in lines] == [""] * 26

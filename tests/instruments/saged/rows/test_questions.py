@@ -7,8 +7,8 @@ from evenruler.instruments.saged.rows.questions import (
     MOST,
     PROMPT,
     Question,
-    ask,
     checked_question,
+    request_questions,
 )
 from evenruler.models.records import Reply
 
@@ -129,7 +129,7 @@ def test_all_sentences_are_asked_at_once_and_those_refused_again_and_told_why():
         ["Question: What does Aurelia export?"],
     )
     grow, strike = "Farmers in Tol grow barley.", "Sarn strikes coins of gold."
-    found = ask([WOOL, grow, strike], ["Aurelia", "Tol", "Sarn"], model)
+    found = request_questions([WOOL, grow, strike], ["Aurelia", "Tol", "Sarn"], model)
 
     refused = (
         ("I cannot say.", "no question mark at the end"),
@@ -152,7 +152,7 @@ def test_all_sentences_are_asked_at_once_and_those_refused_again_and_told_why():
 
 def test_of_a_long_reply_a_model_is_shown_the_beginning():
     model = Model(["word " * 100], ["What does Aurelia export?"])
-    ask([WOOL], ["Aurelia"], model)
+    request_questions([WOOL], ["Aurelia"], model)
     (second,) = model.asked[1]
     assert (
         f'Refused: "{("word " * 24)[:120]}" (no question mark at the end). Write another.\n'
@@ -161,7 +161,7 @@ def test_of_a_long_reply_a_model_is_shown_the_beginning():
 
 
 def test_a_model_that_never_asks_leaves_a_reason_and_what_it_said():
-    found = ask(
+    found = request_questions(
         [WOOL, "Aurelia {is} odd."],
         ["Aurelia", "Aurelia"],
         Model(["No.", "No."], ["No.", "No."]),
@@ -172,7 +172,7 @@ def test_a_model_that_never_asks_leaves_a_reason_and_what_it_said():
 
 def test_a_prompt_that_a_server_refuses_is_not_asked_again_and_takes_no_other_with_it():
     model = Model([None, "What do farmers in Tol grow?"])
-    found = ask([WOOL, "Farmers in Tol grow barley."], ["Aurelia", "Tol"], model)
+    found = request_questions([WOOL, "Farmers in Tol grow barley."], ["Aurelia", "Tol"], model)
     assert found == [
         Question("", (("", "no reply: content filter"),)),
         Question("What do farmers in Tol grow?"),
@@ -181,5 +181,5 @@ def test_a_prompt_that_a_server_refuses_is_not_asked_again_and_takes_no_other_wi
 
 
 def test_nobody_asked_is_no_question():
-    assert ask([WOOL], ["Aurelia"], Model(), tries=0) == [Question("")]
-    assert ask([], [], Model()) == []
+    assert request_questions([WOOL], ["Aurelia"], Model(), tries=0) == [Question("")]
+    assert request_questions([], [], Model()) == []

@@ -14,7 +14,7 @@ from evenruler.instruments.saged.scrape.replacing import (
     SHOWN,
     UnusableReplyError,
     auto_threshold,
-    proposed,
+    parse_replacements,
 )
 
 NEAR = {"Aurelia": 1.0, "Aurelian": 0.9, "tide": 0.5, "the": 0.1}
@@ -82,7 +82,7 @@ class TestLanguageModel:
             'Sure:\n```json\n{"aurelia": "the  United\\nStates", "Tide": "wind", "more": '
             '"less"}\n```'
         )
-        found = proposed(reply, words)
+        found = parse_replacements(reply, words)
         assert found == {"Aurelia": "the United States", "tide": "wind"}
 
     @pytest.mark.parametrize(
@@ -101,5 +101,5 @@ class TestLanguageModel:
     )
     def test_other_replies_are_refused(self, reply: str, what: str) -> None:
         with pytest.raises(UnusableReplyError) as caught:
-            proposed(reply, ["tide", "sea"])
+            parse_replacements(reply, ["tide", "sea"])
         assert str(caught.value) == what

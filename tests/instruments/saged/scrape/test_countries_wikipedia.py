@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 from evenruler.instruments.saged.declare import Settings, Source, load
 from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.rows.prompts import Rows, rows_of
-from evenruler.instruments.saged.scrape.fetching import refresh
-from evenruler.instruments.saged.scrape.scraping import make
+from evenruler.instruments.saged.scrape.fetching import refresh_pages
+from evenruler.instruments.saged.scrape.scraping import write_sentence_tables
 from evenruler.tables import read_table
 from evenruler.text.whole_words import find_words
 from tests.local_wiki import LocalWiki
@@ -63,10 +63,12 @@ def built(
     path = root / FILE
     path.parent.mkdir(parents=True)
     YAML().dump(declared, path)
-    assert list(refresh(root, path.stem, SETTINGS)) == [
+    assert list(refresh_pages(root, path.stem, SETTINGS)) == [
         "countries-wikipedia: 5 pages in data/snapshots/countries-wikipedia"
     ]
-    said = make(path.stem, load(path, SETTINGS, root), path, root / "scraped", root)
+    said = write_sentence_tables(
+        path.stem, load(path, SETTINGS, root), path, root / "scraped", root
+    )
     assert said == ["countries-wikipedia: 8 sentences, 0 of 5 pages without any"]
     scraped = load(root / "scraped/source.yaml", SETTINGS, root)
     sentences = read_table(root / "scraped/sentences.parquet").to_pylist()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.instruments.saged.scrape.pages import PACKAGE, MissingPage, PackagedExtracts, Page
-from evenruler.instruments.saged.scrape.wiki import refresh
+from evenruler.instruments.saged.scrape.wiki import fetch_pages
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_a_title_that_is_not_in_it_is_listed(extracts: PackagedExtracts) -> None
     absent = MissingPage("Veloria", "not in the collection of extracts")
     assert extracts.read_page("Veloria") == absent
     assert extracts.read_page("") == MissingPage("", "not in the collection of extracts")
-    assert list(refresh(extracts.read_page, {"country": ["France", "Veloria"]}, {})) == [
+    assert list(fetch_pages(extracts.read_page, {"country": ["France", "Veloria"]}, {})) == [
         ("country", extracts.read_page("France")),
         ("country", absent),
     ]

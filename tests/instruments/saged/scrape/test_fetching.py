@@ -15,8 +15,13 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Settings, Source, find_leaks
 from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
-from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, SearchFunctions, find, refresh
-from evenruler.instruments.saged.scrape.pages import read
+from evenruler.instruments.saged.scrape.fetching import (
+    ON_THE_WAY,
+    SearchFunctions,
+    refresh_pages,
+    search_for_domain,
+)
+from evenruler.instruments.saged.scrape.pages import read_pages
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
 from evenruler.models.declared import Catalogue
@@ -69,7 +74,7 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api)
-    lines = list(refresh(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
     assert lines == [
         "places: port: 'Nowhere' is missing: no such page",
         "places: 3 pages in data/snapshots/places",
@@ -83,14 +88,14 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
     proxy.asked.clear()
     proxy.plan("Tol", answering(403))
     with pytest.raises(UserError):
-        list(refresh(tmp_path, "places", declared, impatient))
+        list(refresh_pages(tmp_path, "places", declared, impatient))
     assert not (tmp_path / FOLDER).exists()
     on_the_way = tmp_path / ON_THE_WAY / "places.jsonl"
     on_the_way.write_text(
         on_the_way.read_text() + '[{"title": "Tol", "sect'
     )  # killed while it wrote
     proxy.asked.clear()
-    lines = list(refresh(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
     assert lines[0] == "places: resuming an interrupted run after 2 pages"
     assert set(proxy.asked) == {"Nowhere", "Tol"}
     assert {
@@ -103,7 +108,7 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
 ) -> None:
     write(tmp_path, proxy.api)
     proxy.plan("Veloria", answering(503), answering(503))
-    lines = list(refresh(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
     assert lines[0].startswith("places: veloria: 'Veloria' is missing: the wiki does not answer")
     assert lines[-1] == "places: run it again to fetch the 1 that had no answer"
     assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
@@ -111,7 +116,7 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
         "Tol",
     }
     proxy.asked.clear()
-    list(refresh(tmp_path, "places", declared, impatient))
+    list(refresh_pages(tmp_path, "places", declared, impatient))
     assert set(proxy.asked) == {"Nowhere", "Veloria"}
     assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
         "Port Amber",
@@ -130,13 +135,13 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     write(tmp_path, proxy.api)
     proxy.plan("Tol", answering(403))
     assert "the wiki refuses" in error_of(
-        lambda: list(refresh(tmp_path, "places", declared, impatient))
+        lambda: list(refresh_pages(tmp_path, "places", declared, impatient))
     )
     number, before = wiki_server.revision("Veloria"), VELORIA
     wiki_server.write({"Veloria": "Veloria is another land."})
     pinned = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
     write(tmp_path, proxy.api, material=pinned | {"revisions": {"Velorio": number}})
-    assert error_of(lambda: list(refresh(tmp_path, "places", declared, impatient))) == (
+    assert error_of(lambda: list(refresh_pages(tmp_path, "places", declared, impatient))) == (
         "places: material.revisions: 'Velorio' is no page that is read; name one that is; did you "
         "mean 'Veloria'?"
     )
@@ -144,7 +149,7 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     newest = wiki_server.revision("Veloria")
     revisions = {"Veloria": newest, "Tol": wiki_server.revision("Sarn")}
     write(tmp_path, proxy.api, material=pinned | {"revisions": revisions})
-    lines = list(refresh(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
     assert f"places: tol: revision {revisions['Tol']} of 'Tol' is one of 'Sarn'" in lines
     wiki_server.write({"Veloria": before})
     pages = read_frame(tmp_path / FOLDER / "pages.parquet").set_index("source_tag")
@@ -160,8 +165,8 @@ def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api, find={"by": ["links"], "most": 3})
-    list(refresh(tmp_path, "places", declared, impatient))
-    lines = list(find(tmp_path, "places", declared, MODELS))
+    list(refresh_pages(tmp_path, "places", declared, impatient))
+    lines = list(search_for_domain(tmp_path, "places", declared, MODELS))
     path = "data/sources/saged/found/places.yaml"
     assert lines[-1].endswith(f"keywords in {path}; edit it, then `make repro`")
     keywords = read_source(tmp_path / "data/sources/saged/places.yaml").keywords_of("veloria")
@@ -170,7 +175,7 @@ def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
     with pytest.raises(
         UserError, match=f"{path}: was found already; edit it, or delete it to search again"
     ):
-        list(find(tmp_path, "places", declared, MODELS))
+        list(search_for_domain(tmp_path, "places", declared, MODELS))
 
 
 def test_who_gives_no_contact_is_told(
@@ -179,9 +184,9 @@ def test_who_gives_no_contact_is_told(
     write(tmp_path, proxy.api)
     silent = declared.model_copy(update={"contact": None})
     with pytest.raises(UserError, match=r"saged\.contact"):
-        list(refresh(tmp_path, "places", silent, impatient))
+        list(refresh_pages(tmp_path, "places", silent, impatient))
     with pytest.raises(UserError, match="no source for the domain 'place'; did you mean 'places'"):
-        list(refresh(tmp_path, "place", declared, impatient))
+        list(refresh_pages(tmp_path, "place", declared, impatient))
 
 
 HARBOUR = """# Boats
@@ -247,7 +252,7 @@ def boats(root: Path, **find: Any) -> None:
 def built(root: Path) -> list[dict[str, Any]]:
     """What the stages make of the domain: prompts with their baselines."""
     source = read_source(root / "data/sources/saged/places.yaml")
-    sentences = scrape("places", source, read("places", source, root)).sentences
+    sentences = scrape("places", source, read_pages("places", source, root)).sentences
     return rows_of("places", source, sentences, lambda *_: []).prompts
 
 
@@ -259,7 +264,7 @@ def test_replacements_that_were_found_branch_without_leaks(
     path = "data/sources/saged/found/places.yaml"
     assert "run `evenruler find places`" in error_of(built, tmp_path)
     answers = Answers(train=TRAIN, cart=CART)
-    assert list(find(tmp_path, "places", declared, MODELS, answers)) == [
+    assert list(search_for_domain(tmp_path, "places", declared, MODELS, answers)) == [
         "boat: left 'train': a keyword of train",
         f"places: replacements for 2 branches in {path}; edit it, then `make repro`",
     ]
@@ -287,7 +292,7 @@ def test_replacements_that_were_found_branch_without_leaks(
     branched = [row["prompt"] + row["baseline"] for row in rows if not row["is_root"]]
     assert [find_leaks(text, TRAIN) for text in branched] == [[]] * 4
     assert "was found already" in error_of(
-        lambda: list(find(tmp_path, "places", declared, MODELS, answers))
+        lambda: list(search_for_domain(tmp_path, "places", declared, MODELS, answers))
     )
 
 
@@ -296,7 +301,9 @@ def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote
 ) -> None:
     boats(tmp_path, threshold=0.5)
     path = tmp_path / "data/sources/saged/found/places.yaml"
-    lines = list(find(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=["cart"])))
+    lines = list(
+        search_for_domain(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=["cart"]))
+    )
     assert (
         lines[1]
         == "boat to cart: no replacements: no JSON object of words in the reply '[\"cart\"]'"
@@ -311,7 +318,7 @@ def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote
 
     path.write_text(path.read_text().replace("sea: night", "sea: dawn"))
     answers = Answers(cart=CART)
-    list(find(tmp_path, "places", declared, MODELS, answers))
+    list(search_for_domain(tmp_path, "places", declared, MODELS, answers))
     assert answers.asked == ["cart"]
     assert "lacking" not in path.read_text()
     assert "A TRAIN needs a captain at dawn." in [row["baseline"] for row in built(tmp_path)]
@@ -326,7 +333,9 @@ def test_keywords_that_are_found_at_the_same_time_are_replaced(
     source["concepts"] |= {name: {"name": name, "keywords": [name]} for name in ("train", "cart")}
     source["find"] = {"by": ["model"], "model": "m", "replacements": {"model": "m", "threshold": 1}}
     YAML().dump(source, file)
-    lines = list(find(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=CART)))
+    lines = list(
+        search_for_domain(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=CART))
+    )
     assert lines[0] == "boat: refused 'train' (model): a keyword of train"
     assert "places: 2 keywords and replacements for 2 branches in" in lines[-1]
     domain = read_source(file)

@@ -11,10 +11,10 @@ from evenruler.instruments.saged.scrape.finding import (
     Keyword,
     KeywordHit,
     RankedKeywords,
-    asked,
-    merged,
+    merge_rankings,
     only_names,
     rank_by_links,
+    rank_by_replies,
     rank_by_similarity,
 )
 from evenruler.text.english import spacy_pipeline
@@ -34,7 +34,7 @@ class TestLanguageModel:
             calls.append((prompts, seeds))
             return ["a tide, a wave"] * len(prompts)
 
-        found = asked("the sea", "Waters", ask, times=3, seed=7)
+        found = rank_by_replies("the sea", "Waters", ask, times=3, seed=7)
         ((prompts, seeds),) = calls
         assert len(set(prompts)) == len(QUESTIONS) == 5
         assert all("The topic is Waters." in prompt and "the sea" in prompt for prompt in prompts)
@@ -51,7 +51,7 @@ class TestLanguageModel:
             "tide\nI am a model, I cannot",
             "No.",
         ]
-        found = asked("sea", "Waters", lambda *_: replies, times=1)
+        found = rank_by_replies("sea", "Waters", lambda *_: replies, times=1)
         assert found.hits == [
             KeywordHit("tide", "model", 4),
             KeywordHit("wave", "model", 2),
@@ -61,7 +61,7 @@ class TestLanguageModel:
         assert ("I cannot", "a sentence") in found.refused
 
     def test_a_reply_is_never_run(self, capsys: pytest.CaptureFixture[str]) -> None:
-        found = asked(
+        found = rank_by_replies(
             "sea", "Waters", lambda prompts, _: ["[print('run'), 'tide']"] * len(prompts), times=1
         )
         assert [hit.word for hit in found.hits] == ["tide"]
@@ -69,7 +69,7 @@ class TestLanguageModel:
 
     def test_every_question_has_a_reply(self) -> None:
         with pytest.raises(ValueError, match="zip"):
-            asked("sea", "Waters", lambda *_: ["tide, wave"], times=1)
+            rank_by_replies("sea", "Waters", lambda *_: ["tide, wave"], times=1)
 
 
 class TestPages:
@@ -154,7 +154,7 @@ class TestMerged:
                 "links": ranked("Port", "Tide", way="links"),
             }
         }
-        assert merged({"sea": "Sea"}, ways, {}, most=2) == Findings(
+        assert merge_rankings({"sea": "Sea"}, ways, {}, most=2) == Findings(
             [
                 Keyword("sea", "Sea", ()),
                 Keyword(
@@ -168,7 +168,7 @@ class TestMerged:
         )
 
     def test_of_each_way_the_first_count(self) -> None:
-        found = merged(
+        found = merge_rankings(
             {"sea": "sea"},
             {"sea": {"model": ranked("a1", "b1", "c1"), "links": ranked("c1")}},
             {},
@@ -178,7 +178,7 @@ class TestMerged:
         assert found.refused == ["sea: refused 'b1' (embedding): 2 are enough"]
 
     def test_the_name_that_was_found_says_so(self) -> None:
-        found = merged({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
+        found = merge_rankings({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
         assert found.keywords == [Keyword("sea", "Sea", (KeywordHit("sea", "embedding", 1.0),))]
 
     def test_a_keyword_belongs_to_one_concept(self) -> None:
@@ -186,7 +186,7 @@ class TestMerged:
             "sea": {"embedding": ranked("water", "tide", "River", "rain")},
             "river": {"embedding": ranked("Water", "bank", "sea")},
         }
-        found = merged({"sea": "Sea", "river": "River"}, ways, {"Rain": "sky"}, most=5)
+        found = merge_rankings({"sea": "Sea", "river": "River"}, ways, {"Rain": "sky"}, most=5)
         assert [(keyword.concept, keyword.word) for keyword in found.keywords] == [
             ("sea", "Sea"),
             ("sea", "tide"),
@@ -203,6 +203,6 @@ class TestMerged:
 
     def test_what_a_way_refused_is_listed(self) -> None:
         ways: Ways = {"sea": {"links": RankedKeywords([], [("1990", "no word")])}}
-        assert merged({"sea": "sea"}, ways, {}, most=5).refused == [
+        assert merge_rankings({"sea": "sea"}, ways, {}, most=5).refused == [
             "sea: refused '1990' (links): no word"
         ]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from evenruler.instruments.saged.scrape import pages
-from evenruler.instruments.saged.scrape.pages import plain
+from evenruler.instruments.saged.scrape.pages import file_sections
 
 MARKDOWN = """---
 title: not text
@@ -52,7 +52,7 @@ def test_plain_text_has_a_line_a_paragraph() -> None:
         "A heading\n\nA sentence that is\r\nwrapped. It goes\n  "
         "on\there.\nAnother.\n\n\n\u201cQuoted.\u201d\nLast"
     )
-    assert plain(text.encode(), "a.txt") == [
+    assert file_sections(text.encode(), "a.txt") == [
         (
             "",
             "A heading\nA sentence that is wrapped. It goes on "
@@ -62,11 +62,11 @@ def test_plain_text_has_a_line_a_paragraph() -> None:
 
 
 def test_letters_in_two_pieces_become_one() -> None:
-    assert plain("Cafe\u0301".encode(), "a.txt") == [("", "Caf\u00e9")]
+    assert file_sections("Cafe\u0301".encode(), "a.txt") == [("", "Caf\u00e9")]
 
 
 def test_markdown_by_sections() -> None:
-    assert plain(MARKDOWN.encode(), "folder/Veloria.MD") == [
+    assert file_sections(MARKDOWN.encode(), "folder/Veloria.MD") == [
         ("", "Veloria is an invented country with rivers.\nName\nLength\nLong River\n300 km"),
         ("Rivers", "One is long.\nOne is short."),
         ("Seas", "There are none \u2014 yet."),
@@ -74,23 +74,23 @@ def test_markdown_by_sections() -> None:
 
 
 def test_a_level_one_heading_is_a_title_only_at_the_beginning() -> None:
-    assert plain(b"Lead.\n\n# One\n\nFirst.\n\n# Two\n\nSecond.", "a.md") == [
+    assert file_sections(b"Lead.\n\n# One\n\nFirst.\n\n# Two\n\nSecond.", "a.md") == [
         ("", "Lead."),
         ("One", "First."),
         ("Two", "Second."),
     ]
-    assert plain(b"## One\n\nFirst.", "a.md") == [("One", "First.")]
+    assert file_sections(b"## One\n\nFirst.", "a.md") == [("One", "First.")]
 
 
 def test_html_by_sections() -> None:
-    assert plain(HTML.encode(), "a.htm") == [
+    assert file_sections(HTML.encode(), "a.htm") == [
         ("", "Before any heading,\ntwo lines & more.\nAn unclosed paragraph wrapped."),
         ("Rivers \u2013 and more", "Oneword.\nNested.\nCell one\nCell two"),
     ]
 
 
 def test_html_whose_head_nobody_closed() -> None:
-    assert plain(b"<head><title>T</title><body><p>Text.", "a.html") == [("", "Text.")]
+    assert file_sections(b"<head><title>T</title><body><p>Text.", "a.html") == [("", "Text.")]
 
 
 GERMAN = (
@@ -119,19 +119,19 @@ RUSSIAN = (
     ],
 )
 def test_the_encoding_is_found(text: str, encoding: str) -> None:
-    assert plain(text.encode(encoding), "a.txt") == [("", text)]
+    assert file_sections(text.encode(encoding), "a.txt") == [("", text)]
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16-le"])
 @pytest.mark.parametrize("begin", [0, 1, 300_000])
 def test_the_encoding_is_found_where_letters_tell_it(encoding: str, begin: int) -> None:
     text = "x" * begin + (GERMAN + " ") * 2000
-    assert plain(text.encode(encoding), "a.txt") == [("", text.strip())]
+    assert file_sections(text.encode(encoding), "a.txt") == [("", text.strip())]
 
 
 def test_html_says_its_encoding() -> None:
     markup = f'<meta http-equiv="Content-Type" content="text/html; charset=koi8-r"><p>{RUSSIAN}'
-    assert plain(markup.encode("koi8-r"), "a.html") == [("", RUSSIAN)]
+    assert file_sections(markup.encode("koi8-r"), "a.html") == [("", RUSSIAN)]
 
 
 UNTOLD = "the text's encoding is not known; save it as UTF-8"
@@ -168,11 +168,11 @@ UNTOLD = "the text's encoding is not known; save it as UTF-8"
 def test_what_is_no_text_is_refused(
     content: bytes, name: str, said: str, error_of: Callable[..., str]
 ) -> None:
-    assert error_of(plain, content, name).startswith(said)
+    assert error_of(file_sections, content, name).startswith(said)
 
 
 def test_the_limit_of_size(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     content = b"word " * 300_000
-    assert len(plain(content, "a.txt")[0][1]) == 1_499_999
+    assert len(file_sections(content, "a.txt")[0][1]) == 1_499_999
     monkeypatch.setattr(pages, "MOST_BYTES", 1_000_000)
-    assert error_of(plain, content, "a.txt") == "a.txt: 1.5 MB, more than 1 MB; split it"
+    assert error_of(file_sections, content, "a.txt") == "a.txt: 1.5 MB, more than 1 MB; split it"

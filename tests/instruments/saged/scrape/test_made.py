@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Source, load
 from evenruler.instruments.saged.schemas import SENTENCES, SOURCES
-from evenruler.instruments.saged.scrape.scraping import make
+from evenruler.instruments.saged.scrape.scraping import write_sentence_tables
 from evenruler.tables import read_table
 from tests.instruments.saged.domains import SOURCE, TEXT, settings
 
@@ -28,7 +28,7 @@ def written(root: Path, found: dict[str, Any] | None = None, **changes: Any) -> 
 def made(root: Path, path: Path) -> tuple[Source, Source]:
     """The source as it was read, and as it was left."""
     source = load(path, settings(), root)
-    make("fruit", source, path, root / "made", root)
+    write_sentence_tables("fruit", source, path, root / "made", root)
     return source, load(root / "made/source.yaml", settings(), root)
 
 
@@ -48,7 +48,7 @@ def test_an_article_that_is_no_file_is_one_line(tmp_path: Path) -> None:
     article.unlink()
     article.symlink_to("/dev/null")
     with pytest.raises(UserError, match=r"fruit\.md: a device, expected a file"):
-        make("fruit", source, path, tmp_path / "made", tmp_path)
+        write_sentence_tables("fruit", source, path, tmp_path / "made", tmp_path)
 
 
 def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
@@ -94,7 +94,9 @@ def test_a_concept_that_no_sentence_is_about_is_counted_where_nothing_is_branche
     changes = {key: value for key, value in SOURCE.items() if key != "branch"}
     path = written(tmp_path)
     YAML().dump(changes, path)
-    assert make("fruit", load(path, settings(), tmp_path), path, tmp_path / "made", tmp_path) == [
+    assert write_sentence_tables(
+        "fruit", load(path, settings(), tmp_path), path, tmp_path / "made", tmp_path
+    ) == [
         "fruit: no sentence about pear",
         "fruit: no sentence about fig",
         "fruit: 3 sentences, 2 of 3 pages without any",

@@ -3,7 +3,7 @@ from evenruler.instruments.saged.scrape.pages import (
     html_sections,
     known_pages,
     sections_of,
-    tidy,
+    tidy_text,
 )
 
 
@@ -29,7 +29,7 @@ def test_pages_come_back_from_their_rows() -> None:
 
 
 def test_tidy_text_has_a_line_a_paragraph() -> None:
-    assert tidy(" a\u00a0 b \n\n\t\ncafe\u0301 ") == "a b\ncaf\u00e9"
+    assert tidy_text(" a\u00a0 b \n\n\t\ncafe\u0301 ") == "a b\ncaf\u00e9"
 
 
 def test_headings_of_any_level_and_equal_signs_that_are_none() -> None:

@@ -17,12 +17,12 @@ from evenruler.instruments.saged.scrape.fetching import (
     found_keywords,
     found_pages,
     found_yaml,
-    titles,
+    titles_to_read,
 )
 from evenruler.instruments.saged.scrape.finding import Keyword, KeywordHit
 from evenruler.instruments.saged.scrape.pages import MissingPage, Page, known_pages
 from evenruler.instruments.saged.scrape.replacing import Branch
-from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki, refresh
+from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki, fetch_pages
 from tests.local_wiki import FaultyProxy, answering
 
 CONTACT = "tests@example.org"
@@ -90,7 +90,7 @@ class TestSource:
 def fetched(
     source: Source, reader: Wiki, known: Sequence[dict[str, Any]] = ()
 ) -> Iterator[tuple[str, Page | MissingPage]]:
-    return refresh(reader.read_page, titles(source, reader), known_pages(known))
+    return fetch_pages(reader.read_page, titles_to_read(source, reader), known_pages(known))
 
 
 class TestFetched:
@@ -158,18 +158,18 @@ class TestFetched:
 
 class TestTitles:
     def test_those_of_the_file(self, wiki: Wiki, proxy: FaultyProxy) -> None:
-        assert titles(domain(), wiki) == {"veloria": ["Veloria"], "port": ["Port Amber"]}
+        assert titles_to_read(domain(), wiki) == {"veloria": ["Veloria"], "port": ["Port Amber"]}
         assert proxy.asked == []
 
     def test_those_of_roots_alone_where_others_are_branched_to(self, wiki: Wiki) -> None:
         branch = {"roots": ["port"], "words": {"port": ["Port"], "veloria": ["Veloria"]}}
-        assert titles(domain(branch=branch), wiki) == {"port": ["Port Amber"]}
+        assert titles_to_read(domain(branch=branch), wiki) == {"port": ["Port Amber"]}
 
     def test_then_those_along_links_the_nearest_first_up_to_a_number(
         self, wiki: Wiki, proxy: FaultyProxy
     ) -> None:
         near = domain(material=private(proxy.api, depth=1, most=4))
-        assert titles(near, wiki) == {
+        assert titles_to_read(near, wiki) == {
             "veloria": ["Veloria", "Long River", "Port Amber", "Sarn"],
             "port": ["Port Amber", "Lighthouse", "Veloria"],
         }
@@ -179,7 +179,9 @@ class TestTitles:
     ) -> None:
         concepts = {"land": {"name": "Land", "pages": ["Veloria", "Port Amber", "Sarn"]}}
         of_most = {
-            n: titles(domain(concepts=concepts, material=private(proxy.api, depth=1, most=n)), wiki)
+            n: titles_to_read(
+                domain(concepts=concepts, material=private(proxy.api, depth=1, most=n)), wiki
+            )
             for n in (2, 5)
         }
         assert of_most[2] == {"land": ["Veloria", "Port Amber", "Sarn"]}
@@ -189,7 +191,7 @@ class TestTitles:
         source = domain(
             concepts={"tol": "Tol"}, material=private(proxy.api, depth=9, most=4, direction="back")
         )
-        found = titles(source, wiki)["tol"]
+        found = titles_to_read(source, wiki)["tol"]
         assert found[:3] == ["Tol", "Long River", "Sarn"]
         assert len(found) == len(set(found)) == 4
 
@@ -200,7 +202,7 @@ class TestTitles:
             concepts={"veloria": "Veloria"}, material=private(proxy.api, depth=1, most=4)
         )
         source = source.with_found({"veloria": FoundKeywords(pages=["Tol"])})
-        assert titles(source, wiki) == {"veloria": ["Tol"]}
+        assert titles_to_read(source, wiki) == {"veloria": ["Tol"]}
         assert proxy.asked == []
 
     def test_a_person_edits_those_of_concepts_without_pages_by_hand(

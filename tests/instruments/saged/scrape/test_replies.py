@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.saged.scrape.finding import LONGEST, MOST_WORDS, fault, parse_list
+from evenruler.instruments.saged.scrape.finding import (
+    LONGEST,
+    MOST_WORDS,
+    keyword_fault,
+    parse_list,
+)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +72,7 @@ def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[
 def test_whatever_is_replied_entries_are_terms(reply: str) -> None:
     words, refused = parse_list(reply)
     assert all(
-        len(word) <= LONGEST and len(word.split()) <= MOST_WORDS and not fault(word)
+        len(word) <= LONGEST and len(word.split()) <= MOST_WORDS and not keyword_fault(word)
         for word in words
     )
     assert len({word.casefold() for word in words}) == len(words)

@@ -4,8 +4,12 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.scrape import scraping as module
-from evenruler.instruments.saged.scrape.pages import plain
-from evenruler.instruments.saged.scrape.scraping import KeywordMatch, matched, sentences
+from evenruler.instruments.saged.scrape.pages import file_sections
+from evenruler.instruments.saged.scrape.scraping import (
+    KeywordMatch,
+    match_keywords,
+    split_sentences,
+)
 from evenruler.text import english
 from evenruler.text.english import spacy_pipeline
 
@@ -68,7 +72,7 @@ from evenruler.text.english import spacy_pipeline
     ],
 )
 def test_a_text_becomes_clean_sentences(text, expected):
-    assert sentences(text) == expected
+    assert split_sentences(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -126,18 +130,20 @@ def test_a_text_becomes_clean_sentences(text, expected):
 )
 def test_marks_are_taken_off_when_a_file_is_read(text, expected):
     assert [
-        sentence for _, body in plain(text.encode(), "a.txt") for sentence in sentences(body)
+        sentence
+        for _, body in file_sections(text.encode(), "a.txt")
+        for sentence in split_sentences(body)
     ] == expected
 
 
 def test_a_long_paragraph_is_parsed_in_parts_without_loss(monkeypatch):
     text = " ".join(f"The people of town {number} keep sheep." for number in range(40))
-    whole = sentences(text)
+    whole = split_sentences(text)
     monkeypatch.setattr(module, "_PARSED_AT_ONCE", 100)
-    assert sentences(text) == whole
+    assert split_sentences(text) == whole
     assert len(whole) == 40
     assert (
-        "".join(sentences("x" * 250 + " " + "y" * 120 + ".")).replace(" ", "")
+        "".join(split_sentences("x" * 250 + " " + "y" * 120 + ".")).replace(" ", "")
         == "x" * 250 + "y" * 120 + "."
     )
 
@@ -174,39 +180,43 @@ CONCEPTS = {
     ],
 )
 def test_keywords_are_whole_words(sentence, expected):
-    assert matched([sentence], CONCEPTS) == [KeywordMatch(sentence, *one) for one in expected]
+    assert match_keywords([sentence], CONCEPTS) == [
+        KeywordMatch(sentence, *one) for one in expected
+    ]
 
 
 def test_ten_keywords_of_one_page_do_not_bleed_into_each_other():
     words = ["wool", "timber", "barley", "fish", "salt", "iron", "amber", "wax", "flax", "honey"]
     keywords = {f"concept-{number}": [word] for number, word in enumerate(words)}
-    page = sentences(
+    page = split_sentences(
         " ".join(f"The town sells {word} in spring. Nothing is said here." for word in words)
     )
-    found = matched(page, keywords)
+    found = match_keywords(page, keywords)
     assert [match.sentence for match in found] == [
         f"The town sells {word} in spring." for word in words
     ]
     assert [(match.concept, match.keyword) for match in found] == [
         (f"concept-{i}", w) for i, w in enumerate(words)
     ]
-    assert matched(page, dict(reversed(keywords.items()))) == found
+    assert match_keywords(page, dict(reversed(keywords.items()))) == found
     for concept, (word,) in keywords.items():
-        assert matched(page, {concept: [word]}) == [
+        assert match_keywords(page, {concept: [word]}) == [
             match for match in found if match.concept == concept
         ]
 
 
 def test_one_keyword_may_belong_to_two_concepts():
     text = "Wool sells."
-    assert matched([text], {"a": ["wool"], "b": ["timber", "wool"]}) == [
+    assert match_keywords([text], {"a": ["wool"], "b": ["timber", "wool"]}) == [
         (text, "a", "wool"),
         (text, "b", "wool"),
     ]
 
 
 def test_a_sentence_that_comes_twice_on_a_page_counts_once():
-    assert matched(["Wool sells.", "It rains.", "Wool sells.", "Wool."], {"a": ["wool"]}) == [
+    assert match_keywords(
+        ["Wool sells.", "It rains.", "Wool sells.", "Wool."], {"a": ["wool"]}
+    ) == [
         ("Wool sells.", "a", "wool"),
         ("Wool.", "a", "wool"),
     ]
@@ -219,13 +229,14 @@ def test_the_trie_finds_what_a_pattern_for_each_keyword_finds():
         (line, word) for line in text for word in words[::2] if re.search(rf"\b{word}\b", line)
     }
     assert {
-        (match.sentence, match.keyword) for match in matched(text, {w: [w] for w in words[::2]})
+        (match.sentence, match.keyword)
+        for match in match_keywords(text, {w: [w] for w in words[::2]})
     } == expected
 
 
 @pytest.mark.parametrize("keyword", ["", " "])
 def test_an_empty_keyword_matches_nothing(keyword):
-    assert matched(["Wool  sells."], {"a": [keyword]}) == []
+    assert match_keywords(["Wool  sells."], {"a": [keyword]}) == []
 
 
 def test_only_the_needed_components_are_loaded():
@@ -240,5 +251,5 @@ def test_a_missing_model_is_said_in_one_line(monkeypatch):
     with pytest.raises(
         UserError, match=r"the package 'no-such-model' is not installed; run `make setup`"
     ):
-        sentences("It rains.")
+        split_sentences("It rains.")
     spacy_pipeline.cache_clear()

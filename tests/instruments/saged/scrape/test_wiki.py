@@ -12,7 +12,7 @@ import pytest
 
 from evenruler.instruments.saged.schemas import PAGES
 from evenruler.instruments.saged.scrape.pages import MissingPage, Page, known_pages
-from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki, refresh
+from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki, fetch_pages
 from tests.instruments.saged import conftest
 from tests.instruments.saged.domains import places
 from tests.local_wiki import FaultyProxy, LocalWiki, answering, cut, first, slow
@@ -336,7 +336,7 @@ TITLES = {"river": ["Long River", "Nowhere", "Sarn"], "hill": ["Tol", "Sarn", "T
 
 
 def test_refresh_reads_what_is_not_known_and_lists_the_rest(wiki: Wiki, proxy: FaultyProxy) -> None:
-    found = list(refresh(wiki.read_page, TITLES, {}))
+    found = list(fetch_pages(wiki.read_page, TITLES, {}))
     assert [(concept, each.asked) for concept, each in found] == [
         ("river", "Long River"),
         ("river", "Nowhere"),
@@ -358,10 +358,10 @@ def stored(found: list[tuple[str, Page | MissingPage]]) -> list[dict[str, Any]]:
 
 def test_a_second_run_reads_nothing(wiki: Wiki, proxy: FaultyProxy) -> None:
     titles = {"country": ["Veloria", "Amberport"], "city": ["Amberport"]}
-    once = list(refresh(wiki.read_page, titles, {}))
+    once = list(fetch_pages(wiki.read_page, titles, {}))
     assert proxy.asked == ["Veloria", "Amberport"]
     proxy.asked.clear()
-    assert list(refresh(wiki.read_page, titles, known_pages(stored(once)))) == once
+    assert list(fetch_pages(wiki.read_page, titles, known_pages(stored(once)))) == once
     assert proxy.asked == []
 
 
@@ -370,13 +370,13 @@ def test_after_faults_a_second_run_reads_only_what_is_lacking(
 ) -> None:
     proxy.plan("Tol", *[cut] * 3)
     proxy.plan("Sarn", answering(503))
-    once = list(refresh(wiki.read_page, TITLES, {}))
+    once = list(fetch_pages(wiki.read_page, TITLES, {}))
     assert [(concept, each.asked) for concept, each in once if isinstance(each, MissingPage)] == [
         ("river", "Nowhere"),
         ("hill", "Tol"),
     ]
     proxy.asked.clear()
-    again = list(refresh(wiki.read_page, TITLES, known_pages(stored(once))))
+    again = list(fetch_pages(wiki.read_page, TITLES, known_pages(stored(once))))
     assert proxy.asked == ["Nowhere", "Tol"]
     assert [each.asked for _, each in again if isinstance(each, MissingPage)] == ["Nowhere"]
 
@@ -389,7 +389,7 @@ def test_a_page_deleted_between_listing_and_reading_is_listed(
     found = dict(
         zip(
             listed,
-            [each for _, each in refresh(wiki.read_page, {"country": listed}, {})],
+            [each for _, each in fetch_pages(wiki.read_page, {"country": listed}, {})],
             strict=True,
         )
     )
@@ -400,7 +400,7 @@ def test_a_page_deleted_between_listing_and_reading_is_listed(
 
 
 def test_pages_come_one_by_one(wiki: Wiki, proxy: FaultyProxy) -> None:
-    run = refresh(wiki.read_page, TITLES, {})
+    run = fetch_pages(wiki.read_page, TITLES, {})
     assert next(run)[1].asked == "Long River"
     assert proxy.asked == ["Long River"]
 
@@ -414,7 +414,7 @@ def test_a_wiki_that_went_away_ends_the_run(
     kept: list[str] = []
 
     def run(wiki: Wiki) -> None:
-        for _, each in refresh(wiki.read_page, titles, {}):
+        for _, each in fetch_pages(wiki.read_page, titles, {}):
             kept.append(each.asked)
 
     with opened(proxy.api, waits, attempts=1) as wiki:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.measurement.estimates import jackknifed
+from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.resampling import PLAIN
 from evenruler.tables.schemas import FIGURES
 
@@ -20,7 +20,7 @@ def figures(
 ) -> Tables:
     """The share of pairs, with an interval over pairs."""
     values = scores["preferred"]["preferred"].to_numpy()
-    figure = jackknifed(
+    figure = jackknife_figure(
         "preference", lambda own: float(own.mean()), values, PLAIN, resampling.level, "pairs"
     )
     own = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
