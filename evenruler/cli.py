@@ -47,13 +47,9 @@ class FamilyCommand(TyperCommand):
 class _WithFamilies(TyperGroup):
     def __init__(self, **group_options: Any) -> None:
         super().__init__(**group_options)
-        self.commands.update(
-            {
-                name: FamilyCommand(family, name)
-                for family, family_commands in COMMANDS.items()
-                for name in family_commands
-            }
-        )
+        for family, family_commands in COMMANDS.items():
+            for name in family_commands:
+                self.commands[name] = FamilyCommand(family, name)
 
 
 app = typer.Typer(
@@ -211,11 +207,9 @@ def finetune(
     repository.enter_repository()
     record = fit(name, load_params(), again=again)
     place = "below" if record.below_bar else "not below"
-    say(
-        f"{name}: accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows, {place} "
-        "the bar of "
-        f"{record.recipe['bar']:.2f}; data/adapters/{name}"
-    )
+    accuracy = f"accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows"
+    bar = f"{place} the bar of {record.recipe['bar']:.2f}"
+    say(f"{name}: {accuracy}, {bar}; data/adapters/{name}")
 
 
 Base = Annotated[
@@ -332,7 +326,8 @@ def publish(
         from evenruler.declaration.params import load_params
 
         repository.enter_repository()
-        if name not in (declared := load_params().benchmarks):
+        declared = load_params().benchmarks
+        if name not in declared:
             raise UserError(
                 f"no benchmark {name!r}",
                 where="params.yaml",
@@ -422,7 +417,8 @@ def verify(
     with open_place(place, repository.find_repository_root() or Path()) as folder:
         deviations = manifest_problems(folder)
     say_each(deviations)
-    say(f"{place}: {f'{len(deviations)} problems' if deviations else 'as its manifest says'}")
+    summary = f"{len(deviations)} problems" if deviations else "as its manifest says"
+    say(f"{place}: {summary}")
     if deviations:
         raise typer.Exit(1)
 

@@ -62,9 +62,11 @@ def suggest_nearest(word: str, known_words: Iterable[str]) -> str:
     names = sorted(known_words)
     if not names:
         return "there is none"
-    if close := difflib.get_close_matches(word, names, n=1, cutoff=0.5):
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    if close:
         return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+    further = ", ..." if len(names) > 8 else ""
+    return f"known: {', '.join(names[:8])}{further}"
 
 
 def distribution_of(module: str) -> str:
@@ -76,7 +78,8 @@ def extra_of(module: str) -> str | None:
     """The smallest extra of evenruler that installs a package such as `torch`; None if there is
     none.
     """
-    wanted, package_extras = distribution_of(module), set()
+    wanted = distribution_of(module)
+    package_extras: set[str] = set()
     for requirement in metadata.requires("evenruler") or ():
         name = re.match(r"[\w.-]+", requirement)
         extra = re.search(r"""extra == ["']([\w-]+)["']""", requirement)
@@ -122,6 +125,6 @@ def _number_of(error: Exception) -> int:
         return error.errno or 0
     if number_match := re.search(r"\(os error (\d+)\)", str(error)):
         return int(number_match[1])
-    return (
-        errno.ENOSPC if re.search(r"unexpected pos \d+ vs", str(error)) else 0
-    )  # PyTorch's file is too short
+    if re.search(r"unexpected pos \d+ vs", str(error)):  # PyTorch's file is too short
+        return errno.ENOSPC
+    return 0

@@ -44,7 +44,8 @@ def require_regular(
         file_status = path.stat()
     except (OSError, ValueError):
         return
-    if (kind := stat.S_IFMT(file_status.st_mode)) in NO_FILES:
+    kind = stat.S_IFMT(file_status.st_mode)
+    if kind in NO_FILES:
         raise UserError(f"{NO_FILES[kind]}, expected a file", where=str(path), remedy=remedy)
     if most is not None and file_status.st_size > most:
         what = f"{file_status.st_size:,} bytes, more than the {most:,} that are read"
@@ -58,7 +59,8 @@ def zip_members(archive: zipfile.ZipFile, most: int) -> list[zipfile.ZipInfo]:
     refused.
     """
     members = [member for member in archive.infolist() if not member.is_dir()]
-    if (n_bytes := sum(max(member.file_size, member.compress_size) for member in members)) > most:
+    n_bytes = sum(max(member.file_size, member.compress_size) for member in members)
+    if n_bytes > most:
         raise zipfile.BadZipFile(
             f"it unpacks to {n_bytes:,} bytes, more than the {most:,} that there is room for"
         )

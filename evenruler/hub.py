@@ -130,5 +130,6 @@ def _hub_problem(error: "HfHubHTTPError") -> tuple[str, str]:
 
 
 def _first_line(error: Exception) -> str:
-    line = (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")
+    message = str(error).strip() or type(error).__name__
+    line = message.split("\n")[0].rstrip(".")
     return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]} ..."

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import deepcopy
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -115,9 +116,8 @@ def distinct_words_validator(what: str) -> AfterValidator:
     """
 
     def all_distinct(words: Any) -> Any:
-        if duplicates := spelling.find_duplicates(
-            words.values() if isinstance(words, dict) else words
-        ):
+        texts = words.values() if isinstance(words, dict) else words
+        if duplicates := spelling.find_duplicates(texts):
             raise ValueError(f"{what} {spelling.describe_duplicates(*duplicates)} twice")
         return words
 
@@ -246,11 +246,13 @@ def csv_of(
     )
     try:
         reader.fieldnames = header = [name.strip() for name in reader.fieldnames or ()]
-        if delimiters == "," and len(header) == 1 and {";", "\t"} & {*header[0]}:
+        is_one_column = delimiters == "," and len(header) == 1
+        if is_one_column and {";", "\t"} & {*header[0]}:
             raise UserError(
                 "no commas between fields", where=f"{where}: line 1", remedy="save it with commas"
             )
-        if known and (unknown_columns := [name for name in header if name not in known]):
+        unknown_columns = [name for name in header if name not in known]
+        if known and unknown_columns:
             what = (
                 f"unknown column {unknown_columns[0]!r}; "
                 f"{suggest_nearest(unknown_columns[0], filter(None, known))}"
@@ -269,7 +271,8 @@ def csv_of(
             if not "".join([*filter(None, row.values()), *more]).strip():
                 continue
             if more or None in row.values():
-                place = f"{where}: line {reader.line_num} ({[*row.values(), *more][0]})"
+                first_field = [*row.values(), *more][0]
+                place = f"{where}: line {reader.line_num} ({first_field})"
                 raise UserError(
                     "not as many fields as the header",
                     where=place,
@@ -287,7 +290,8 @@ def _kind_of_json(text: str) -> str:
     """Whether a text is JSON, or JSON lines, in words; empty where it is neither."""
     if text.lstrip()[:1] not in ("[", "{"):
         return ""
-    for kind, part in (("JSON", text), ("JSON lines", text.strip().partition("\n")[0])):
+    first_line = text.strip().partition("\n")[0]
+    for kind, part in (("JSON", text), ("JSON lines", first_line)):
         with suppress(ValueError, RecursionError):
             json.loads(part)
             return kind
@@ -348,7 +352,8 @@ def _is_plain(text: str) -> bool:
     flow = text.count("[") + text.count("{")
     indentation = max(len(spaces) for spaces in re.findall(r"^[ ?-]*", text, flags=re.MULTILINE))
     anchors = re.findall(r"(?<!\S)&\S+", text)
-    return flow + 2 * indentation <= SAFE_DEPTH and len(set(anchors)) == len(anchors)
+    is_shallow = flow + 2 * indentation <= SAFE_DEPTH
+    return is_shallow and len(set(anchors)) == len(anchors)
 
 
 def _load_yaml(text: str, path: Path, *, pure: bool) -> Any:
@@ -382,11 +387,8 @@ def _written_out(node: Node, path: Path, n_values_by_id: dict[int, int], above: 
             raise UserError("an alias that holds itself", where=where, remedy="write it out")
         if len(above) == DEEPEST:
             raise _too_deep(where)
-        inner = (
-            node.value
-            if isinstance(node, SequenceNode)
-            else [child for pair in node.value for child in pair]
-        )
+        is_list = isinstance(node, SequenceNode)
+        inner = node.value if is_list else chain.from_iterable(node.value)
         n_values_by_id[id(node)] = 1 + sum(
             _written_out(child, path, n_values_by_id, [*above, id(node)]) for child in inner
         )
@@ -413,7 +415,9 @@ def validate(
     first key; `context`: for validators, e.g. the scale in use.
     """
     if not isinstance(data, dict):
-        where = f"{path}: {under}" if under and isinstance(under, str) else str(path)
+        where = str(path)
+        if under and isinstance(under, str):
+            where = f"{path}: {under}"
         what = "empty" if data is None else f"found {type(data).__name__}"
         raise UserError(f"{what}, expected keys", where=where, remedy="write `key: value`")
     try:
@@ -442,9 +446,10 @@ def refuse_hidden_keys(data: Any, path: Path, above: str = "") -> None:
         inner = enumerate(data)
     for key, value in inner:
         if key in HIDDEN_FROM_DVC:
-            what, where = f"a parameter called {key!r} is invisible to DVC", f"{path}: {above}{key}"
             raise UserError(
-                what, where=where, remedy="call it something else, for example 'n_rows'"
+                f"a parameter called {key!r} is invisible to DVC",
+                where=f"{path}: {above}{key}",
+                remedy="call it something else, for example 'n_rows'",
             )
         refuse_hidden_keys(value, path, f"{above}{key}.")
 
@@ -464,8 +469,10 @@ def _as_user_error(
 ) -> UserError:
     first = errors[0]
     if not isinstance(under, str):
-        under = under(str(first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")))
-    parts = [_truncate_text(str(part)) for part in first["loc"] if not str(part).startswith("[")]
+        top_key = first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")
+        under = under(str(top_key))
+    location = map(str, first["loc"])
+    parts = [_truncate_text(part) for part in location if not part.startswith("[")]
     value = first["input"]
     shown = repr(value) if isinstance(value, str) else str(value)
     if value is None:
@@ -476,10 +483,8 @@ def _as_user_error(
     remedy = "fix it"
     if first["type"] == "unknown_key":
         unknown = _truncate_text(str(first["ctx"]["key"]))
-        key, message = (
-            ".".join(filter(None, [key, unknown])),
-            f"unknown key '{unknown}'; {first['ctx']['hint']}",
-        )
+        key = ".".join(filter(None, [key, unknown]))
+        message = f"unknown key '{unknown}'; {first['ctx']['hint']}"
         remedy = "rename or remove it"
     elif first["type"] == WITH_REMEDY:
         remedy = str(first["ctx"]["remedy"])
@@ -487,10 +492,8 @@ def _as_user_error(
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"
     elif first["type"] in EXPECTED:
         expected, more = EXPECTED[first["type"]]
-        message, remedy = (
-            f"{input_label}, expected {expected}",
-            "write it" if value is None else more,
-        )
+        message = f"{input_label}, expected {expected}"
+        remedy = "write it" if value is None else more
     elif not first["type"].endswith("value_error"):
         message = f"{input_label}: {message[0].lower()}{message[1:]}"
     if len(errors) > 1:

@@ -23,10 +23,13 @@ def escape_unprintable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        character if character.isprintable() or character == "\n" else json.dumps(character)[1:-1]
-        for character in text
-    )
+    characters = []
+    for character in text:
+        if character.isprintable() or character == "\n":
+            characters.append(character)
+        else:
+            characters.append(json.dumps(character)[1:-1])
+    return "".join(characters)
 
 
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:

@@ -17,11 +17,10 @@ def main() -> None:
     """Write the table of agreement."""
     params = ParamsFile()
     active = params.active.families
-    named = {
-        name: f"{family}-{name}"
-        for family, active_family in active.items()
-        for name in active_family.instruments
-    }
+    benchmark_names: dict[str, str] = {}
+    for family, active_family in active.items():
+        for name in active_family.instruments:
+            benchmark_names[name] = f"{family}-{name}"
     paths = [DIAGNOSIS / family / TABLES / "concepts.parquet" for family in active]
     concepts = concat_frames(
         [
@@ -30,7 +29,8 @@ def main() -> None:
         ]
     )
     agreed = compute_agreement(
-        concepts.assign(benchmark=concepts["benchmark"].map(named)), params.resampling.level
+        concepts.assign(benchmark=concepts["benchmark"].map(benchmark_names)),
+        params.resampling.level,
     )
     write_table(agreed, SCHEMA, AGREED)
     print(

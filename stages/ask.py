@@ -44,9 +44,8 @@ def main(family: str, name: str) -> None:
     )
 
     tools = tool_loader([plan for _, plan in tables_and_plans.values()], files.BUILT / family)
-    answering = AnsweringModels(
-        load_model(name, params.catalogue), tools, schedule_for_state(params.catalogue, name)
-    )
+    schedule = schedule_for_state(params.catalogue, name)
+    answering = AnsweringModels(load_model(name, params.catalogue), tools, schedule)
     answers = collect_answers(tables_and_plans, door.requests, subject, answering)
     folder = files.ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
@@ -55,9 +54,11 @@ def main(family: str, name: str) -> None:
         write_table(rows, whose, folder / f"{table}.parquet")
     files.write_subject(subject, folder)
     counted = [f"{len(rows):,} {table}" for table, rows in answers.items()]
-    if withheld := sum(
-        int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows
-    ):
+    withheld = 0
+    for table_answers in answers.values():
+        if "reply" in table_answers:
+            withheld += int(table_answers["reply"].isna().sum())
+    if withheld:
         counted.append(f"{withheld:,} prompts without a reply")
     print(
         f"{name}: {', '.join(counted) or 'nothing to ask'}; {answering.asked:,} of them asked of "

@@ -32,27 +32,27 @@ def main(name: str) -> None:
     frames = {key: table.to_pandas() for key, table in tables.items()}
     card = family_module(family, "card").card(declared, frames, plan, evidence["figures"])
     configs = [Config(**vars(config), table=tables[config.name]) for config in card.configs]
-    write_benchmark(
-        BenchmarkFolder(
-            **{**vars(card), "configs": configs},
-            name=declared.benchmark,
-            title=source.title,
-            version=declared.version,
-            language=source.language,
-            construct=source.construct_,
-            warning=source.warning,
-            citations=source.citations,
-            n_rejected=tables["rejected"].num_rows,
-            plan=plan,
-            evidence=evidence["figures"],
-            models=origin_by_label(origins, evidence["figures"]),
-            command=f"dvc repro card{'-of-others' if declared.settings.of_others else ''}@{name}",
-            changelog=load_changelog(files.SOURCES / "changelogs" / f"{declared.benchmark}.yaml"),
-            of_others=declared.settings.of_others,
-            planted=files.read_planted_results(declared.benchmark),
-        ),
-        folder,
+    stage = "card-of-others" if declared.settings.of_others else "card"
+    changelog_path = files.SOURCES / "changelogs" / f"{declared.benchmark}.yaml"
+    benchmark = BenchmarkFolder(
+        **{**vars(card), "configs": configs},
+        name=declared.benchmark,
+        title=source.title,
+        version=declared.version,
+        language=source.language,
+        construct=source.construct_,
+        warning=source.warning,
+        citations=source.citations,
+        n_rejected=tables["rejected"].num_rows,
+        plan=plan,
+        evidence=evidence["figures"],
+        models=origin_by_label(origins, evidence["figures"]),
+        command=f"dvc repro {stage}@{name}",
+        changelog=load_changelog(changelog_path),
+        of_others=declared.settings.of_others,
+        planted=files.read_planted_results(declared.benchmark),
     )
+    write_benchmark(benchmark, folder)
     keep_held(folder)
 
 
@@ -62,13 +62,15 @@ def origin_by_label(
     """Origins of the models that have a figure, by their labels in figures; "bert (mlm)" is bert,
     asked by mlm.
     """
-    labels = {label for of_part in evidence.values() for label in of_part}
-    return {
-        label: origin
-        for model, origin in origins.items()
-        for label in sorted(labels)
-        if label == model or label.startswith(f"{model} (")
-    }
+    labels: set[str] = set()
+    for of_part in evidence.values():
+        labels.update(of_part)
+    labelled_origins: dict[str, str] = {}
+    for model, origin in origins.items():
+        for label in sorted(labels):
+            if label == model or label.startswith(f"{model} ("):
+                labelled_origins[label] = origin
+    return labelled_origins
 
 
 if __name__ == "__main__":

@@ -60,7 +60,8 @@ def main(family: str) -> None:
             lineterminator="\n",
         )
     for verdict, count in headlines["verdict"].value_counts(sort=False).items():
-        print(f"{count} headline{'s' if count > 1 else ''}: {verdict}")
+        plural = "s" if count > 1 else ""
+        print(f"{count} headline{plural}: {verdict}")
 
 
 def _figure_records(params: ParamsFile, family: str) -> Iterator[Record]:
@@ -74,11 +75,10 @@ def _figure_records(params: ParamsFile, family: str) -> Iterator[Record]:
         exceed memory.
         """
         tables, plan = built[name]
-        of_it = {table: rows[rows[INSTRUMENT] == name] for table, rows in answers.items()}
-        instrument_answers = {
-            table: rows.drop(columns=INSTRUMENT).reset_index(drop=True)
-            for table, rows in of_it.items()
-        }
+        instrument_answers: dict[str, pd.DataFrame] = {}
+        for table, rows in answers.items():
+            of_it = rows[rows[INSTRUMENT] == name].drop(columns=INSTRUMENT)
+            instrument_answers[table] = of_it.reset_index(drop=True)
         scores = ask.scores(tables, plan, instrument_answers, subject)
         figure_tables: Tables = diagnose.figures(
             name, tables, plan, scores, subject, params.resampling
@@ -87,11 +87,10 @@ def _figure_records(params: ParamsFile, family: str) -> Iterator[Record]:
 
     for model in in_use.models:
         folder = files.ANSWERS / family / model
-        subject, answers = (
-            files.read_subject(folder),
-            dict[str, pd.DataFrame](),
-        )  # frees the answers of the last model
-        answers |= {table: read_frame(folder / f"{table}.parquet") for table in ask.ANSWERS}
+        subject = files.read_subject(folder)
+        answers: dict[str, pd.DataFrame] = {}  # frees the answers of the last model
+        for table in ask.ANSWERS:
+            answers[table] = read_frame(folder / f"{table}.parquet")
         for name in params.active.entry("ask", f"{family}-{model}").instruments:
             if name in built:
                 yield Record(name, subject, *built[name], figures(name, subject, answers))

@@ -28,9 +28,8 @@ def main(name: str) -> None:
         what = f"found {entry.source}, but it evolves of {settings.written_as(name)}"
         raise UserError(what, where=where, remedy="run `evenruler check`")
     path = path_from_top(entry.source)
-    source = family_module(entry.family, "declare").load(
-        path, settings, SOURCES / entry.family / "shared"
-    )
+    declare = family_module(entry.family, "declare")
+    source = declare.load(path, settings, SOURCES / entry.family / "shared")
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
     from evenruler.models.catalogue import (
@@ -38,12 +37,11 @@ def main(name: str) -> None:
     )
     from evenruler.models.store import cache_root
 
-    evolution = family_module(entry.family, "evolve").evolve(
-        Declaration(name, entry.family, settings, source),
-        partial(load_model, params=params.catalogue),
-        cache_root() / "evolve",
-        SOURCES / entry.family / settings.replies(name),
-    )
+    declaration = Declaration(name, entry.family, settings, source)
+    load = partial(load_model, params=params.catalogue)
+    replies = SOURCES / entry.family / settings.replies(name)
+    evolve = family_module(entry.family, "evolve").evolve
+    evolution = evolve(declaration, load, cache_root() / "evolve", replies)
     folder = EVOLVED / name
     for table, rows in evolution.tables.items():
         write_whole(rows, folder / f"{table}.parquet")

@@ -125,8 +125,11 @@ def read_planted_results(benchmark: str) -> list[dict[str, Any]]:
         return []
     rows = pd.read_csv(PLANTED)
     benchmark_rows = rows[rows["benchmark"] == benchmark].drop(columns="benchmark")
-    records = benchmark_rows.astype(object).where(benchmark_rows.notna(), None).to_dict("records")
-    return [{str(key): value for key, value in record.items()} for record in records]
+    plain_rows = benchmark_rows.astype(object).where(benchmark_rows.notna(), None)
+    records: list[dict[str, Any]] = []
+    for row in plain_rows.to_dict("records"):
+        records.append({str(key): value for key, value in row.items()})
+    return records
 
 
 def read_json(path: Path) -> Any:

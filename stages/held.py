@@ -65,15 +65,19 @@ def keep_held(path: Path) -> bool:
 
 def _is_alike(name: str, held: bytes, new_content: bytes) -> bool:
     if name.endswith(".parquet"):
-        return _are_tables_alike(
-            *(pq.read_table(io.BytesIO(content)) for content in (held, new_content))
-        )
-    held_text, new_text = (_SUM.sub("", content.decode()) for content in (held, new_content))
+        held_table = pq.read_table(io.BytesIO(held))
+        new_table = pq.read_table(io.BytesIO(new_content))
+        return _are_tables_alike(held_table, new_table)
+    held_text = _SUM.sub("", held.decode())
+    new_text = _SUM.sub("", new_content.decode())
     if _NUMBER.sub("", held_text) != _NUMBER.sub("", new_text):
         return False
-    for pair in zip(_NUMBER.findall(held_text), _NUMBER.findall(new_text), strict=True):
-        most = TOLERANCE if name.endswith(".json") else STEPS * min(map(_last_digit_step, pair))
-        if abs(float(pair[0]) - float(pair[1])) > most:
+    held_numbers, new_numbers = _NUMBER.findall(held_text), _NUMBER.findall(new_text)
+    for held_number, new_number in zip(held_numbers, new_numbers, strict=True):
+        most = TOLERANCE
+        if not name.endswith(".json"):
+            most = STEPS * min(_last_digit_step(held_number), _last_digit_step(new_number))
+        if abs(float(held_number) - float(new_number)) > most:
             return False
     return True
 

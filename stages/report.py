@@ -18,7 +18,8 @@ def main() -> None:
     """Write one page that opens from disk without network."""
     params = ParamsFile()
     instruments, shared = build_views(params)
-    if rows := convergent.mtmm_rows(read_frame(files.AGREED)):
+    rows = convergent.mtmm_rows(read_frame(files.AGREED))
+    if rows:
         shared["agreement"] = [
             Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
         ]
@@ -51,9 +52,9 @@ def _lead_text(params: ParamsFile) -> str:
     small = tiny if params.scale == "quick" else ""
     release = files.read_release_metadata()
     held = sum(file["rows"] for file in release["files"].values())
+    models = ", ".join(release["models"])
     replayed = (
-        f" {held:,} answers of {', '.join(release['models'])} are recorded (release "
-        f"{release['release']}): who "
+        f" {held:,} answers of {models} are recorded (release {release['release']}): who "
         "builds this page replays them, and asks a random hundredth again."
     )
     return (
@@ -71,42 +72,35 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
     built = {name: files.LazyTables(family, name) for name in declared}
     folder = files.DIAGNOSIS / family / files.TABLES
     tables = {path.stem: read_frame(path) for path in sorted(folder.glob("*.parquet"))}
-    sections: list[Section] = family_module(family, "report").sections(
-        ReportInput(
-            sources={name: instrument.source for name, instrument in declared.items()},
-            settings={name: instrument.settings for name, instrument in declared.items()},
-            tables=tables,
-            built=built,
-        )
+    report_input = ReportInput(
+        sources={name: instrument.source for name, instrument in declared.items()},
+        settings={name: instrument.settings for name, instrument in declared.items()},
+        tables=tables,
+        built=built,
     )
-    sections_by_name = {
-        name: [section for section in sections if section.instrument == name]
-        for name in ("", *declared)
-    }
-    figures, views = tables["figures"], []
+    sections: list[Section] = family_module(family, "report").sections(report_input)
+    sections_by_name: dict[str, list[Section]] = {}
+    for name in ("", *declared):
+        sections_by_name[name] = [section for section in sections if section.instrument == name]
+    figures = tables["figures"]
+    views: list[InstrumentView] = []
     for name, declaration in declared.items():
         evidence = files.evidence_of(family, name)["figures"]
         card: Card = family_module(family, "card").card(
             declaration, built[name], files.plan_of(family, name), evidence
         )
-        figure_cells = [
-            FigureCell(
-                str(row["part"]),
-                row["model"] if isinstance(row["model"], str) else "",
-                str(row["figure"]),
-                for_people({str(key): value for key, value in row.items()}),
-            )
-            for row in figures[figures["benchmark"] == name].to_dict("records")
-        ]
+        figure_cells: list[FigureCell] = []
+        for row in figures[figures["benchmark"] == name].to_dict("records"):
+            label = row["model"] if isinstance(row["model"], str) else ""
+            record = for_people({str(key): value for key, value in row.items()})
+            figure_cells.append(FigureCell(str(row["part"]), label, str(row["figure"]), record))
+        construct = with_capital(declaration.source.construct_)
         views.append(
             InstrumentView(
                 name=declaration.benchmark,
                 family=family,
                 title=declaration.source.title,
-                sentence=(
-                    f"{with_capital(declaration.source.construct_)}; "
-                    f"{declaration.source.direction}."
-                ),
+                sentence=f"{construct}; {declaration.source.direction}.",
                 columns=[*card.quality, *card.listed, *card.quality_of_any],
                 figures=figure_cells,
                 planted=of_planted(files.read_planted_results(declaration.benchmark)),

@@ -31,9 +31,8 @@ def tools_of(uses: list[ToolUse], catalogue: Catalogue) -> dict[str, Any]:
     """Catalogue entries of the tools that an instrument asks, and of the data that their heads were
     fitted on.
     """
-    models = {
-        name: catalogue.models[name] for name in sorted({use.model for use in uses if use.tool})
-    }
+    names = sorted({use.model for use in uses if use.tool})
+    models = {name: catalogue.models[name] for name in names}
     fitted = {entry.finetune.validation for entry in models.values() if entry.finetune is not None}
     training = {data: catalogue.training[data] for data in sorted(fitted)}
     return Catalogue(models=models, training=training).model_dump(

@@ -87,7 +87,8 @@ def instruments_at(root: Path, params: Path, scale: Profile) -> list[DeclaredIns
             continue
         settings.require_able(source, declared.catalogue, partial(declared.place, name))
         uses = settings.uses(source)
-        if lacking := declared.catalogue.to_be_given(use.model for use in uses):
+        lacking = declared.catalogue.to_be_given(use.model for use in uses)
+        if lacking:
             instruments.append(
                 DeclaredInstrument(name, family, settings, None, [], unfinished=lacking)
             )
@@ -114,24 +115,21 @@ def mark_left_out(
     """Mark instruments as unfinished that are left out or have no model left to ask."""
     lost = {}
     for family in dict.fromkeys(instrument.family for instrument in instruments):
-        stages = [
-            asking_of(family, name) for name in _select_family_models(family, catalogue, scale)[0]
-        ]
+        models, _ = _select_family_models(family, catalogue, scale)
+        stages = [asking_of(family, name) for name in models]
         if stages and all(stage in left_out for stage in stages):
+            first = stages[0]
             lost[family] = (
-                f"no model can be asked for the family {family}, e.g. {stages[0]}: "
-                f"{left_out[stages[0]]}"
+                f"no model can be asked for the family {family}, e.g. {first}: {left_out[first]}"
             )
-    reasons = {
-        instrument.name: left_out.get(f"rows@{instrument.name}") or lost.get(instrument.family, "")
-        for instrument in instruments
-    }
-    return [
-        instrument
-        if instrument.unfinished
-        else replace(instrument, unfinished=reasons[instrument.name])
-        for instrument in instruments
-    ]
+    marked: list[DeclaredInstrument] = []
+    for instrument in instruments:
+        if instrument.unfinished:
+            marked.append(instrument)
+            continue
+        reason = left_out.get(f"rows@{instrument.name}") or lost.get(instrument.family, "")
+        marked.append(replace(instrument, unfinished=reason))
+    return marked
 
 
 def compute_active(
@@ -160,9 +158,8 @@ def compute_active(
     catalogue = ParamsFile(params, scale).catalogue
     active = Active(profile=scale)
     for family in FAMILIES:
-        if not (
-            named := [instrument.name for instrument in instruments if instrument.family == family]
-        ):
+        named = [instrument.name for instrument in instruments if instrument.family == family]
+        if not named:
             continue
         asked_models, lacking = _select_family_models(family, catalogue, scale)
         if not asked_models:
@@ -181,10 +178,8 @@ def compute_active(
                 family=family, model=model, instruments=asking
             )
     for instrument in instruments:
-        made_by, written = (
-            instrument.settings.made_by,
-            path_to_top(folder) + instrument.written.as_posix(),
-        )
+        made_by = instrument.settings.made_by
+        written = path_to_top(folder) + instrument.written.as_posix()
         source = f"{MADE[made_by]}/{instrument.name}" if made_by else written
         remote = PRIVATE if instrument.settings.is_private else ""
         entry = InstrumentEntry(family=instrument.family, source=source, remote=remote)
@@ -230,10 +225,8 @@ def models_without_commit(
     families: Iterable[str], catalogue: Catalogue, scale: Profile
 ) -> list[str]:
     """The models of a scale that families would ask if their commit were given."""
-    return list(
-        dict.fromkeys(
-            name
-            for family in families
-            for name in _select_family_models(family, catalogue, scale)[1]
-        )
-    )
+    names: dict[str, None] = {}
+    for family in families:
+        _, lacking = _select_family_models(family, catalogue, scale)
+        names |= dict.fromkeys(lacking)
+    return list(names)

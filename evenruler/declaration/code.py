@@ -70,42 +70,35 @@ class Code:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        paths = [
-            path
-            for package in ("evenruler", "stages")
-            for path in sorted((root / package).rglob("*.py"))
-        ]
-        of_packages = {
-            path: path.parent if path.name == "__init__.py" else path.with_suffix("")
-            for path in paths
-        }
-        self._paths = {
-            ".".join(name.relative_to(root).parts): path for path, name in of_packages.items()
-        }
+        self._paths: dict[str, Path] = {}
+        for package in ("evenruler", "stages"):
+            for path in sorted((root / package).rglob("*.py")):
+                without_suffix = path.parent if path.name == "__init__.py" else path.with_suffix("")
+                module = ".".join(without_suffix.relative_to(root).parts)
+                self._paths[module] = path
         self._known = read_json_file(root / KEPT, dict)
         self._read: dict[str, dict[str, str | list[str]]] = {}
 
     def digest(self, stage: str, families: Iterable[str]) -> str:
         """Digest of everything that a stage imports for some families."""
-        lines = [
-            f"{module} {self._facts(module)['says']}"
-            for module in sorted(self.closure(stage, families))
-        ]
+        modules = sorted(self.closure(stage, families))
+        lines = [f"{module} {self._facts(module)['says']}" for module in modules]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
     def closure(self, stage: str, families: Iterable[str]) -> set[str]:
         """The modules that a stage imports for some families, including itself."""
+        rooms = (*ROOMS[stage], "schemas")
         waiting = [f"stages.{stage}"]
-        waiting += [f"{FAMILIES[family]}.{room}" for family in families for room in ROOMS[stage]]
-        waiting += [f"{FAMILIES[family]}.schemas" for family in families]
+        for family in families:
+            waiting += [f"{FAMILIES[family]}.{room}" for room in rooms]
         modules: set[str] = set()
         while waiting:
             module = waiting.pop()
             if module in modules or module not in self._paths:
                 continue
             modules.add(module)
-            parents = [module.rsplit(".", depth)[0] for depth in range(1, module.count(".") + 1)]
-            waiting += parents
+            depths = range(1, module.count(".") + 1)
+            waiting += [module.rsplit(".", depth)[0] for depth in depths]
             for written in self._facts(module)["imports"]:
                 waiting += self._resolve(written)
         return modules - HARMLESS

@@ -37,11 +37,14 @@ def compute_digests(
         instrument.name: params.version(f"{instrument.family}-{instrument.name}")
         for instrument in in_use
     }
+    code = code_digests(root)
+    tools = {instrument.name: digest_tools(instrument, params) for instrument in in_use}
+    models = {model: _digest_json(*model_entries(model, params)) for model in active.models}
     return {
-        "code": code_digests(root),
+        "code": code,
         "settings": settings,
-        "tools": {instrument.name: digest_tools(instrument, params) for instrument in in_use},
-        "models": {model: _digest_json(*model_entries(model, params)) for model in active.models},
+        "tools": tools,
+        "models": models,
         "versions": versions,
         "declared": _digest_json(settings, versions),
     }

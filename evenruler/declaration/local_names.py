@@ -5,6 +5,7 @@ digest of code.
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -58,7 +59,7 @@ class _LocalNumbering(ast.NodeTransformer):
     def visit_ListComp(self, node: Comprehension) -> Comprehension:
         first, *later_generators = node.generators
         self.visit(first.iter)  # which Python evaluates outside
-        names = [name for generator in node.generators for name in _bound_in(generator.target)]
+        names = _list_bound_names(generator.target for generator in node.generators)
         inside: list[ast.AST] = [first.target, *first.ifs, *later_generators]
         inside += [value for name, value in ast.iter_fields(node) if name != "generators"]
         self._visit_inside(_Scope(self._numbers(names)), inside)
@@ -76,7 +77,7 @@ class _LocalNumbering(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         for expression in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(expression)
-        bound = [name for statement in node.body for name in _bound_in(statement)]
+        bound = _list_bound_names(node.body)
         self._visit_inside(_Scope({name: name for name in bound}, is_class=True), node.body)
         return node
 
@@ -91,12 +92,10 @@ class _LocalNumbering(ast.NodeTransformer):
         return node
 
     def _visit_function(self, arguments: ast.arguments, body: Iterable[ast.AST]) -> None:
-        nodes = [node for part in body for node in ast.walk(part)]
-        bound = [name for part in body for name in _bound_in(part)]
-        fixed = {
-            *_parameter_names(arguments),
-            *(name for node in nodes for name in _named_in_text(node)),
-        }
+        nodes = list(chain.from_iterable(map(ast.walk, body)))
+        bound = _list_bound_names(body)
+        named_in_text = chain.from_iterable(map(_named_in_text, nodes))
+        fixed = {*_parameter_names(arguments), *named_in_text}
         if any(map(_reads_names, nodes)):
             fixed |= set(bound)
         numbers = self._numbers(name for name in bound if name not in fixed)
@@ -157,6 +156,10 @@ def _named_in_text(node: ast.AST) -> Iterator[str]:
         yield node.name
     elif isinstance(node, ast.MatchMapping) and node.rest:
         yield node.rest
+
+
+def _list_bound_names(nodes: Iterable[ast.AST]) -> list[str]:
+    return list(chain.from_iterable(map(_bound_in, nodes)))
 
 
 def _bound_in(node: ast.AST) -> Iterator[str]:

@@ -55,12 +55,12 @@ def load_params(path: Path | str = "params.yaml") -> Params:
             made_of(entry, params.models, f"{path}: models.{name}.source")
         for family in entry.families or ():
             if family not in FAMILIES:
-                where, what = (
-                    f"{path}: models.{name}.families",
-                    f"no family {family!r}; {suggest_nearest(family, FAMILIES)}",
-                )
+                where = f"{path}: models.{name}.families"
+                what = f"no family {family!r}; {suggest_nearest(family, FAMILIES)}"
                 raise UserError(what, where=where, remedy="remove it or check the name")
-    stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
+    stages: list[str] = []
+    for family in FAMILIES:
+        stages += [f"ask@{family}-{name}" for name in params.models]
     stages += [f"rows@{name}" for name in params.instruments]
     of_ours = (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark"))
     for key, known_names, what in (*of_ours, ("left_out", stages, "stage")):
@@ -89,10 +89,10 @@ def _check_recipes(params: Params, path: Path) -> None:
                     f"({suggest_nearest(data, params.training)})"
                 )
                 raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
-            dataset, first = params.training[data], params.training[recipe.validation]
-            if set(dataset.labels) != set(first.labels) or len(dataset.columns) != len(
-                first.columns
-            ):
+            dataset = params.training[data]
+            first = params.training[recipe.validation]
+            has_same_labels = set(dataset.labels) == set(first.labels)
+            if not has_same_labels or len(dataset.columns) != len(first.columns):
                 what = (
                     f"{data!r} has labels {dataset.labels} and {len(dataset.columns)} columns, the "
                     "validation data "

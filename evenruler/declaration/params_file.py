@@ -237,7 +237,8 @@ class ParamsFile:
 
     def place(self, name: str, key: str) -> str:
         """Where a setting is declared, for errors: in the instrument's entry or in its family's."""
-        return f"{self.path}: {self._place(name, key.partition('.')[0])}.{key}"
+        section = self._place(name, key.partition(".")[0])
+        return f"{self.path}: {section}.{key}"
 
     def _place(self, name: str, key: str) -> str:
         is_shared = key in self._shared(name) and key not in self._entries[name]
@@ -245,9 +246,8 @@ class ParamsFile:
 
     def _shared(self, name: str) -> dict[str, Any]:
         """The settings that the instrument's family declares for all its instruments."""
-        shared_settings: dict[str, Any] = (self._data.get("families") or {}).get(
-            self._family(name)
-        ) or {}
+        families = self._data.get("families") or {}
+        shared_settings: dict[str, Any] = families.get(self._family(name)) or {}
         return shared_settings
 
     def version(self, name: str) -> str:

@@ -44,16 +44,19 @@ def validate_models(
     """UserError if a local file of a model in use is missing, or the head of one was fitted with
     another recipe.
     """
-    tools = {use.model for instrument in instruments for use in instrument.uses}
+    tools: set[str] = set()
+    for instrument in instruments:
+        tools |= {use.model for use in instrument.uses}
     names = list(dict.fromkeys([*active.models, *sorted(tools)]))
     for name in names:
         entry = params.models[name]
         if entry.scheme == "untrained":  # made from another one
             name = entry.locations[0][1]
             entry = params.models[name]
-        for file in (
-            root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"
-        ):
+        for scheme, rest in entry.locations:
+            if scheme != "local":
+                continue
+            file = root / Path(rest).expanduser()
             if not file.exists():
                 where = f"{root / DECLARATION}: models.{name}.source: {file}"
                 raise UserError(

@@ -93,7 +93,8 @@ def open_benchmark(place: str) -> Iterator[Benchmark]:
 
         with hub_errors_as_user_errors(place):
             tags = [ref.name for ref in HfApi().list_repo_refs(place, repo_type="dataset").tags]
-        if not (newest_version := find_newest_version(tags)):
+        newest_version = find_newest_version(tags)
+        if not newest_version:
             raise UserError(
                 "no version was published",
                 where=place,
@@ -133,8 +134,10 @@ def open_benchmark(place: str) -> Iterator[Benchmark]:
             origin = "shipped"
         elif Path(place).is_dir():
             origin = "folder"
+        elif "/" in place.rpartition("@")[0]:
+            origin = f"hub:{place}"
         else:
-            origin = f"hub:{place}" if "/" in place.rpartition("@")[0] else f"git:{place}"
+            origin = f"git:{place}"
         title = str((front_matter(folder) or {}).get("pretty_name") or folder.name)
         identity = require_identity(folder, manifest, in_git=origin.startswith("git:"))
         yield Benchmark(folder, manifest, identity, title, origin, tables, plan)
@@ -231,11 +234,10 @@ def declared_family(content: Any, path: Path) -> str:
             field.alias or key for key, field in fields.items() if key not in Source.model_fields
         }
         counts[name] = len(content.keys() & family_keys)
-    best = [name for name, n in counts.items() if n == max(counts.values()) > 0]
-    family, remedy = (
-        content.get("family", best[0] if len(best) == 1 else ""),
-        f"say family: {', '.join(FAMILIES)}",
-    )
+    most = max(counts.values())
+    best = [name for name, n in counts.items() if n == most > 0]
+    family = content.get("family", best[0] if len(best) == 1 else "")
+    remedy = f"say family: {', '.join(FAMILIES)}"
     if family not in FAMILIES:
         what = (
             f"no family {family!r}; {suggest_nearest(str(family), FAMILIES)}"
@@ -295,7 +297,8 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
         else:
             lacking.append(f"the table {table!r}")
     if lacking:
-        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        n_more = len(lacking) - 1
+        more = f" and {n_more} more" if n_more else ""
         what = f"{manifest.name} {manifest.version} lacks {lacking[0]}{more}"
         what += f", with which evenruler {__version__} measures"
         remedy = "take another version of the benchmark, or the evenruler that made it"

@@ -149,6 +149,13 @@ def measure(
     from evenruler.models.engines import set_engine
 
     set_engine(engine)
+    show: Literal["answer", "all", "json", "html"]
+    if output != "text":
+        show = output
+    else:
+        show = "all" if everything else "answer"
+    spending = SpendingLimit(Price.of(price), max_cost, yes)
+    options = parse_options(thinking, effort, template or [], new_tokens, timeout, answers_as)
     for line in measure_each(
         model,
         benchmarks or [],
@@ -162,10 +169,10 @@ def measure(
         dtype=dtype,
         start=start,
         max_requests=max_requests,
-        spending=SpendingLimit(Price.of(price), max_cost, yes),
-        options=parse_options(thinking, effort, template or [], new_tokens, timeout, answers_as),
+        spending=spending,
+        options=options,
         unit=unit,
-        show=output if output != "text" else "all" if everything else "answer",
+        show=show,
     ):
         say(line)
 

@@ -85,9 +85,10 @@ class Cost:
             f"{self.requests:,} requests, about {self.read:,} tokens in, at most "
             f"{self.written:,} out"
         )
-        return (
-            f"{line}; at most ${math.ceil(100 * self.dollars(price)) / 100:,.2f}" if price else line
-        )
+        if not price:
+            return line
+        dollars = math.ceil(100 * self.dollars(price)) / 100
+        return f"{line}; at most ${dollars:,.2f}"
 
 
 READ = ("prompt", "system", "text", "before")
@@ -101,7 +102,9 @@ def cost_of(requests: Iterable[RequestBatch]) -> Cost:
     for request in (batch for batch in requests if batch.by == SUBJECT):
         n = len(request.rows)
         questions[request.operation] += n
-        letters += sum(len(text) for name in READ for text in request.inputs.get(name, ()) if text)
+        for name in READ:
+            texts = request.inputs.get(name, ())
+            letters += sum(len(text) for text in texts if text)
         written += n * request.settings.get("new_tokens", 0)
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
 
@@ -156,17 +159,18 @@ class SpendingLimit:
         to ask at.
         """
         whole = sum(costs, Cost({}))
-        if self.most is not None and self.price is None:
-            raise UserError("prices are unknown", where="--max-cost", remedy="add --price IN,OUT")
-        if (
-            self.most is not None
-            and self.price is not None
-            and (dollars := whole.dollars(self.price)) > self.most
-        ):
-            what = f"it may cost ${dollars:,.2f}"
-            raise UserError(
-                what, where=f"--max-cost {self.most:g}", remedy="take --size trial, or allow more"
-            )
+        if self.most is not None:
+            if self.price is None:
+                raise UserError(
+                    "prices are unknown", where="--max-cost", remedy="add --price IN,OUT"
+                )
+            dollars = whole.dollars(self.price)
+            if dollars > self.most:
+                raise UserError(
+                    f"it may cost ${dollars:,.2f}",
+                    where=f"--max-cost {self.most:g}",
+                    remedy="take --size trial, or allow more",
+                )
         sends = f"sends {whole.in_words(self.price)}"
         if self.yes or (self.most is not None and not hopeless):
             print_note(f"it {sends}")

@@ -29,6 +29,7 @@ MOST_VALUES: Final = 5_000_000
 
 def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -> Iterator[str]:
     """Run a task, or each task of a group, and yield terminal lines; arguments as in `measured`."""
+    unit_label = "a document" if unit is None else unit
     for task in _load_tasks(name):
         try:
             metrics = measure_task(model, task, unit, limit)
@@ -39,15 +40,14 @@ def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -
             raise UserError(
                 message[:200], where=f"{SCHEME}{name}", remedy="fix the task"
             ) from error
-        yield (
-            f"{SCHEME}{task.config.task} (a unit is {'a document' if unit is None else unit}) on "
-            f"{model.name}"
-        )
+        yield f"{SCHEME}{task.config.task} (a unit is {unit_label}) on {model.name}"
         for metric, (value, low, high, effect) in metrics.items():
-            interval = "no interval" if math.isnan(low) else f"[{low:z.3f}, {high:z.3f}]"
-            yield f"    {metric}  {value:z.3f} {interval}" + (
-                "" if unit is None else f", design effect {effect:.1f}"
-            )
+            if math.isnan(low):
+                interval = "no interval"
+            else:
+                interval = f"[{low:z.3f}, {high:z.3f}]"
+            design = "" if unit is None else f", design effect {effect:.1f}"
+            yield f"    {metric}  {value:z.3f} {interval}{design}"
         yield (
             "  No verdict: a task says no roles of texts, no unit and no neutral value. No "
             "result file is written."
@@ -55,12 +55,14 @@ def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -
 
 
 def _load_tasks(name: str) -> list[Any]:
-    where, is_file = f"{SCHEME}{name}", name.endswith(".yaml")
+    where = f"{SCHEME}{name}"
+    is_file = name.endswith(".yaml")
     try:
         from lm_eval.tasks import TaskManager  # type: ignore[import-untyped]
 
         manager = TaskManager(include_defaults=not is_file)
-        tasks = list(manager.load(str(Path(name).resolve()) if is_file else name)["tasks"].values())
+        place = str(Path(name).resolve()) if is_file else name
+        tasks = list(manager.load(place)["tasks"].values())
     except Exception as error:  # of data sets, of the Hub, of YAML and of the task's own code
         message = f"it does not load ({type(error).__name__}: {error})".splitlines()[0]
         lacking = isinstance(error, ImportError) and "lm_eval" in str(error)
@@ -71,7 +73,8 @@ def _load_tasks(name: str) -> list[Any]:
         )
         raise UserError(message[:200], where=where, remedy=remedy) from None
     for task in tasks:
-        kind, metrics = task.OUTPUT_TYPE, task.aggregation()
+        kind = task.OUTPUT_TYPE
+        metrics = task.aggregation()
         if GREEDY.get(kind) in {None, *metrics}:
             what = (
                 f"{task.config.task} is of type {kind} with the metrics "
@@ -89,7 +92,10 @@ def measure_task(
     number of documents.
     """
     docs = dict(task.doc_iterator(limit=limit))
-    units = [str(place if unit is None else doc.get(unit, "")) for place, doc in docs.items()]
+    if unit is None:
+        units = [str(place) for place in docs]
+    else:
+        units = [str(doc.get(unit, "")) for doc in docs.values()]
     if "" in units:
         column_names = ", ".join(sorted(docs[units.index("")]))
         raise UserError(
@@ -99,10 +105,8 @@ def measure_task(
         )
     task.set_fewshot_seed(seed=1234)  # the default of lm-evaluation-harness
     task.build_all_requests(limit=limit)
-    instances, of_doc = (
-        sorted(task.instances, key=lambda instance: instance.idx),
-        dict[int, list[Any]](),
-    )
+    instances = sorted(task.instances, key=lambda instance: instance.idx)
+    of_doc: dict[int, list[Any]] = {}
     before, texts = zip(*(instance.args for instance in instances), strict=True)
     likelihoods = model.loglikelihood(texts, before, between="")
     likelihoods.require_all(model.name, texts)
@@ -110,21 +114,21 @@ def measure_task(
         scored_instance.resps.append((float(nats), False))
         of_doc.setdefault(scored_instance.doc_id, []).append(scored_instance)
     task.apply_filters()
-    aggregation, values = task.aggregation(), dict[tuple[str, str], list[tuple[str, Any]]]()
+    aggregation = task.aggregation()
+    values: dict[tuple[str, str], list[tuple[str, Any]]] = {}
     for chain in instances[0].filtered_resps:
         for (place, doc), of_unit in zip(docs.items(), units, strict=True):
-            doc_metrics = task.process_results(
-                doc, [instance.filtered_resps[chain] for instance in of_doc[place]]
-            )
+            responses = [instance.filtered_resps[chain] for instance in of_doc[place]]
+            doc_metrics = task.process_results(doc, responses)
             for metric in doc_metrics.keys() & aggregation.keys():
                 values.setdefault((metric, chain), []).append((of_unit, doc_metrics[metric]))
-    units_and_values = {
-        name: map(list, zip(*pairs, strict=True)) for name, pairs in sorted(values.items())
-    }
-    return {
-        f"{metric},{chain}": jackknife_metric(aggregation[metric], *lists)
-        for (metric, chain), lists in units_and_values.items()
-    }
+    metrics: dict[str, tuple[float, ...]] = {}
+    for (metric, chain), pairs in sorted(values.items()):
+        metric_units, metric_values = map(list, zip(*pairs, strict=True))
+        metrics[f"{metric},{chain}"] = jackknife_metric(
+            aggregation[metric], metric_units, metric_values
+        )
+    return metrics
 
 
 def jackknife_metric(
@@ -140,20 +144,23 @@ def jackknife_metric(
 
     def left_out(unit_labels: Sequence[Any]) -> Floats:
         places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_labels))}
-        group = np.array([places[unit] for unit in unit_labels]) % max(
-            20, MOST_VALUES // len(values)
-        )
-        replicates = (np.flatnonzero(group != out) for out in range(int(group.max()) + 1))
-        return np.array(
-            [float(aggregate([values[place] for place in replicate])) for replicate in replicates]
-        )
+        n_groups = max(20, MOST_VALUES // len(values))
+        group = np.array([places[unit] for unit in unit_labels]) % n_groups
+        replicates: list[float] = []
+        for out in range(int(group.max()) + 1):
+            kept_values = [values[place] for place in np.flatnonzero(group != out)]
+            replicates.append(float(aggregate(kept_values)))
+        return np.array(replicates)
 
     value = float(aggregate(values))
     try:
-        by_unit, by_doc = left_out(units), left_out(range(len(values)))
+        by_unit = left_out(units)
+        by_doc = left_out(range(len(values)))
     except (ArithmeticError, ValueError, IndexError):
         return value, math.nan, math.nan, math.nan
     if len(by_unit) < FEWEST_UNITS or not by_doc.var():
         return value, math.nan, math.nan, math.nan
-    effect = (len(by_unit) - 1) * by_unit.var() / ((len(by_doc) - 1) * by_doc.var())
-    return value, *jackknife_interval(value, by_unit, 0.95), float(effect)
+    unit_variance = (len(by_unit) - 1) * by_unit.var()
+    doc_variance = (len(by_doc) - 1) * by_doc.var()
+    effect = float(unit_variance / doc_variance)
+    return value, *jackknife_interval(value, by_unit, 0.95), effect

@@ -154,9 +154,8 @@ def measure_each(
     commit_label = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
     chats = ", asked in chats, too" if entry.chats and entry.continues else ""
     session = Session(subject, store, model, device)
-    print_note(
-        f"{subject.name}: {source}{commit_label} (kind {entry.kind}{chats}){_start_token_note(session)}"
-    )
+    subject_label = f"{subject.name}: {source}{commit_label}"
+    print_note(f"{subject_label} (kind {entry.kind}{chats}){_start_token_note(session)}")
     if not benchmarks:
         benchmarks = [benchmark_of_log(session.model, model)]
         print_note(f"{subject.name}: its answers are to {benchmarks[0]}")
@@ -167,7 +166,8 @@ def measure_each(
             where="--unit",
             remedy="leave it out, or add --with lm_eval:TASK",
         )
-    refused, pages = list[str](), list[StoredResult]()
+    refused: list[str] = []
+    pages: list[StoredResult] = []
     with request_budget(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
         opened_benchmarks = [
@@ -217,13 +217,12 @@ def measure_each(
                 yield measured.result.to_json()
             elif show == "html":
                 pages.append(StoredResult(measured.result, folder))
+            elif show == "all":
+                yield from result_lines(measured.result)
+                yield f"  written to {folder}"
             else:
-                yield from (
-                    result_lines(measured.result)
-                    if show == "all"
-                    else summary_lines(measured.result)
-                )
-                yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
+                yield from summary_lines(measured.result)
+                yield f"  written to {folder}; all figures: --all"
         for place in tasks:
             try:
                 from evenruler.evaluate import harness  # which few need
@@ -283,17 +282,18 @@ def summary_lines(result: Result) -> Iterator[str]:
         *_limit_lines(result),
         *(f"warning: {line}" for line in result.warnings[:2]),
     ]
-    paragraphs += (
-        [f"{more} more warning{'s' * (more > 1)}"] if (more := len(result.warnings) - 2) > 0 else []
-    )
-    paragraphs += [f"not asked: {'; '.join(result.left_out)}"] if result.left_out else []
-    lines = [
-        line
-        for paragraph in paragraphs
-        for line in _wrapped(f"  {paragraph}", subsequent_indent="    ")
-    ]
-    yield from lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
-    if len(lines) > MOST_LINES:
+    n_more = len(result.warnings) - 2
+    if n_more > 0:
+        paragraphs.append(f"{n_more} more warning{'s' if n_more > 1 else ''}")
+    if result.left_out:
+        paragraphs.append(f"not asked: {'; '.join(result.left_out)}")
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        lines.extend(_wrapped(f"  {paragraph}", subsequent_indent="    "))
+    if len(lines) <= MOST_LINES:
+        yield from lines
+    else:
+        yield from lines[: MOST_LINES - 1]
         yield f"  ... and {len(lines) - MOST_LINES + 1} lines more, with --all"
 
 
@@ -329,21 +329,26 @@ def result_lines(result: Result) -> Iterator[str]:
     for part, models in result.figures.items():
         for label, figures in models.items():
             lines = [f"    {line}" for line in _figure_lines(amounts, figures)]
-            if valid := [f"      {line}" for line in _figure_lines(fitness, figures)]:
+            valid = [f"      {line}" for line in _figure_lines(fitness, figures)]
+            if valid:
                 lines += ["    validity on this model", *valid]
             if lines:  # of a single item no figure is shown here
-                yield f"  {part}{'' if label == result.model.name else f', {label}'}"
+                model_label = "" if label == result.model.name else f", {label}"
+                yield f"  {part}{model_label}"
                 yield from lines
     # Explain the figures that have verdicts; without any verdict, all amounts.
-    figure_sets = [figures for models in result.figures.values() for figures in models.values()]
-    shown = [
-        heading for heading in amounts if any(heading.figure in figures for figures in figure_sets)
-    ]
-    judged = [
-        heading
-        for heading in shown
-        if any("verdict" in figures.get(heading.figure, {}) for figures in figure_sets)
-    ]
+    figure_sets: list[dict[str, Any]] = []
+    for models in result.figures.values():
+        figure_sets.extend(models.values())
+    figure_names: set[str] = set()
+    for figures in figure_sets:
+        figure_names.update(figures)
+    shown = [heading for heading in amounts if heading.figure in figure_names]
+    judged: list[Heading] = []
+    for heading in shown:
+        records = [figures.get(heading.figure, {}) for figures in figure_sets]
+        if any("verdict" in record for record in records):
+            judged.append(heading)
     for heading in judged or shown:
         yield from _wrapped(
             f"  {heading.heading}: {heading.meaning}",
@@ -368,4 +373,5 @@ def _figure_lines(
         control = f", placebo {record['placebo']:z.2f}" if "placebo" in record else ""
         control = f", control {record['control']:z.2f}" if "control" in record else control
         verdict = f": {record['verdict']}" if "verdict" in record else ""
-        yield f"{heading.heading:<{width}}  {figure_in_words(record)}{unit}{control}{verdict}"
+        label = f"{heading.heading:<{width}}"
+        yield f"{label}  {figure_in_words(record)}{unit}{control}{verdict}"

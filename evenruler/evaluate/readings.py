@@ -62,13 +62,9 @@ class DoseResponse:
         """
         fit = rows[rows["unfit"].isna()]
         doses = fit.groupby("seed")["dose"].unique()
-        return cls(
-            fit
-            if sum(0 in seed_doses and len(seed_doses) > 1 for seed_doses in doses) > 1
-            else rows,
-            checks,
-            rows["smallest"].iloc[0],
-        )
+        n_sloped = sum(0 in seed_doses and len(seed_doses) > 1 for seed_doses in doses)
+        kept_rows = fit if n_sloped > 1 else rows
+        return cls(kept_rows, checks, rows["smallest"].iloc[0])
 
     @property
     def unfit(self) -> str | None:
@@ -100,27 +96,24 @@ class DoseResponse:
     def facet(self) -> Facet:
         """The units as a random facet, with one list per pole where the reading contrasts poles."""
         opposed = self.by and (self.weights < 0).any()
-        return Facet(
-            [int(side) for side in np.sign(self.weights)] if opposed else [0] * len(self.weights)
-        )
+        if opposed:
+            lists = [int(side) for side in np.sign(self.weights)]
+        else:
+            lists = [0] * len(self.weights)
+        return Facet(lists)
 
     def made(self, values: Floats, is_kept_unit: UnitMask) -> Floats:
         """Readings [...] from values [..., units], over the kept units: each pole, or all, keeps
         its total weight.
         """
-        lists, readings = np.asarray(self.facet().lists), np.zeros(values.shape[:-1])
+        lists = np.asarray(self.facet().lists)
+        readings = np.zeros(values.shape[:-1])
         for pole in np.unique(lists):
             is_of_pole = lists == pole
-            whole, left = (
-                np.abs(self.weights[is_of_pole]).sum(),
-                np.abs(self.weights[is_of_pole & is_kept_unit]).sum(),
-            )
-            readings += (
-                values[..., is_of_pole & is_kept_unit]
-                @ self.weights[is_of_pole & is_kept_unit]
-                * whole
-                / left
-            )
+            is_kept = is_of_pole & is_kept_unit
+            whole = np.abs(self.weights[is_of_pole]).sum()
+            left = np.abs(self.weights[is_kept]).sum()
+            readings += values[..., is_kept] @ self.weights[is_kept] * whole / left
         return readings
 
     def readings(self) -> "pd.Series[float]":
@@ -141,9 +134,11 @@ class DoseResponse:
         several = nats.groupby(level="dose").transform("size") > 1
         changes, nats = changes[several], nats[several]
         seeds = nats.index.get_level_values("seed").to_numpy()
-        if len(set(seeds)) < 2 or len(self.weights) < 2 * len(set(self.facet().lists)):
+        distinct_seeds = set(seeds)
+        n_lists = len(set(self.facet().lists))
+        if len(distinct_seeds) < 2 or len(self.weights) < 2 * n_lists:
             return None
-        of_seed = [nats.to_numpy() * (seeds == seed) for seed in sorted(set(seeds))]
+        of_seed = [nats.to_numpy() * (seeds == seed) for seed in sorted(distinct_seeds)]
         per_nat = np.stack(
             [seed_nats @ changes.to_numpy() / (seed_nats @ seed_nats) for seed_nats in of_seed]
         )  # seeds, units
@@ -161,9 +156,9 @@ class DoseResponse:
         there = self.values[seeds.isin(self.values.xs(0, level="dose").index)]
         nothing = [(0, seed) for seed in there.index.get_level_values("seed")]
         checks = self.checks.reindex(there.index)
-        return there - self.values.loc[nothing].to_numpy(), checks - self.checks.loc[
-            nothing
-        ].to_numpy()
+        value_changes = there - self.values.loc[nothing].to_numpy()
+        check_changes = checks - self.checks.loc[nothing].to_numpy()
+        return value_changes, check_changes
 
     def correlation(self) -> float | None:
         """Correlation over units of the change by dose with the plant's signs; None for readings
@@ -172,15 +167,20 @@ class DoseResponse:
         if len(set(self.facet().lists)) < 2:
             return None
         doses = self.values.index.get_level_values("dose")
-        change = self.values[doses > 0].mean() - self.values[doses < 0].mean()
-        return float(np.corrcoef(change, np.sign(self.weights))[0, 1]) if np.ptp(change) else None
+        raised = self.values[doses > 0].mean()
+        lowered = self.values[doses < 0].mean()
+        change = raised - lowered
+        if not np.ptp(change):
+            return None
+        return float(np.corrcoef(change, np.sign(self.weights))[0, 1])
 
     def monotone(self) -> float | None:
         """Rank correlation of changes of readings with changes of checks; None where either is
         constant.
         """
         changes, nats = self._changes()
-        check_changes, every = nats.to_numpy(), np.ones(len(self.weights), dtype=np.bool_)
+        check_changes = nats.to_numpy()
+        every = np.ones(len(self.weights), dtype=np.bool_)
         reading_changes = self.made(changes.to_numpy(), every)
         return (
             float(stats.spearmanr(check_changes, reading_changes).statistic)
@@ -198,9 +198,8 @@ def reading_difference(
     over_units = jackknife_crossed(
         lambda units: float(response.made(unit_values - other, units)), [response.facet()]
     )
-    return sum_estimates(
-        over_units.value, [(over_units.variance, over_units.df), (2 * fits[0], fits[1])]
-    )
+    over_fits = (2 * fits[0], fits[1])
+    return sum_estimates(over_units.value, [(over_units.variance, over_units.df), over_fits])
 
 
 def verdict_of(estimate: Estimate, smallest: float, n: int) -> HeadlineFigure:
@@ -235,11 +234,15 @@ def variance_between_fits(
         for plant, response in readings.items()
         if plant not in without
     ]
-    parts = [
-        (float(values.var(ddof=1)), len(values) - 1) for values in plant_readings if len(values) > 1
-    ]
+    parts: list[tuple[float, int]] = []
+    for values in plant_readings:
+        if len(values) > 1:
+            parts.append((float(values.var(ddof=1)), len(values) - 1))
     df = sum(n for _, n in parts)
-    return (sum(variance * n for variance, n in parts) / df, float(df)) if df else None
+    if not df:
+        return None
+    weighted_sum = sum(variance * n for variance, n in parts)
+    return weighted_sum / df, float(df)
 
 
 FIGURES: Final = build_schema(
@@ -274,10 +277,10 @@ def group_readings(
         ["benchmark", "part", "figure", "plant"], sort=False
     ):
         response = DoseResponse.of(rows, held_out_by_plant[str(plant)])
-        if len(response.weights) >= FEWEST and 0 in response.values.index.get_level_values("dose"):
-            responses.setdefault((str(benchmark), str(part), str(figure)), {})[str(plant)] = (
-                response
-            )
+        doses = response.values.index.get_level_values("dose")
+        if len(response.weights) >= FEWEST and 0 in doses:
+            key = (str(benchmark), str(part), str(figure))
+            responses.setdefault(key, {})[str(plant)] = response
     return responses
 
 
@@ -290,21 +293,20 @@ def planted_figures(
     `read_by`: by plant, the benchmarks of its construct (`BENCHMARK` or `BENCHMARK: PART`) that do
     not share its units.
     """
-    rows, by = [], ["benchmark", "part", "figure", "plant"]
-    unfit = (
-        readings.dropna(subset=["unfit"]).drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
-    )
+    rows = []
+    by = ["benchmark", "part", "figure", "plant"]
+    unfit_rows = readings.dropna(subset=["unfit"])
+    unfit = unfit_rows.drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
     for key, responses in group_readings(readings, checks).items():
         fits = variance_between_fits(responses)
         for plant, response in responses.items():
             key_columns = dict(zip(by, (*key, plant), strict=True))
             n = len(response.weights)
-            slope, figures = response.slope(), dict[str, Any]()
+            slope = response.slope()
+            figures: dict[str, Any] = {}
             if slope is not None:
-                interval, two = (
-                    slope.interval(),
-                    Estimate(NATS * slope.value, NATS**2 * slope.variance, slope.df),
-                )
+                interval = slope.interval()
+                two = Estimate(NATS * slope.value, NATS**2 * slope.variance, slope.df)
                 verdict = verdict_of(two, response.smallest, n)
                 figures = {"sensitivity": slope.value, "low": interval.low, "high": interval.high}
                 figures |= {
@@ -332,8 +334,10 @@ def planted_figures(
                 "found": counts_in_words,
                 "smallest": response.smallest,
             }
-            named = {key[0], f"{key[0]}: {key[1]}"} & {*read_by[plant]}
-            figures["own"] = response.by == plant or (not response.by and bool(named))
+            benchmark, part, _ = key
+            names = {benchmark, f"{benchmark}: {part}"}
+            is_named = not names.isdisjoint(read_by[plant])
+            figures["own"] = response.by == plant or (not response.by and is_named)
             figures["unfit"] = unfit.get((*key, plant), 0)
             rows.append(
                 {
@@ -358,22 +362,18 @@ def _threshold_dose(
     counts: dict[float, list[bool]] = {}
     for dose, seed in response.values.index:
         if dose != 0 and (0, seed) in response.values.index:
-            pair = (
-                response.values.loc[(dose, seed)].to_numpy(),
-                response.values.loc[(0, seed)].to_numpy(),
-            )
-            far = verdict_of(
-                reading_difference(response, *pair, fits), response.smallest, len(response.weights)
-            )
+            dosed = response.values.loc[(dose, seed)].to_numpy()
+            undosed = response.values.loc[(0, seed)].to_numpy()
+            difference = reading_difference(response, dosed, undosed, fits)
+            far = verdict_of(difference, response.smallest, len(response.weights))
             right = far.verdict == Verdict.EFFECT and (far.value or 0) * dose > 0
             counts.setdefault(abs(dose), []).append(right)
+    outcomes_by_dose = sorted(counts.items())
     counts_in_words = "; ".join(
-        f"{sum(outcomes)} of {len(outcomes)} at {dose:g}"
-        for dose, outcomes in sorted(counts.items())
+        f"{sum(outcomes)} of {len(outcomes)} at {dose:g}" for dose, outcomes in outcomes_by_dose
     )
-    return next(
-        (dose for dose, outcomes in sorted(counts.items()) if all(outcomes)), None
-    ), counts_in_words
+    threshold = next((dose for dose, outcomes in outcomes_by_dose if all(outcomes)), None)
+    return threshold, counts_in_words
 
 
 def false_alarm_verdicts(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
@@ -386,27 +386,24 @@ def false_alarm_verdicts(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.Dat
     """
     rows = []
     for key, responses in group_readings(readings, checks).items():
-        nothing = [
-            (plant, seed)
-            for plant, dose_response in responses.items()
-            for seed in dose_response.values.xs(0, level="dose").index
-        ]
+        nothing: list[tuple[str, Any]] = []
+        for plant_name, dose_response in responses.items():
+            seeds = dose_response.values.xs(0, level="dose").index
+            nothing += [(plant_name, plant_seed) for plant_seed in seeds]
         for (plant, seed), (other, second) in combinations(nothing, 2):
             fits = variance_between_fits(responses, (plant, other)) or variance_between_fits(
                 responses, (plant,)
             )
-            response = responses[plant]
-            pair = (
-                response.values.loc[(0, seed)].to_numpy(),
-                responses[other].values.loc[(0, second)].reindex(response.values.columns),
-            )
-            if fits is None or pair[1].isna().any() or response.unfit or responses[other].unfit:
+            response, other_response = responses[plant], responses[other]
+            values = response.values.loc[(0, seed)].to_numpy()
+            other_row = other_response.values.loc[(0, second)]
+            other_values = other_row.reindex(response.values.columns)
+            if fits is None or other_values.isna().any():
                 continue
-            far = verdict_of(
-                reading_difference(response, pair[0], pair[1].to_numpy(), fits),
-                response.smallest,
-                len(response.weights),
-            )
+            if response.unfit or other_response.unfit:
+                continue
+            difference = reading_difference(response, values, other_values.to_numpy(), fits)
+            far = verdict_of(difference, response.smallest, len(response.weights))
             key_columns = dict(zip(("benchmark", "part", "figure"), key, strict=True))
             rows.append({**key_columns, "same": plant == other, "verdict": far.verdict})
     return pd.DataFrame(rows, columns=["benchmark", "part", "figure", "same", "verdict"])

@@ -129,7 +129,8 @@ class MeasurementPlan:
         unknown.
         """
         forms = family_module(self.benchmark.family, "ask").FORMS
-        usual = next((name for name, form in forms.items() if form.fits(self.subject)), None)
+        fitting_forms = (name for name, form in forms.items() if form.fits(self.subject))
+        usual = next(fitting_forms, None)
         return detectable_effect_text(
             self.plan, self.result.settings.size, self.subject.form or usual
         )
@@ -197,44 +198,46 @@ class Session:
                 benchmark, subject, lacking, other_forms, limit if whole else None
             )
         manifest, entry = benchmark.manifest, self._chosen.entry
+        measured_benchmark = MeasuredBenchmark(
+            name=manifest.name,
+            version=manifest.version,
+            title=benchmark.title,
+            family=benchmark.family,
+            origin=benchmark.origin,
+            content_sha256=benchmark.identity,
+            plan_sha256=manifest.files[PLAN],
+        )
+        model_source = entry.source
+        if entry.adapter:
+            model_source = [f"local:{entry.adapter}", str(entry.source)]
+        engine = json.loads(self.model.engine)
+        if entry.new_tokens:
+            engine["new_tokens"] = entry.new_tokens
+        subject_fields = {**asdict(subject), "operations": sorted(subject.operations)}
+        measured_model = MeasuredModel(
+            name=self._chosen.name,
+            source=model_source,
+            revision=entry.revision,
+            kind=subject.kind,
+            chat=subject.chats,
+            licence=entry.licence,
+            start=asdict(self.model.start) if self.model.start else None,
+            engine=engine,
+            subject=json.loads(as_json(subject_fields)),
+        )
+        settings = MeasurementSettings(
+            prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
+            size=size,
+            form=subject.form,
+            limit=None if questions == whole else limit,
+            **asdict(RESAMPLING),
+        )
         result = Result(
             evenruler=__version__,
-            benchmark=MeasuredBenchmark(
-                name=manifest.name,
-                version=manifest.version,
-                title=benchmark.title,
-                family=benchmark.family,
-                origin=benchmark.origin,
-                content_sha256=benchmark.identity,
-                plan_sha256=manifest.files[PLAN],
-            ),
-            model=MeasuredModel(
-                name=self._chosen.name,
-                source=[f"local:{entry.adapter}", str(entry.source)]
-                if entry.adapter
-                else entry.source,
-                revision=entry.revision,
-                kind=subject.kind,
-                chat=subject.chats,
-                licence=entry.licence,
-                start=asdict(self.model.start) if self.model.start else None,
-                engine=json.loads(self.model.engine)
-                | ({"new_tokens": entry.new_tokens} if entry.new_tokens else {}),
-                subject=json.loads(
-                    as_json({**asdict(subject), "operations": sorted(subject.operations)})
-                ),
-            ),
-            settings=MeasurementSettings(
-                prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
-                size=size,
-                form=subject.form,
-                limit=None if questions == whole else limit,
-                **asdict(RESAMPLING),
-            ),
-            headings=[
-                Heading(**{key: getattr(heading, key) for key in Heading.model_fields})
-                for heading in headings
-            ],
+            benchmark=measured_benchmark,
+            model=measured_model,
+            settings=settings,
+            headings=convert_headings(headings),
             figures={},
             left_out=lacking,
             warnings=[],
@@ -290,6 +293,15 @@ class Session:
             ) from None
 
 
+def convert_headings(columns: Sequence[FigureHeading]) -> list[Heading]:
+    """The headings of a family's figures, as a result stores them."""
+    headings: list[Heading] = []
+    for column in columns:
+        fields = {key: getattr(column, key) for key in Heading.model_fields}
+        headings.append(Heading(**fields))
+    return headings
+
+
 @pd.option_context(
     "mode.string_storage", "python"
 )  # as in pipeline stages, whatever the user's process has set
@@ -299,16 +311,10 @@ def compute_measurement(
     """Compute figures from the answers in `known_answers`, and of `model` (None if it is not
     needed) and tools to the rest.
     """
-    benchmark, tables, plan, subject = (
-        planned.benchmark,
-        planned.tables,
-        planned.plan,
-        planned.subject,
-    )
-    ask_room, diagnose = (
-        family_module(benchmark.family, "ask"),
-        family_module(benchmark.family, "diagnose"),
-    )
+    benchmark, subject = planned.benchmark, planned.subject
+    tables, plan = planned.tables, planned.plan
+    ask_room = family_module(benchmark.family, "ask")
+    diagnose = family_module(benchmark.family, "diagnose")
     with _as_user_errors(benchmark):
         answering = AnsweringModels(
             model, tool_loader([plan], benchmark.folder / PLAN, device=device, published=True)
@@ -332,28 +338,24 @@ def compute_measurement(
         scores = ask_room.scores(tables, plan, answer_frames, subject)
         record, figures = _diagnose(planned, scores)
     heard, doubts = (model.heard, model.doubts) if model else ([], [])
-    read = {**scores, **record.found}
-    update = {
+    warnings: list[str] = []
+    if subject.kind != "recorded":
+        warnings += unread_texts(ask_room.requests(tables, plan, {}, subject), answer_frames)
+    warnings += nonresponse_warnings(answer_frames, {**scores, **record.found})
+    warnings += server_change_warnings(heard)
+    warnings += doubts
+    warnings += limit_warnings(figures, planned.headings)
+    model_update = {
+        "heard": server_identity(heard),
+        "fingerprint": behaviour_of(model) if model else None,
+    }
+    tools = sorted(answering.tools.items())
+    update: dict[str, Any] = {
         "figures": for_people(figures),
-        "warnings": [
-            *(
-                []
-                if subject.kind == "recorded"
-                else unread_texts(ask_room.requests(tables, plan, {}, subject), answer_frames)
-            ),
-            *nonresponse_warnings(answer_frames, read),
-            *server_change_warnings(heard),
-            *doubts,
-            *limit_warnings(figures, planned.headings),
-        ],
+        "warnings": warnings,
         "asked": {table: len(rows) for table, rows in answer_frames.items() if len(rows)},
-        "model": planned.result.model.model_copy(
-            update={
-                "heard": server_identity(heard),
-                "fingerprint": behaviour_of(model) if model else None,
-            }
-        ),
-        "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
+        "model": planned.result.model.model_copy(update=model_update),
+        "tools": {name: json.loads(tool.engine) for name, tool in tools},
     }
     diagnosis_table_names = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
     diagnosis_tables = {
@@ -365,9 +367,10 @@ def compute_measurement(
     made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
     result = planned.result.model_copy(update=update)
     planted = _planted_sensitivity_note(benchmark, result)
-    result = result.model_copy(
-        update={"answer": [*_summarise(result), *([planted] if planted else [])]}
-    )
+    answer_lines = _summarise(result)
+    if planted:
+        answer_lines.append(planted)
+    result = result.model_copy(update={"answer": answer_lines})
     result = result.with_tables(
         made_of, {**result_tables, **replies_with_prompts(answer_frames, tables)}
     )
@@ -388,12 +391,12 @@ def _summarise(result: Result) -> list[str]:
     names.
     """
     words = {heading.figure: heading for heading in result.headings if heading.role == "headline"}
-    named = {
-        part if label == result.model.name else f"{part}, {label}": figures
-        for part, models in result.figures.items()
-        for label, figures in models.items()
-    }
-    return summarise_headlines(named, words)
+    figures_by_part: dict[str, dict[str, Any]] = {}
+    for part, models in result.figures.items():
+        for label, figures in models.items():
+            name = part if label == result.model.name else f"{part}, {label}"
+            figures_by_part[name] = figures
+    return summarise_headlines(figures_by_part, words)
 
 
 def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
@@ -422,8 +425,9 @@ def _example_replies(
                 if "reason" in rows
                 else rows["reply"].tolist()
             )
-            places = evenly_spread(list(map(str, range(len(prompts)))), 3)
-            return [(prompts[int(place)], str(replies[int(place)])) for place in places]
+            place_names = evenly_spread(list(map(str, range(len(prompts)))), 3)
+            places = [int(name) for name in place_names]
+            return [(prompts[place], str(replies[place])) for place in places]
     return []
 
 
@@ -439,8 +443,10 @@ def _no_questions_error(
     `lacking`: by `left_out`; `others`: forms that have questions for it; `limit`: that which leaves
     none.
     """
-    why = "; ".join(dict.fromkeys(line.rpartition(": ")[2] for line in lacking))
-    what = f"{subject.name} (kind {subject.kind}) cannot answer it{f' ({why})' if why else ''}"
+    reasons = [line.rpartition(": ")[2] for line in lacking]
+    why = "; ".join(dict.fromkeys(reasons))
+    why_label = f" ({why})" if why else ""
+    what = f"{subject.name} (kind {subject.kind}) cannot answer it{why_label}"
     remedy = "take a model or a benchmark that fit"
     form = family_module(benchmark.family, "ask").FORMS.get(subject.form)
     if form is not None:
@@ -450,10 +456,8 @@ def _no_questions_error(
         )
         what += f", which takes {form.takes}" if form.takes else ""
     if limit is not None:
-        what, remedy = (
-            f"the first {limit:,} units have no question for {subject.name}",
-            "say a larger --limit",
-        )
+        what = f"the first {limit:,} units have no question for {subject.name}"
+        remedy = "say a larger --limit"
     elif others:
         remedy = f"say --form {' or '.join(others)}"
     elif subject.kind == "chat":
@@ -503,15 +507,15 @@ def _diagnose(planned: MeasurementPlan, scores: Tables) -> tuple[Record, Figures
     family_tables = diagnose_family(door, [record], RESAMPLING)
     require_confirmed(family_tables["figures"], planned.headings)
     evidence = door.evidence(family_tables).get(name, {})
-    of_model = {
-        part: {
-            model: {figure: values for figure, values in figures.items() if "value" in values}
-            for model, figures in models.items()
-            if model != OF_ANY_MODEL
-        }
-        for part, models in evidence.items()
-    }
-    return record, {part: models for part, models in of_model.items() if models}
+    of_model: dict[str, dict[str, Any]] = {}
+    for part, models in evidence.items():
+        for model, figures in models.items():
+            if model != OF_ANY_MODEL:
+                measured = {
+                    figure: values for figure, values in figures.items() if "value" in values
+                }
+                of_model.setdefault(part, {})[model] = measured
+    return record, of_model
 
 
 def replies_with_prompts(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
@@ -538,7 +542,8 @@ def unread_texts(requests: Sequence[RequestBatch], answers: Tables) -> list[str]
     Answers do not hold the words. Named are those of these texts that stand in no other text, which
     may be more.
     """
-    scored, unread = set[str](), list[str]()
+    scored: set[str] = set()
+    unread: list[str] = []
     for request in requests:
         local = (
             request.operation == "loglikelihood"
@@ -550,17 +555,20 @@ def unread_texts(requests: Sequence[RequestBatch], answers: Tables) -> list[str]
             rows = rows.merge(answers[request.table], on=list(request.rows.columns))
             lacking = rows["nats"].isna()
             unread += rows.loc[lacking, "text"].tolist()
-            scored |= {word for text in rows.loc[~lacking, "text"] for word in text.split()}
+            for text in rows.loc[~lacking, "text"]:
+                scored.update(text.split())
     if not unread:
         return []
     warning = (
         f"{len(unread):,} texts hold a word that is unknown to the tokenizer, and are left out, "
         f"as {unread[0][:60]!r}"
     )
-    words = [word for word in dict.fromkeys(" ".join(unread).split()) if word not in scored]
+    unread_words = dict.fromkeys(" ".join(unread).split())
+    words = [word for word in unread_words if word not in scored]
     if not scored or not words:
         return [warning]
-    more = f" and {len(words) - NAMED:,} more" if len(words) > NAMED else ""
+    n_more = len(words) - NAMED
+    more = f" and {n_more:,} more" if n_more > 0 else ""
     return [
         f"{warning}; of their words, these stand in no other text: "
         f"{', '.join(map(repr, words[:NAMED]))}{more}"
@@ -572,23 +580,30 @@ def nonresponse_warnings(answers: Tables, readings: Tables) -> list[str]:
     finds an answer.
     """
     warnings = []
-    for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
+    for rows in answers.values():
+        if "reply" not in rows or not len(rows):
+            continue
+        n = len(rows)
         cut = cut_of(rows["reason"]) if "reason" in rows else []
-        cut = cut if len(cut) > MANY * len(rows) else []
-        withheld = int(rows["reply"].isna().sum()) - len(cut)
-        empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
-        warnings += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if cut else []
-        warnings += (
-            [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"]
-            if withheld
-            else []
-        )
-        warnings += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
+        n_cut = len(cut) if len(cut) > MANY * n else 0
+        withheld = int(rows["reply"].isna().sum()) - n_cut
+        replies = rows["reply"].dropna().astype(str).str.strip()
+        empty = int((replies == "").sum())
+        if n_cut:
+            warnings.append(f"{n_cut:,} of {n:,} replies were {cut[0]}")
+        if withheld:
+            warnings.append(f"the model gave no reply to {withheld:,} of {n:,} prompts")
+        if empty:
+            warnings.append(f"{empty:,} of {n:,} replies are empty")
     recorded = any(rows["replied"].notna().any() for rows in answers.values() if "replied" in rows)
-    for rows in (rows for rows in readings.values() if {"reply", "rule"} <= {*rows}):
-        unread = rows.loc[rows["rule"].map(NO_ANSWER).isin(["unread", "astray"]), "reply"]
+    for rows in readings.values():
+        if not {"reply", "rule"} <= {*rows}:
+            continue
+        is_unread = rows["rule"].map(NO_ANSWER).isin(["unread", "astray"])
+        unread = rows.loc[is_unread, "reply"]
         if len(unread) > MANY * len(rows):
-            share = f"{len(unread):,} of {len(rows):,} replies ({len(unread) / len(rows):.0%})"
+            counts = f"{len(unread):,} of {len(rows):,} replies"
+            share = f"{counts} ({len(unread) / len(rows):.0%})"
             remedy = "" if recorded else "; if they are cut off, say a larger --new-tokens"
             warnings.append(f"no answer is found in {share}{such_as(unread)}{remedy}")
     return warnings
@@ -598,11 +613,12 @@ def server_identity(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """What a server called its model, and its fingerprints, from the metadata of its replies
     (`Reply.said`).
     """
-    identity = {
-        key: sorted({str(metadata[key]) for metadata in heard if key in metadata})
-        for key in ("model", "fingerprint")
-    }
-    return {key: values for key, values in identity.items() if values}
+    identity: dict[str, list[str]] = {}
+    for key in ("model", "fingerprint"):
+        values = {str(metadata[key]) for metadata in heard if key in metadata}
+        if values:
+            identity[key] = sorted(values)
+    return identity
 
 
 def behaviour_of(model: "Model") -> Behaviour | None:
@@ -625,9 +641,12 @@ def server_change_warnings(heard: Sequence[Mapping[str, Any]]) -> list[str]:
             f"the server changed meanwhile: replies bear {len(fingerprints)} fingerprints "
             f"({', '.join(fingerprints)})"
         )
-    refused = sorted({str(setting) for reply in heard for setting in reply.get("own", [])})
+    refused: set[str] = set()
+    for reply in heard:
+        refused.update(map(str, reply.get("own", [])))
     if refused:
-        warnings.append(f"the server takes no {', no '.join(refused)}: it samples by its own")
+        settings = ", no ".join(sorted(refused))
+        warnings.append(f"the server takes no {settings}: it samples by its own")
     return warnings
 
 

@@ -340,11 +340,10 @@ def _adapter_entry(folder: Path) -> dict[str, Any]:
     Hub.
     """
     adapter_config = _read_json_object(folder / ADAPTER)
-    base, revision = (
-        str(adapter_config.get("base_model_name_or_path") or ""),
-        adapter_config.get("revision"),
-    )
-    entry_fields: dict[str, Any] = {"adapter": str(folder), "origin": f"{folder} on {base}"}
+    base = str(adapter_config.get("base_model_name_or_path") or "")
+    revision = adapter_config.get("revision")
+    origin = f"{folder} on {base}"
+    entry_fields: dict[str, Any] = {"adapter": str(folder), "origin": origin}
     if Path(base).is_dir():
         return {**entry_fields, "source": f"local:{base}"}
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", base):
@@ -389,10 +388,8 @@ def _resolve_object(
                 "entailment": True,
             }
         if entry_fields["kind"] in ("causal", "seq2seq"):
-            generation_settings, kinds = (
-                core.generation_config.to_diff_dict(),
-                {"temperature": float, "top_p": float, "top_k": int},
-            )
+            generation_settings = core.generation_config.to_diff_dict()
+            kinds = {"temperature": float, "top_p": float, "top_k": int}
             entry_fields["sampling"] = {
                 key: make(generation_settings[key])
                 for key, make in kinds.items()
@@ -442,20 +439,19 @@ def _model_slug(text: str) -> str:
 
 def kind_of(config: dict[str, Any], where: str) -> Kind:
     """The kind of a model, from its `config.json`; UserError where it is not supported."""
-    classes, named = config.get("architectures"), config.get("id2label")
+    classes = config.get("architectures")
     classes = classes if isinstance(classes, list) and classes else ["no class"]
-    class_kind = next(
-        (kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None
-    )
-    labels = (
-        sorted(str(label).lower() for label in named.values()) if isinstance(named, dict) else []
-    )
+    class_name = str(classes[0])
+    class_kind = next((kind for ending, kind in KINDS.items() if class_name.endswith(ending)), None)
+    labels: list[str] = []
+    named = config.get("id2label")
+    if isinstance(named, dict):
+        labels = sorted(str(label).lower() for label in named.values())
     if class_kind == "seq2seq" and not config.get("is_encoder_decoder"):
         class_kind = None  # models of images and text have this class name, too
     if class_kind is None or (class_kind == "nli" and labels != sorted(LABELS)):
-        what = f"its configuration says {classes[0]}" + (
-            f" with labels {', '.join(labels)}" if class_kind else ""
-        )
+        with_labels = f" with labels {', '.join(labels)}" if class_kind else ""
+        what = f"its configuration says {class_name}{with_labels}"
         remedy = "give --kind causal, seq2seq, masked or nli if it is one"
         raise UserError(f"{what}, which is nothing that can be asked", where=where, remedy=remedy)
     return class_kind

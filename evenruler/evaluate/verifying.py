@@ -26,6 +26,7 @@ from evenruler.evaluate.session import (
     MeasurementPlan,
     Session,
     compute_measurement,
+    convert_headings,
 )
 from evenruler.evaluate.subject import resolve_model
 from evenruler.files import file_sha256
@@ -43,7 +44,7 @@ from evenruler.models.store import RowStore
 from evenruler.publish.difference import has_figure_changed
 from evenruler.publish.manifest import PLAN
 from evenruler.publish.places import shipped_names
-from evenruler.results.record import ANSWERS, Heading, Result, figures_of
+from evenruler.results.record import ANSWERS, Result, figures_of
 from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result, write_result
 from evenruler.tables.contents import is_file, table_in
 from evenruler.tables.frames import TOLERANCE, differing_rows
@@ -143,9 +144,8 @@ def _verify_figures(
     try:
         subject = TypeAdapter(Subject).validate_python(result.model.subject)
         tables, plan = benchmark.tables, plan_at_size(benchmark.plan, settings.size)
-        tables, plan = (
-            door.limited(tables, plan, settings.limit) if settings.limit else (tables, plan)
-        )
+        if settings.limit:
+            tables, plan = door.limited(tables, plan, settings.limit)
         requests = [
             batch for batch in door.requests(tables, plan, {}, subject) if batch.by == SUBJECT
         ]
@@ -157,13 +157,14 @@ def _verify_figures(
             table: table_in_result(path, door.ANSWERS[table])
             for table, path in answer_paths.items()
         }
-        if (n := sum(map(len, answers.values()))) != (cost := cost_of(requests)).requests:
+        n = sum(map(len, answers.values()))
+        cost = cost_of(requests)
+        if n != cost.requests:
             raise ValueError(f"{n:,} rows for {cost.requests:,} questions")
         for request in requests:
             held = answers[request.table]
-            if {*_question_keys(request.rows, request, held)} - {
-                *_question_keys(held, request, held)
-            }:
+            question_keys = set(_question_keys(request.rows, request, held))
+            if question_keys - set(_question_keys(held, request, held)):
                 raise ValueError(f"{request.table} are answers to other questions")
         prefixes = bool(plan.get("prefixed") and plan.get("prefixes"))
         benchmark_fields = {
@@ -173,10 +174,7 @@ def _verify_figures(
         }
         ours = {
             "benchmark": result.benchmark.model_copy(update=benchmark_fields),
-            "headings": [
-                Heading(**{key: getattr(heading, key) for key in Heading.model_fields})
-                for heading in headings
-            ],
+            "headings": convert_headings(headings),
             "settings": settings.model_copy(update={"prefixes": prefixes, **asdict(RESAMPLING)}),
             "left_out": unanswerable_tables(door, {benchmark.instrument: (tables, plan)}, subject),
         }
@@ -194,21 +192,23 @@ def _verify_figures(
         message = f"{type(error).__name__}: {error}".splitlines()[0]
         yield DIFFERS, f"no figures can be computed from its answers ({message:.100})"
         return
-    were, are = (
-        {figure_row[:3]: figure_row[3] for figure_row in figures_of(compared_result)}
-        for compared_result in (result, done.result)
-    )
+    were = {figure_row[:3]: figure_row[3] for figure_row in figures_of(result)}
+    are = {figure_row[:3]: figure_row[3] for figure_row in figures_of(done.result)}
     wrong = [
         ", ".join(key)
         for key in sorted(were | are)
         if has_figure_changed(were.get(key), are.get(key))
     ] + altered
-    stray = sum(
-        len(figures) for models in result.figures.values() for figures in models.values()
-    ) - len(were)
-    wrong += [f"records that are no figures: {stray}"] if stray else []
+    n_records = 0
+    for models in result.figures.values():
+        n_records += sum(len(figures) for figures in models.values())
+    stray = n_records - len(were)
+    if stray:
+        wrong.append(f"records that are no figures: {stray}")
     if wrong:
-        shown = "; ".join(wrong[:3]) + (f"; and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+        n_more = len(wrong) - 3
+        more = f"; and {n_more} more" if n_more > 0 else ""
+        shown = "; ".join(wrong[:3]) + more
         yield DIFFERS, f"not those of its answers (by evenruler {result.evenruler}): {shown}"
     else:
         yield VERIFIED, f"{len(are)} figures, computed again from {n:,} answers"
@@ -219,7 +219,8 @@ def _verify_figures(
     try:
         yield from _verify_sampled_answers(result, requests, answers, model)
     except (MissingAnswersError, ValueError, KeyError, TypeError) as error:
-        yield OPEN, f"answers of {model} cannot be compared ({type(error).__name__}: {error:.100})"
+        reason = f"{type(error).__name__}: {error:.100}"
+        yield OPEN, f"answers of {model} cannot be compared ({reason})"
 
 
 def _question_keys(
@@ -267,34 +268,29 @@ def _altered_tables(result: Result, done: Measurement, folder: Path) -> list[str
     return altered_tables
 
 
+def _list_whys(result: Result) -> list[str]:
+    """The reasons of all verdicts of a result, without digits."""
+    return [_without_digits(str(figure.get("why"))) for *_, figure in figures_of(result)]
+
+
 def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
     """What a result says beside its figures, and is not what this evenruler says of them."""
     parts = ("benchmark", "headings", "settings", "left_out", "asked")
     other = [part for part in parts if getattr(result, part) != getattr(again, part)]
     # What a server said, and what a model's files hold, is not stored with the answers.
     new = {line for line in result.warnings if not line.startswith(("the server ", OF_FILES))}
-    other += (
-        ["warnings"]
-        if set(again.warnings) - set(result.warnings) or new - set(again.warnings)
-        else []
-    )
-    whys = (
-        [_without_digits(str(figure.get("why"))) for *_, figure in figures_of(compared_result)]
-        for compared_result in (result, again)
-    )
-    other += ["why"] if next(whys) != next(whys) else []
-    stored_lines, computed_lines = (
-        [*map(_without_digits, compared_result.answer)] for compared_result in (result, again)
-    )
+    lacking = set(again.warnings) - set(result.warnings)
+    if lacking or new - set(again.warnings):
+        other.append("warnings")
+    if _list_whys(result) != _list_whys(again):
+        other.append("why")
+    stored_lines = list(map(_without_digits, result.answer))
+    computed_lines = list(map(_without_digits, again.answer))
     n = min(len(stored_lines), len(computed_lines))
+    n_most = max(len(stored_lines), len(computed_lines))
     # What weights of known strength gave may be known since, or here alone; it is the last line.
-    other += (
-        ["answer"]
-        if stored_lines[:n] != computed_lines[:n]
-        or max(len(stored_lines), len(computed_lines)) > n + 1
-        or not n
-        else []
-    )
+    if stored_lines[:n] != computed_lines[:n] or n_most > n + 1 or not n:
+        other.append("answer")
     if other:
         outcome = DIFFERS if result.evenruler == __version__ else OPEN
         yield outcome, f"{', '.join(other)}: evenruler {__version__} says otherwise"
@@ -318,17 +314,12 @@ def _verify_sampled_answers(
         yield OPEN, "recorded answers cannot be asked again; name the model itself"
         return
     options = {key: value for key, value in measured_model.engine.items() if key in settings}
-    kind, start = (
-        measured_model.kind if measured_model.kind in HOSTED else None,
-        measured_model.engine.get("start"),
+    kind = measured_model.kind if measured_model.kind in HOSTED else None
+    start = measured_model.engine.get("start")
+    resolved_model = resolve_model(
+        model, store, name=measured_model.name, kind=kind, start=start, options=options
     )
-    model_at_hand = Session(
-        resolve_model(
-            model, store, name=measured_model.name, kind=kind, start=start, options=options
-        ),
-        store,
-        model,
-    ).model
+    model_at_hand = Session(resolved_model, store, model).model
     engine = json.loads(model_at_hand.engine)
     keys = (engine.keys() | measured_model.engine.keys()) - OF_THE_COMPUTER - {"new_tokens", "url"}
     differing_keys = [
@@ -340,34 +331,32 @@ def _verify_sampled_answers(
         model_at_hand.adapted([secrets.token_hex(16)], lambda: model_at_hand.backend),
         cast(Any, None),
     )
-    places = [
-        (number, row) for number, batch in enumerate(requests) for row in range(len(batch.rows))
-    ]
-    drawn, compared = (
-        secrets.SystemRandom().sample(places, min(10, len(places))),
-        ReplayCheck(model),
-    )
+    places: list[tuple[int, int]] = []
+    for number, batch in enumerate(requests):
+        places += [(number, row) for row in range(len(batch.rows))]
+    drawn = secrets.SystemRandom().sample(places, min(10, len(places)))
+    compared = ReplayCheck(model)
     for request_number in sorted({number for number, _ in drawn}):
-        request, rows, held = (
-            requests[request_number],
-            [row for place, row in drawn if place == request_number],
-            answers[requests[request_number].table],
-        )
-        inputs = {name: [values[row] for row in rows] for name, values in request.inputs.items()}
+        request = requests[request_number]
+        rows = [row for place, row in drawn if place == request_number]
+        held = answers[request.table]
+        inputs: dict[str, list[Any]] = {}
+        for name, values in request.inputs.items():
+            inputs[name] = [values[row] for row in rows]
         now = pd.DataFrame(answering.answer(request, inputs, len(rows)))
         where = {key: row for row, key in enumerate(_question_keys(held, request, held))}
         held = held.iloc[
             [where[key] for key in _question_keys(request.rows.iloc[rows], request, held)]
         ]
         names = [name for name in now if name == "reply" or pd.api.types.is_float_dtype(now[name])]
-        for was, is_now in zip(held[names].to_numpy(), now[names].to_numpy(), strict=True):
-            compared.take(
-                *map(Reply, map(str, (was, is_now))) if "reply" in names else (was, is_now)
-            )
-    same = (
-        f"{len(drawn) - compared.beyond - compared.otherwise} of {len(drawn)} answers drawn at "
-        "random"
-    )
+        answer_pairs = zip(held[names].to_numpy(), now[names].to_numpy(), strict=True)
+        for was, is_now in answer_pairs:
+            if "reply" in names:
+                compared.take(Reply(str(was)), Reply(str(is_now)))
+            else:
+                compared.take(was, is_now)
+    n_same = len(drawn) - compared.beyond - compared.otherwise
+    same = f"{n_same} of {len(drawn)} answers drawn at random"
     if differing_keys:
         yield (
             DIFFERS,
@@ -376,7 +365,8 @@ def _verify_sampled_answers(
         return
     # A server draws words anew. Elsewhere, one number in ten and half of the replies may come out
     # otherwise.
-    few = 10 * compared.beyond <= len(drawn) and 2 * compared.otherwise <= compared.replies
+    few_numbers = 10 * compared.beyond <= len(drawn)
+    few = few_numbers and 2 * compared.otherwise <= compared.replies
     halves = compared.beyond and "bfloat16" in (
         engine.get("dtype"),
         measured_model.engine.get("dtype"),
@@ -397,25 +387,24 @@ def _verify_fingerprint(
     """
     # A model of files is loaded now, and compared with what the store has of it.
     _ = model_at_hand.backend
-    if (now := model_at_hand.fingerprint) is None:
+    now = model_at_hand.fingerprint
+    if now is None:
         return
     stored = result.model.fingerprint
     if stored is None or stored.numbers is None:
-        yield (
-            OPEN,
-            "fingerprint: the result has "
-            f"none{f' ({stored.reason})' if stored and stored.reason else ''}",
-        )
+        reason = f" ({stored.reason})" if stored and stored.reason else ""
+        yield OPEN, f"fingerprint: the result has none{reason}"
         return
-    engines = (json.loads(model_at_hand.engine), result.model.engine)
-    near = fingerprints.choose_tolerance(*(engine.get("dtype") for engine in engines))
+    engine, stored_engine = json.loads(model_at_hand.engine), result.model.engine
+    near = fingerprints.choose_tolerance(engine.get("dtype"), stored_engine.get("dtype"))
     far = fingerprints.measure_distance(now, fingerprints.parse_text(stored.numbers))
     if far > near:
-        difference = (
-            f"by {far:.2g}, at most {near:g} is rounding" if math.isfinite(far) else "in its tokens"
-        )
+        if math.isfinite(far):
+            difference = f"by {far:.2g}, at most {near:g} is rounding"
+        else:
+            difference = "in its tokens"
         # Another dtype or device class explains more than rounding does on one.
-        is_alike = all(engines[0].get(key) == engines[1].get(key) for key in ("device", "dtype"))
+        is_alike = all(engine.get(key) == stored_engine.get(key) for key in ("device", "dtype"))
         yield (
             DIFFERS if is_alike else OPEN,
             f"fingerprint: {model} computes otherwise on fixed texts ({difference})",

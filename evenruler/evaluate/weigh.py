@@ -71,37 +71,35 @@ def contrast_weights(
     real = made_of[made_of["pole"] != 0]
     called = {column: real[column].map(_name_slug) for column in ("unit", "word")}
     for name, plant in plants.items():
-        signs = {
-            _name_slug(unit): sign
-            for sign, pole_units in zip((1, -1), plant.units.values(), strict=True)
-            for unit in pole_units
-        }
+        signs: dict[str, int] = {}
+        for sign, pole_units in zip((1, -1), plant.units.values(), strict=True):
+            for pole_unit in pole_units:
+                signs[_name_slug(pole_unit)] = sign
         by_unit, by_word = (names.map(signs).fillna(0) for names in called.values())
         units = real["unit"].groupby(by_unit).nunique()
         if min(units.get(1, 0), units.get(-1, 0)) >= FEWEST:
             values = _unit_contrasts(real[by_unit != 0])
             first = np.array([signs[_name_slug(unit)] > 0 for unit in values.index])
-            return name, _contrast_rows(
-                values, np.where(first, 1 / first.sum(), -1 / (~first).sum())
-            )
+            along: Floats = np.where(first, 1 / first.sum(), -1 / (~first).sum())
+            return name, _contrast_rows(values, along)
         if set(by_word) >= {1, -1}:
-            sides = (
-                real.groupby(["unit", by_word.rename("side")])["value"]
-                .mean()
-                .unstack()
-                .dropna(subset=[1, -1])
-            )
+            by_side = real.groupby(["unit", by_word.rename("side")])["value"]
+            sides = by_side.mean().unstack().dropna(subset=[1, -1])
             values = sides[1] - sides[-1]
-            return name, _contrast_rows(values, np.full(len(values), 1 / len(values)))
+            along = np.full(len(values), 1 / len(values))
+            return name, _contrast_rows(values, along)
     values = _unit_contrasts(made_of)
-    axis = real.groupby("unit")["beside"].first().reindex(values.index).to_numpy(dtype=np.float64)
+    axis_by_unit = real.groupby("unit")["beside"].first()
+    axis = axis_by_unit.reindex(values.index).to_numpy(dtype=np.float64)
     if (real["pole"] == -1).any() and np.ptp(axis) > 0:
-        keyed, centred = set(axis) <= {1.0, -1.0}, axis - axis.mean()
-        span = (
-            np.ptp(axis) if keyed else SPAN
-        )  # for keyed items, the mean of one key less that of the other
-        return "", _contrast_rows(values - values.mean(), span * centred / (centred @ centred))
-    return "", _contrast_rows(values, np.full(len(values), 1 / len(values)))
+        keyed = set(axis) <= {1.0, -1.0}
+        centred = axis - axis.mean()
+        # For keyed items, the mean of one key less that of the other.
+        span = np.ptp(axis) if keyed else SPAN
+        along = span * centred / (centred @ centred)
+        return "", _contrast_rows(values - values.mean(), along)
+    along = np.full(len(values), 1 / len(values))
+    return "", _contrast_rows(values, along)
 
 
 def _unit_contrasts(rows: pd.DataFrame) -> "pd.Series[float]":
@@ -110,7 +108,9 @@ def _unit_contrasts(rows: pd.DataFrame) -> "pd.Series[float]":
     """
     poles = rows.groupby(["unit", "pole"])["value"].mean().unstack()
     other = -1 if -1 in poles else 0
-    return (poles[1] - poles[other] if other in poles else poles[1]).dropna()
+    if other not in poles:
+        return poles[1].dropna()
+    return (poles[1] - poles[other]).dropna()
 
 
 def _contrast_rows(values: "pd.Series[float]", weights: Floats) -> pd.DataFrame:
@@ -187,12 +187,13 @@ def measure_planted_model(
 
 def _planted_parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
     """The parts of a benchmark that are also read separately, since a plant names them."""
-    named = [
-        benchmark_part.partition(": ")
-        for plant in plants.values()
-        for benchmark_part in plant.read_by
-    ]
-    return sorted({part for name, _, part in named if name == benchmark and part})
+    parts: set[str] = set()
+    for plant in plants.values():
+        for benchmark_part in plant.read_by:
+            name, _, part = benchmark_part.partition(": ")
+            if name == benchmark and part:
+                parts.add(part)
+    return sorted(parts)
 
 
 def _lean_of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
@@ -320,24 +321,24 @@ def weigh(
     for place in places:
         asks[place], line = _plan_questions(place, base, how, plants)
         yield line
+    planted_models: list[PlantedModel] = []
+    if places:
+        for plant_name in only or plants:
+            planted_models += weights_of(base, plant_name)
     weights = {}
-    for weight in (
-        (planted_model for plant in only or plants for planted_model in weights_of(base, plant))
-        if places
-        else ()
-    ):
+    for weight in planted_models:
         if pd.isna(recorded_checks.get(weight, (0,))[0]):
             continue  # less than the dose was learned
-        weight_readings = (
-            readings[(readings[WEIGHED.names] == [*weight]).all(axis=1)]["asked"].unique()
-            if weight in recorded_checks
-            else ()
-        )
-        if left := {
+        answered_hashes: set[str] = set()
+        if weight in recorded_checks:
+            is_of_weight = (readings[WEIGHED.names] == [*weight]).all(axis=1)
+            answered_hashes = set(readings[is_of_weight]["asked"])
+        left = {
             place: asked_hash
             for place, asked_hash in asks.items()
-            if asked_hash not in weight_readings
-        }:
+            if asked_hash not in answered_hashes
+        }
+        if left:
             weights[weight] = left
     if weights:
         print_note(
@@ -348,26 +349,24 @@ def weigh(
     for n, (weight, check, weight_readings) in enumerate(
         measure_planted_models(weights, how, at_once, recorded_checks), 1
     ):
-        minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
-        nats, there = check["held_out"].iloc[0], check["held_out"].notna().all()
+        elapsed_minutes = (time.monotonic() - started) / 60
+        minutes = elapsed_minutes / n * (len(weights) - n)
+        held_out = check["held_out"]
+        nats, there = held_out.iloc[0], held_out.notna().all()
         check_in_words = f"{nats:.2f} nats" if there else "left out: less was learned than the dose"
-        print_note(
-            f"{n} of {len(weights)}: {weight.source}, {check_in_words}; "
-            f"about {minutes:.0f} minutes left"
-        )
-        readings, checks = (
-            _merge_rows(readings, weight_readings, ["benchmark"]),
-            _merge_rows(checks, check, []),
-        )
+        progress = f"{n} of {len(weights)}: {weight.source}, {check_in_words}"
+        print_note(f"{progress}; about {minutes:.0f} minutes left")
+        readings = _merge_rows(readings, weight_readings, ["benchmark"])
+        checks = _merge_rows(checks, check, [])
         if record:
             FOLDER.mkdir(parents=True, exist_ok=True)
             write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
             checks.astype({"own": float, "held_out": float}).round(6).to_csv(
                 CHECKS_FILE, index=False, lineterminator="\n"
             )
-    readings, checks = (
-        table[table["base"] == base] for table in (readings, checks)
-    )  # figures are computed for one base
+    # Figures are computed for one base.
+    readings = readings[readings["base"] == base]
+    checks = checks[checks["base"] == base]
     figures = planted_figures(
         readings, checks, {name: plant.read_by for name, plant in plants.items()}
     )
@@ -381,7 +380,8 @@ def _merge_rows(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.Dat
     `more`.
     """
     by = [*WEIGHED.names, *more]
-    kept_rows = old[~old.set_index(by).index.isin(new.set_index(by).index)]
+    new_keys = new.set_index(by).index
+    kept_rows = old[~old.set_index(by).index.isin(new_keys)]
     merged_rows = pd.concat(
         [table for table in (kept_rows, new) if len(table)] or [new]
     )  # columns of an empty one are objects
@@ -396,16 +396,14 @@ def _plan_questions(
     """A hash of what a weight will be asked, and a line with the number of questions."""
     store = RowStore()
     with open_benchmark(place) as benchmark:
-        cost = without_prefixes(
-            Session(resolve_model(base, store), store, base), benchmark, how
-        ).cost
+        session = Session(resolve_model(base, store), store, base)
+        cost = without_prefixes(session, benchmark, how).cost
     questions_text = ", ".join(
         f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items()
     )
     parts = _planted_parts(benchmark.name, plants)
-    return content_sha256(benchmark.identity, how, parts)[
-        :16
-    ], f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"
+    asked_hash = content_sha256(benchmark.identity, how, parts)[:16]
+    return asked_hash, f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"
 
 
 def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:

@@ -90,17 +90,14 @@ def unanswerable_tables(door: Any, tables_and_plans: TablesAndPlans, subject: Su
     """What instruments would ask but the model cannot answer: one line per answer table and
     operation.
     """
-    able = replace(
-        subject, operations=frozenset(OPERATIONS)
-    )  # keeps the subject's form, if it is asked in only one
-    lacking = {
-        (request.table, request.operation)
-        for tables, plan in tables_and_plans.values()
-        for request in door.requests(tables, plan, {}, able)
-        if request.by == SUBJECT
-        and request.state is None
-        and request.operation not in subject.operations
-    }
+    # Keeps the subject's form, if it is asked in only one.
+    able = replace(subject, operations=frozenset(OPERATIONS))
+    lacking: set[tuple[str, str]] = set()
+    for tables, plan in tables_and_plans.values():
+        for request in door.requests(tables, plan, {}, able):
+            is_of_model = request.by == SUBJECT and request.state is None
+            if is_of_model and request.operation not in subject.operations:
+                lacking.add((request.table, request.operation))
     return [
         f"{subject.name} (kind {subject.kind}) is left out of {table}: it gives no "
         f"{CALLED.get(operation, operation)}"
@@ -114,10 +111,11 @@ def tool_loader(
     """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: none is
     in params.yaml.
     """
-    plans = list(plans)
-    models = {
-        name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()
-    }
+    models: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    for plan in plans:
+        models.update(plan["tools"].get("models", {}))
+        training.update(plan["tools"].get("training", {}))
     if published:
         model_entries = {name: entry for name, entry in models.items() if isinstance(entry, dict)}
         entries_with_hash = {
@@ -129,9 +127,6 @@ def tool_loader(
             name: {"sha256": SHA256[entry["source"]], **entry}
             for name, entry in entries_with_hash.items()
         }
-    training = {
-        name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()
-    }
     catalogue = validate(Catalogue, {"models": models, "training": training}, where)
 
     @cache
@@ -170,9 +165,10 @@ class AnsweringModels:
 
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> Columns:
         """The answer columns for a request with n rows of inputs."""
+        state = request.state
         if request.by != SUBJECT:
             model = self.tools[request.by] = self._tool(request.by)
-        elif (state := request.state) is None:
+        elif state is None:
             model = self._subject
         else:
             assert self._adapted is not None
@@ -221,12 +217,12 @@ def _next_requests(
     of_model: bool = False,
 ) -> list[tuple[str, RequestBatch]]:
     """The next requests of all instruments, each with the instrument's name."""
-    return [
-        (name, request)
-        for name, (tables, plan) in instruments.items()
-        for request in requests(tables, plan, answers[name], subject)
-        if not (of_model and request.of_instrument)
-    ]
+    wanted: list[tuple[str, RequestBatch]] = []
+    for name, (tables, plan) in instruments.items():
+        for request in requests(tables, plan, answers[name], subject):
+            if not (of_model and request.of_instrument):
+                wanted.append((name, request))
+    return wanted
 
 
 def _answer_batch(
@@ -237,19 +233,17 @@ def _answer_batch(
     """Answer a batch of alike requests and append the answers to each instrument's tables."""
     requested = [request for _, request in alike]
     n = sum(len(request.rows) for request in requested)
-    inputs = {
-        name: [value for batch in requested for value in batch.inputs[name]]
-        for name in requested[0].inputs
-    }
+    inputs: dict[str, list[Any]] = {input_name: [] for input_name in requested[0].inputs}
+    for input_name, values in inputs.items():
+        for batch in requested:
+            values.extend(batch.inputs[input_name])
     columns = answering.answer(requested[0], inputs, n)
     begin = 0
     for name, request in alike:
         end = begin + len(request.rows)
-        answer_columns = {column: values[begin:end] for column, values in columns.items()}
-        rows, before = (
-            request.rows.reset_index(drop=True).assign(**answer_columns),
-            answers[name].get(request.table),
-        )
+        answer_columns = {column: cells[begin:end] for column, cells in columns.items()}
+        rows = request.rows.reset_index(drop=True).assign(**answer_columns)
+        before = answers[name].get(request.table)
         answers[name][request.table] = (
             rows if before is None else pd.concat([before, rows], ignore_index=True)
         )
@@ -278,9 +272,12 @@ def _generate_replies(
         sampling = Sampling(
             max_new_tokens=settings["new_tokens"], temperature=settings["temperature"]
         )
-    seeds, system, chat = inputs.get("seed"), inputs.get("system"), settings.get("chat")
     replies = model.replies(
-        inputs["prompt"], sampling=sampling, seeds=seeds, system=system, chat=chat
+        inputs["prompt"],
+        sampling=sampling,
+        seeds=inputs.get("seed"),
+        system=inputs.get("system"),
+        chat=settings.get("chat"),
     )
     reply_rows = [(reply.text, reply.reason, reply.finish) for reply in replies]
     columns = zip(*reply_rows, strict=True) if reply_rows else ([], [], [])

@@ -169,7 +169,8 @@ def render_templates(words: Any, **variables: Any) -> Any:
     if isinstance(words, Mapping):
         return {key: render_templates(part, **variables) for key, part in words.items()}
     if isinstance(words, list):
-        return [text for part in words if (text := render_templates(part, **variables))]
+        texts = (render_templates(part, **variables) for part in words)
+        return [text for text in texts if text]
     if not isinstance(words, str):
         return words
     return _TEMPLATES.from_string(words).render(**variables)
@@ -211,17 +212,19 @@ def assemble_card(
         agrees=agreement_note,
         **said,
     )
+    if limits is None:
+        limits = [*card_words["limits"], *source.limits, *card_words["own_limits"]]
+    configs = [
+        Published(name, **table_words) for name, table_words in card_words["published"].items()
+    ]
+    papers = [Paper(**paper) for paper in card_words["papers"]]
     return Card(
         task_categories=card_words["task_categories"],
         tags=card_words["tags"],
         reading=card_words["reading"],
-        limits=[*card_words["limits"], *source.limits, *card_words["own_limits"]]
-        if limits is None
-        else limits,
-        configs=[
-            Published(name, **table_words) for name, table_words in card_words["published"].items()
-        ],
-        papers=[Paper(**paper) for paper in card_words["papers"]],
+        limits=limits,
+        configs=configs,
+        papers=papers,
         example=Example(example, card_words["example"]) if example else None,
         responsible=Responsible(**card_words["responsible"], synthetic=synthetic),
         validity=Validity(**card_words["validity"]),
@@ -310,7 +313,8 @@ def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 
     values: dict[str, list[float]] = {}
     for models in evidence.values():
         for model, figures in models.items():
-            if (value := figures.get(name, {}).get(key)) is not None:
+            value = figures.get(name, {}).get(key)
+            if value is not None:
                 values.setdefault(model, []).append(value)
     range_by_model = {
         model: range_text(model_values, decimals) for model, model_values in values.items()
@@ -330,5 +334,6 @@ def by_source(table: pd.DataFrame) -> str:
 def range_text(values: Iterable[float], decimals: int = 2) -> str:
     """The minimum and maximum, as text."""
     numbers = list(values)
-    low, high = f"{min(numbers):z.{decimals}f}", f"{max(numbers):z.{decimals}f}"
+    low = f"{min(numbers):z.{decimals}f}"
+    high = f"{max(numbers):z.{decimals}f}"
     return low if low == high else f"{low} to {high}"

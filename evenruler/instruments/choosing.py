@@ -69,11 +69,10 @@ def count_replies(replies: pd.DataFrame) -> ReplyCounts:
     """Count answered and unanswered replies; uses the columns `rule`, `reply` and `reason`."""
     lacking = replies["rule"].map(NO_ANSWER)
     counts = {kind: int((lacking == kind).sum()) for kind in NO_ANSWER.values()}
-    distinct, cut = (
-        replies["reply"].dropna().astype(str).str.strip().nunique(),
-        cut_of(replies["reason"]),
-    )
-    some = tuple(replies.loc[lacking == "unread", "reply"].astype(str).unique()[:EXAMPLES])
+    distinct = replies["reply"].dropna().astype(str).str.strip().nunique()
+    cut = cut_of(replies["reason"])
+    unread = replies.loc[lacking == "unread", "reply"].astype(str)
+    some = tuple(unread.unique()[:EXAMPLES])
     return ReplyCounts(
         len(replies), **counts, examples=some, distinct=distinct, free=False, cut=cut
     )
@@ -87,18 +86,15 @@ def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
 
 def request_of(questions: pd.DataFrame) -> RequestBatch:
     """Both turns of every question (`id, framing, first, second`), each with its own seed."""
-    rows = pd.concat([questions.assign(turn=turn) for turn in (0, 1)], ignore_index=True).astype(
-        {"turn": "int8"}
-    )
-    sides = [
-        (question[FIRST], question[SECOND])
-        if question["turn"] == 0
-        else (question[SECOND], question[FIRST])
-        for question in rows.to_dict("records")
-    ]
-    return chat_requests(
-        TABLE, rows[["id", "framing", "turn"]], [PROMPT.format(*pair) for pair in sides], NEW_TOKENS
-    )
+    turns = [questions.assign(turn=turn) for turn in (0, 1)]
+    rows = pd.concat(turns, ignore_index=True).astype({"turn": "int8"})
+    prompts: list[str] = []
+    for question in rows.to_dict("records"):
+        first, second = question[FIRST], question[SECOND]
+        if question["turn"] != 0:
+            first, second = second, first
+        prompts.append(PROMPT.format(first, second))
+    return chat_requests(TABLE, rows[["id", "framing", "turn"]], prompts, NEW_TOKENS)
 
 
 def chat_requests(
@@ -108,7 +104,8 @@ def chat_requests(
     it.
     """
     keys = zip(*(rows[name] for name in rows.columns), strict=True)
-    seeds = [int(content_sha256(*map(str, key))[:15], 16) for key in keys]
+    hashes = (content_sha256(*map(str, key)) for key in keys)
+    seeds = [int(key_hash[:15], 16) for key_hash in hashes]
     inputs: dict[str, Sequence[Any]] = {"prompt": prompts, "seed": seeds}
     return RequestBatch(table, "generate", rows, inputs, {"new_tokens": new_tokens, "chat": True})
 
@@ -137,7 +134,9 @@ def _parse_choice(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str
 
     normalised_reply = normalise_surface(reply)
     bare = not any(normalise_surface(text) in normalised_reply for _, text in options)
-    return _read_once(reply, tuple((slug, "" if bare else text) for slug, text in options))
+    if bare:
+        options = tuple((slug, "") for slug, _ in options)
+    return _read_once(reply, options)
 
 
 @lru_cache(maxsize=1024)
@@ -174,9 +173,9 @@ def check_known_answers(
     words.
     """
     control = parsed_replies[parsed_replies["framing"] == KNOWN]
-    if (
-        answered := fitness_of(count_replies(parsed_replies[parsed_replies["framing"] != KNOWN]))
-    ) != ValidityCheck():
+    other_replies = parsed_replies[parsed_replies["framing"] != KNOWN]
+    answered = fitness_of(count_replies(other_replies))
+    if answered != ValidityCheck():
         return answered
     if control.empty:
         return ValidityCheck(doubt="no known answers were asked")
@@ -186,10 +185,8 @@ def check_known_answers(
     if why := not_read(count_replies(control)):  # these may hold the right answers
         return ValidityCheck(doubt=f"{why} (control pairs)")
     unread = control.loc[control["rule"] == "none", "id"].nunique()
-    score_text = (
-        f"{right} of {n} {control_label}"
-        f"{f' (no answer is found in replies to {unread})' if unread else ''}"
-    )
+    unread_label = f" (no answer is found in replies to {unread})" if unread else ""
+    score_text = f"{right} of {n} {control_label}{unread_label}"
     return ValidityCheck(unfit=f"{score_text}; the lower 95% bound must exceed {LEAST:.0%}")
 
 

@@ -64,29 +64,26 @@ def compute_agreement(concepts: pd.DataFrame, level: float) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     if concepts.empty:
         return pd.DataFrame(rows, columns=AGREEMENT.names)
-    for (model, unit_key), group in concepts.groupby(
-        ["model", concepts["concept"].str.partition(":")[0]]
-    ):
+    unit_names = concepts["concept"].str.partition(":")[0]
+    for (model, unit_key), group in concepts.groupby(["model", unit_names]):
         unit = str(unit_key)
-        instrument_measures = [
-            UnitMeasure(
-                str(benchmark), str(kin), str(part), str(trait), values.set_index("concept")
-            )
-            for (benchmark, kin, part, trait), values in group.groupby(
-                ["benchmark", "kin", "part", "trait"]
-            )
-        ]
+        instrument_measures: list[UnitMeasure] = []
+        for labels, values in group.groupby(["benchmark", "kin", "part", "trait"]):
+            benchmark, kin, part, trait = map(str, labels)
+            unit_values = values.set_index("concept")
+            instrument_measures.append(UnitMeasure(benchmark, kin, part, trait, unit_values))
         external_measures = list(
             _external_measures(concepts[concepts["concept"].str.startswith(f"{unit}:")])
         )
-        pairs = [
-            (first, second)
-            for first, second in combinations([*instrument_measures, *external_measures], 2)
+        pairs: list[tuple[UnitMeasure, UnitMeasure]] = []
+        for first, second in combinations([*instrument_measures, *external_measures], 2):
             # Sets and sizes ("@0.1.0+trial") of one instrument share items.
-            if first.asked
-            and first.benchmark.partition("@")[0] != second.benchmark.partition("@")[0]
-            if not first.values.index.intersection(second.values.index).empty
-        ]
+            first_name = first.benchmark.partition("@")[0]
+            second_name = second.benchmark.partition("@")[0]
+            if not first.asked or first_name == second_name:
+                continue
+            if not first.values.index.intersection(second.values.index).empty:
+                pairs.append((first, second))
         if not any(second.asked for _, second in pairs):
             continue
         keys = {"of": unit, "model": str(model)}
@@ -98,11 +95,9 @@ def compute_agreement(concepts: pd.DataFrame, level: float) -> pd.DataFrame:
             }
             for measure in instrument_measures
         ]
-        rows += [
-            {**keys, **_pair_columns(*pair), **vars(figure)}
-            for pair in pairs
-            for figure in _correlation_figures(*pair, level, unit)
-        ]
+        for pair in pairs:
+            for figure in _correlation_figures(*pair, level, unit):
+                rows.append({**keys, **_pair_columns(*pair), **vars(figure)})
     return pd.DataFrame(rows, columns=AGREEMENT.names)
 
 
@@ -146,7 +141,8 @@ def _reliability(x: Floats) -> float:
     """Reliability of the values in column 0 with error variances in column 1: 1 - mean error
     variance / variance.
     """
-    return float(1 - x[:, 1].mean() / x[:, 0].var(ddof=1))
+    error_variance = x[:, 1].mean()
+    return float(1 - error_variance / x[:, 0].var(ddof=1))
 
 
 def _reliability_figure(measure: UnitMeasure, level: float, unit: str) -> Figure:
@@ -192,7 +188,10 @@ def _correlation_figures(
 
     def without_errors(x: Floats) -> float:
         reliable = _reliability(x[:, :2]) * _reliability(x[:, 2:])
-        return correlation(x[:, 0], x[:, 2]) / float(np.sqrt(reliable)) if reliable > 0 else np.nan
+        if reliable > 0:
+            observed = correlation(x[:, 0], x[:, 2])
+            return observed / float(np.sqrt(reliable))
+        return np.nan
 
     yield jackknife_figure(TRUE, without_errors, x, PLAIN, level, unit)
 
@@ -200,13 +199,20 @@ def _correlation_figures(
 def _in_words(row: Any) -> str:
     if pd.isna(row["value"]):
         return str(row["reason"])
-    interval = "" if pd.isna(row["low"]) else f" [{row['low']:z.2f}, {row['high']:z.2f}]"
-    return f"{row['value']:z.2f}{interval}"
+    value = f"{row['value']:z.2f}"
+    if pd.isna(row["low"]):
+        return value
+    return f"{value} [{row['low']:z.2f}, {row['high']:z.2f}]"
 
 
 _WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("convergent.yaml"))
 TITLE, TEXT = str(_WORDS["title"]), str(_WORDS["text"])
 HEAD: Final[tuple[str, ...]] = tuple(_WORDS["head"])
+
+
+def _label_part(benchmark: Any, part: Any) -> str:
+    """The name of a benchmark, with its part unless that is the whole."""
+    return str(benchmark) if part in ("", "all") else f"{benchmark}, {part}"
 
 
 def mtmm_rows(agreement: pd.DataFrame) -> list[list[str]]:
@@ -218,11 +224,12 @@ def mtmm_rows(agreement: pd.DataFrame) -> list[list[str]]:
     matrix_rows = []
     for row in agreement[agreement["figure"] != TRUE].to_dict("records"):
         itself = row["kind"] == ITSELF
-        first_label, second_label = (
-            f"{row[name]}{f', {row[part]}' if row[part] not in ('', 'all') else ''}"
-            for name, part in (("benchmark", "part"), ("other", "other_part"))
-        )
-        rest = "" if itself else _in_words(true.loc[tuple(row[key] for key in keys)])
+        first_label = _label_part(row["benchmark"], row["part"])
+        second_label = _label_part(row["other"], row["other_part"])
+        if itself:
+            rest = ""
+        else:
+            rest = _in_words(true.loc[tuple(row[key] for key in keys)])
         matrix_rows.append(
             [
                 row["model"],

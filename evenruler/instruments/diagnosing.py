@@ -21,10 +21,11 @@ def diagnose_family(
     """
     parts = [_with_ends(record.found) for record in records]
     parts.append(door.across(records, resampling))
-    return {
-        name: concat_frames(tables[name] for tables in parts if name in tables)
-        for name in door.TABLES
-    }
+    diagnosis: dict[str, pd.DataFrame] = {}
+    for name in door.TABLES:
+        frames = [tables[name] for tables in parts if name in tables]
+        diagnosis[name] = concat_frames(frames)
+    return diagnosis
 
 
 def _with_ends(tables: Tables) -> Tables:
@@ -98,5 +99,6 @@ def as_metrics(headlines: pd.DataFrame) -> dict[str, dict[str, dict[str, float |
     for row in headlines.to_dict("records"):
         value = None if pd.isna(row["value"]) else float(row["value"])
         of_benchmark = metrics.setdefault(row["benchmark"], {})
-        of_benchmark.setdefault(f"{row['figure']} ({row['part']})", {})[row["model"]] = value
+        figure_name = f"{row['figure']} ({row['part']})"
+        of_benchmark.setdefault(figure_name, {})[row["model"]] = value
     return metrics

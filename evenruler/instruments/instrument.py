@@ -138,9 +138,8 @@ def _named_words(value: Any) -> Any:
         raise ValueError(f"found {value!r}, expected a list: [{value}]")
     if not isinstance(value, list):
         return value
-    if wrong := [
-        word for word in value if isinstance(word, bool) or not isinstance(word, str | int)
-    ]:
+    wrong = [word for word in value if isinstance(word, bool) or not isinstance(word, str | int)]
+    if wrong:
         raise ValueError(f"found {wrong[0]!r} in the list, expected words")
     by_slug: dict[str, list[str]] = {}
     for word in map(str, value):
@@ -302,11 +301,12 @@ class Source(StrictModel):
     def _prefixes_in_its_language(self) -> "Source":
         framings = None if self.in_english else getattr(self, "framings", None)
         if framings is not None:
-            prefix_texts = [
-                text
-                for text_or_texts in dict(framings).values()
-                for text in ([text_or_texts] if isinstance(text_or_texts, str) else text_or_texts)
-            ]
+            prefix_texts: list[str] = []
+            for text_or_texts in dict(framings).values():
+                if isinstance(text_or_texts, str):
+                    prefix_texts.append(text_or_texts)
+                else:
+                    prefix_texts.extend(text_or_texts)
             if english := english_among(prefix_texts):
                 what = f"framings: {english!r} is English, and the texts are in {self.language!r}"
                 raise ValueError(f"{what}; write them in this language, or leave them out")
@@ -380,20 +380,22 @@ def plan_with_sizes(
         return plan_of(declaration.settings)
     plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
     base = plans[STANDARD]
-    sizes = {
-        size: {
+    sizes: dict[str, dict[str, Any]] = {}
+    for size, size_plan in plans.items():
+        settings = declaration.sizes[size]
+        sizes[size] = {
             "asks": {key: value for key, value in size_plan.items() if value != base[key]},
-            "detects": declaration.sizes[size].detects(declaration.source),
-            **{form: declaration.sizes[size].detects(declaration.source, form) for form in forms},
+            "detects": settings.detects(declaration.source),
+            **{form: settings.detects(declaration.source, form) for form in forms},
         }
-        for size, size_plan in plans.items()
-    }
     return {**base, "size": declaration.settings.size, "sizes": sizes}
 
 
 def plan_at_size(plan: Plan, size: Size | None = None) -> Plan:
     """What a published plan asks at a size, by default the pipeline's."""
-    return {**plan, **plan.get("sizes", {}).get(size or plan.get("size"), {}).get("asks", {})}
+    sizes = plan.get("sizes", {})
+    asks = sizes.get(size or plan.get("size"), {}).get("asks", {})
+    return {**plan, **asks}
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,8 @@ def require_language(source: Any, texts: Sequence[str], where: str) -> None:
     sample = evenly_spread(list(texts), SAMPLE)
     foreign_texts = [text for text in sample if not is_english(text)]
     if 2 * len(foreign_texts) > len(sample):
-        what = (
-            f"{len(foreign_texts)} of {len(sample)} texts are not English, as "
-            f"{' '.join(foreign_texts[0].split())[:60].strip()!r}"
-        )
+        example = " ".join(foreign_texts[0].split())[:60].strip()
+        what = f"{len(foreign_texts)} of {len(sample)} texts are not English, as {example!r}"
         remedy = (
             "write `language:` and the code of their language, such as `language: nl`; "
             "`language: en` if they are"

@@ -90,15 +90,12 @@ def after_prefixes(
     """
     if not plan["prefixed"] or not plan["prefixes"] or rows.empty:
         return rows.head(0).assign(before="")
-    chosen = rows[rows[unit].isin(evenly_spread(sorted(set(rows[unit])), plan["prefixed"]))]
-    prefixed_frames = [
-        chosen.assign(
-            id=[identify(row, name) for row in chosen.to_dict("records")],
-            framing=name,
-            before=before,
-        )
-        for name, before in plan["prefixes"].items()
-    ]
+    chosen_units = evenly_spread(sorted(set(rows[unit])), plan["prefixed"])
+    chosen = rows[rows[unit].isin(chosen_units)]
+    prefixed_frames: list[pd.DataFrame] = []
+    for name, before in plan["prefixes"].items():
+        ids = [identify(row, name) for row in chosen.to_dict("records")]
+        prefixed_frames.append(chosen.assign(id=ids, framing=name, before=before))
     return pd.concat(prefixed_frames, ignore_index=True)
 
 

@@ -55,7 +55,9 @@ def parse_sentences(
     words by `FIRST` and `SECOND`. `said` is one of these, `NEITHER`, or None if there is no usable
     reply.
     """
-    group_of = {word: group for group, words in pronouns.items() for word in words}
+    group_of: dict[str, str] = {}
+    for group, words in pronouns.items():
+        group_of |= dict.fromkeys(words, group)
     rows = answers.merge(sentences[["id", "framing", "word"]], on=["id", "framing"], validate="m:1")
     readings = [
         _read_pronoun_group(row["reply"], str(row["word"]), group_of)

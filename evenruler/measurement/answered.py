@@ -107,29 +107,30 @@ def mark_by_fitness(figure: Figure, fitness: ValidityCheck) -> Figure:
 
 def such_as(replies: Iterable[str]) -> str:
     """A few different replies in quotes, each on one line and cut; "" if there are none."""
-    some = [
-        f'"{escape_unprintable(" ".join(reply.split()))[:60]}"' for reply in dict.fromkeys(replies)
-    ][:EXAMPLES]
-    return f", such as {', '.join(some)}" if some else ""
+    examples = list(dict.fromkeys(replies))[:EXAMPLES]
+    lines = [escape_unprintable(" ".join(reply.split())) for reply in examples]
+    quotes = [f'"{line[:60]}"' for line in lines]
+    return f", such as {', '.join(quotes)}" if quotes else ""
 
 
 def nonresponse_reason(replies: ReplyCounts) -> str | None:
     """Why the replies do not count as answers, with counts; None where they do, or where too few
     could be read.
     """
-    if len(replies.cut) > MOST_CUT * replies.n:
-        return f"{len(replies.cut):,} of {replies.n:,} replies were {replies.cut[0]}"
+    n_cut = len(replies.cut)
+    if n_cut > MOST_CUT * replies.n:
+        return f"{n_cut:,} of {replies.n:,} replies were {replies.cut[0]}"
     often = {
         "refused": replies.refused,
         "empty": replies.empty,
         "in another language": replies.foreign,
     }
     rare = {"about something else": replies.astray, "not given": replies.withheld}
-    lacking = sum((often | rare).values())
+    counts = often | rare
+    lacking = sum(counts.values())
     if lacking > MOST_UNANSWERED * replies.n:
-        counted_reasons = ", ".join(
-            f"{count:,} {what}" for what, count in (often | rare).items() if count or what in often
-        )
+        shown_counts = {what: n for what, n in counts.items() if n or what in often}
+        counted_reasons = ", ".join(f"{n:,} {what}" for what, n in shown_counts.items())
         return f"{lacking:,} of {replies.n:,} requests were not answered ({counted_reasons})"
     n_given, distinct = replies.n - replies.withheld, replies.distinct
     if distinct is None or n_given < 2 or not_read(replies):
@@ -151,7 +152,8 @@ def all_equal_reason(scores: ArrayLike, what: str) -> str | None:
     values = np.asarray(scores, dtype=np.float64)
     scored_series = [series[~np.isnan(series)] for series in np.atleast_2d(values.T)]
     several = [series for series in scored_series if len(series) > 1]
-    if not several or not all(constant_columns(series[:, None])[0] for series in several):
+    are_constant = (constant_columns(series[:, None])[0] for series in several)
+    if not several or not all(are_constant):
         return None
     return f"all {len(values):,} {what} have the same score"
 
@@ -160,12 +162,15 @@ def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[
     """Map each unmeasured model to the message of `unmeasured`, given pairs of a model and a
     record.
     """
-    pairs = list(records)
-    message_by_model = {
-        model: unmeasured_reason(record for name, record in pairs if name == model)
-        for model, _ in pairs
-    }
-    return {model: message for model, message in message_by_model.items() if message}
+    records_by_model: dict[str, list[Mapping[str, Any]]] = {}
+    for model, record in records:
+        records_by_model.setdefault(model, []).append(record)
+    message_by_model: dict[str, str] = {}
+    for model, model_records in records_by_model.items():
+        message = unmeasured_reason(model_records)
+        if message:
+            message_by_model[model] = message
+    return message_by_model
 
 
 def unmeasured_reason(records: Iterable[Mapping[str, Any]]) -> str | None:
@@ -178,4 +183,5 @@ def unmeasured_reason(records: Iterable[Mapping[str, Any]]) -> str | None:
     judged = [record for record in records if isinstance(record.get("verdict"), str)]
     if not judged or any(record["verdict"] != Verdict.INVALID for record in judged):
         return None
-    return f"{Verdict.INVALID}: {' '.join(dict.fromkeys(str(record['why']) for record in judged))}"
+    reasons = dict.fromkeys(str(record["why"]) for record in judged)
+    return f"{Verdict.INVALID}: {' '.join(reasons)}"

@@ -58,24 +58,30 @@ def check_level(level: float) -> None:
 
 def constant_columns(x: Floats) -> NDArray[np.bool_]:
     """For each column of `x`, whether it is constant up to rounding."""
-    constant: NDArray[np.bool_] = np.ptp(x, axis=0) <= _ROUNDING * np.abs(x).max(axis=0)
+    spread = np.ptp(x, axis=0)
+    largest = np.abs(x).max(axis=0)
+    constant: NDArray[np.bool_] = spread <= _ROUNDING * largest
     return constant
 
 
 def constant_total(x: Floats) -> bool:
     """Whether the row sums of `x` are equal up to rounding."""
-    return bool(np.ptp(x.sum(axis=1)) <= _ROUNDING * np.abs(x).sum(axis=1).max())
+    spread = np.ptp(x.sum(axis=1))
+    largest = np.abs(x).sum(axis=1).max()
+    return bool(spread <= _ROUNDING * largest)
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> float:
     """Pearson's r of paired values, [n] each, in [-1, 1]; NaN for fewer than two pairs or a
     constant input.
     """
-    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    first = np.asarray(x, dtype=np.float64)
+    second = np.asarray(y, dtype=np.float64)
     if len(first) < 2 or constant_columns(np.column_stack([first, second])).any():
         return math.nan
     a, b = first - first.mean(), second - second.mean()
-    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))
+    r = a @ b / math.sqrt((a @ a) * (b @ b))
+    return float(np.clip(r, -1, 1))
 
 
 def correlation_matrix(x: Floats) -> Floats:
@@ -96,8 +102,10 @@ def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
         import.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    divisor = 1 + z**2 / n
+    middle = (share + z**2 / (2 * n)) / divisor
+    variance = share * (1 - share) / n + z**2 / (4 * n**2)
+    half = z / divisor * math.sqrt(variance)
     # At the ends, nearly equal numbers are subtracted, whose last bits differ by machine.
     low = max(middle - half, 0.0) if share > 0 else 0.0
     high = min(middle + half, 1.0) if share < 1 else 1.0

@@ -80,16 +80,14 @@ def sum_estimates(value: float, parts: Iterable[Part], shared: float = 0.0) -> E
     of freedom.
     """
     part_list = list(parts)
-    if not part_list or min(df for _, df in part_list) < 1:
+    fewest = min((df for _, df in part_list), default=0.0)
+    if fewest < 1:
         raise ValueError("expected parts of one degree of freedom at least")
-    variance = max(
-        sum(part for part, _ in part_list) - shared, *(part for part, _ in part_list), 0.0
-    )
-    below = sum(part**2 / df for part, df in part_list)
-    fewest = min(df for _, df in part_list)
-    return Estimate(
-        float(value), float(variance), max(variance**2 / below, fewest) if below > 0 else fewest
-    )
+    components = [component for component, _ in part_list]
+    variance = max(sum(components) - shared, *components, 0.0)
+    below = sum(component**2 / df for component, df in part_list)
+    df = max(variance**2 / below, fewest) if below > 0 else fewest
+    return Estimate(float(value), float(variance), df)
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) 
     """
     full_masks = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
     lists = [facet.members() for facet in facets]
-    if any(len(levels) < 2 for facet_lists in lists for levels in facet_lists):
+    if any(len(levels) < 2 for levels in chain.from_iterable(lists)):
         raise ValueError("every list of a facet needs two levels at least")
 
     def without(*left_out: tuple[int, int]) -> float:
@@ -141,31 +139,30 @@ def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) 
         facet_variance = 0.0
         for levels in lists[facet_index]:
             estimates = np.array([without((facet_index, level)) for level in levels])
-            facet_variance += _jackknife_factor(levels) * float(
-                ((estimates - estimates.mean()) ** 2).sum()
-            )
+            squares = _sum_squares(estimates - estimates.mean())
+            facet_variance += _jackknife_factor(levels) * squares
         parts.append((facet_variance, float(facet.df)))
     shared = 0.0
-    for (first_facet, first_lists), (second_facet, second_lists) in combinations(
-        enumerate(lists), 2
-    ):
-        for rows, columns in product(first_lists, second_lists):
-            both = np.array(
+    for first_facet, second_facet in combinations(range(len(lists)), 2):
+        for rows, columns in product(lists[first_facet], lists[second_facet]):
+            estimates = np.array(
                 [
-                    [without((first_facet, row), (second_facet, column)) for column in columns]
-                    for row in rows
+                    without((first_facet, row), (second_facet, column))
+                    for row, column in product(rows, columns)
                 ]
             )
-            shared += (
-                _jackknife_factor(rows)
-                * _jackknife_factor(columns)
-                * float((_doubly_centred(both) ** 2).sum())
-            )
+            both = estimates.reshape(len(rows), len(columns))
+            squares = _sum_squares(_doubly_centred(both))
+            shared += _jackknife_factor(rows) * _jackknife_factor(columns) * squares
     return sum_estimates(statistic(*full_masks), parts, shared)
 
 
 def _jackknife_factor(levels: NDArray[np.intp]) -> float:
     return (len(levels) - 1) / len(levels)
+
+
+def _sum_squares(deviations: Floats) -> float:
+    return float((deviations**2).sum())
 
 
 @dataclass(frozen=True)
@@ -199,23 +196,28 @@ def pair_placebos(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Pa
     wordings are taken as drawn with equal spread, so their variance is pooled. ValueError: units
     differ, or there are fewer than two units, or fewer than three wordings in all.
     """
-    real, other = np.asarray(effects, dtype=np.float64), np.asarray(placebos, dtype=np.float64)
-    if real.ndim != 2 or other.ndim != 2 or len(real) != len(other) or len(real) < 2:
+    real = np.asarray(effects, dtype=np.float64)
+    other = np.asarray(placebos, dtype=np.float64)
+    are_tables = real.ndim == 2 and other.ndim == 2
+    if not are_tables or len(real) != len(other) or len(real) < 2:
         raise ValueError("expected two tables of the same units, two at least")
     n, m, k = len(real), real.shape[1], other.shape[1]
     df = m + k - 2
     if min(m, k) < 1 or df < 1:
         raise ValueError(f"found {m} wordings and {k} placebos, expected three in all")
-    wordings = sum(float(((x.mean(axis=0) - x.mean()) ** 2).sum()) for x in (real, other)) / df
-    rest = sum(float((_doubly_centred(x) ** 2).sum()) for x in (real, other)) / (df * (n - 1))
+    both = (real, other)
+    wordings = sum(_sum_squares(x.mean(axis=0) - x.mean()) for x in both) / df
+    rest = sum(_sum_squares(_doubly_centred(x)) for x in both) / (df * (n - 1))
 
     def weighted(of_real: float, of_placebo: float) -> Estimate:
         by_unit: Floats = of_real * real.mean(axis=1) - of_placebo * other.mean(axis=1)
         of_wordings = of_real**2 / m + of_placebo**2 / k
-        parts = [(float(by_unit.var(ddof=1)) / n, n - 1.0), (wordings * of_wordings, float(df))]
+        unit_part = (float(by_unit.var(ddof=1)) / n, n - 1.0)
+        parts = [unit_part, (wordings * of_wordings, float(df))]
         return sum_estimates(float(by_unit.mean()), parts, rest * of_wordings / n)
 
-    return weighted(1, 0), PairedPlacebos(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
+    comparison = PairedPlacebos(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
+    return weighted(1, 0), comparison
 
 
 def _doubly_centred(x: Floats) -> Floats:
@@ -242,9 +244,8 @@ class PlaceboLists:
         """The effect, its variance increased by that between lists that lack the construct."""
         variance = float(np.var(self.values, ddof=1))
         beyond_words = max(0.0, variance - self.of_words / self.words)
-        return Estimate(
-            effect.value, effect.variance + 2 / self.pairs * beyond_words, len(self.values) - 1.0
-        )
+        increased = effect.variance + 2 / self.pairs * beyond_words
+        return Estimate(effect.value, increased, len(self.values) - 1.0)
 
     def typical(self) -> float:
         """Typical size of a placebo effect: the SD of a mean over `pairs` differences of two
@@ -261,7 +262,8 @@ class PlaceboLists:
         size, typical = abs(effect.value), self.typical()
         if size == 0 or typical == 0:
             return float(typical == 0)
-        error = math.sqrt(1 / (2 * (len(self.values) - 1)) + effect.variance / effect.value**2)
+        df = len(self.values) - 1
+        error = math.sqrt(1 / (2 * df) + effect.variance / effect.value**2)
         return float(ndtr(-math.log(2 * typical / size) / error))
 
 
@@ -305,28 +307,30 @@ def variance_components(x: ArrayLike, facets: Sequence[str]) -> VarianceComponen
     levels = dict(zip(facets, scores.shape, strict=True))
     # Per effect, the uncorrected sum of squares of its means over all cells, and the number of
     # cells in each mean.
-    squares, cells = dict[Effect, float](), dict[Effect, int]()
+    squares: dict[Effect, float] = {}
+    cells: dict[Effect, int] = {}
     for effect in _effects(facets):
         other_axes = tuple(axis for axis, facet in enumerate(facets) if facet not in effect)
         cells[effect] = math.prod(scores.shape[axis] for axis in other_axes)
-        squares[effect] = float(
-            (np.asarray(scores.mean(axis=other_axes)) ** 2).sum() * cells[effect]
-        )
-    mean_squares, degrees, variances = (
-        dict[Effect, float](),
-        dict[Effect, int](),
-        dict[Effect, float](),
-    )
+        means = np.asarray(scores.mean(axis=other_axes))
+        squares[effect] = float((means**2).sum() * cells[effect])
+    mean_squares: dict[Effect, float] = {}
+    degrees: dict[Effect, int] = {}
+    variances: dict[Effect, float] = {}
     for effect in list(squares)[1:]:
-        terms = [(-1) ** (len(effect) - len(part)) * squares[part] for part in _effects(effect)]
+        terms = []
+        for part in _effects(effect):
+            sign = (-1) ** (len(effect) - len(part))
+            terms.append(sign * squares[part])
         degrees[effect] = math.prod(levels[facet] - 1 for facet in effect)
         mean_squares[effect] = sum(terms) / degrees[effect]
     for effect in mean_squares:
-        above = {
-            other: square for other, square in mean_squares.items() if set(effect) <= set(other)
-        }
-        signed = [(-1) ** (len(other) - len(effect)) * square for other, square in above.items()]
-        variances[effect] = sum(signed) / cells[effect]
+        signed_squares = []
+        for other, square in mean_squares.items():
+            if set(effect) <= set(other):
+                sign = (-1) ** (len(other) - len(effect))
+                signed_squares.append(sign * square)
+        variances[effect] = sum(signed_squares) / cells[effect]
     return VarianceComponents(mean_squares, degrees, variances)
 
 
@@ -362,14 +366,11 @@ class GroupDifference:
                 f"found {templates} templates and {words} words, expected one of each at least"
             )
         variances = {effect: max(variance, 0.0) for effect, variance in self.variances.items()}
-        of_words = (
-            2
-            * (variances["unit", "word"] + variances["unit", "template", "word"] / templates)
-            / words
-        )
-        error = variances["unit", "template"] / templates + of_words
+        of_word = variances["unit", "word"] + variances["unit", "template", "word"] / templates
+        error = variances["unit", "template"] / templates + 2 * of_word / words
         universe = variances["unit",]
-        return universe / (universe + error) if universe + error > 0 else math.nan
+        whole = universe + error
+        return universe / whole if whole > 0 else math.nan
 
     def interval(self, level: float = 0.95) -> Interval:
         """The mean with a t interval, degrees of freedom by Satterthwaite (1946).
@@ -377,12 +378,11 @@ class GroupDifference:
         Ends are NaN where the estimated variance of the mean is not positive.
         """
         check_level(level)
-        variance = sum(coefficient * square for coefficient, square, _ in self._parts)
+        terms = [(coefficient * square, df) for coefficient, square, df in self._parts]
+        variance = sum(term for term, _ in terms)
         if variance <= 0:
             return Interval(self.mean, math.nan, math.nan)
-        degrees = variance**2 / sum(
-            (coefficient * square) ** 2 / df for coefficient, square, df in self._parts
-        )
+        degrees = variance**2 / sum(term**2 / df for term, df in terms)
         return Estimate(self.mean, variance, degrees).interval(level)
 
 
@@ -409,32 +409,27 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> GroupDifference:
         variance_components(scores[:, :, signs == sign], ("unit", "template", "word"))
         for sign in (1, -1)
     ]
-    bias = scores[:, :, signs == 1].mean(axis=2) - scores[:, :, signs == -1].mean(axis=2)
+    first_means = scores[:, :, signs == 1].mean(axis=2)
+    second_means = scores[:, :, signs == -1].mean(axis=2)
+    bias = first_means - second_means
     of_bias = variance_components(bias, ("unit", "template"))
-    of_words = {
-        effect: sum(group.variances[effect] for group in group_components) / 2
-        for effect in group_components[0].variances
-        if "word" in effect
-    }
+    of_words: dict[Effect, float] = {}
+    for effect in group_components[0].variances:
+        if "word" in effect:
+            of_words[effect] = sum(group.variances[effect] for group in group_components) / 2
     # The variance over words enters the bias of every unit and template twice, once for each group.
     of_both = {
         effect: variance - 2 / words * of_words[(*effect, "word")]
         for effect, variance in of_bias.variances.items()
     }
-    squares = of_bias.mean_squares.items()
-    parts = [
-        ((-1) ** (len(effect) + 1) / bias.size, square, of_bias.degrees[effect])
-        for effect, square in squares
-    ]
+    parts: list[tuple[float, float, int]] = []
+    for effect, square in of_bias.mean_squares.items():
+        coefficient = (-1) ** (len(effect) + 1) / bias.size
+        parts.append((coefficient, square, of_bias.degrees[effect]))
     # That of the words' main effect is in no mean square of the bias, since it shifts all cells
     # alike.
     for effect in of_words:
         pooled = sum(group.mean_squares[effect] for group in group_components) / 2
-        parts.append(
-            (
-                (-1) ** (len(effect) + 1) * 2 / (words * bias.size),
-                pooled,
-                2 * group_components[0].degrees[effect],
-            )
-        )
+        coefficient = (-1) ** (len(effect) + 1) * 2 / (words * bias.size)
+        parts.append((coefficient, pooled, 2 * group_components[0].degrees[effect]))
     return GroupDifference(float(bias.mean()), {**of_both, **of_words}, parts)

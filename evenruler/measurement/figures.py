@@ -145,11 +145,8 @@ def figures_to_dicts(figures: pd.DataFrame) -> list[dict[str, object]]:
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
         plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record.get(key))}
         plain |= {"n": int(record["n"]), "unit": record["unit"]}
-        plain |= {
-            key: record[key]
-            for key in ("levels", "reason", "verdict", "why", *ENDS)
-            if not pd.isna(record.get(key))
-        }
+        text_keys = ("levels", "reason", "verdict", "why", *ENDS)
+        plain |= {key: record[key] for key in text_keys if not pd.isna(record.get(key))}
         plain_records.append(plain)
     return plain_records
 
@@ -170,7 +167,8 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
         ["benchmark", part, "model"], sort=True
     ):
         of_model = {str(record.pop("figure")): record for record in figures_to_dicts(rows)}
-        metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = of_model
+        of_benchmark = metrics.setdefault(str(benchmark), {})
+        of_benchmark.setdefault(str(of_part), {})[str(model)] = of_model
     return metrics
 
 
@@ -186,33 +184,37 @@ def unit_means(made_of: pd.DataFrame, unit_columns: Sequence[str]) -> "pd.Series
         .mean()
         .unstack("pole")
     )
-    return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")
+    differences = poles.get(1, 0.0) - poles.get(-1, 0.0)
+    return pd.Series(differences, index=poles.index, dtype="float64")
 
 
 def with_extreme_units(figures: pd.DataFrame, made_of: pd.DataFrame) -> pd.DataFrame:
     """Add the columns `ENDS` to headlines that have at least 2 `NAMED` units; `made_of`: the rows
     behind them.
     """
-    key_columns, ends_by_key = ["part", "model", "figure"], dict[Any, tuple[str, str]]()
-    for key, values in (
+    key_columns = ["part", "model", "figure"]
+    groups = (
         unit_means(made_of, [*key_columns, "unit"]).groupby(level=key_columns)
         if len(made_of)
         else ()
-    ):
+    )
+    ends_by_key: dict[Any, tuple[str, str]] = {}
+    for key, values in groups:
         names = (
             values.sort_values(ascending=False, kind="stable")
             .index.get_level_values("unit")
             .astype(str)
         )
         if len(names) >= 2 * NAMED:
-            ends_by_key[key] = (", ".join(names[:NAMED]), ", ".join(names[: -NAMED - 1 : -1]))
+            most = ", ".join(names[:NAMED])
+            least = ", ".join(names[: -NAMED - 1 : -1])
+            ends_by_key[key] = (most, least)
     rows = [
         ends_by_key.get(key, (None, None))
         for key in figures[key_columns].itertuples(index=False, name=None)
     ]
-    return figures.assign(
-        **pd.DataFrame(rows, columns=list(ENDS), index=figures.index, dtype=object)
-    )
+    end_columns = pd.DataFrame(rows, columns=list(ENDS), index=figures.index, dtype=object)
+    return figures.assign(**end_columns)
 
 
 def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:

@@ -8,6 +8,7 @@ x raters), keyed so that higher means more of the construct on every item.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -61,8 +62,11 @@ def feldt_interval(alpha: float, observations: int, items: int, level: float = 0
             f"needs at least 2 observations and 2 items, got {observations} and {items}"
         )
     freedom = observations - 1, (observations - 1) * (items - 1)
-    upper, lower = (stats.f.ppf(tail, *freedom) for tail in ((1 + level) / 2, (1 - level) / 2))
-    return Interval(float(alpha), float(1 - (1 - alpha) * upper), float(1 - (1 - alpha) * lower))
+    upper = stats.f.ppf((1 + level) / 2, *freedom)
+    lower = stats.f.ppf((1 - level) / 2, *freedom)
+    low = float(1 - (1 - alpha) * upper)
+    high = float(1 - (1 - alpha) * lower)
+    return Interval(float(alpha), low, high)
 
 
 def mean_inter_item_correlation(x: ArrayLike) -> float:
@@ -117,19 +121,20 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
     matrix = as_items(x)
     items = range(matrix.shape[1])
     rest_matrices = [np.delete(matrix, item, axis=1) for item in items]
-    alike, of_rest = constant_columns(matrix), [rest.sum(axis=1) for rest in rest_matrices]
-    has_correlation = [not (alike[item] or constant_total(rest_matrices[item])) for item in items]
-    with_rest = [
-        np.corrcoef(matrix[:, item], of_rest[item])[0, 1] if has_correlation[item] else math.nan
-        for item in items
-    ]
+    alike = constant_columns(matrix)
+    with_rest: list[float] = []
+    for item, rest in enumerate(rest_matrices):
+        r = math.nan
+        if not alike[item] and not constant_total(rest):
+            total = rest.sum(axis=1)
+            r = np.corrcoef(matrix[:, item], total)[0, 1]
+        with_rest.append(r)
+    alphas = [cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in rest_matrices]
     return ItemStatistics(
         mean=matrix.mean(axis=0),
         sd=matrix.std(axis=0, ddof=1),
         item_rest_correlation=np.array(with_rest),
-        alpha_if_removed=np.array(
-            [cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in rest_matrices]
-        ),
+        alpha_if_removed=np.array(alphas),
     )
 
 
@@ -142,7 +147,8 @@ def first_component_share(x: ArrayLike) -> float:
     matrix = as_items(x)
     if constant_columns(matrix).any():
         return math.nan
-    return float(np.linalg.eigvalsh(correlation_matrix(matrix))[-1] / matrix.shape[1])
+    eigenvalues = np.linalg.eigvalsh(correlation_matrix(matrix))
+    return float(eigenvalues[-1] / matrix.shape[1])
 
 
 def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
@@ -158,19 +164,21 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
         return Interval(math.nan, math.nan, math.nan)
     matrix = as_items(x)
     n, k = matrix.shape
-    of_targets, of_raters = matrix.mean(axis=1), matrix.mean(axis=0)
-    between, raters = float(of_targets.var(ddof=1) * k), float(of_raters.var(ddof=1) * n)
+    of_targets = matrix.mean(axis=1)
+    of_raters = matrix.mean(axis=0)
+    between = float(of_targets.var(ddof=1) * k)
+    raters = float(of_raters.var(ddof=1) * n)
     residuals = matrix - of_targets[:, None] - of_raters + matrix.mean()
     rest = float((residuals**2).sum() / ((n - 1) * (k - 1)))
     value = (between - rest) / (between + (k - 1) * rest + k * (raters - rest) / n)
     if rest <= 0:
         return Interval(value, math.nan, math.nan)
-    ratio, common = raters / rest, n * (1 + (k - 1) * value) - k * value
+    ratio = raters / rest
+    common = n * (1 + (k - 1) * value) - k * value
     freedom = (k - 1) * (n - 1) * (k * value * ratio + common) ** 2
     freedom /= (n - 1) * (k * value * ratio) ** 2 + common**2
-    upper, lower = (
-        stats.f.ppf(0.5 + level / 2, *degrees) for degrees in ((n - 1, freedom), (freedom, n - 1))
-    )
+    upper = stats.f.ppf(0.5 + level / 2, n - 1, freedom)
+    lower = stats.f.ppf(0.5 + level / 2, freedom, n - 1)
     rater_term = k * raters + (k * n - k - n) * rest
     low = n * (between - upper * rest) / (upper * rater_term + n * between)
     high = n * (lower * between - rest) / (rater_term + n * lower * between)
@@ -209,11 +217,11 @@ def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
     `x`: [units, items], at least two of each. Consistent with Cronbach's alpha: alpha = 1 - mean
     error / variance of the unit means.
     """
-    rest = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0)) + x.to_numpy().mean()
+    deviations = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0))
+    rest = deviations + x.to_numpy().mean()
     units, items = x.shape
-    error_variances: pd.Series[float] = (
-        (rest**2).sum(axis=1) * units / ((units - 1) * items * (items - 1))
-    )
+    divisor = (units - 1) * items * (items - 1)
+    error_variances: pd.Series[float] = (rest**2).sum(axis=1) * units / divisor
     return error_variances
 
 
@@ -244,8 +252,10 @@ def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
     def index(tokens: frozenset[str], other: frozenset[str]) -> float:
         return len(tokens & other) / len(tokens | other) if tokens or other else 1.0
 
-    indices = [[index(tokens, other) for other in token_sets] for tokens in token_sets]
-    return _one_minus_mean_with_others(np.array(indices, dtype=np.float64))
+    n = len(token_sets)
+    indices = [index(tokens, other) for tokens, other in product(token_sets, repeat=2)]
+    similarities = np.array(indices, dtype=np.float64).reshape(n, n)
+    return _one_minus_mean_with_others(similarities)
 
 
 def _one_minus_mean_with_others(similarities: Floats) -> Floats:
@@ -253,5 +263,6 @@ def _one_minus_mean_with_others(similarities: Floats) -> Floats:
     count = len(similarities)
     if count < 2:
         return np.full(count, np.nan)
-    diversity: Floats = 1 - (similarities.sum(axis=1) - similarities.diagonal()) / (count - 1)
+    sums_with_others = similarities.sum(axis=1) - similarities.diagonal()
+    diversity: Floats = 1 - sums_with_others / (count - 1)
     return diversity

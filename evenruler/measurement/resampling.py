@@ -112,7 +112,8 @@ def bootstrap(
     defined = every[~np.isnan(every)]
     if 2 * defined.size < every.size:
         return Interval(value, math.nan, math.nan)
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(defined, tails)
     return Interval(value, float(low), float(high))
 
 
@@ -147,22 +148,36 @@ PLAIN = Transformation(float, float)
 """Identity: for means, slopes, differences."""
 
 
-BELOW_ONE = Transformation(
-    lambda x: -math.log1p(-x) if x < 1 else math.nan, lambda y: -math.expm1(-y)
-)
+def _log_complement(x: float) -> float:
+    return -math.log1p(-x) if x < 1 else math.nan
+
+
+def _exp_complement(y: float) -> float:
+    return -math.expm1(-y)
+
+
+def _fisher_z(r: float) -> float:
+    return math.atanh(r) if abs(r) < 1 else math.nan
+
+
+BELOW_ONE = Transformation(_log_complement, _exp_complement)
 """For statistics that are at most 1, such as alpha (Bonett 2002)."""
 
-CORRELATION = Transformation(lambda x: math.atanh(x) if abs(x) < 1 else math.nan, math.tanh)
+CORRELATION = Transformation(_fisher_z, math.tanh)
 """Fisher's z."""
 
 
 def logit_transformation(lowest: float, highest: float) -> Transformation:
     """The logit of a value's position in a range, which keeps the interval inside the range."""
     width = highest - lowest
-    return Transformation(
-        lambda x: math.log((x - lowest) / (highest - x)) if lowest < x < highest else math.nan,
-        lambda y: lowest + width / (1 + math.exp(-y)),
-    )
+
+    def there(x: float) -> float:
+        return math.log((x - lowest) / (highest - x)) if lowest < x < highest else math.nan
+
+    def back(y: float) -> float:
+        return lowest + width / (1 + math.exp(-y))
+
+    return Transformation(there, back)
 
 
 SHARE = logit_transformation(0.0, 1.0)
@@ -187,15 +202,16 @@ def jackknife(
     samples = [np.asarray(array) for array in arrays]
     n = len(samples[0])
     if any(len(sample) != n for sample in samples):
-        raise ValueError(
-            f"arrays of different lengths: {sorted({len(sample) for sample in samples})}"
-        )
+        lengths = {len(sample) for sample in samples}
+        raise ValueError(f"arrays of different lengths: {sorted(lengths)}")
     with np.errstate(all="ignore"):
         value = float(statistic(*samples))
         if n < FEWEST_UNITS:
             return Interval(value, math.nan, math.nan)
-        left = ([np.delete(sample, unit, axis=0) for sample in samples] for unit in range(n))
-        without_one = [scale.there(float(statistic(*rest))) for rest in left]
+        without_one = []
+        for unit in range(n):
+            rest = [np.delete(sample, unit, axis=0) for sample in samples]
+            without_one.append(scale.there(float(statistic(*rest))))
     low, high = jackknife_interval(scale.there(value), np.array(without_one), level)
     if math.isnan(low):
         return Interval(value, math.nan, math.nan)
@@ -205,7 +221,8 @@ def jackknife(
 def jackknife_interval(value: float, without_one: Floats, level: float) -> tuple[float, float]:
     """Ends of the jackknife interval around a value, given the n leave-one-out values."""
     n = len(without_one)
-    half = float(stdtrit(n - 1, 0.5 + level / 2) * without_one.std(ddof=0) * math.sqrt(n - 1))
+    quantile = stdtrit(n - 1, 0.5 + level / 2)
+    half = float(quantile * without_one.std(ddof=0) * math.sqrt(n - 1))
     return value - half, value + half
 
 
@@ -258,7 +275,8 @@ def _sign_batches(n: int, seed: int, draws: int) -> Iterator[Floats]:
         return
     random = np.random.default_rng(seed)
     for begin in range(0, draws, _AT_ONCE):
-        yield random.choice([1.0, -1.0], size=(min(_AT_ONCE, draws - begin), n))
+        size = min(_AT_ONCE, draws - begin)
+        yield random.choice([1.0, -1.0], size=(size, n))
 
 
 def _vector_length(x: Floats) -> Floats:

@@ -34,42 +34,47 @@ def summarise_headlines(
     `words`: those of the headlines, by figure.
     """
     headlines_by_verdict: dict[Verdict, list[tuple[str, Worded, Mapping[str, Any]]]] = {}
-    invalid = dict[str, None]()
+    invalid: dict[str, None] = {}
     for part, of_part in sorted(figures.items()):
         for figure, record in sorted(of_part.items()):
-            if isinstance(record, Mapping) and "verdict" in record:
-                if figure in words:
-                    headlines_by_verdict.setdefault(Verdict(record["verdict"]), []).append(
-                        (part, words[figure], record)
-                    )
-                elif record["verdict"] == Verdict.INVALID:
-                    invalid[record["why"]] = None
+            if not isinstance(record, Mapping) or "verdict" not in record:
+                continue
+            if figure in words:
+                headlines = headlines_by_verdict.setdefault(Verdict(record["verdict"]), [])
+                headlines.append((part, words[figure], record))
+            elif record["verdict"] == Verdict.INVALID:
+                invalid[record["why"]] = None
     if not headlines_by_verdict and invalid:
         return [f"{Verdict.INVALID.upper()}: {' '.join(invalid)}"]
-    lines, beyond = [], dict[str, None]()
-    for verdict in (verdict for verdict in FIRST if verdict in headlines_by_verdict):
-        headlines = sorted(
-            headlines_by_verdict[verdict],
-            key=lambda headline: -abs(headline[2]["value"] or 0) / headline[2].get("smallest", 1),
-        )
+    lines: list[str] = []
+    beyond: dict[str, None] = {}
+    for verdict in FIRST:
+        if verdict not in headlines_by_verdict:
+            continue
+        headlines = sorted(headlines_by_verdict[verdict], key=_sort_key)
         if verdict in ASSERTED:
             n = SENTENCES
         else:
             n = 1 if len(headlines) == 1 else 0
         for part, heading, record in headlines[:n]:
-            lines.append(
-                f"{verdict.upper()}, {heading.heading} ({part}): {headline_sentence(record, heading)}"
-            )
+            sentence = headline_sentence(record, heading)
+            lines.append(f"{verdict.upper()}, {heading.heading} ({part}): {sentence}")
         if verdict in ASSERTED:
             beyond |= dict.fromkeys(
                 heading.not_shown for _, heading, _ in headlines if heading.not_shown
             )
-        if headlines[n:]:
-            lines.append(
-                f"{verdict.upper()}, {len(headlines[n:])} {'more' if n else 'headlines'}: "
-                f"{_group_headlines(headlines[n:])}"
-            )
+        rest = headlines[n:]
+        if rest:
+            what = "more" if n else "headlines"
+            lines.append(f"{verdict.upper()}, {len(rest)} {what}: {_group_headlines(rest)}")
     return [*lines, *beyond] or [NOTHING]
+
+
+def _sort_key(headline: "tuple[str, Worded, Mapping[str, Any]]") -> float:
+    """Largest first, relative to the smallest relevant effect."""
+    *_, record = headline
+    size = abs(record["value"] or 0)
+    return -float(size / record.get("smallest", 1))
 
 
 def _group_headlines(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]") -> str:
@@ -77,19 +82,19 @@ def _group_headlines(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]
     parts: dict[str, list[str]] = {}
     for part, heading, _ in headlines:
         parts.setdefault(heading.heading, []).append(part)
-    named = "; ".join(
+    named = [
         f"{heading} ({'; '.join(dict.fromkeys(parts_of_heading))})"
         for heading, parts_of_heading in sorted(parts.items())
-    )
-    reasons = Counter(
-        reason for *_, record in headlines if (reason := record.get("why") or record.get("reason"))
-    )
-    for shorter in [
-        reason for reason in reasons if any(other.startswith(f"{reason} ") for other in reasons)
-    ]:
-        del reasons[shorter]  # the longer one says it, too
-    more = f" And {len(reasons) - REASONS} more reasons." if len(reasons) > REASONS else ""
-    return f"{named}. {' '.join(reason for reason, _ in reasons.most_common(REASONS))}{more}"
+    ]
+    all_reasons = [record.get("why") or record.get("reason") for *_, record in headlines]
+    reasons = Counter(reason for reason in all_reasons if reason)
+    for reason in list(reasons):
+        if any(other.startswith(f"{reason} ") for other in reasons):
+            del reasons[reason]  # the longer one says it, too
+    frequent = [reason for reason, _ in reasons.most_common(REASONS)]
+    n_more = len(reasons) - REASONS
+    more = f" And {n_more} more reasons." if n_more > 0 else ""
+    return f"{'; '.join(named)}. {' '.join(frequent)}{more}"
 
 
 def headline_sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
@@ -99,15 +104,13 @@ def headline_sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
     Direction, size and units at either end are stated only where something was found. `record` is
     that of a headline in `evidence.json`; without `words`, it is numbers and reason alone.
     """
-    value, why, is_asserted = (
-        record.get("value"),
-        record.get("why") or "",
-        record.get("verdict") in ASSERTED,
-    )
-    if value is None or record.get("verdict") == Verdict.INVALID:
+    value = record.get("value")
+    why = record.get("why") or ""
+    verdict = record.get("verdict")
+    if value is None or verdict == Verdict.INVALID:
         return str(why or record.get("reason") or "")
     clause = ""
-    if words is not None and is_asserted and words.says:
+    if words is not None and verdict in ASSERTED and words.says:
         size = abs(value)
         size_by_name = {
             "size": size,
@@ -115,20 +118,13 @@ def headline_sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
             "factor": math.exp(min(size, 100)),
             "share": 50 * (1 + size),
         }
-        clause = (
-            " ".join(filter(None, (words.says[value < 0], words.size.format(**size_by_name))))
-            + ": "
-        )
-    sentences = [
-        with_capital(f"{clause}{_headline_numbers(record, words.measured_in if words else '')}."),
-        why,
-    ]
-    if (
-        words is not None
-        and words.ends
-        and record.get("verdict") == Verdict.EFFECT
-        and record.get("most")
-    ):
+        direction = words.says[value < 0]
+        amount = words.size.format(**size_by_name)
+        clause = " ".join(filter(None, (direction, amount))) + ": "
+    numbers = _headline_numbers(record, words.measured_in if words else "")
+    sentences = [with_capital(f"{clause}{numbers}."), why]
+    names_units = verdict == Verdict.EFFECT and record.get("most")
+    if words is not None and words.ends and names_units:
         sentences.append(
             f"Most {words.ends[0]}: {record['most']}; most {words.ends[1]}: {record['least']}."
         )
@@ -138,11 +134,11 @@ def headline_sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
 def _headline_numbers(record: Mapping[str, Any], measured_in: str) -> str:
     """Value with its interval, placebo, part beyond placebos, and adjusted p."""
 
-    def with_ends(value: str, *keys: str) -> str:
-        low, high = (record.get(key) for key in keys)
-        return (
-            value if low is None or high is None else f"{value} [{low:z.2f}, {high:z.2f}]".lstrip()
-        )
+    def with_ends(value: str, low_key: str, high_key: str) -> str:
+        low, high = record.get(low_key), record.get(high_key)
+        if low is None or high is None:
+            return value
+        return f"{value} [{low:z.2f}, {high:z.2f}]".lstrip()
 
     unit = f" {measured_in}" if measured_in else ""
     numbers = [with_ends(f"{record['value']:z.2f}{unit}", "low", "high")]
@@ -182,7 +178,8 @@ def of_planted(headlines: Sequence[Mapping[str, Any]]) -> str:
     counted_headlines = [
         headline for headline in fit if headline.get("by") or headline["verdict"] == Verdict.EFFECT
     ]
-    if doses := [headline["threshold"] for headline in fit if headline["threshold"]]:
+    doses = [headline["threshold"] for headline in fit if headline["threshold"]]
+    if doses:
         what = f"The benchmark detects a planted association of {min(doses):g} nats"
     elif any((headline["low"] or 0) > 0 for headline in counted_headlines):
         what = (

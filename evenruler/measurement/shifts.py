@@ -45,7 +45,8 @@ def measure_shift(bare: ArrayLike, after: ArrayLike) -> PrefixShift:
     """Compare scores [n] without and with a prefix. ValueError: n below three, unequal shapes, or
     non-finite scores.
     """
-    x, y = (np.asarray(scores, dtype=np.float64) for scores in (bare, after))
+    x = np.asarray(bare, dtype=np.float64)
+    y = np.asarray(after, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1 or len(x) < FEWEST_UNITS:
         raise ValueError(
             f"expected two rows of at least {FEWEST_UNITS} scores, got {x.shape} and {y.shape}"
@@ -53,14 +54,16 @@ def measure_shift(bare: ArrayLike, after: ArrayLike) -> PrefixShift:
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ValueError("scores must be finite")
     alike = constant_columns(np.column_stack([x, y]))
-    level, reordering = float((y - x).mean()), float((y - x).std(ddof=1))
+    level = float((y - x).mean())
+    reordering = float((y - x).std(ddof=1))
     spread = math.nan if alike[0] else float(x.std(ddof=1))
+    rho = math.nan if alike.any() else float(stats.spearmanr(x, y).statistic)
     return PrefixShift(
         level=level,
         level_in_sd=level / spread,
         reordering=reordering,
         reordering_in_sd=reordering / spread,
-        rank_agreement=math.nan if alike.any() else float(stats.spearmanr(x, y).statistic),
+        rank_agreement=rho,
         n=len(x),
     )
 
@@ -86,12 +89,11 @@ def prefix_shifts(
         prefix: asdict(measure_shift(bare[has_scores], scores.loc[has_scores, prefix]))
         for prefix in sorted(after)
     }
-    return pd.DataFrame(
-        [
-            {"prefix": prefix, "placebo": prefix in placebos, **fields}
-            for prefix, fields in shifts.items()
-        ]
-    )
+    rows = [
+        {"prefix": prefix, "placebo": prefix in placebos, **fields}
+        for prefix, fields in shifts.items()
+    ]
+    return pd.DataFrame(rows)
 
 
 def shift_figures(
@@ -123,7 +125,8 @@ def shift_figures(
             # Reorderings do not centre on 0, so the interval does not hold for them.
             ends = (interval.low, interval.high) if figure == LEVEL else (None, None)
             figures.append(Figure(f"placebo_{figure}", control, len(placebos), "placebos", *ends))
-        figures.append(Figure(figure, float(np.sqrt((cues**2).mean())), n, unit, control=control))
+        shift = float(np.sqrt((cues**2).mean()))
+        figures.append(Figure(figure, shift, n, unit, control=control))
     return figures
 
 
@@ -140,8 +143,8 @@ def rms_placebo_shift(values: ArrayLike, level: float = 0.95) -> Interval:
         raise ValueError(
             f"expected numbers of at least {FEWEST_FOR_SPREAD} placebos, got {x.shape}"
         )
-    square, k = float((x**2).sum()), len(x)
-    low, high = (
-        math.sqrt(square / stats.chi2.ppf(tail, k)) for tail in (0.5 + level / 2, 0.5 - level / 2)
-    )
+    k = len(x)
+    square = float((x**2).sum())
+    low = math.sqrt(square / stats.chi2.ppf(0.5 + level / 2, k))
+    high = math.sqrt(square / stats.chi2.ppf(0.5 - level / 2, k))
     return Interval(math.sqrt(square / k), low, high)

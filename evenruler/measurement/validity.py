@@ -75,15 +75,18 @@ def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
         raise ValueError("an input is constant: its correlation is undefined")
     result = stats.spearmanr(pairs[:, 0], pairs[:, 1])
     value, n = float(result.statistic), len(pairs)
-    margin = stats.norm.ppf((1 + level) / 2) * np.sqrt(1.06 / (n - 3))
+    error = np.sqrt(1.06 / (n - 3))
+    margin = stats.norm.ppf((1 + level) / 2) * error
     with np.errstate(divide="ignore"):
-        low, high = np.tanh(np.arctanh(value) + np.array([-margin, margin]))
+        z = np.arctanh(value)
+        low, high = np.tanh(z + np.array([-margin, margin]))
     return Correlation(value, float(result.pvalue), n, float(low), float(high))
 
 
 def _as_pairs(x: ArrayLike, y: ArrayLike) -> Floats:
     """Both inputs as the two columns of a finite float64 matrix, or ValueError."""
-    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    first = np.asarray(x, dtype=np.float64)
+    second = np.asarray(y, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(
             f"expected two vectors of equal length, got shapes {first.shape} and {second.shape}"

@@ -151,11 +151,10 @@ def assertion_p_values(
     same_sign = effect.value * specific.value > 0
     within, all_within = specific.p_within(smallest), effect.p_within(smallest)
     p_half = placebo.p_half(effect)
-    return PValues(
-        max(p_null, specific.p()) if same_sign else 1.0,
-        max(within, all_within) if p_null < ALPHA else within,
-        max(p_null, min(1.0 if all_within < ALPHA else within, p_half)),
-    )
+    p_effect = max(p_null, specific.p()) if same_sign else 1.0
+    p_none = max(within, all_within) if p_null < ALPHA else within
+    p_not_specific = min(1.0 if all_within < ALPHA else within, p_half)
+    return PValues(p_effect, p_none, max(p_null, p_not_specific))
 
 
 def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> list[Figure]:
@@ -177,10 +176,8 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
         for figure, _ in figures
         if isinstance(figure, HeadlineTest) and figure.p is not None
     ]
-    effects, denials = (
-        iter(holm([p.effect for p in tested])),
-        iter(holm([p.denial for p in tested])),
-    )
+    effects = iter(holm([p.effect for p in tested]))
+    denials = iter(holm([p.denial for p in tested]))
     judged_figures: list[Figure] = []
     for figure, fitness in figures:
         if isinstance(figure, Figure):
@@ -190,11 +187,13 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
         if p is not None:
             effect, denial = next(effects), next(denials)
             times = denial / p.denial if p.denial else 1.0
-            p = PValues(effect, min(1.0, p.none * times), min(1.0, p.unspecific * times))
+            none = min(1.0, p.none * times)
+            unspecific = min(1.0, p.unspecific * times)
+            p = PValues(effect, none, unspecific)
         verdict, why = _decide_verdict(figure, fitness, p)
-        judged_figures.append(
-            _headline_figure(figure, p, verdict, f"{why} {figure.note}" if figure.note else why)
-        )
+        if figure.note:
+            why = f"{why} {figure.note}"
+        judged_figures.append(_headline_figure(figure, p, verdict, why))
     return judged_figures
 
 
@@ -206,10 +205,10 @@ def _headline_figure(
 ) -> HeadlineFigure:
     effect, specific = figure.effect or _UNDEFINED, figure.specific or _UNDEFINED
     singular_by_plural = {"stimuli": "stimulus"}
-    counted = [
-        f"{n} {facet if n != 1 else singular_by_plural.get(facet, facet.removesuffix('s'))}"
-        for facet, n in figure.levels.items()
-    ]
+    counted: list[str] = []
+    for facet, n in figure.levels.items():
+        singular = singular_by_plural.get(facet, facet.removesuffix("s"))
+        counted.append(f"{n} {singular if n == 1 else facet}")
     return HeadlineFigure(
         figure.figure,
         finite_or_none(effect.value),
@@ -269,7 +268,8 @@ def _decide_verdict(
         return Verdict.INCONCLUSIVE, f"No verdict is possible: {figure.lacking}."
     if fitness.doubt:
         return Verdict.INCONCLUSIVE, f"{UNTOLD}: {fitness.doubt}."
-    specific, bound = figure.specific, f"the smallest relevant effect, {figure.smallest:.2g}"
+    specific = figure.specific
+    bound = f"the smallest relevant effect, {figure.smallest:.2g}"
     assert p is not None  # without a placebo `lacking` is set
     it = "It" if figure.placebo is None else "The part beyond placebos"
     if p.none < ALPHA:
@@ -283,10 +283,8 @@ def _decide_verdict(
         sure = specific is not None and (
             specific.low > figure.smallest or specific.high < -figure.smallest
         )
-        return (
-            Verdict.EFFECT,
-            f"{it} {'is larger' if sure else 'is not 0, but may be smaller'} than {bound}.",
-        )
+        size = "is larger" if sure else "is not 0, but may be smaller"
+        return Verdict.EFFECT, f"{it} {size} than {bound}."
     seen = (
         f"; the minimum detectable effect (80% power) is {figure.detectable:.2g}"
         if figure.detectable
@@ -303,7 +301,8 @@ def holm(p: Sequence[float]) -> list[float]:
     tenth of a second each.
     """
     order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1))
+    sorted_p = np.asarray(p, dtype=np.float64)[order]
+    steps = np.maximum.accumulate(sorted_p * np.arange(len(p), 0, -1))
     adjusted_p = np.empty(len(p))
     adjusted_p[order] = np.minimum(steps, 1)
     return [float(value) for value in adjusted_p]

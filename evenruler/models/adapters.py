@@ -80,7 +80,9 @@ def verify_base(
         base.name.lower(),
         *re.findall(r"[\w.-]+/[\w.-]+", entry.origin.lower()),
     }
-    if REPOSITORY.fullmatch(named) and {named.lower(), named.lower().rpartition("/")[2]} & names:
+    repository = named.lower()
+    has_same_name = repository in names or repository.rpartition("/")[2] in names
+    if REPOSITORY.fullmatch(named) and has_same_name:
         return []
     return [
         f"{OF_FILES}the adapter was fitted on {named!r}, and whether {declared} is that cannot be "
@@ -90,5 +92,7 @@ def verify_base(
 
 def _hash_weights(folder: Path, store: RowStore) -> Sequence[tuple[str, str]]:
     """Names and checksums of the weights in a folder."""
-    files: list[Any] = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
+    files: list[Any] = sorted(folder.glob("*.safetensors"))
+    if not files:
+        files = sorted(folder.glob("*.bin"))
     return [(path.name, store.file_sha256(path)) for path in files]

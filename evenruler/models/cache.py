@@ -149,16 +149,15 @@ class Cache:
         drawn = open_release().again(held) if again or open_release().share == 1 else []
         compared = ReplayCheck(open_release().release, len(held) - len(drawn))
         if drawn:
-            everything, drawn_questions = (
-                frozenset(range(len(drawn))),
-                [lacking[key] for key in drawn],
-            )
+            everything = frozenset(range(len(drawn)))
+            drawn_questions = [lacking[key] for key in drawn]
+            unpack = how.form.unpack
             with self._lease():
                 now = self._asked(
                     how, drawn_questions, drawn, everything, keeps=len(drawn) == len(held)
                 )
             for key in drawn:
-                compared.take(how.form.unpack(held[key]), how.form.unpack(now[key]))
+                compared.take(unpack(held[key]), unpack(now[key]))
             if len(drawn) == len(held):
                 held = dict(now)
             elif compared.is_beyond:
@@ -182,9 +181,8 @@ class Cache:
         """Compute missing answers, storing each batch as it comes if `keeps`."""
         answer_by_key: dict[bytes, bytes] = {}
         try:
-            with progress_bar(
-                len(missing), f"{self.name}: {how.operation.split('/')[0]}", "text"
-            ) as bar:
+            label = f"{self.name}: {how.operation.split('/')[0]}"
+            with progress_bar(len(missing), label, "text") as bar:
                 for batch in how.ask(questions, missing):
                     for i, answer in batch:
                         if not how.form.is_finite(answer):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +137,8 @@ def backend_of(
     with on_device(name), traced_reads() as reads:
         backend = _build_backend(name, entry, kind, weights, on, dtype, adapter)
     hashed = described.hashed_files(base, entry, over)
-    require_hashed(name, reads, set().union(*hashed.values()), [base, over] if over else [base])
+    hashed_paths = chain.from_iterable(hashed.values())
+    require_hashed(name, reads, hashed_paths, [base, over] if over else [base])
     if has_global_hooks():
         what = "hooks on all modules (torch.nn.modules.module) change what models of files compute"
         raise UserError(what, where=name, remedy="remove them")

@@ -45,7 +45,8 @@ class Thinking(StrictModel):
         one.
         """
         _, mark, after = text.rpartition(self.end)
-        within = bool(self.begin) and not is_whole and text.count(self.begin) > text.count(self.end)
+        is_nested = text.count(self.begin) > text.count(self.end)
+        within = bool(self.begin) and not is_whole and is_nested
         if within or (self.begin and self.begin in after) or (opened and not mark):
             return None
         return after.lstrip() if mark else text
@@ -130,9 +131,8 @@ class ThoughtParser:
         if self._end is not None:
             return tokens[n - 1] == self._end
         tail = tokens[max(0, n - self.window) : n]
-        return self._raw(tail).count(self._thinking.end) > self._raw(tail[:-1]).count(
-            self._thinking.end
-        )
+        mark = self._thinking.end
+        return self._raw(tail).count(mark) > self._raw(tail[:-1]).count(mark)
 
     def is_over(self, n: int, place: int) -> bool:
         """Whether a reply of n tokens has used up its budget; `place`: number of thought tokens, 0
@@ -144,10 +144,8 @@ class ThoughtParser:
         """The tokens after the last thought; None if it does not end. `opened`, `is_whole` as in
         `Thinking`.
         """
-        place = next((n for n in range(len(tokens), 0, -1) if self.ends(tokens, n)), 0)
+        places = (n for n in range(len(tokens), 0, -1) if self.ends(tokens, n))
+        place = next(places, 0)
         opened = not place and (opened or not is_whole or not self._thinking.begin)
-        return (
-            None
-            if self._thinking.answer(self._raw(tokens), opened, is_whole) is None
-            else tokens[place:]
-        )
+        answer = self._thinking.answer(self._raw(tokens), opened, is_whole)
+        return None if answer is None else tokens[place:]

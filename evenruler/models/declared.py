@@ -133,10 +133,8 @@ class Finetune(StrictModel):
 
 
 VERBALISER: Final = "verbaliser"  # form: a causal model is asked in words about entailment
-LIKELIHOODS = (
-    SENTENCE := "sentence",
-    "mlm",
-)  # forms that measure likelihoods of sentences or words
+SENTENCE = "sentence"  # form: a causal model tells the likelihood of a sentence
+LIKELIHOODS = (SENTENCE, "mlm")  # forms that measure likelihoods of sentences or words
 OPTIONS: Final = "options"  # form: a chat model chooses a word of the scale
 BY_FACTS = (
     *LIKELIHOODS,
@@ -292,7 +290,8 @@ class ModelEntry(ChatSettings):
             raise ValueError(
                 "`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is"
             )
-        if (self.in_key or self.now) and not (self.chats and self.kind in ("causal", "chat")):
+        takes_settings = self.chats and self.kind in ("causal", "chat")
+        if (self.in_key or self.now) and not takes_settings:
             setting = next(iter({**self.in_key, "now": None}))
             raise ValueError(
                 f"`{setting}` belongs to models that chat, of kind chat or with `chat: true`"
@@ -327,13 +326,13 @@ class ModelEntry(ChatSettings):
             expected = "entailment, neutral and contradiction in the model's order"
             raise ValueError(f"labels are {self.labels}, expected {expected}")
         able = {VERBALISER: self.is_verbalised, SENTENCE: self.is_verbalised, OPTIONS: self.chats}
-        if self.forms is not None and (
-            len(set(self.forms)) < len(self.forms) or not all(map(able.get, self.forms))
-        ):
-            raise ValueError(
-                "`forms`: each once; verbaliser and sentence of causal and completions, options of "
-                "chats"
-            )
+        if self.forms is not None:
+            has_repeats = len(set(self.forms)) < len(self.forms)
+            if has_repeats or not all(map(able.get, self.forms)):
+                raise ValueError(
+                    "`forms`: each once; verbaliser and sentence of causal and completions, "
+                    "options of chats"
+                )
         if self.kind not in ("causal", "nli", "encoder") and self.intervention is not None:
             raise ValueError(
                 "`intervention` belongs to models that answer whether a premise entails a "
@@ -404,12 +403,18 @@ class ModelEntry(ChatSettings):
     def locations(self) -> list[tuple[str, str]]:
         """(scheme, rest) of each part of the source."""
         parts = [self.source] if isinstance(self.source, str) else self.source
-        return [(part.partition(":")[0], part.partition(":")[2]) for part in parts]
+        locations: list[tuple[str, str]] = []
+        for part in parts:
+            scheme, _, rest = part.partition(":")
+            locations.append((scheme, rest))
+        return locations
 
     @property
     def is_file(self) -> bool:
         """Whether the source is one (joined) file rather than a folder."""
-        return len(self.locations) > 1 or ".gguf" in self.locations[0][1].lower() or self.is_zip
+        locations = self.locations
+        is_gguf = ".gguf" in locations[0][1].lower()
+        return len(locations) > 1 or is_gguf or self.is_zip
 
     @property
     def is_zip(self) -> bool:
@@ -468,10 +473,8 @@ class Catalogue(StrictModel):
         origin_by_model = {}
         for name in models:
             entry = self.models[name]
-            origin_by_model[name] = (
-                f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; "
-                f"{entry.licence}"
-            )
+            commit = f" at {entry.revision[:12]}" if entry.revision else ""
+            origin_by_model[name] = f"{entry.origin}{commit}; {entry.licence}"
         return origin_by_model
 
     def to_be_given(self, models: Iterable[str]) -> str:
@@ -491,9 +494,10 @@ class Catalogue(StrictModel):
         if not lacking:
             return ""
         hub = "https://huggingface.co"
-        pages = [
-            f"{name} ({hub}/{self.models[name].locations[0][1]}/commits/main)" for name in lacking
-        ]
+        pages: list[str] = []
+        for name in lacking:
+            repository_name = self.models[name].locations[0][1]
+            pages.append(f"{name} ({hub}/{repository_name}/commits/main)")
         what = f"the commit of {', '.join(pages)} is to be given"
         more = f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
         return (

@@ -75,13 +75,13 @@ def reduce_logits(logits: "torch.Tensor", tokens: Sequence[int]) -> list[float]:
 
     nats = logits.double().log_softmax(-1).clamp(min=LEAST)
     wanted = torch.tensor(tokens, device=nats.device)[:, None]
+    size = nats.shape[-1]
+    signs = torch.from_numpy(_fixed_random_signs(size)).to(nats)
     # Divided by the root of their number: as far apart as a token's nats typically are.
-    mixed = (
-        nats
-        @ torch.from_numpy(_fixed_random_signs(nats.shape[-1])).to(nats)
-        / nats.shape[-1] ** 0.5
-    )
-    by_position = torch.cat([nats.gather(-1, wanted), nats.amax(-1, keepdim=True), mixed], -1)
+    mixed = nats @ signs / size**0.5
+    token_nats = nats.gather(-1, wanted)
+    largest = nats.amax(-1, keepdim=True)
+    by_position = torch.cat([token_nats, largest, mixed], -1)
     return round_numbers(by_position.flatten().tolist())
 
 
@@ -102,7 +102,8 @@ def _fixed_random_signs(size: int, columns: int = PROJECTIONS) -> NDArray[np.flo
     """[size, columns] fixed random signs; this generator draws the same in every version of
     NumPy.
     """
-    return (np.random.RandomState(0).randint(0, 2, (size, columns)) * 2 - 1).astype(np.float64)
+    bits = np.random.RandomState(0).randint(0, 2, (size, columns))
+    return (bits * 2 - 1).astype(np.float64)
 
 
 def encode_text(tokenizer: Any, text: str, most: int | None) -> list[int]:
@@ -112,7 +113,9 @@ def encode_text(tokenizer: Any, text: str, most: int | None) -> list[int]:
     The first of the vocabulary for a tokenizer that makes none of it. Without their start token
     some models compute what is large and ill-conditioned.
     """
-    tokens: list[int] = list(tokenizer(text)["input_ids"]) or list(range(TOKENS))
+    tokens: list[int] = list(tokenizer(text)["input_ids"])
+    if not tokens:
+        tokens = list(range(TOKENS))
     return tokens[: min(TOKENS, most or TOKENS)]
 
 
@@ -169,7 +172,8 @@ def take_fingerprint(backend: Any) -> Fingerprint:
     """The fingerprint of a loaded backend; FloatingPointError where it computes what is no
     number.
     """
-    ((_, answer),) = next(iter(backend.fingerprint([TEXTS], frozenset([0]))))
+    answers = next(iter(backend.fingerprint([TEXTS], frozenset([0]))))
+    ((_, answer),) = answers
     fingerprint: Fingerprint = answer
     if not np.isfinite(fingerprint.numbers).all():
         raise FloatingPointError("its fingerprint is no number")
@@ -181,12 +185,17 @@ def read_fingerprint(answers: Cache) -> Fingerprint | None:
     content = answers.read_answer(OPERATION, TEXTS, FORM)
     if content is None:
         return None
-    return Fingerprint(tuple(map(float, content["numbers"])), tuple(map(str, content["notes"])))
+    numbers = tuple(map(float, content["numbers"]))
+    notes = tuple(map(str, content["notes"]))
+    return Fingerprint(numbers, notes)
 
 
 def note_down(answers: Cache) -> None:
     """Write the fingerprint beside a model's answers into the journal, if there is one."""
-    if os.environ.get(JOURNAL) and (content := answers.read_answer(OPERATION, TEXTS, FORM)):
+    if not os.environ.get(JOURNAL):
+        return
+    content = answers.read_answer(OPERATION, TEXTS, FORM)
+    if content:
         answers.journal_answer(OPERATION, TEXTS, FORM, content)
 
 
@@ -210,7 +219,8 @@ def verify_fingerprint(backend: Any, answers: Cache, where: str, remedy: str) ->
     if before is None:
         answers.store_answer(OPERATION, TEXTS, FORM, asdict(now))
         before = read_fingerprint(answers) or now  # of another process, where that was faster
-    if (far := measure_distance(before, now)) > near:
+    far = measure_distance(before, now)
+    if far > near:
         difference = (
             f"by {far:.2g} on a fixed text" if np.isfinite(far) else "a fixed text has other tokens"
         )

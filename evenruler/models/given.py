@@ -69,7 +69,8 @@ def core_of(model: Any, where: str) -> Any:
             where=where,
             remedy="call model.eval()",
         )
-    if (device := next(core.parameters()).device.type) not in ("cpu", "cuda"):
+    device = next(core.parameters()).device.type
+    if device not in ("cpu", "cuda"):
         raise UserError(f"it is on {device}", where=where, remedy="move it to cpu or cuda")
     return core
 
@@ -143,15 +144,14 @@ def _engine_fields(
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     environment = current_environment(core.device.type)
-    of_peft = [
-        (place, layer)
-        for place, layer in core.named_modules()
-        if type(layer).__module__.startswith("peft.")
-    ]
-    layers = [
-        [place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)]
-        for place, layer in of_peft
-    ]
+    modules: list[list[str]] = []
+    adapter_layers: list[list[str]] = []
+    for place, module in core.named_modules():
+        kind = type(module)
+        modules.append([place, kind.__module__, kind.__qualname__])
+        if kind.__module__.startswith("peft."):
+            settings = [repr(getattr(module, key, None)) for key in _OF_ADAPTERS]
+            adapter_layers.append([place, *settings])
     generation = getattr(core, "generation_config", None)
     with TemporaryDirectory() as folder:  # includes its chat template
         save_tokenizer(tokenizer, Path(folder))
@@ -160,27 +160,24 @@ def _engine_fields(
             for path in sorted(Path(folder).rglob("*"))
             if path.is_file()
         }
-    return {
+    fields: dict[str, Any] = {
         "backend": "transformers",
         "loaded": f"{type(core).__module__}.{type(core).__qualname__}",
-        "modules": content_sha256(
-            [
-                [place, type(part).__module__, type(part).__qualname__]
-                for place, part in core.named_modules()
-            ]
-        ),
+        "modules": content_sha256(modules),
         "attention": getattr(core.config, "_attn_implementation", None),
         "device": environment.device,
         "dtype": str(core.dtype).removeprefix("torch."),
         "quantisation": config.get("quantization_config"),
-        "adapter": content_sha256(layers) if layers else None,
+        "adapter": content_sha256(adapter_layers) if adapter_layers else None,
         "weights": weights.sha256(core, name, is_keyed=cache_key is not None),
         "config": content_sha256(config),
         "generation": {key: getattr(generation, key, None) for key in _OF_GENERATION},
         "tokenizer": content_sha256(files),
         "libraries": dict(environment.libraries),
-        **({"cache_key": cache_key} if cache_key else {}),
     }
+    if cache_key:
+        fields["cache_key"] = cache_key
+    return fields
 
 
 class WeightsHash:
@@ -268,7 +265,8 @@ def _read_part(part: Any) -> Iterator[tuple[list[object], Any]]:
             part = part.int_repr()
         elif part.layout != torch.strided:
             raise TypeError(f"a tensor of layout {part.layout}")
-        yield described, part.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
+        flat = part.cpu().contiguous().reshape(-1)
+        yield described, flat.view(torch.uint8).numpy().data
     elif part is None or isinstance(part, (bool, int, float, str, bytes, torch.dtype)):
         yield [type(part).__name__, repr(part)], b""
     else:
@@ -357,9 +355,8 @@ class FunctionBackend:
         UserError if it raises, returns neither text nor None, or the request budget is used up.
         """
         allowed = current_budget()
-        letters = sum(
-            len(prompts[place].text) + len(prompts[place].system or "") for place in wanted
-        )
+        wanted_prompts = [prompts[place] for place in wanted]
+        letters = sum(len(prompt.text) + len(prompt.system or "") for prompt in wanted_prompts)
         with allowed.told(self._name, len(wanted), letters):
             for place in sorted(wanted):
                 allowed.take()
@@ -405,14 +402,17 @@ def ollama_address() -> str:
     host = url.hostname or "127.0.0.1"
     if host in ("0.0.0.0", "::"):  # addresses to listen on, not to connect to
         host = "127.0.0.1"
-    return f"{url.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    if ":" in host:  # of IPv6
+        host = f"[{host}]"
+    return f"{url.scheme}://{host}:{port}"
 
 
 def digest_of(served: str) -> str:
     """Ollama's digest of a model version; UserError if Ollama or the model is missing."""
     import httpx2
 
-    where, wanted = f"ollama:{served}", served if ":" in served else f"{served}:latest"
+    where = f"ollama:{served}"
+    wanted = served if ":" in served else f"{served}:latest"
     try:
         answer = httpx2.get(f"{ollama_address()}/api/tags", timeout=10).raise_for_status().json()
         there = {

@@ -173,16 +173,19 @@ def resize_to(model: Any, adapter: Mapping[str, Any]) -> None:
     """
     layers = {model.get_input_embeddings(), model.get_output_embeddings()} - {None}
     places = {name: module for name, module in model.named_modules() if module in layers}
-    rows = {
-        name: len(tensor)
-        for name in places
-        for key, tensor in adapter.items()
-        if f".{name}." in key and tensor.ndim == 2
-    }
-    if not rows or set(rows.values()) == {len(model.get_input_embeddings().weight)}:
+    rows: dict[str, int] = {}
+    for name in places:
+        for key, tensor in adapter.items():
+            if f".{name}." in key and tensor.ndim == 2:
+                rows[name] = len(tensor)
+    if not rows:
+        return
+    sizes = set(rows.values())
+    if sizes == {len(model.get_input_embeddings().weight)}:
         return
     tied = len({id(module.weight) for module in places.values()}) == 1
-    if len(set(rows.values())) > 1 or (len(rows) < len(places) and not tied):
+    lacks_rows = len(rows) < len(places) and not tied
+    if len(sizes) > 1 or lacks_rows:
         raise ValueError(
             f"the adapter has {rows} rows of embeddings, and not those of {sorted(places)}"
         )
@@ -211,7 +214,10 @@ def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
         return
 
     def require(_: Any, inputs: tuple[Any, ...]) -> None:
-        if inputs and inputs[0].numel() and (token := int(inputs[0].max())) >= rows:
+        if not inputs or not inputs[0].numel():
+            return
+        token = int(inputs[0].max())
+        if token >= rows:
             what = f"{name} has {rows:,} tokens, and its tokenizer gives it number {token:,}"
             remedy = (
                 "take the tokenizer that belongs to it, or resize its embeddings "
@@ -259,7 +265,9 @@ def require_all(
     remedy: str = "see its `source`",
 ) -> None:
     """UserError if tensors are missing that no module in `brought` supplies."""
-    if missing := sorted(key for key in lacking if not set(key.split(".")) & set(brought)):
+    modules = set(brought)
+    missing = sorted(key for key in lacking if modules.isdisjoint(key.split(".")))
+    if missing:
         raise UserError(
             f"{name} lacks {len(missing)} tensors, as {missing[0]}", where=where, remedy=remedy
         )
@@ -343,13 +351,9 @@ def _weights_in(folder: Path) -> list[Path]:
             names = {str(name) for name in shards.values()} if isinstance(shards, dict) else set()
             return [folder / name for name in sorted(names) if (folder / name).is_file()]
         files = sorted(folder.glob(f"*.{suffix}"))
-        if (
-            usual := [
-                path for path in files if path.stem in ("model", "pytorch_model", "adapter_model")
-            ]
-            or files
-        ):
-            return usual
+        usual = [path for path in files if path.stem in ("model", "pytorch_model", "adapter_model")]
+        if files:
+            return usual or files
     return []
 
 
@@ -369,9 +373,8 @@ def _kinds_of_tensors(path: Path) -> dict[str, str]:
                 for key, tensor in held.items()
             }
         with path.open("rb") as file:
-            header = json.loads(
-                file.read(min(int.from_bytes(file.read(8), "little"), MOST_OF_A_HEADER))
-            )
+            length = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(min(length, MOST_OF_A_HEADER)))
         return {key: str(value["dtype"]) for key, value in header.items() if key != "__metadata__"}
     except (
         OSError,
@@ -408,7 +411,8 @@ def require_layers(model: Any, name: str, where: str) -> None:
 
     for config in (model.config, model.config.get_text_config()):
         for key in LAYERS:
-            if isinstance(value := getattr(config, key, None), int) and value < 1:
+            value = getattr(config, key, None)
+            if isinstance(value, int) and value < 1:
                 what = f"{name} has no layers ({key} is {value})"
                 raise UserError(
                     what,

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -189,7 +190,8 @@ class Model:
         if self._folder is not None or self.entry.scheme == "loaded":
             return self._writes_otherwise
         # Exported answers: they have the version that the model had.
-        keys = keys_of(self.engine, IN_LOCAL_CHATS[method], map(_KEPT[method][2], questions))
+        write_question = _KEPT[method][2]
+        keys = keys_of(self.engine, IN_LOCAL_CHATS[method], map(write_question, questions))
         return bool(self._cache.store.get(keys))
 
     @cached_property
@@ -224,7 +226,8 @@ class Model:
         """
         if self._backend is None:
             backend = self._load()
-            if (now := self._describe()) != self.engine:
+            now = self._describe()
+            if now != self.engine:
                 what = f"the {self._name_changes(now)} of {self.name} changed while it was in use"
                 raise UserError(what, where=str(self._folder or self.where), remedy="run again")
             if self._is_original and hasattr(backend, "fingerprint"):
@@ -239,9 +242,8 @@ class Model:
         if not self._changeable:
             return "files" if self._folder else "weights"
         before, after = json.loads(self.engine), json.loads(now)
-        return (
-            " and ".join(key for key in sorted(after) if after[key] != before.get(key)) or "weights"
-        )
+        changed = [key for key in sorted(after) if after[key] != before.get(key)]
+        return " and ".join(changed) or "weights"
 
     def _verify_behaviour(self, backend: Any) -> fingerprints.Fingerprint:
         """The fingerprint of a loaded backend, which is the one beside its answers."""
@@ -365,9 +367,9 @@ class Model:
         Prompt and option are tokenised together; tokens across the border, and separators, belong
         to the option.
         """
-        requests = [
-            records.LikelihoodRequest(option, prompt) for prompt in prompts for option in options
-        ]
+        requests: list[records.LikelihoodRequest] = []
+        for prompt in prompts:
+            requests += [records.LikelihoodRequest(option, prompt) for option in options]
         answers = self._answers("loglikelihood", requests)
         if any(tokens < 0 for _, tokens in answers):
             what = f"one of the options {', '.join(map(repr, options))} is unknown to its tokenizer"
@@ -432,11 +434,13 @@ class Model:
             for prompt, word in zip(prompts, words, strict=True)
         ]
         word_rows = self._answers("words", requests, chat=chat)
-        nats, ends, alone, first = (
-            np.array([row[i] for row in word_rows], dtype=np.float64) for i in range(4)
-        )
+
+        def take_column(i: int) -> _Numbers:
+            return np.array([row[i] for row in word_rows], dtype=np.float64)
+
+        first_tokens = np.array([row[4] for row in word_rows], dtype=np.int64)
         return WordLikelihoods(
-            nats, ends, alone, first, np.array([row[4] for row in word_rows], dtype=np.int64)
+            take_column(0), take_column(1), take_column(2), take_column(3), first_tokens
         )
 
     def in_place(self, words_in_place: Sequence[WordInPlace]) -> _Numbers:
@@ -495,7 +499,8 @@ class Model:
         or has invalid values.
         """
         settings: dict[str, Any] = {}
-        if self._folder is not None and (path := self._folder / "generation_config.json").exists():
+        path = None if self._folder is None else self._folder / "generation_config.json"
+        if path is not None and path.exists():
             kinds = {"temperature": float, "top_p": float, "top_k": int}
             with convert_load_errors(self.name, str(path)):
                 generation_config = json.loads(path.read_text(encoding="utf-8"))
@@ -604,9 +609,8 @@ class Model:
         if every:
             from evenruler.models.backends.vocabulary import UnknownWords  # takes seconds to import
 
-            UnknownWords(self._tokenizer, [text for pair in pairs for text in pair]).refuse(
-                self.name
-            )
+            texts = list(chain.from_iterable(pairs))
+            UnknownWords(self._tokenizer, texts).refuse(self.name)
         # params may set the order of labels, so it is part of the key.
         rows = self._answers("entail", pairs, f":{self.entry.labels}")
         return np.array(rows, dtype=np.float64).reshape(len(pairs), len(records.LABELS))

@@ -154,11 +154,12 @@ def read_log(path: Path, column: str = "") -> AnswerLog:
                 where=str(path),
                 remedy="take samples_*.jsonl, which --log_samples writes beside it",
             )
-        rows = (
-            [(f"{path}: line 1", log_fields)]
-            if log_fields
-            else [row for file in files for row in _read_jsonl_rows(file)]
-        )
+        rows: list[Row] = []
+        if log_fields:
+            rows = [(f"{path}: line 1", log_fields)]
+        else:
+            for file in files:
+                rows += _read_jsonl_rows(file)
         first = rows[0][1] if rows else {}
         if "example_id" in first and "question_index" in first:
             return AnswerLog("BBQ predictions", replies=_of_bbq(rows, column))
@@ -185,12 +186,12 @@ def _of_stereoset(predictions_by_task: dict[str, Any], where: str) -> AnswerLog:
     ...}`.
     """
     answer_log = AnswerLog("StereoSet predictions")
-    for prediction in (
-        sentence for task_sentences in predictions_by_task.values() for sentence in task_sentences
-    ):
-        if (key := str(prediction.get("id"))) in answer_log.by_key:
-            raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
-        answer_log.by_key[key] = _require_finite_number(prediction.get("score"), where, key)
+    for predictions in predictions_by_task.values():
+        for prediction in predictions:
+            key = str(prediction.get("id"))
+            if key in answer_log.by_key:
+                raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
+            answer_log.by_key[key] = _require_finite_number(prediction.get("score"), where, key)
     return answer_log
 
 
@@ -207,7 +208,10 @@ def _parse_whole_json(text: str) -> Any:
 
 def _of_bbq(rows: list[Row], column: str) -> Replies:
     """Chosen options in a column: as texts, as letters, or all of them as places (0, 1, 2)."""
-    columns = sorted({name for _, row in rows for name in row if PREDICTION in name})
+    names: set[str] = set()
+    for _, row in rows:
+        names.update(row)
+    columns = sorted(name for name in names if PREDICTION in name)
     if column not in columns and (column or len(columns) != 1):
         what = (
             f"no column {column!r} of predictions"
@@ -221,24 +225,23 @@ def _of_bbq(rows: list[Row], column: str) -> Replies:
         )
         raise UserError(what, where=rows[0][0], remedy=remedy)
     named = column or columns[0]
-    rows = [
-        placed_row
-        for placed_row in rows
-        if named in placed_row[1] or not any(PREDICTION in name for name in placed_row[1])
-    ]
+    rows_of_column: list[Row] = []
+    for where, row in rows:
+        has_prediction = any(PREDICTION in name for name in row)
+        if named in row or not has_prediction:
+            rows_of_column.append((where, row))
+    rows = rows_of_column
     models = sorted({str(row["model"]) for _, row in rows if "model" in row})
     if len(models) > 1:
-        what = (
-            f"answers of {len(models)} models "
-            f"({', '.join(models[:3])}{', ...' if len(models) > 3 else ''})"
-        )
+        more = ", ..." if len(models) > 3 else ""
+        what = f"answers of {len(models)} models ({', '.join(models[:3])}{more})"
         raise UserError(
             what, where=rows[0][0], remedy="put the rows of each model into a file of its own"
         )
-    answered = [
-        _Answered(where, row, tuple(str(row[f"ans{place}"]) for place in range(3)))
-        for where, row in rows
-    ]
+    answered: list[_Answered] = []
+    for where, row in rows:
+        options = tuple(str(row[f"ans{place}"]) for place in range(3))
+        answered.append(_Answered(where, row, options))
     by_place = _are_places(answered, named)
     replies: Replies = {}
     for where, row, options in answered:
@@ -363,9 +366,8 @@ def _once_a_document(rows: list[Row]) -> Iterator[Row]:
 
 
 def _log_likelihood(value: Any, where: str, text: str) -> float:
-    number = (
-        -math.inf if value in (-math.inf, "-inf") else _require_finite_number(value, where, text)
-    )
+    is_infinite = value in (-math.inf, "-inf")
+    number = -math.inf if is_infinite else _require_finite_number(value, where, text)
     if number == -math.inf:
         what = f"the model gave {text[:60]!r} no finite likelihood ({value})"
         raise UserError(
@@ -451,12 +453,13 @@ def _numbered_columns(doc: dict[str, Any]) -> tuple[str, ...]:
     """
     kinds: dict[str, list[tuple[str, str]]] = {}
     for name, value in doc.items():
-        if isinstance(value, str) and (
-            match := re.fullmatch(r"(.*?[a-z]_?)([0-9]|[A-J]|(?<=_)[a-j])", name)
-        ):
+        match = re.fullmatch(r"(.*?[a-z]_?)([0-9]|[A-J]|(?<=_)[a-j])", name)
+        if match and isinstance(value, str):
             kinds.setdefault(match[1], []).append((match[2], value))
     several = [sorted(columns) for columns in kinds.values() if len(columns) > 1]
-    return tuple(text for _, text in several[0]) if len(several) == 1 else ()
+    if len(several) != 1:
+        return ()
+    return tuple(text for _, text in several[0])
 
 
 def _listed_in(prompt: str) -> tuple[str, ...]:
@@ -467,7 +470,8 @@ def _listed_in(prompt: str) -> tuple[str, ...]:
     for line in LETTERED_LINE.finditer(prompt):
         if line["letter"] == "A":
             options = []
-        if len(options) < len(LETTERS) and line["letter"] == LETTERS[len(options)]:
+        place = len(options)
+        if place < len(LETTERS) and line["letter"] == LETTERS[place]:
             options.append(line["text"].strip())
     return tuple(options) if len(options) > 1 else ()
 
@@ -493,31 +497,30 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
         raise UserError(
             what, where=where, remedy="take the log of a whole run, with samples, of one epoch"
         )
-    if failed := [
-        str(logged_sample["id"]) for logged_sample in samples if logged_sample.get("error")
-    ]:
+    failed = [str(logged_sample["id"]) for logged_sample in samples if logged_sample.get("error")]
+    if failed:
         what = f"{len(failed):,} of {len(samples):,} samples ended in an error, as {failed[0]}"
         raise UserError(
             what, where=where, remedy="run these again (inspect eval-retry), and take that log"
         )
-    n_declared = (header.get("results") or {}).get("total_samples") or header["eval"].get(
-        "dataset", {}
-    ).get("samples")
+    results = header.get("results") or {}
+    n_declared = results.get("total_samples")
+    if not n_declared:
+        n_declared = header["eval"].get("dataset", {}).get("samples")
     if n_declared is not None and n_declared != len(samples):
         what = f"its header says {n_declared:,} samples, and it holds {len(samples):,}"
         raise UserError(what, where=where, remedy="take the whole log, as it was written")
     replies: Replies = {}
     turned = 0
     for sample in samples:
-        place, attachments = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
+        place = f"{where}: sample {sample['id']}"
+        attachments = sample.get("attachments") or {}
         if not sample.get("choices"):
             raise UserError(
                 "its question has no options", where=place, remedy="take a log of multiple choice"
             )
-        options, question = (
-            [_message_text(choice, attachments) for choice in sample["choices"]],
-            sample["input"],
-        )
+        options = [_message_text(choice, attachments) for choice in sample["choices"]]
+        question = sample["input"]
         if not isinstance(question, str):
             question = [message["content"] for message in question if message["role"] == "user"][-1]
         written = _reply_of(_written_in(sample, attachments), place)
@@ -557,14 +560,16 @@ def _written_in(sample: dict[str, Any], attachments: dict[str, str]) -> str:
 def _scored_option(sample: dict[str, Any], options: Sequence[str]) -> str | None:
     """The option whose letter the scorer stored; None if it stored no letter, or several."""
     answer = (sample.get("scores") or {}).get("choice", {}).get("answer")
-    return dict(zip(LETTERS, options, strict=False)).get(str(answer).strip().upper())
+    option_by_letter = dict(zip(LETTERS, options, strict=False))
+    return option_by_letter.get(str(answer).strip().upper())
 
 
 def _message_text(content: Any, attachments: dict[str, str]) -> str:
     """The text of a message, which may be in parts or an attachment."""
-    whole = (
-        content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-    )
+    if isinstance(content, str):
+        whole = content
+    else:
+        whole = "".join(part.get("text", "") for part in content)
     return attachments.get(whole.removeprefix("attachment://"), whole)
 
 
@@ -592,7 +597,8 @@ def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes
             )  # without a number it may unpack more before it cuts
     assert archive.fp is not None
     archive.fp.seek(member.header_offset + 26)
-    archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
+    lengths = struct.unpack("<HH", archive.fp.read(4))  # of the name and an extra field
+    archive.fp.seek(sum(lengths), 1)
     packed = pa.BufferReader(archive.fp.read(member.compress_size))
     content_bytes = bytes(pa.CompressedInputStream(packed, "zstd").read(member.file_size + 1))
     if zlib.crc32(content_bytes) != member.CRC:
@@ -625,8 +631,10 @@ def _match_replies(
         items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
     text_replies: list[LoggedReply | None] = [None] * len(texts)
     for (key, prompt), places in items.items():
-        question, options = normalise_question(prompt), {texts[place] for place in places}
-        if (replied := replies.get(key, replies.get(question))) is None:
+        question = normalise_question(prompt)
+        options = {texts[place] for place in places}
+        replied = replies.get(key, replies.get(question))
+        if replied is None:
             continue
         if not replied.options:
             what = f"its log does not list the options of {key or question[-60:]!r} in their order"
@@ -808,15 +816,16 @@ def load_exported_model(name: str, entry: ModelEntry, store: RowStore, where: st
     if not path.is_file() or file_sha256(path) != entry.sha256:
         raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy=remedy)
     schema_of(path, remedy)
-    export_store, engines, answers = (
-        RowStore(store.root / "exported" / str(entry.sha256)),
-        set[str](),
-        dict[bytes, bytes](),
-    )
+    export_store = RowStore(store.root / "exported" / str(entry.sha256))
+    engines: set[str] = set()
+    answers: dict[bytes, bytes] = {}
     try:
         for row in table_in(path, ["engine", "key", "operation", "answer"], remedy).to_pylist():
-            form, answer = form_of(row["operation"]), json.loads(row["answer"])
-            answers.setdefault(row["key"], form.pack(Reply(*answer) if form is REPLY else answer))
+            form = form_of(row["operation"])
+            answer = json.loads(row["answer"])
+            if form is REPLY:
+                answer = Reply(*answer)
+            answers.setdefault(row["key"], form.pack(answer))
             engines.add(row["engine"])
         engine = min(
             engines, key=len, default=""

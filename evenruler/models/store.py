@@ -43,9 +43,9 @@ def cache_root() -> Path:
     if chosen := os.environ.get("EVENRULER_CACHE"):
         return Path(chosen)
     if repository_root := repository.find_repository_root():
-        if outer := repository.outside_experiments(
-            repository_root
-        ):  # so that an experiment asks for nothing that is known
+        # So that an experiment asks for nothing that is known.
+        outer = repository.outside_experiments(repository_root)
+        if outer:
             return outer / ".cache"
         return Path(".cache") if repository_root == Path.cwd() else repository_root / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenruler"

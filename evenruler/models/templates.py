@@ -54,7 +54,8 @@ def render_prompt(
             reasons = [str(error)]
             break
         except Exception as error:  # a template may fail like any program
-            reasons.append((str(error) or type(error).__name__).split("\n")[0])
+            reason = str(error) or type(error).__name__
+            reasons.append(reason.split("\n")[0])
     what = f"the chat template of {name} does not take a prompt ({reasons[0]})"
     raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
 
@@ -161,16 +162,16 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         dated_settings = [settings.model_copy(update={"now": day}) for day in CLOCKS]
-        prompt_pairs = [
-            [
+        for system in (None, "Be brief."):
+            prompts = [
                 render_prompt(tokenizer, "", "Hello.", system, True, day_settings)
                 for day_settings in dated_settings
             ]
-            for system in (None, "Be brief.")
-        ]
+            if prompts[0] != prompts[1]:
+                return True
     except Exception:  # the error recurs when the model is asked
         return True
-    return any(first_prompt != second_prompt for first_prompt, second_prompt in prompt_pairs)
+    return False
 
 
 def _set_template_date(day: datetime.date) -> AbstractContextManager[Any]:

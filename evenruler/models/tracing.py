@@ -139,7 +139,10 @@ def _install_audit_hooks() -> None:
 
 
 def _record_read(event: str, arguments: tuple[Any, ...]) -> None:
-    if event != "open" or (reads := _reads.get()) is None:
+    if event != "open":
+        return
+    reads = _reads.get()
+    if reads is None:
         return
     path, mode, flags = arguments
     writes = (mode and not {"r", "+"} & set(mode)) or (

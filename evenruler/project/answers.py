@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,11 +53,11 @@ def write_release(
     is empty or the release too large.
     """
     # Embedding vectors are excluded: they are large and recomputed within a minute.
-    answers = [
-        answer
-        for answer in read_journal(folder)
-        if answer.operation.partition("/")[0] != "embedding"
-    ]
+    answers: list[JournalEntry] = []
+    for answer in read_journal(folder):
+        kind, _, _ = answer.operation.partition("/")
+        if kind != "embedding":
+            answers.append(answer)
     if not answers:
         remedy = "run `make answers`, which writes one"
         raise UserError("no journal of answers", where=str(folder), remedy=remedy)
@@ -72,26 +73,24 @@ def write_release(
                 "rows": len(rows),
                 "sha256": file_sha256(path),
             }
-        models, engines = (
-            dict.fromkeys(getattr(answer, key) for answer in answers) for key in ("model", "engine")
-        )
+        models = dict.fromkeys(answer.model for answer in answers)
+        engines = dict.fromkeys(answer.engine for answer in answers)
+        engine_by_id = {content_sha256(engine)[:12]: json.loads(engine) for engine in engines}
         release_record = {
             "release": release,
             "files": files,
             "models": {name: licences.get(name, NOT_STATED) for name in models},
-            "engines": {content_sha256(engine)[:12]: json.loads(engine) for engine in engines},
+            "engines": engine_by_id,
         }
-        write_text_atomically(
-            target / RELEASE, json.dumps(release_record, indent=1, ensure_ascii=False) + "\n"
-        )
+        release_text = json.dumps(release_record, indent=1, ensure_ascii=False)
+        write_text_atomically(target / RELEASE, f"{release_text}\n")
         size = sum(path.stat().st_size for path in target.iterdir())
+        megabytes = f"{size / 1e6:.1f} MB"
         if size > LARGEST:
-            what = f"{size / 1e6:.1f} MB, at most {LARGEST / 1e6:.0f} are allowed"
+            what = f"{megabytes}, at most {LARGEST / 1e6:.0f} are allowed"
             raise UserError(what, where=str(out), remedy="record fewer instruments or models")
-    yield (
-        f"release {release}: {len(answers):,} answers of {len(models)} models, {size / 1e6:.1f} "
-        f"MB in {out}"
-    )
+    counted = f"{len(answers):,} answers of {len(models)} models"
+    yield f"release {release}: {counted}, {megabytes} in {out}"
     for name, file in files.items():
         yield f"  {name}: {file['rows']:,} answers"
 
@@ -123,11 +122,17 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
                 remedy="see the reason above; `evenruler repro` asks for them",
             )
         rows = [row for row in read_journal(Path(folder)) if row.model == name]
-    names = ("operation", "question", "answer", "engine", "key")
-    columns = {name: [getattr(row, name) for row in rows] for name in names}
-    columns["answer"] = [
-        json.dumps(answer_as_json(row.operation, row.answer), ensure_ascii=False) for row in rows
-    ]
+    answers: list[str] = []
+    for row in rows:
+        answer = answer_as_json(row.operation, row.answer)
+        answers.append(json.dumps(answer, ensure_ascii=False))
+    columns: dict[str, list[Any]] = {
+        "operation": [row.operation for row in rows],
+        "question": [row.question for row in rows],
+        "answer": answers,
+        "engine": [row.engine for row in rows],
+        "key": [row.key for row in rows],
+    }
     with replace_folder(out) as target:
         write_whole(pa.table(columns), target / EXPORTED)
         entry = params.catalogue.models[name]
@@ -144,13 +149,10 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
             model_record["sampling"] = {
                 key: getattr(sampling, key) for key in ("temperature", "top_p", "top_k")
             }
-        write_text_atomically(
-            target / ENTRY,
-            json.dumps({"name": name, **model_record}, indent=1, ensure_ascii=False) + "\n",
-        )
-        write_text_atomically(
-            target / "README.md", CARD.format(name=name, rows=len(rows), **model_record)
-        )
+        entry_text = json.dumps({"name": name, **model_record}, indent=1, ensure_ascii=False)
+        write_text_atomically(target / ENTRY, f"{entry_text}\n")
+        card = CARD.format(name=name, rows=len(rows), **model_record)
+        write_text_atomically(target / "README.md", card)
     yield f"{len(rows):,} answers of {name} to {', '.join(families)}: {out}"
     yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 
@@ -159,7 +161,7 @@ def _rows_to_parquet(rows: Sequence[JournalEntry]) -> bytes:
     """A Parquet file; fixed-size answers are split by byte so that similar bytes are adjacent and
     compress well.
     """
-    sizes = {len(one.answer) for one in rows}
+    sizes = {len(row.answer) for row in rows}
     answer = pa.binary(sizes.pop()) if len(sizes) == 1 else pa.binary()
     schema = pa.schema(
         [
@@ -169,17 +171,19 @@ def _rows_to_parquet(rows: Sequence[JournalEntry]) -> bytes:
             ("answer", answer),
         ]
     )
-    told = [
-        {**vars(one), "key": one.key[:HALF], "engine": content_sha256(one.engine)[:12]}
-        for one in rows
-    ]
-    table = pa.Table.from_pylist(told, schema=schema)
-    split = (
-        {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}}
-        if pa.types.is_fixed_size_binary(answer)
-        else {}
-    )
-    made = io.BytesIO()
-    how = {"compression": "zstd", "compression_level": 19, "store_schema": False, **split}
-    pq.write_table(table, made, use_dictionary=["model", "engine"], **how)
-    return made.getvalue()
+    records: list[dict[str, object]] = []
+    for row in rows:
+        engine = content_sha256(row.engine)[:12]
+        records.append({**vars(row), "key": row.key[:HALF], "engine": engine})
+    table = pa.Table.from_pylist(records, schema=schema)
+    settings: dict[str, Any] = {
+        "compression": "zstd",
+        "compression_level": 19,
+        "store_schema": False,
+        "use_dictionary": ["model", "engine"],
+    }
+    if pa.types.is_fixed_size_binary(answer):
+        settings["column_encoding"] = {"answer": "BYTE_STREAM_SPLIT"}
+    parquet = io.BytesIO()
+    pq.write_table(table, parquet, **settings)
+    return parquet.getvalue()

@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import cast
 
@@ -152,12 +153,11 @@ def make_shared_folders(root: Path, active: Active) -> None:
 
 def describe_active(active: Active) -> str:
     """What is in use at a profile, in a line."""
-    names = {
-        "models": active.models,
-        **{family: entry.instruments for family, entry in active.families.items()},
-    }
-    listed = "; ".join(f"{what} {', '.join(listed)}" for what, listed in names.items())
-    return f"checked: profile {active.profile}; {listed}"
+    parts = [f"models {', '.join(active.models)}"]
+    parts += [
+        f"{family} {', '.join(entry.instruments)}" for family, entry in active.families.items()
+    ]
+    return f"checked: profile {active.profile}; {'; '.join(parts)}"
 
 
 def alias_lines(text: str) -> list[int]:
@@ -204,31 +204,34 @@ def _collect_warnings(
         f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}"
         for name in lacking
     ]
-    of_models = {asking_of(family, name) for family in active.families for name in params.models}
+    asked_models = product(active.families, params.models)
+    of_models = {asking_of(family, model) for family, model in asked_models}
     warnings += [
         f"warning: {stage} is left out: {why}"
         for stage, why in params.left_out.items()
         if stage in of_models
     ]
-    warnings += [
-        f"warning: models.{name}.instruments names {unknown!r}; "
-        f"{suggest_nearest(unknown, params.instruments)}"
-        for name in active.models
-        for unknown in (params.models[name].instruments or {}).get(active.profile, ())
-        if unknown not in params.instruments
-    ]
+    for name in active.models:
+        instruments_by_profile = params.models[name].instruments or {}
+        for instrument_name in instruments_by_profile.get(active.profile, ()):
+            if instrument_name not in params.instruments:
+                nearest = suggest_nearest(instrument_name, params.instruments)
+                warnings.append(
+                    f"warning: models.{name}.instruments names {instrument_name!r}; {nearest}"
+                )
     waiting = dict.fromkeys(
         (instrument.family, instrument.settings.waiting)
         for instrument in instruments
         if instrument.settings.waiting
     )
     warnings += [f"warning: instruments of {family} do without {what}" for family, what in waiting]
-    changed = (
-        git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES)) or b""
-    ).decode()
-    for instrument in sorted(
-        instruments, key=lambda instrument: instrument.written.as_posix() in changed
-    ):
+    status = git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES))
+    changed = (status or b"").decode()
+
+    def is_changed(instrument: DeclaredInstrument) -> bool:
+        return instrument.written.as_posix() in changed
+
+    for instrument in sorted(instruments, key=is_changed):
         if instrument.unfinished:
             warnings.append(
                 f"warning: {instrument.name} is left out until it is finished: "
@@ -236,7 +239,8 @@ def _collect_warnings(
             )
             continue
         lines = read_text(root / instrument.written).splitlines()
-        if starters := [str(n) for n, line in enumerate(lines, 1) if line.endswith("# FILL")]:
+        starters = [str(n) for n, line in enumerate(lines, 1) if line.endswith("# FILL")]
+        if starters:
             what = (
                 "still says what `evenruler new` wrote; write your text there and take out `# FILL`"
             )
@@ -245,7 +249,8 @@ def _collect_warnings(
             f"warning: {instrument.name}: {line}"
             for line in instrument.settings.warnings(instrument.source)
         ]
-        if detects := instrument.sizes[STANDARD].detects(instrument.source):
+        detects = instrument.sizes[STANDARD].detects(instrument.source)
+        if detects:
             warnings.append(
                 f"{instrument.name}: at size {STANDARD} it detects {detects} (80% power)"
             )
@@ -263,7 +268,8 @@ def _collect_warnings(
 
 def write_active(root: Path, folder: Path, active: Active) -> list[str]:
     """Write `active.yaml` in the folder of a pipeline; returns a message if it changed."""
-    path, text = root / folder / ACTIVE, render_active(active, folder)
+    path = root / folder / ACTIVE
+    text = render_active(active, folder)
     if path.exists() and read_text(path) == text:
         return []
     write_text_atomically(path, text)
@@ -275,11 +281,9 @@ def write_artifacts(root: Path, benchmarks: Iterable[str]) -> list[str]:
     changed.
     """
     path = root / "dvc.yaml"
-    text, declared, entries = (
-        path.read_text(encoding="utf-8"),
-        read_yaml(path),
-        artifacts_of(benchmarks),
-    )
+    text = path.read_text(encoding="utf-8")
+    declared = read_yaml(path)
+    entries = artifacts_of(benchmarks)
     is_mapping = isinstance(declared, dict)
     if is_mapping and (declared.get("artifacts") or {}) == entries:
         return []
@@ -307,12 +311,11 @@ def keep_out_of_git(
         for instrument in instruments
         if instrument.unfinished and instrument.settings.of_others
     ]
-    text = (
-        "\n".join([IGNORED, *(f"/{name}" for name in benchmark_names), ""])
-        if benchmark_names
-        else ""
-    )
-    if (path.read_text(encoding="utf-8") if path.exists() else "") == text:
+    text = ""
+    if benchmark_names:
+        text = "\n".join([IGNORED, *(f"/{name}" for name in benchmark_names), ""])
+    old_text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if old_text == text:
         return []
     if text:
         write_text_atomically(path, text)
@@ -350,9 +353,8 @@ def count_tokens(tokenizer: Path, words: Sequence[str]) -> list[int]:
     if key not in counts_by_key:
         from tokenizers import Tokenizer
 
-        encoded = Tokenizer.from_file(str(tokenizer)).encode_batch(
-            [f" {word}" for word in words], False
-        )
+        loaded = Tokenizer.from_file(str(tokenizer))
+        encoded = loaded.encode_batch([f" {word}" for word in words], False)
         counts_by_key[key] = [len(encoding.ids) for encoding in encoded]
         write_text_atomically(path, json.dumps(counts_by_key))
     return counts_by_key[key]
@@ -379,11 +381,9 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     the old folder that a killed card stage left. `benchmarks`: all declared ones, of any scale.
     UserError if an entry is unknown to git and dvc.lock, since it may be the user's own.
     """
-    stale_paths = [
-        path
-        for folder, keep in declared_outputs(active).items()
-        for path in _undeclared_entries(root / folder, keep)
-    ]
+    stale_paths: list[Path] = []
+    for folder, keep in declared_outputs(active).items():
+        stale_paths += _undeclared_entries(root / folder, keep)
     ours = tuple(f"{family}-" for family in FAMILIES)
     declared = set(benchmarks)
     stale_paths += [
@@ -393,24 +393,22 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     ]
     paths = sorted(path.relative_to(root) for path in stale_paths)
     # Keep figures in git of a declared family that is not in use now, as its benchmarks are kept.
-    for path in [
-        stale_path for stale_path in paths if stale_path.parent.as_posix() == BY_FAMILY[-1]
-    ]:
-        if (
-            held := tracked_files(root, [path])
-            if any(name.startswith(f"{path.name}-") for name in declared)
-            else set()
-        ):
+    figure_paths = [path for path in paths if path.parent.as_posix() == BY_FAMILY[-1]]
+    for path in figure_paths:
+        if not any(name.startswith(f"{path.name}-") for name in declared):
+            continue
+        tracked_names = tracked_files(root, [path])
+        if tracked_names:
             paths.remove(path)
             inside = [inner_path.relative_to(root) for inner_path in (root / path).iterdir()]
             paths += sorted(
-                inner_path for inner_path in inside if inner_path.as_posix() not in held
+                inner_path for inner_path in inside if inner_path.as_posix() not in tracked_names
             )
     if paths:
-        known_paths = {
-            output["path"] for outputs in read_lock(root).values() for output in outputs
-        } | tracked_files(root, paths)
-        if unknown := [path.as_posix() for path in paths if not _is_ours(root, path, known_paths)]:
+        outputs = chain.from_iterable(read_lock(root).values())
+        known_paths = {output["path"] for output in outputs} | tracked_files(root, paths)
+        unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known_paths)]
+        if unknown:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""
             what = f"neither declared nor known to git or dvc.lock{more}"
@@ -439,11 +437,12 @@ def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
     """Whether it is known, contains or is inside a known path, is a partial file, or an empty
     folder.
     """
-    name, place = path.as_posix(), root / path
-    if path.suffix == ".partial" or (
-        place.is_dir() and not place.is_symlink() and not any(place.iterdir())
-    ):
+    if path.suffix == ".partial":
         return True
+    place = root / path
+    if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
+        return True
+    name = path.as_posix()
     return any(
         known_path == name or known_path.startswith(f"{name}/") or name.startswith(f"{known_path}/")
         for known_path in known_paths
@@ -452,8 +451,5 @@ def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
 
 def tracked_files(root: Path, paths: list[Path]) -> set[str]:
     """Files in git's index at or below some paths; empty without git."""
-    return set(
-        filter(
-            None, (git(root, "ls-files", "-z", "--", *map(str, paths)) or b"").decode().split("\0")
-        )
-    )
+    listed = git(root, "ls-files", "-z", "--", *map(str, paths)) or b""
+    return {name for name in listed.decode().split("\0") if name}

@@ -70,23 +70,23 @@ def locked_files(root: Path) -> Iterator[LockedFile]:
     """Every output of all pipelines, and after a folder its files, if the list of them in DVC's
     cache is whole.
     """
-    outputs = [
-        (stage, root / folder / output["path"], output["md5"])
-        for folder in pipeline_folders(root)
-        for stage, outputs in read_lock(root / folder).items()
-        for output in outputs
-    ]
-    if not outputs:
+    locked_outputs: list[tuple[str, Path, str]] = []
+    for folder in pipeline_folders(root):
+        for stage, outputs in read_lock(root / folder).items():
+            for output in outputs:
+                locked_outputs.append((stage, root / folder / output["path"], output["md5"]))
+    if not locked_outputs:
         return
     objects = objects_folder(root)
-    for stage, path, md5 in outputs:
+    for stage, path, md5 in locked_outputs:
         listed = objects / md5[:2] / md5[2:]
         yield LockedFile(stage, path, listed, md5)
         if not md5.endswith(FOLDER) or not listed.is_file() or is_damaged(listed, md5):
             continue
         for file in json.loads(listed.read_text(encoding="utf-8")):
-            of_file = objects / file["md5"][:2] / file["md5"][2:]
-            yield LockedFile(stage, path / file["relpath"], of_file, file["md5"])
+            file_md5 = file["md5"]
+            of_file = objects / file_md5[:2] / file_md5[2:]
+            yield LockedFile(stage, path / file["relpath"], of_file, file_md5)
 
 
 def objects_folder(root: Path) -> Path:

@@ -41,11 +41,12 @@ def subprocess_environment() -> dict[str, str]:
     """The environment with this Python first in PATH, unbuffered output, and no progress bars
     outside a terminal.
     """
+    environment: dict[str, str] = {}
+    if not sys.stderr.isatty():
+        environment |= {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    environment |= os.environ
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    quiet = (
-        {} if sys.stderr.isatty() else {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    )
-    return quiet | os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
+    return environment | {"PATH": path, "PYTHONUNBUFFERED": "1"}
 
 
 def start_dvc(
@@ -90,7 +91,8 @@ def run_stages(
     A slot is an environment, such as the one GPU that a batch is to see. DVC runs the stages of a
     batch one after the other, up to the first that fails.
     """
-    waiting, free, failed = list(batches), list(slots), set[str]()
+    waiting, free = list(batches), list(slots)
+    failed: set[str] = set()
     running: list[tuple[Sequence[str], Mapping[str, str], subprocess.Popen[bytes]]] = []
     last_start = -STAGGER
     try:

@@ -54,7 +54,8 @@ def create_instrument(root: Path, family: str, name: str) -> list[str]:
         lambda document: document.setdefault("instruments", CommentedMap()).update(new),
     )
     with as_file(files(FAMILIES[family]).joinpath("starter")) as starter:
-        starter_paths = [path.relative_to(starter) for path in starter.rglob("*") if path.is_file()]
+        starter_files = [path for path in starter.rglob("*") if path.is_file()]
+        starter_paths = [path.relative_to(starter) for path in starter_files]
         starter_paths.sort(key=lambda path: (len(path.parts), path))  # the source itself first
         text_by_path = {
             path: (starter / path).read_text(encoding="utf-8") for path in starter_paths

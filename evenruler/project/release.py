@@ -99,10 +99,8 @@ def release(
         if (root / changelog).exists():
             before = (root / changelog).read_text(encoding="utf-8")
         # Keep the other sections as they are: even rewrapping a line would be a change.
-        declared, new = (
-            (root / "params.yaml").read_text(encoding="utf-8"),
-            {preview.name: preview.version},
-        )
+        declared = (root / "params.yaml").read_text(encoding="utf-8")
+        new = {preview.name: preview.version}
         params = edit_section(
             declared, "versions", lambda document: document.setdefault("versions", {}).update(new)
         )
@@ -117,7 +115,8 @@ def release(
             check(root)
             _dvc(root, "repro", "--quiet")
             changed = _changed_files(root)
-            if unrelated_paths := [path for path in changed if not begun.writes(root, path)]:
+            unrelated_paths = [path for path in changed if not begun.writes(root, path)]
+            if unrelated_paths:
                 what = f"changed while the release was made: {_summarise_paths(unrelated_paths)}"
                 raise UserError(
                     what, where=str(root), remedy="commit or stash it, and release again"
@@ -147,7 +146,8 @@ def _undo_broken(root: Path) -> Iterator[str]:
     if not (root / BEGUN).exists():
         return
     begun = PendingRelease(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
-    if unrelated_paths := [path for path in _changed_files(root) if not begun.writes(root, path)]:
+    unrelated_paths = [path for path in _changed_files(root) if not begun.writes(root, path)]
+    if unrelated_paths:
         what = (
             "your uncommitted changes are mixed with those of an interrupted release of "
             f"{begun.name} "
@@ -167,7 +167,8 @@ def _undo(root: Path, begun: PendingRelease) -> bool:
     """Restore the files that a release wrote from git's HEAD; returns whether there were any."""
     written_paths = [path for path in _changed_files(root) if begun.writes(root, path)]
     if written_paths:
-        _git(root, "add", "--", *(path for path in written_paths if (root / path).exists()))
+        present_paths = [path for path in written_paths if (root / path).exists()]
+        _git(root, "add", "--", *present_paths)
         _git(root, "restore", "--source", "HEAD", "--staged", "--worktree", "--", *written_paths)
     return bool(written_paths)
 
@@ -180,7 +181,10 @@ def _changed_files(root: Path) -> list[str]:
 
 
 def _summarise_paths(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    summary = ", ".join(paths[:3])
+    if len(paths) > 3:
+        summary += f" and {len(paths) - 3} more"
+    return summary
 
 
 def preview_release(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
@@ -205,9 +209,8 @@ def preview_release(root: Path, name: str, messages: Sequence[str] = ()) -> Rele
         raise UserError(
             "git has uncommitted changes", where=str(root), remedy="commit or stash them"
         )
-    tag_versions = [
-        tag.removeprefix(f"{name}@v") for tag in _git(root, "tag", "--list", f"{name}@v*").split()
-    ]
+    tags = _git(root, "tag", "--list", f"{name}@v*").split()
+    tag_versions = [tag.removeprefix(f"{name}@v") for tag in tags]
     released = [version for version in tag_versions if re.fullmatch(r"\d+\.\d+\.\d+", version)]
     if not released:
         return ReleasePreview(name, current, None, list(messages) or ["First release."])
@@ -225,9 +228,9 @@ def preview_release(root: Path, name: str, messages: Sequence[str] = ()) -> Rele
         )
     version = max(current, bump_version(last, difference.needs), key=version_key)
     reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
-    listed = reasons[:10] + (
-        [f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else []
-    )
+    listed = reasons[:10]
+    if len(reasons) > 10:
+        listed.append(f"And {len(reasons) - 10} more changes.")
     return ReleasePreview(name, version, last, list(messages) or listed)
 
 
@@ -267,20 +270,19 @@ def _run_checked(root: Path, what: str, command: list[str]) -> str:
         command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends
     )
     if locked := re.search(r"'([^']+\.lock)': File exists", done.stderr):
-        held = {
-            locked[1],
-            *map(str, Path(_git(root, "rev-parse", "--absolute-git-dir")).rglob("*.lock")),
-        }
+        git_folder = Path(_git(root, "rev-parse", "--absolute-git-dir"))
+        lock_files = {locked[1], *map(str, git_folder.rglob("*.lock"))}
         remedy = "wait until it is done; if none runs, remove these files, and release again"
         raise UserError(
             "another git process is running, or was killed",
-            where=", ".join(sorted(held)),
+            where=", ".join(sorted(lock_files)),
             remedy=remedy,
         )
     if done.returncode:
-        last_line = (done.stderr.strip() or done.stdout.strip()).split("\n")[-1]
+        output = done.stderr.strip() or done.stdout.strip()
+        reason = output.split("\n")[-1] or f"status {done.returncode}"
         raise UserError(
-            f"{what} failed ({last_line or f'status {done.returncode}'})",
+            f"{what} failed ({reason})",
             where=str(root),
             remedy="fix that",
         )

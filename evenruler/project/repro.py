@@ -93,7 +93,8 @@ def _batch_environments(n_batches: int, *, asking: bool) -> list[dict[str, str]]
 
         if current_engine()[0] == RAY:  # a cluster spreads the questions of one stage
             return [{}]
-        if n_gpus := count_gpus():
+        n_gpus = count_gpus()
+        if n_gpus:
             return [{"CUDA_VISIBLE_DEVICES": name} for name in name_gpus(n_gpus)]
     at_once = min(cores, n_batches)
     return [{"OMP_NUM_THREADS": str(cores // at_once)} for _ in range(at_once)]

@@ -82,11 +82,9 @@ class ConfigDifference:
         """Required bumps with reasons: major if old scores are not comparable, minor for additions,
         else patch.
         """
-        name, gone, moved = (
-            self.config,
-            self.columns_removed + self.columns_retyped,
-            self.changed - self.recontented,
-        )
+        name = self.config
+        gone = self.columns_removed + self.columns_retyped
+        moved = self.changed - self.recontented
         possible_reasons: list[tuple[Bump, object, str]] = [
             ("major", self.after is None, f"the config {name} is gone"),
             ("minor", self.before is None, f"the config {name} is new"),
@@ -133,8 +131,11 @@ class VersionDifference:
     @property
     def reasons(self) -> list[tuple[Bump, str]]:
         """All required bumps with reasons, largest first."""
-        bump_reasons = [reason for config in self.configs for reason in config.reasons()]
-        if figures := [figure for figure in self.figures if figure.differs]:
+        bump_reasons: list[tuple[Bump, str]] = []
+        for config in self.configs:
+            bump_reasons += config.reasons()
+        figures = [figure for figure in self.figures if figure.differs]
+        if figures:
             bump_reasons.append(("patch", f"{len(figures)} figures of quality differ"))
         bump_reasons += [("patch", f"the parameter {name} changed") for name in self.parameters]
         plan_reason: tuple[Bump, str] = ("major", f"{PLAN} changed: something else is asked")
@@ -163,50 +164,43 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDiffer
     if before.name != after.name:
         what = f"{before.name} and {after.name} are two benchmarks, not two versions of one"
         raise UserError(what, where=str(new), remedy="name the same benchmark twice")
-    configs = [
-        _compare_config(
-            name,
-            old if name in before.rows else None,
-            new if name in after.rows else None,
-            tolerance,
-        )
-        for name in before.rows | after.rows
-    ]
+    configs: list[ConfigDifference] = []
+    for name in before.rows | after.rows:
+        old_folder = old if name in before.rows else None
+        new_folder = new if name in after.rows else None
+        configs.append(_compare_config(name, old_folder, new_folder, tolerance))
     old_figures, new_figures = _read_evidence(old), _read_evidence(new)
-    rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
-    files = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
+    altered: list[str] = []
+    for folder, folder_manifest in ((old, before), (new, after)):
+        declared_identity = folder_manifest.content_sha256
+        identity = identity_of(folder, folder_manifest.rows, SEE)
+        if declared_identity.startswith(KIND) and declared_identity != identity:
+            altered.append(str(folder))
+    figures: list[FigureDifference] = []
+    for name in sorted(old_figures.keys() | new_figures.keys()):
+        old_figure, new_figure = old_figures.get(name), new_figures.get(name)
+        differs = has_figure_changed(old_figure, new_figure, tolerance)
+        figures.append(FigureDifference(name, old_figure, new_figure, differs))
+    tables = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
+    all_files = before.files.keys() | after.files.keys()
+    files = [
+        name
+        for name in sorted(all_files - tables - {"evidence.json"})
+        if _read_normalised_text(old, name) != _read_normalised_text(new, name)
+    ]
     was, now = before.parameters, after.parameters
-    sides = [
-        (folder, folder_manifest.content_sha256, identity_of(folder, folder_manifest.rows, SEE))
-        for folder, folder_manifest in ((old, before), (new, after))
+    parameters = [
+        name for name in was | now if name not in was or name not in now or was[name] != now[name]
     ]
     return VersionDifference(
         name=after.name,
         before=before.version,
         after=after.version,
         configs=configs,
-        figures=[
-            FigureDifference(
-                name, old_figure, new_figure, has_figure_changed(old_figure, new_figure, tolerance)
-            )
-            for name in sorted(old_figures.keys() | new_figures.keys())
-            for old_figure, new_figure in [(old_figures.get(name), new_figures.get(name))]
-        ],
-        files=[
-            name
-            for name in files
-            if _read_normalised_text(old, name) != _read_normalised_text(new, name)
-        ],
-        parameters=sorted(
-            name
-            for name in was | now
-            if name not in was or name not in now or was[name] != now[name]
-        ),
-        altered=[
-            str(folder)
-            for folder, declared_identity, identity in sides
-            if declared_identity.startswith(KIND) and declared_identity != identity
-        ],
+        figures=figures,
+        files=files,
+        parameters=sorted(parameters),
+        altered=altered,
     )
 
 
@@ -216,20 +210,22 @@ def _compare_config(
     """Compare column by column, so that at most two columns are in memory."""
     path = data_file(name)
     if old is None or new is None:
-        before, after = (
-            contents.schema_of(folder / path, SEE)[1] if folder else None for folder in (old, new)
-        )
+        before = contents.schema_of(old / path, SEE)[1] if old else None
+        after = contents.schema_of(new / path, SEE)[1] if new else None
         return ConfigDifference(name, before, after)
-    (old_schema, before), (new_schema, after) = (
-        contents.schema_of(folder / path, SEE) for folder in (old, new)
-    )
-    old_ids, new_ids = _read_ids(old, name, old_schema), _read_ids(new, name, new_schema)
+    old_schema, before = contents.schema_of(old / path, SEE)
+    new_schema, after = contents.schema_of(new / path, SEE)
+    old_ids = _read_ids(old, name, old_schema)
+    new_ids = _read_ids(new, name, new_schema)
     place = pc.index_in(old_ids, value_set=new_ids)
-    old_rows, new_rows = pc.indices_nonzero(place.is_valid()), place.drop_null()
+    old_rows = pc.indices_nonzero(place.is_valid())
+    new_rows = place.drop_null()
     removed = old_ids.filter(place.is_null())
     added = new_ids.filter(pc.index_in(new_ids, value_set=old_ids).is_null())
     del new_ids
-    changed, has_new_content, hashes = (np.zeros(len(old_rows), dtype=bool) for _ in range(3))
+    changed = np.zeros(len(old_rows), dtype=bool)
+    has_new_content = np.zeros(len(old_rows), dtype=bool)
+    hashes = np.zeros(len(old_rows), dtype=bool)
     by_column: dict[str, int] = {}
     shared = [column for column in old_schema.names if column in new_schema.names]
     retyped = [
@@ -237,27 +233,28 @@ def _compare_config(
         for column in shared
         if old_schema.field(column).type != new_schema.field(column).type
     ]
-    for column in (column for column in shared if column != "id" and column not in retyped):
-        was, now = (
-            _read_column(old, name, column).take(old_rows),
-            _read_column(new, name, column).take(new_rows),
-        )
+    for column in shared:
+        if column == "id" or column in retyped:
+            continue
+        was = _read_column(old, name, column).take(old_rows)
+        now = _read_column(new, name, column).take(new_rows)
         apart = differing_rows(was, now, tolerance)
         if column == "content_sha256":
             hashes = apart
             continue
-        if count := int(apart.sum()):
+        count = int(apart.sum())
+        if count:
             by_column[column] = count
         changed |= apart
         if column not in PROVENANCE:
             has_new_content |= apart
-    if rehashed := int((hashes & changed).sum()):
-        by_column = {"content_sha256": rehashed, **by_column}
-    examples = {
-        "added": added,
-        "removed": removed,
-        "changed": old_ids.take(old_rows).filter(pa.array(changed)),
-    }
+    rehashed = hashes & changed
+    n_rehashed = int(rehashed.sum())
+    if n_rehashed:
+        by_column = {"content_sha256": n_rehashed, **by_column}
+    changed_ids = old_ids.take(old_rows).filter(pa.array(changed))
+    ids_by_kind = {"added": added, "removed": removed, "changed": changed_ids}
+    examples = {kind: ids.slice(0, 5).to_pylist() for kind, ids in ids_by_kind.items() if len(ids)}
     return ConfigDifference(
         config=name,
         before=before,
@@ -265,12 +262,12 @@ def _compare_config(
         added=len(added),
         removed=len(removed),
         changed=int(changed.sum()),
-        recontented=int((has_new_content | (hashes & changed)).sum()),
+        recontented=int((has_new_content | rehashed).sum()),
         by_column=by_column,
         columns_added=[column for column in new_schema.names if column not in old_schema.names],
         columns_removed=[column for column in old_schema.names if column not in new_schema.names],
         columns_retyped=retyped,
-        examples={kind: ids.slice(0, 5).to_pylist() for kind, ids in examples.items() if len(ids)},
+        examples=examples,
     )
 
 
@@ -280,7 +277,8 @@ def _read_column(folder: Path, config: str, column: str) -> pa.Array:
 
 def _read_ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
     where = str(folder / data_file(config))
-    if "id" not in schema.names or schema.field("id").type not in (pa.string(), pa.large_string()):
+    string_types = (pa.string(), pa.large_string())
+    if "id" not in schema.names or schema.field("id").type not in string_types:
         raise UserError("no column id of strings", where=where, remedy=SEE)
     ids = _read_column(folder, config, "id").cast(pa.string())
     if len(ids.unique()) != len(ids):
@@ -300,14 +298,12 @@ def _read_evidence(folder: Path) -> dict[str, FigurePath]:
     leaves = dict(_figures_by_path(evidence))
     for figure, leaf in leaves.items():
         whole = "n" in leaf
-        numeric = [
-            key for key in leaf if (whole and key in (*NUMBERS, "n")) or isinstance(leaf[key], int)
-        ]
-        if malformed_keys := [key for key in numeric if not contents.is_number(leaf[key])]:
-            what = (
-                f"{malformed_keys[0]} of {figure} is {leaf[malformed_keys[0]]!r:.60}, "
-                "expected a number"
-            )
+        number_keys: tuple[str, ...] = (*NUMBERS, "n") if whole else ()
+        numeric = [key for key in leaf if key in number_keys or isinstance(leaf[key], int)]
+        malformed_keys = [key for key in numeric if not contents.is_number(leaf[key])]
+        if malformed_keys:
+            first_key = malformed_keys[0]
+            what = f"{first_key} of {figure} is {leaf[first_key]!r:.60}, expected a number"
         elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):
             what = f"{figure} has neither a value nor a reason"
         elif whole and (leaf.get("low") is None) != (leaf.get("high") is None):
@@ -336,12 +332,14 @@ def has_figure_changed(
     old: FigurePath | None, new: FigurePath | None, tolerance: float = TOLERANCE
 ) -> bool:
     """Whether two figures differ, numbers by more than the tolerance."""
+    return not is_nearly_equal(_blank_why(old), _blank_why(new), tolerance)
+
+
+def _blank_why(figure: FigurePath | None) -> FigurePath | None:
+    if not figure:
+        return figure
     # `why` repeats the verdict's numbers in words.
-    was, now = (
-        figure and {key: "" if key == "why" else value for key, value in figure.items()}
-        for figure in (old, new)
-    )
-    return not is_nearly_equal(was, now, tolerance)
+    return {key: "" if key == "why" else content for key, content in figure.items()}
 
 
 def _read_normalised_text(folder: Path, name: str) -> str | None:
@@ -351,11 +349,9 @@ def _read_normalised_text(folder: Path, name: str) -> str | None:
     if not contents.is_file(folder / name):
         return None
     text = places.replace_location(name, contents.text_of(folder / name, SEE), "USER/REPO")
-    return (
-        re.sub('"sha256": "[0-9a-f]{64}"', '"sha256": ""', text)
-        if name == "croissant.json"
-        else text
-    )
+    if name != "croissant.json":
+        return text
+    return re.sub('"sha256": "[0-9a-f]{64}"', '"sha256": ""', text)
 
 
 def as_json(difference: VersionDifference) -> dict[str, Any]:
@@ -394,7 +390,11 @@ def compare_with_head(root: Path) -> Iterator[tuple[str, str, bool]]:
         for path in (root / "benchmarks").iterdir()
         if path.is_dir() and not path.name.startswith(".")
     }
-    held = {parts[1] for name in done.stdout.split("\0") if len(parts := Path(name).parts) > 2}
+    held: set[str] = set()
+    for name in done.stdout.split("\0"):
+        parts = Path(name).parts
+        if len(parts) > 2:
+            held.add(parts[1])
     for name in sorted(here | held):
         if name not in held:
             yield name, "skipped: not in git's HEAD", False
@@ -404,8 +404,5 @@ def compare_with_head(root: Path) -> Iterator[tuple[str, str, bool]]:
             with open_place(f"HEAD:benchmarks/{name}", root) as before:
                 difference = compare(before, root / "benchmarks" / name)
             why = "; ".join(reason for _, reason in difference.reasons)
-            yield (
-                name,
-                f"needs {difference.needs}{f': {why}' if why else ''}",
-                difference.needs != "none",
-            )
+            reasons = f": {why}" if why else ""
+            yield name, f"needs {difference.needs}{reasons}", difference.needs != "none"

@@ -98,7 +98,8 @@ class Manifest(StrictModel):
             if name not in self.files:
                 raise ValueError(f"`files` lacks {name}")
         called = Counter(unicodedata.normalize("NFC", name.casefold()) for name in self.files)
-        if twice := [name for name, times in called.items() if times > 1]:
+        twice = [name for name, times in called.items() if times > 1]
+        if twice:
             raise ValueError(f"two of `files` are one to file systems that ignore case: {twice[0]}")
         return self
 
@@ -133,10 +134,8 @@ def markdown_cell(value: object) -> str:
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table."""
-    return "\n".join(
-        "| " + " | ".join(map(markdown_cell, line)) + " |"
-        for line in (head, ["---"] * len(head), *rows)
-    )
+    lines: list[Sequence[object]] = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(markdown_cell, line)) + " |" for line in lines)
 
 
 def columns_of(schema: pa.Schema) -> dict[str, str]:
@@ -148,10 +147,12 @@ def manifest_of(folder: Path, configs: Iterable[str], **other_fields: Any) -> Ma
     """The manifest of a folder just written; `configs`: its tables; `other_fields`: those that
     cannot be read from files.
     """
-    rows, columns = dict[str, int](), dict[str, dict[str, str]]()
+    rows: dict[str, int] = {}
+    columns: dict[str, dict[str, str]] = {}
     for config in configs:
         with pq.ParquetFile(folder / data_file(config)) as file:
-            rows[config], columns[config] = file.metadata.num_rows, columns_of(file.schema_arrow)
+            rows[config] = file.metadata.num_rows
+            columns[config] = columns_of(file.schema_arrow)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
     identity = identity_of(folder, rows)
@@ -181,7 +182,8 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGA
     if contents.is_file(plan):
         hashes["plan"] = hashlib.sha256(contents.text_of(plan, remedy).encode()).hexdigest()
     for config in configs:
-        path, n_rows = folder / data_file(config), 0
+        path = folder / data_file(config)
+        n_rows = 0
         digests: dict[str, Any] = defaultdict(hashlib.sha256)
         for batch in contents.batches_in(path, remedy):
             n_rows += batch.num_rows
@@ -217,33 +219,30 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
     elif types.is_floating(kind):
         yield (*path, "float"), _integers_to_bytes(pc.if_else(values.is_valid(), 1, None))
         numbers = values.drop_null().cast(pa.float64()).to_numpy() + 0.0  # no negative zero
-        yield (*path, "float", "values"), "\n".join([*map(repr, numbers.tolist()), ""]).encode()
+        lines = [*map(repr, numbers.tolist()), ""]
+        yield (*path, "float", "values"), "\n".join(lines).encode()
     else:
-        kind_matches = {
-            "text": types.is_string(kind) or types.is_large_string(kind),
-            "bool": types.is_boolean(kind),
-        }
-        called = next((name for name, is_so in kind_matches.items() if is_so), "int")
-        if called == "int" and not types.is_integer(kind):
+        if types.is_string(kind) or types.is_large_string(kind):
+            called = "text"
+        elif types.is_boolean(kind):
+            called = "bool"
+        elif types.is_integer(kind):
+            called = "int"
+        else:
             raise TypeError(f"is of {kind}, which no benchmark has")
         texts = values.cast(pa.string()).cast(pa.large_binary())
         yield (*path, called), _integers_to_bytes(pc.binary_length(texts))
         there = texts.drop_null()
-        whole = pa.LargeListArray.from_arrays(pa.array([0, len(there)], pa.int64()), there)
-        yield (
-            (*path, called, "values"),
-            pc.binary_join(whole, pa.scalar(b"", pa.large_binary()))[0].as_py(),
-        )
+        offsets = pa.array([0, len(there)], pa.int64())
+        whole = pa.LargeListArray.from_arrays(offsets, there)
+        joined = pc.binary_join(whole, pa.scalar(b"", pa.large_binary()))
+        yield (*path, called, "values"), joined[0].as_py()
 
 
 def _integers_to_bytes(values: pa.Array) -> bytes:
     """Integers as eight little-endian bytes each; -1 for nulls."""
-    return bytes(
-        pc.fill_null(values.cast(pa.int64()), -1)
-        .to_numpy(zero_copy_only=False)
-        .astype("<i8")
-        .tobytes()
-    )
+    integers = pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
+    return bytes(integers.astype("<i8").tobytes())
 
 
 NOT_OURS = {".gitattributes", NAME}
@@ -342,22 +341,19 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
                 yield f"{name}: {rows:,} rows, the manifest says {expected:,}"
             for column in sorted(type_by_column.keys() | columns.keys()):
                 if type_by_column.get(column) != columns.get(column):
-                    kinds = (
-                        type_by_column.get(column, "missing"),
-                        columns.get(column, "no such column"),
-                    )
-                    yield f"{name}: column {column} is {kinds[0]}, the manifest says {kinds[1]}"
+                    kind = type_by_column.get(column, "missing")
+                    expected_kind = columns.get(column, "no such column")
+                    yield f"{name}: column {column} is {kind}, the manifest says {expected_kind}"
             texts = ("string", "large_string")
-            if lacking := [
+            lacking = [
                 key for key in ("id", "content_sha256") if type_by_column.get(key) not in texts
-            ]:
+            ]
+            if lacking:
                 yield f"{name}: no column {' and '.join(lacking)} of texts"
                 continue
             named = contents.table_in(folder / name).select(["id", "content_sha256"])
-            if any(
-                (pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST
-                for column in named.columns
-            ):
+            longest = [pc.max(pc.binary_length(column)).as_py() or 0 for column in named.columns]
+            if max(longest) > LONGEST:
                 yield f"{name}: id or content_sha256 of more than {LONGEST} bytes"
                 continue
             sound.add(config)
@@ -399,24 +395,23 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
     )
     names = sorted({str(config.get("config_name")) for config in configs})
     # A table without rows may be left out: `datasets` cannot load it.
-    if not {name for name, rows in declared.rows.items() if rows} <= {*names} <= {*declared.rows}:
+    needed = {name for name, rows in declared.rows.items() if rows}
+    if not needed <= set(names) <= set(declared.rows):
         yield (
             f"README.md: configs {', '.join(names) or 'none'}, the manifest says "
             f"{', '.join(sorted(declared.rows))}"
         )
     if sum(config.get("default") is True for config in configs) != 1:
         yield "README.md: not exactly one default config"
-    for pattern in (
-        pattern for config in configs for pattern in _file_patterns(config.get("data_files"))
-    ):
-        # Match folder by folder against known files; the disk is not searched, since a pattern may
-        # lead anywhere.
-        wanted, parts = pattern.split("/"), [name.split("/") for name in there]
-        if not any(
-            len(file_parts) == len(wanted) and all(map(fnmatch.fnmatchcase, file_parts, wanted))
-            for file_parts in parts
-        ):
-            yield f"README.md: no file matches {pattern}"
+    paths = [name.split("/") for name in there]
+    for config in configs:
+        for pattern in _file_patterns(config.get("data_files")):
+            # Match folder by folder against known files; the disk is not searched, since a pattern
+            # may lead anywhere.
+            wanted = pattern.split("/")
+            as_deep = [parts for parts in paths if len(parts) == len(wanted)]
+            if not any(all(map(fnmatch.fnmatchcase, parts, wanted)) for parts in as_deep):
+                yield f"README.md: no file matches {pattern}"
 
 
 def _file_patterns(data_files: Any) -> list[str]:
@@ -424,7 +419,10 @@ def _file_patterns(data_files: Any) -> list[str]:
     with theirs.
     """
     if isinstance(data_files, list):
-        return [pattern for entry in data_files for pattern in _file_patterns(entry)]
+        patterns: list[str] = []
+        for entry in data_files:
+            patterns += _file_patterns(entry)
+        return patterns
     if isinstance(data_files, dict):
         return _file_patterns(data_files.get("path"))
     return [] if data_files is None else [str(data_files)]

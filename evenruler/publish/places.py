@@ -44,9 +44,10 @@ def open_place(place: str, root: Path = Path()) -> Iterator[Path]:
     head, _, tag = place.rpartition("@")
     revision, _, inside = place.rpartition(":")
     names = shipped_names()
-    called = (
-        [place] if place in names else [name for name in names if name.partition("-")[2] == place]
-    )
+    if place in names:
+        called = [place]
+    else:
+        called = [name for name in names if name.partition("-")[2] == place]
     if Path(place).is_dir():
         yield Path(place)
     elif len(called) > 1:
@@ -63,12 +64,9 @@ def open_place(place: str, root: Path = Path()) -> Iterator[Path]:
         yield from_hub(head, tag)
     elif head or (revision and inside):
         with tempfile.TemporaryDirectory() as folder:
-            yield from_git(
-                root,
-                place if head else revision,
-                f"benchmarks/{head}" if head else inside,
-                Path(folder),
-            )
+            if head:
+                revision, inside = place, f"benchmarks/{head}"
+            yield from_git(root, revision, inside, Path(folder))
     else:
         hint = (
             ""
@@ -110,7 +108,8 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
     """Copy a benchmark from a git revision; files that git does not have come from DVC's cache or
     remote.
     """
-    if not any((folder / ".git").exists() for folder in (root.resolve(), *root.resolve().parents)):
+    top = root.resolve()
+    if not any((ancestor / ".git").exists() for ancestor in (top, *top.parents)):
         remedy = f"run this in a clone, or name {FORMS}"
         raise UserError(
             "it names a revision, and there is no git repository here",
@@ -197,7 +196,8 @@ def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
     """The benchmarks in a folder, by name; UserError if a manifest or card is damaged."""
     listings = []
     for path in sorted(folder.glob(f"*/{manifest.NAME}")):
-        declared, front = manifest.read_manifest(path.parent), front_matter(path.parent)
+        declared = manifest.read_manifest(path.parent)
+        front = front_matter(path.parent)
         if not front or not front.get("pretty_name"):
             where = str(path.with_name(CARD))
             raise UserError(
@@ -217,5 +217,8 @@ def as_table(benchmarks: Sequence[BenchmarkListing]) -> str:
         (listing.name, listing.version, f"{listing.rows:,}", listing.title)
         for listing in benchmarks
     ]
-    names, versions, rows, _ = (max(map(len, column)) for column in zip(*lines, strict=True))
-    return "".join(f"{a:<{names}}  {b:<{versions}}  {c:>{rows}}  {d}\n" for a, b, c, d in lines)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ""
+    for name, version, rows, title in lines:
+        text += f"{name:<{widths[0]}}  {version:<{widths[1]}}  {rows:>{widths[2]}}  {title}\n"
+    return text

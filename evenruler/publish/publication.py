@@ -38,7 +38,8 @@ def publish(
     """
     _require_name(repo, folder)
     declared = manifest.read_manifest(folder)
-    if deviations := manifest_problems(folder):
+    deviations = manifest_problems(folder)
+    if deviations:
         more = f" (and {len(deviations) - 1} more)" if len(deviations) > 1 else ""
         raise UserError(f"{deviations[0]}{more}", where=str(folder), remedy="run `make repro`")
     _require_files(folder, declared.files)
@@ -57,7 +58,8 @@ def publish(
             raise UserError(what, where=repo, remedy=remedy)
         yield f"{repo} has {tag} already, with this content: nothing to do"
         return
-    if highest := find_newest_version(tags):
+    highest = find_newest_version(tags)
+    if highest:
         _refuse_small_step(folder, repo, highest, declared.version)
     there = [sibling.rfilename for sibling in (remote and remote.siblings) or ()]
     gone = [name for name in there if name not in files and name not in NOT_OURS]
@@ -102,7 +104,8 @@ def publish_answers(
             where=str(folder),
             remedy="say `licence:` of the model in params.yaml, and export again",
         )
-    tag, (remote, tags) = f"answers-{model_entry['sha256'][:12]}", _fetch_repo_info(repo)
+    tag = f"answers-{model_entry['sha256'][:12]}"
+    remote, tags = _fetch_repo_info(repo)
     if tag in tags:
         yield f"{repo} has {tag} already: nothing to do"
     elif dry_run:
@@ -226,12 +229,13 @@ def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path
     if there.keys() != files.keys():
         return False
     for name, content in files.items():  # compare with the checksum of its storage type
-        data, lfs = content if isinstance(content, bytes) else content.read_bytes(), there[name].lfs
-        blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-        if not (
-            lfs.sha256 == hashlib.sha256(data).hexdigest()
-            if lfs is not None
-            else there[name].blob_id == blob
-        ):
+        data = content if isinstance(content, bytes) else content.read_bytes()
+        lfs = there[name].lfs
+        if lfs is not None:
+            is_same = lfs.sha256 == hashlib.sha256(data).hexdigest()
+        else:
+            blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+            is_same = there[name].blob_id == blob
+        if not is_same:
             return False
     return True

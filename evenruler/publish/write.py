@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -45,7 +45,8 @@ class Config(Published):
         tables.
         """
         names = self.table.column_names
-        ordered = dict.fromkeys((*self.first, *(name for name in names if name not in LAST), *LAST))
+        others = [name for name in names if name not in LAST]
+        ordered = dict.fromkeys([*self.first, *others, *LAST])
         return self.table.select([name for name in ordered if name in names])
 
 
@@ -90,13 +91,10 @@ class BenchmarkFolder(Card):
 
     def distinct(self, column: str) -> list[str]:
         """Distinct values of a column over all tables, sorted."""
-        return sorted(
-            {
-                value
-                for table in self.tables.values()
-                for value in table.column(column).unique().to_pylist()
-            }
-        )
+        distinct_values: set[str] = set()
+        for table in self.tables.values():
+            distinct_values.update(table.column(column).unique().to_pylist())
+        return sorted(distinct_values)
 
     @property
     def bibtex(self) -> list[str]:
@@ -107,9 +105,11 @@ class BenchmarkFolder(Card):
             "howpublished": f"Benchmark data set {_escape_bibtex(self.name)}, built with {PROJECT}",
             "version": self.version,
             "note": f"Commit {COMMIT}",
-            **({"year": str(self.release.date.year)} if self.release else {}),
-            **({"url": URL} if URL else {}),
         }
+        if self.release:
+            fields["year"] = str(self.release.date.year)
+        if URL:
+            fields["url"] = URL
         lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
         return [
             f"@misc{{evenruler-{self.name},\n{lines}\n}}",
@@ -142,11 +142,11 @@ def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
             manifest.PLAN: manifest.as_json(benchmark.plan),
             "evidence.json": manifest.as_json(benchmark.evidence),
             "croissant.json": render_croissant(benchmark, working),
-            **(
-                {manifest.PLANTED: manifest.as_json(benchmark.planted)} if benchmark.planted else {}
-            ),
-            **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
         }
+        if benchmark.planted:
+            texts[manifest.PLANTED] = manifest.as_json(benchmark.planted)
+        for name, text in benchmark.harness.items():
+            texts[f"lm_eval/{name}"] = text
         for name, text in texts.items():
             (working / name).parent.mkdir(exist_ok=True)
             (working / name).write_text(text, encoding="utf-8", newline="\n")
@@ -160,9 +160,8 @@ def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
             licences=benchmark.distinct("licence"),
             parameters=dict(benchmark.parameters),
         )
-        (working / manifest.NAME).write_text(
-            manifest.as_json(folder_manifest.model_dump()), encoding="utf-8", newline="\n"
-        )
+        manifest_text = manifest.as_json(folder_manifest.model_dump())
+        (working / manifest.NAME).write_text(manifest_text, encoding="utf-8", newline="\n")
 
 
 def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
@@ -175,10 +174,13 @@ def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
         "sha256": lambda config: file_sha256(folder / data_file(config)),
         "data_type": _data_type,
     }
+    authors = {"@type": "sc:Organization", "name": AUTHORS}
+    if URL:
+        authors["url"] = URL
     content = environment.get_template("croissant.json.j2").render(
         benchmark=benchmark,
         project=PROJECT,
-        authors={"@type": "sc:Organization", "name": AUTHORS, **({"url": URL} if URL else {})},
+        authors=authors,
         here=HERE,
     )
     return json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n"
@@ -186,12 +188,13 @@ def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
 
 def _data_type(arrow_type: pa.DataType) -> str:
     """The schema.org type of a column."""
-    predicate_by_type = {
-        "Integer": pa.types.is_integer,
-        "Float": pa.types.is_floating,
-        "Boolean": pa.types.is_boolean,
-    }
-    return next((name for name, is_so in predicate_by_type.items() if is_so(arrow_type)), "Text")
+    if pa.types.is_integer(arrow_type):
+        return "Integer"
+    if pa.types.is_floating(arrow_type):
+        return "Float"
+    if pa.types.is_boolean(arrow_type):
+        return "Boolean"
+    return "Text"
 
 
 SIZES = {
@@ -214,22 +217,16 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         "with_capital": with_capital,
         "cell": markdown_cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
-        # Figures that a part of a benchmark has.
-        "known_in": lambda figures, models: [
-            heading for heading in figures if heading.figure in {*chain(*models.values())}
-        ],
-        # One entry of the figures, by the models that have it.
-        "having": lambda models, name: {
-            model: model_figures[name]
-            for model, model_figures in models.items()
-            if name in model_figures
-        },
-        "merged": lambda mappings: {
-            key: content for mapping in mappings for key, content in mapping.items()
-        },
+        "known_in": _select_known_headings,
+        "having": _select_models_with,
+        "merged": _merge_mappings,
         "read_of_planted": of_planted,
     }
     rows = sum(table.num_rows for table in benchmark.tables.values())
+    shown: set[str] = set()
+    for models in benchmark.evidence.values():
+        for figures in models.values():
+            shown.update(figures)
     return environment.get_template("card.md.j2").render(
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
@@ -237,18 +234,35 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         answers=_headline_summaries(benchmark),
         headings={heading.figure: heading.heading for heading in benchmark.quality},
         verdicts=[*headline_figures(benchmark.evidence)],
-        shown={
-            name
-            for models in benchmark.evidence.values()
-            for figures in models.values()
-            for name in figures
-        },
+        shown=shown,
         project={"name": PROJECT, "url": URL, "commit": COMMIT},
         checklist=CHECKLIST,
         no_tag=NO_TAG,
         example=_example(benchmark),
         category=next((name for limit, name in SIZES.items() if rows < limit), "n>10M"),
     )
+
+
+def _select_known_headings(headings: Iterable[Any], models: Mapping[str, Any]) -> list[Any]:
+    """Headings of figures that a part of a benchmark has."""
+    known_figures = set(chain.from_iterable(models.values()))
+    return [heading for heading in headings if heading.figure in known_figures]
+
+
+def _select_models_with(models: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """One entry of the figures, by the models that have it."""
+    return {
+        model: model_figures[name]
+        for model, model_figures in models.items()
+        if name in model_figures
+    }
+
+
+def _merge_mappings(mappings: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
+    merged: dict[Any, Any] = {}
+    for mapping in mappings:
+        merged.update(mapping)
+    return merged
 
 
 def _example(benchmark: BenchmarkFolder) -> dict[str, Any] | None:
@@ -264,17 +278,16 @@ def _example(benchmark: BenchmarkFolder) -> dict[str, Any] | None:
     row = matching_rows[0]
     hidden = {*config.first, *({*LAST} - {"framing", "source", "licence"})}
     # Readable columns only: no ids of other rows, no structures, nothing empty.
-    shown = {
-        name: value
-        for name, value in row.items()
-        if name not in hidden and not name.endswith("_id") and value not in (None, "")
-        if not isinstance(value, list | dict)
-    }
+    shown: dict[str, Any] = {}
+    for name, content in row.items():
+        is_hidden = name in hidden or name.endswith("_id")
+        is_readable = content not in (None, "") and not isinstance(content, list | dict)
+        if is_readable and not is_hidden:
+            shown[name] = content
+    quotations = [_markdown_quotation(row[name], name, len(config.first)) for name in config.first]
     return {
         "told": benchmark.example.told,
-        "quoted": "\n>\n".join(
-            _markdown_quotation(row[name], name, len(config.first)) for name in config.first
-        ),
+        "quoted": "\n>\n".join(quotations),
         "shown": shown,
     }
 
@@ -296,7 +309,8 @@ def _headline_summaries(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
     for part, model, *_ in headline_figures(benchmark.evidence):
         of_models.setdefault(model, {})[part] = benchmark.evidence[part][model]
     beyond = {heading.not_shown for heading in words.values()}
-    return {
-        model: [line for line in summarise_headlines(figures_by_part, words) if line not in beyond]
-        for model, figures_by_part in of_models.items()
-    }
+    summaries: dict[str, list[str]] = {}
+    for model, figures_by_part in of_models.items():
+        lines = summarise_headlines(figures_by_part, words)
+        summaries[model] = [line for line in lines if line not in beyond]
+    return summaries

@@ -40,12 +40,15 @@ def axis_over(values: Sequence[float]) -> Ends:
     """An axis that holds all values and 0, of at most `TICKS` + 1 steps of 1, 2 or 5 times a power
     of ten.
     """
-    low, high = min([0.0, *values]), max([0.0, *values])
+    low = min([0.0, *values])
+    high = max([0.0, *values])
     rough = (high - low) / TICKS or 0.2
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return round(first * step, 12), round(max(last, first + 1) * step, 12)
+    steps = [power * m for m in (1, 2, 5, 10)]
+    step = next(step for step in steps if step >= rough * (1 - 1e-9))
+    first = math.floor(low / step + 1e-9)
+    last = max(math.ceil(high / step - 1e-9), first + 1)
+    return round(first * step, 12), round(last * step, 12)
 
 
 def _axis_position(value: float, axis: Ends) -> float:
@@ -165,27 +168,24 @@ def make_family_views(
     family_views = []
     for name in dict.fromkeys(instrument.family for instrument in instruments):
         family_instruments = [instrument for instrument in instruments if instrument.family == name]
-        confirmatory = [
-            (instrument, figure_cell)
-            for instrument in family_instruments
-            for figure_cell in instrument.figures
-            if figure_cell.confirmatory
-        ]
-        ordered = sorted({figure_cell.model for _, figure_cell in confirmatory}, key=place)
-        rows = [(instrument, rows_of(instrument, ordered)) for instrument in family_instruments]
-        shown = {
-            figure_cell.figure: instrument.words[figure_cell.figure]
-            for instrument, figure_cell in confirmatory
-            if figure_cell.figure in instrument.words
-        }
-        blocks, without = (
-            [
-                (instrument, instrument_rows)
-                for instrument, instrument_rows in rows
-                if instrument_rows
-            ],
-            [instrument for instrument, instrument_rows in rows if not instrument_rows],
-        )
+        labels: set[str] = set()
+        shown: dict[str, Worded] = {}
+        for instrument in family_instruments:
+            for figure_cell in instrument.figures:
+                if not figure_cell.confirmatory:
+                    continue
+                labels.add(figure_cell.model)
+                if figure_cell.figure in instrument.words:
+                    shown[figure_cell.figure] = instrument.words[figure_cell.figure]
+        ordered = sorted(labels, key=place)
+        blocks: list[tuple[InstrumentView, list[Row]]] = []
+        without: list[InstrumentView] = []
+        for instrument in family_instruments:
+            rows = rows_of(instrument, ordered)
+            if rows:
+                blocks.append((instrument, rows))
+            else:
+                without.append(instrument)
         meanings = {word.heading: word.meaning for word in shown.values()}
         family_views.append(
             FamilyView(name, ordered, blocks, without, meanings, sections.get(name, ()))
@@ -200,40 +200,33 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
     cells_by_row: dict[tuple[str, str], dict[str, tuple[int, FigureCell]]] = {}
     for index, figure_cell in enumerate(instrument.figures):
         if figure_cell.confirmatory and figure_cell.model:
-            cells_by_row.setdefault((figure_cell.part, figure_cell.figure), {})[
-                figure_cell.model
-            ] = (index, figure_cell)
-    parts, order = list(dict.fromkeys(part for part, _ in cells_by_row)), list(instrument.words)
-    keys = sorted(
-        cells_by_row,
-        key=lambda key: (
-            parts.index(key[0]),
-            order.index(key[1]) if key[1] in order else len(order),
-        ),
-    )
+            cell_by_model = cells_by_row.setdefault((figure_cell.part, figure_cell.figure), {})
+            cell_by_model[figure_cell.model] = (index, figure_cell)
+    parts = list(dict.fromkeys(part for part, _ in cells_by_row))
+    order = list(instrument.words)
+
+    def place(key: tuple[str, str]) -> tuple[int, int]:
+        part, figure = key
+        return parts.index(part), order.index(figure) if figure in order else len(order)
+
     rows = []
-    for part, figure in keys:
+    for part, figure in sorted(cells_by_row, key=place):
         cell_by_model = cells_by_row[part, figure]
         records = [figure_cell for _, figure_cell in cell_by_model.values()]
-        axis = axis_over(
-            [
-                value
-                for figure_cell in records
-                for value in _figure_numbers(figure_cell)
-                if value is not None
-            ]
-        )
+        numbers: list[float] = []
+        for figure_cell in records:
+            numbers += [number for number in _figure_numbers(figure_cell) if number is not None]
+        axis = axis_over(numbers)
+        cells = [
+            _grid_cell(instrument, *cell_by_model[model], axis) if model in cell_by_model else None
+            for model in models
+        ]
         rows.append(
             {
                 "heading": instrument.heading(figure),
                 "part": "" if part == WHOLE else part,
                 "sentence": _verdict_sentence(records),
-                "cells": [
-                    _grid_cell(instrument, *cell_by_model[model], axis)
-                    if model in cell_by_model
-                    else None
-                    for model in models
-                ],
+                "cells": cells,
                 "zero": _axis_position(0.0, axis),
             }
         )
@@ -244,15 +237,13 @@ def _verdict_sentence(records: Sequence[FigureCell]) -> str:
     """The verdicts in one sentence: with the names of few models, or the number of many."""
     groups = []
     for verdict in ORDER:
-        if models := [
-            figure_cell.model for figure_cell in records if figure_cell.verdict == verdict
-        ]:
-            whom = (
-                join_names(models)
-                if len(records) <= FEW
-                else f"{len(models)} of {len(records)} models"
-            )
-            groups.append(f"{verdict} on {whom}")
+        models = [figure_cell.model for figure_cell in records if figure_cell.verdict == verdict]
+        if not models:
+            continue
+        whom = f"{len(models)} of {len(records)} models"
+        if len(records) <= FEW:
+            whom = join_names(models)
+        groups.append(f"{verdict} on {whom}")
     words = "; ".join(groups)
     return f"{with_capital(words)}." if words else ""
 
@@ -270,48 +261,48 @@ def _grid_cell(
     """An amount on one model; positions are in percent of the width, None where the number is
     missing.
     """
-    value, low, high, _ = numbers = _figure_numbers(figure_cell)
+    record = figure_cell.record
+    numbers = _figure_numbers(figure_cell)
+    value, low, high, _ = numbers
     largest = max((abs(amount) for amount in numbers if amount is not None), default=0.0)
-    by_size = (
-        DECIMALS
-        if largest == 0
-        else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
-    )
+    by_size = DECIMALS
+    if largest != 0:
+        for_two_digits = 1 - math.floor(math.log10(largest))
+        by_size = min(max(DECIMALS, for_two_digits), MOST_DECIMALS)
     decimals = instrument.decimals or by_size
-    interval = (
-        ""
-        if low is None or high is None
-        else f"[{format_number(low, decimals)}, {format_number(high, decimals)}]"
-    )
+    interval = ""
+    if value is None:
+        interval = record.get("reason", "")
+    elif low is not None and high is not None:
+        interval = f"[{format_number(low, decimals)}, {format_number(high, decimals)}]"
     specific, lowest, highest = (
-        figure_cell.record.get(key) for key in ("specific", "specific_low", "specific_high")
+        record.get(key) for key in ("specific", "specific_low", "specific_high")
     )
+    positions = {
+        key: None if amount is None else _axis_position(amount, axis)
+        for key, amount in zip(("at", "low", "high", "beside"), numbers, strict=True)
+    }
     verdict = figure_cell.verdict
     return {
         "model": figure_cell.model,
         "link": f"{instrument.name}--{index}",  # the id of its row in the table of figures
         "amount": format_number(value, decimals) or "none",
-        "interval": interval if value is not None else figure_cell.record.get("reason", ""),
-        "placebo": format_number(figure_cell.record.get("placebo"), decimals),
+        "interval": interval,
+        "placebo": format_number(record.get("placebo"), decimals),
         "specific": with_interval(specific, lowest, highest, decimals),
         "verdict": verdict,
         "mark": Verdict(verdict).mark if verdict else "told",
-        "why": headline_sentence(figure_cell.record, instrument.words.get(figure_cell.figure)),
-        **{
-            key: None if amount is None else _axis_position(amount, axis)
-            for key, amount in zip(("at", "low", "high", "beside"), numbers, strict=True)
-        },
+        "why": headline_sentence(record, instrument.words.get(figure_cell.figure)),
+        **positions,
     }
 
 
 def verdict_count_sentence(instruments: Sequence[InstrumentView]) -> str:
     """Counts of all headlines by verdict, in one sentence."""
-    verdicts = [
-        figure_cell.verdict
-        for instrument in instruments
-        for figure_cell in instrument.figures
-        if figure_cell.confirmatory
-    ]
+    verdicts: list[str] = []
+    for instrument in instruments:
+        headlines = [figure_cell for figure_cell in instrument.figures if figure_cell.confirmatory]
+        verdicts += [headline.verdict for headline in headlines]
     counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
     groups = [f"{n} {verdict}" for verdict, n in counts if n]
     return (
@@ -341,16 +332,18 @@ def validity_table(
         (figure_cell.part, figure_cell.figure, figure_cell.model): figure_cell
         for figure_cell in shown
     }
-    parts, models = (list(dict.fromkeys(key[place] for key in cell_by_key)) for place in (0, 2))
+    parts = list(dict.fromkeys(part for part, _, _ in cell_by_key))
+    models = list(dict.fromkeys(model for _, _, model in cell_by_key))
     keys = sorted(
-        {key[:2] for key in cell_by_key}, key=lambda key: (parts.index(key[0]), wanted[key[1]])
+        {(part, figure) for part, figure, _ in cell_by_key},
+        key=lambda key: (parts.index(key[0]), wanted[key[1]]),
     )
-    rows = [
-        (instrument.heading(figure), "" if part == WHOLE else part,
-         [_fitness_text(cell_by_key.get((part, figure, model)), instrument.decimals or 2)
-          for model in models])
-        for part, figure in keys
-    ]  # fmt: skip
+    decimals = instrument.decimals or 2
+    rows: list[tuple[str, str, list[str]]] = []
+    for part, figure in keys:
+        cells = [cell_by_key.get((part, figure, model)) for model in models]
+        texts = [_fitness_text(cell, decimals) for cell in cells]
+        rows.append((instrument.heading(figure), "" if part == WHOLE else part, texts))
     return models, rows
 
 
@@ -366,28 +359,29 @@ def _fitness_text(figure_cell: FigureCell | None, decimals: int) -> str:
     return f"{with_interval(value, low, high, decimals)}{control_text}"
 
 
+def _round_number(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.{SIGNIFICANT}g}")
+
+
 def figure_table(instrument: InstrumentView) -> dict[str, Any]:
     """All figures of an instrument for the page's script: columns, and rows with numbers as
     numbers.
     """
-    rows = [
-        [
-            figure_cell.part,
-            figure_cell.model or "any",
-            instrument.heading(figure_cell.figure),
-            *(
-                None
-                if (value := figure_cell.record.get(key)) is None
-                else float(f"{value:.{SIGNIFICANT}g}")
-                for key in NUMBERS
-            ),
-            figure_cell.record.get("n"),
-            figure_cell.record.get("unit", ""),
-            figure_cell.verdict,
-            figure_cell.record.get("why") or figure_cell.record.get("reason", ""),
-        ]
-        for figure_cell in instrument.figures
-    ]
+    rows = []
+    for figure_cell in instrument.figures:
+        record = figure_cell.record
+        rows.append(
+            [
+                figure_cell.part,
+                figure_cell.model or "any",
+                instrument.heading(figure_cell.figure),
+                *(_round_number(record.get(key)) for key in NUMBERS),
+                record.get("n"),
+                record.get("unit", ""),
+                figure_cell.verdict,
+                record.get("why") or record.get("reason", ""),
+            ]
+        )
     numbers = [name.replace("_", " ") for name in NUMBERS]
     return {
         "columns": ["part", "model", "figure", *numbers, "n", "unit", "verdict", "why"],

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup, escape
@@ -78,9 +79,11 @@ class Table:
     @property
     def cells(self) -> list[list[Cell]]:
         """The rows, every text as a cell."""
-        return [
-            [cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows
-        ]
+        cell_rows: list[list[Cell]] = []
+        for row in self.rows:
+            cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+            cell_rows.append(cells)
+        return cell_rows
 
 
 def make_tables(
@@ -98,20 +101,13 @@ def make_tables(
     heads, most = written["columns"], written.get("most", len(rows))
     place = heads.index("...") if "..." in heads else len(heads)
     caption = written.get("caption", "").format(**placeholder_values)
-    more = f" {len(rows) - most:,} more: {written['more']}." if len(rows) > most else ""
+    n_more = len(rows) - most
+    more = f" {n_more:,} more: {written['more']}." if n_more > 0 else ""
     title = written.get("title", "").format(**placeholder_values)
-    return (
-        [
-            Table(
-                [*heads[:place], *columns, *heads[place + 1 :]],
-                rows[:most],
-                title,
-                f"{caption}{more}",
-            )
-        ]
-        if rows
-        else []
-    )
+    if not rows:
+        return []
+    all_columns = [*heads[:place], *columns, *heads[place + 1 :]]
+    return [Table(all_columns, rows[:most], title, f"{caption}{more}")]
 
 
 @dataclass(frozen=True)
@@ -142,13 +138,13 @@ class PageSection:
     def packed(self) -> str:
         """The table of figures and the pictures, for the page's script."""
         # Each chart with its title and caption as a description for screen readers.
-        shown = [
-            (picture, f"{picture.title}. {picture.caption}") for picture in _pictures(self.sections)
-        ]
-        pictures = [{**picture.chart.to_dict(), "description": words} for picture, words in shown]
-        figures = (
-            figure_table(self.instrument) if self.instrument and self.instrument.figures else None
-        )
+        pictures = []
+        for picture in _pictures(self.sections):
+            description = f"{picture.title}. {picture.caption}"
+            pictures.append({**picture.chart.to_dict(), "description": description})
+        figures = None
+        if self.instrument and self.instrument.figures:
+            figures = figure_table(self.instrument)
         return gzip_base64({"figures": figures, "pictures": pictures})
 
 
@@ -163,22 +159,18 @@ def render_page(
     """The page as HTML, instruments in reading order, models by column; `shared`: sections by
     family.
     """
-    first = [
-        section
-        for family_sections in (shared or {}).values()
-        for section in family_sections
-        if section.first
-    ]
-    rest = {
-        name: [section for section in family_sections if not section.first]
-        for name, family_sections in (shared or {}).items()
-    }
+    first: list[Section] = []
+    rest: dict[str, list[Section]] = {}
+    for name, family_sections in (shared or {}).items():
+        first += [section for section in family_sections if section.first]
+        rest[name] = [section for section in family_sections if not section.first]
     family_views = make_family_views(instruments, models, rest)
     folded: dict[str, list[PageSection]] = {}
     for family in family_views:
         of_all = enumerate(family.sections, 1)
         page_sections = folded[family.name] = []
-        for instrument in [*(view for view, _ in family.blocks), *family.without]:
+        with_verdict = [instrument for instrument, _ in family.blocks]
+        for instrument in [*with_verdict, *family.without]:
             fit = validity_table(instrument)
             page_sections.append(
                 PageSection(
@@ -194,12 +186,8 @@ def render_page(
             for number, section in of_all
         ]
     vega = ""
-    if any(
-        True
-        for folded_sections in folded.values()
-        for part in folded_sections
-        for _ in _pictures(part.sections)
-    ):
+    folded_parts = chain.from_iterable(folded.values())
+    if any(list(_pictures(part.sections)) for part in folded_parts):
         import vl_convert as vlc
 
         vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
@@ -227,7 +215,8 @@ def render_page(
 
 
 def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
-    return (part for section in sections for part in section.parts if isinstance(part, Picture))
+    for section in sections:
+        yield from (part for part in section.parts if isinstance(part, Picture))
 
 
 def _read_package_file(name: str) -> str:

@@ -40,14 +40,9 @@ def overview_section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame
 
     `agreed`: rows of `tables.schemas.AGREEMENT`.
     """
-    ranked_rows = sorted(
-        (
-            (_sort_key(instrument), _instrument_row(instrument, agreed))
-            for instrument in instruments
-        ),
-        key=lambda row: row[0],
-    )
-    return Section(TITLE, TEXT, [Table(HEAD, [row for _, row in ranked_rows])], first=True)
+    ordered = sorted(instruments, key=_sort_key)
+    rows = [_instrument_row(instrument, agreed) for instrument in ordered]
+    return Section(TITLE, TEXT, [Table(HEAD, rows)], first=True)
 
 
 def _first_headline_cells(instrument: InstrumentView) -> list[FigureCell]:
@@ -81,11 +76,14 @@ def _count_verdicts(instrument: InstrumentView) -> Counter[str]:
 def _sort_key(instrument: InstrumentView) -> tuple[int, str]:
     """Place of its most frequent verdict in `FIRST`, last without one; then its title."""
     common = _count_verdicts(instrument).most_common(1)
-    return (FIRST.index(Verdict(common[0][0])) if common else len(FIRST)), instrument.title
+    if not common:
+        return len(FIRST), instrument.title
+    verdict, _ = common[0]
+    return FIRST.index(Verdict(verdict)), instrument.title
 
 
 def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
-    records, verdicts = _first_headline_cells(instrument), _count_verdicts(instrument)
+    records = _first_headline_cells(instrument)
     # The value of an invalid instrument is no reading.
     readings = [
         figure_cell
@@ -93,28 +91,14 @@ def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[st
         if "value" in figure_cell.record and figure_cell.verdict != Verdict.INVALID
     ]
     largest = max(readings, key=lambda figure_cell: figure_cell.record.get("n") or 0, default=None)
-    unit = (
-        instrument.words[readings[0].figure].measured_in
-        if readings and readings[0].figure in instrument.words
-        else ""
-    )
+    unit = ""
+    if readings and readings[0].figure in instrument.words:
+        unit = instrument.words[readings[0].figure].measured_in
     reworded = [figure_cell for figure_cell in instrument.figures if figure_cell.figure in REWORDED]
-    of_units = " SD" if any(figure_cell.figure == REWORDED[0] for figure_cell in reworded) else ""
-    same = agreed[
-        (agreed["kind"] == "same trait") & (agreed["figure"] == "r") & agreed["value"].notna()
-    ]
-    sisters = same[(same["benchmark"] == instrument.name) | (same["other"] == instrument.name)][
-        "value"
-    ]
-    models = len(
-        {
-            figure_cell.model
-            for figure_cell in instrument.figures
-            if figure_cell.confirmatory and figure_cell.model
-        }
-    )
-    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in FIRST if verdicts[verdict])
-    common = verdicts.most_common(1)
+    in_sd = any(figure_cell.figure == REWORDED[0] for figure_cell in reworded)
+    is_same_trait = (agreed["kind"] == "same trait") & (agreed["figure"] == "r")
+    same = agreed[is_same_trait & agreed["value"].notna()]
+    is_own = (same["benchmark"] == instrument.name) | (same["other"] == instrument.name)
     return [
         instrument.title,
         instrument.sentence.partition(";")[0],
@@ -122,14 +106,31 @@ def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[st
         _range_text([figure_cell.record.get("value") for figure_cell in readings], unit),
         _range_text([figure_cell.record.get("placebo") for figure_cell in readings], unit),
         _range_text(
-            [figure_cell.record.get("value") for figure_cell in reworded], of_units.strip()
+            [figure_cell.record.get("value") for figure_cell in reworded], "SD" if in_sd else ""
         ),
         instrument.planted,
-        _range_text(list(sisters), "", "r "),
-        Cell(f"{counts} ({models} model{'s' * (models != 1)})", Verdict(common[0][0]).mark)
-        if counts
-        else "",
+        _range_text(list(same[is_own]["value"]), "", "r "),
+        _verdict_cell(instrument),
     ]
+
+
+def _verdict_cell(instrument: InstrumentView) -> Cell | str:
+    """How many headlines have which verdict, and on how many models; marked by the most
+    frequent.
+    """
+    verdicts = _count_verdicts(instrument)
+    occurring = [verdict for verdict in FIRST if verdicts[verdict]]
+    if not occurring:
+        return ""
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in occurring)
+    models = {
+        figure_cell.model
+        for figure_cell in instrument.figures
+        if figure_cell.confirmatory and figure_cell.model
+    }
+    plural = "" if len(models) == 1 else "s"
+    most_common, _ = verdicts.most_common(1)[0]
+    return Cell(f"{counts} ({len(models)} model{plural})", Verdict(most_common).mark)
 
 
 def _range_text(values: Sequence[float | None], unit: str, before: str = "") -> str:
@@ -138,4 +139,5 @@ def _range_text(values: Sequence[float | None], unit: str, before: str = "") -> 
     if not numbers:
         return ""
     ends = dict.fromkeys(format_number(end, 2) for end in (min(numbers), max(numbers)))
-    return f"{before}{' to '.join(ends)}{f' {unit}' if unit else ''}"
+    after = f" {unit}" if unit else ""
+    return f"{before}{' to '.join(ends)}{after}"

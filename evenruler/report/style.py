@@ -43,7 +43,9 @@ def fill_placeholders(part: Any, values: Mapping[str, Any]) -> Any:
     if not isinstance(part, str):
         return part
     alone = _PLACE.fullmatch(part)
-    return values[alone[1]] if alone else _PLACE.sub(lambda match: str(values[match[1]]), part)
+    if alone:
+        return values[alone[1]]
+    return _PLACE.sub(lambda match: str(values[match[1]]), part)
 
 
 class Charts:
@@ -92,20 +94,16 @@ class Choices:
 
     def coded(self, table: pd.DataFrame) -> alt.InlineData:
         """The table as CSV, with names replaced by their numbers; missing values are empty."""
-        names_by_column = {column: names for column, names in self.names.items() if column in table}
-        numbered = {
-            column: {name: number for number, name in enumerate(names)}
-            for column, names in names_by_column.items()
-        }
-        codes = {
-            column: table[column].map(numbers).astype("Int64")
-            for column, numbers in numbered.items()
-        }
+        codes: dict[str, Any] = {}
+        for column, names in self.names.items():
+            if column in table:
+                numbers = {name: number for number, name in enumerate(names)}
+                codes[column] = table[column].map(numbers).astype("Int64")
         text = table.assign(**codes).to_csv(
             index=False, lineterminator="\n", float_format=SIGNIFICANT
         )
-        numbers = dict.fromkeys(map(str, table), "number")
-        return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=numbers))
+        csv_format = alt.CsvDataFormat(type="csv", parse=dict.fromkeys(map(str, table), "number"))
+        return alt.InlineData(text, format=csv_format)
 
     def chosen(
         self,
@@ -139,7 +137,8 @@ class Choices:
         }
 
     def _drop_down(self, column: str, whole: bool) -> dict[str, Any]:
-        labels, first = list(self.names[column]), self.at_first.get(column, 0)
+        labels = list(self.names[column])
+        first = self.at_first.get(column, 0)
         options = list(range(len(labels)))
         drop_down: dict[str, Any] = {"name": f"chosen_{column}", "value": first}
         if len(labels) > 1:

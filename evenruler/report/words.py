@@ -58,4 +58,5 @@ def model_labels(models: pd.DataFrame) -> list[str]:
 
 def join_names(names: list[str]) -> str:
     """`a`; `a and b`; `a, b and c`."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    all_but_last = ", ".join(names[:-1])
+    return " and ".join(filter(None, [all_but_last, *names[-1:]]))

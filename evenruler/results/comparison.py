@@ -101,14 +101,10 @@ def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
     """
     comparisons: list[Comparison] = []
     for group in group_comparable_results(results):
-        suffixes = label_suffixes(group)
-        for first, second in combinations(range(len(group)), 2):
-            sides = (
-                _ComparedResult(group[first], suffixes[first]),
-                _ComparedResult(group[second], suffixes[second]),
-            )
-            for manner in sorted(sides[0].labels().keys() | sides[1].labels().keys()):
-                comparisons += _compare_headlines(*sides, manner)
+        compared_results = map(_ComparedResult, group, label_suffixes(group))
+        for first, second in combinations(compared_results, 2):
+            for manner in sorted(first.labels().keys() | second.labels().keys()):
+                comparisons += _compare_headlines(first, second, manner)
     return pd.DataFrame(
         [asdict(comparison) for comparison in comparisons], columns=list(COLUMNS)
     ).astype(COLUMNS)
@@ -136,12 +132,10 @@ def group_comparable_results(results: Sequence[StoredResult]) -> list[list[Store
             old, new = first.result.benchmark, second.result.benchmark
             same = (old.content_sha256, old.plan_sha256) == (new.content_sha256, new.plan_sha256)
             if old.version == new.version and not same:
-                what, where = (
-                    f"{old.name} {old.version} has other content than in {first.folder}",
-                    str(second.folder),
-                )
                 raise UserError(
-                    what, where=where, remedy="measure both models on one copy of the benchmark"
+                    f"{old.name} {old.version} has other content than in {first.folder}",
+                    where=str(second.folder),
+                    remedy="measure both models on one copy of the benchmark",
                 )
     return comparable_groups
 
@@ -215,7 +209,8 @@ class _ComparedResult(NamedTuple):
         }
 
     def called(self, manner: str) -> str:
-        return f"{self.labels().get(manner, self.stored.result.model.name + manner)}{self.suffix}"
+        label = self.labels().get(manner, self.stored.result.model.name + manner)
+        return label + self.suffix
 
     def headlines(self, manner: str) -> dict[tuple[str, str], dict[str, Any]]:
         """Records of headlines by part and figure."""
@@ -246,10 +241,8 @@ def _compare_headlines(
     first: _ComparedResult, second: _ComparedResult, manner: str
 ) -> Iterator[Comparison]:
     """Compare the headlines of two labels; p-values are adjusted over them together."""
-    headlines_by_side, called = (
-        [side.headlines(manner) for side in (first, second)],
-        (first.called(manner), second.called(manner)),
-    )
+    headlines_by_side = [side.headlines(manner) for side in (first, second)]
+    called = (first.called(manner), second.called(manner))
     compared: list[tuple[Comparison, HeadlineTest]] = []
     for key in sorted(headlines_by_side[0].keys() | headlines_by_side[1].keys()):
         pair = [side_headlines.get(key, {}) for side_headlines in headlines_by_side]
@@ -257,26 +250,29 @@ def _compare_headlines(
         comparison = replace(
             comparison, first_value=pair[0].get("value"), second_value=pair[1].get("value")
         )
-        if verdict_and_reason := _why_not(pair, called):
-            yield replace(comparison, verdict=verdict_and_reason[0], reason=verdict_and_reason[1])
+        verdict_and_reason = _why_not(pair, called)
+        if verdict_and_reason:
+            verdict, reason = verdict_and_reason
+            yield replace(comparison, verdict=verdict, reason=reason)
             continue
-        made_of = [side.made_of(key[0], manner, key[1]) for side in (first, second)]
+        part, figure_name = key
+        made_of = [side.made_of(part, manner, figure_name) for side in (first, second)]
         units = [rows[["unit", "rows"]].drop_duplicates() for rows in made_of]
         shared = units[0].merge(units[1])["unit"]
         has_placebos = all((rows["pole"] == 0).any() for rows in made_of)
         if shared.empty or not has_placebos:
-            why = "no unit of the same rows was asked of both; take one version, --size and --limit"
-            why = (
-                why if shared.empty else "no placebo of it was asked of both; a trial may ask none"
-            )
+            why = "no placebo of it was asked of both; a trial may ask none"
+            if shared.empty:
+                why = (
+                    "no unit of the same rows was asked of both; take one version, --size and "
+                    "--limit"
+                )
             yield replace(comparison, verdict=str(Verdict.INCONCLUSIVE), reason=why)
             continue
         left = [len(side_units) - len(shared) for side_units in units]
         if any(left):
-            note = (
-                f"over shared units: {left[0]} of {called[0]} and {left[1]} of {called[1]} are "
-                "left out"
-            )
+            counts = [f"{n} of {label}" for n, label in zip(left, called, strict=True)]
+            note = f"over shared units: {' and '.join(counts)} are left out"
             comparison = replace(comparison, note=note)
         contrast = family_module(first.stored.result.benchmark.family, "diagnose").contrast
         both = (rows[rows["unit"].isin(shared)] for rows in made_of)
@@ -359,7 +355,8 @@ class Gate:
         yield from (f"failed: {line}" for line in self.failed)
         yield from (f"not told: {line}" for line in self.open)
         some = "" if self.status != NOT_MEASURED else ": no result has a headline with a verdict"
-        yield f"{len(self.failed)} failed, {len(self.open)} not told, {self.passed} passed{some}"
+        n_failed, n_open = len(self.failed), len(self.open)
+        yield f"{n_failed} failed, {n_open} not told, {self.passed} passed{some}"
 
 
 def gate(
@@ -376,7 +373,8 @@ def gate(
     UserError where nothing of that name was measured, a criterion is unknown, or only one of
     `worse` and `baseline` is given.
     """
-    if strange := sorted(set(fail_on) - set(BARS)):
+    strange = sorted(set(fail_on) - set(BARS))
+    if strange:
         raise UserError(
             f"no {strange[0]!r} to fail on",
             where="--fail-on",
@@ -404,13 +402,11 @@ def _of_verdicts(result: Result, fail_on: set[str], outcome: Gate) -> None:
     headlines = {heading.figure for heading in result.headings if heading.role == "headline"}
     for part, label, figure, record in figures_of(result):
         if figure in headlines and "verdict" in record:
-            where = (
-                f"{result.folder.rpartition('/')[2]}, {part}, {label}: {figure} is "
-                f"{record['verdict']}"
-            )
-            if record["verdict"] in fail_on:
+            benchmark, verdict = result.folder.rpartition("/")[2], record["verdict"]
+            where = f"{benchmark}, {part}, {label}: {figure} is {verdict}"
+            if verdict in fail_on:
                 outcome.failed.append(where)
-            elif record["verdict"] in (Verdict.INCONCLUSIVE, Verdict.INVALID):
+            elif verdict in (Verdict.INCONCLUSIVE, Verdict.INVALID):
                 outcome.open.append(f"{where}. {record.get('why', '')}".strip())
             else:
                 outcome.passed += 1
@@ -418,11 +414,10 @@ def _of_verdicts(result: Result, fail_on: set[str], outcome: Gate) -> None:
 
 def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: Gate) -> None:
     benchmark, _, wanted = name.partition(":")
-    figure_rows = [
-        (stored_result.result, *figure)
-        for stored_result in results
-        for figure in figures_of(stored_result.result)
-    ]
+    figure_rows: list[tuple[Result, str, str, str, dict[str, Any]]] = []
+    for stored_result in results:
+        result = stored_result.result
+        figure_rows += [(result, *figure) for figure in figures_of(result)]
     wanted_rows = [
         figure_row
         for figure_row in figure_rows
@@ -439,11 +434,11 @@ def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: 
         )
     for _, part, label, _, record in wanted_rows:
         low, high = record.get("low"), record.get("high")
-        numbers = [
+        value_text, low_text, high_text = (
             "none" if number is None else f"{number:z.3g}"
             for number in (record["value"], low, high)
-        ]
-        where = f"{name}, {part}, {label}: {numbers[0]} [{numbers[1]}, {numbers[2]}]"
+        )
+        where = f"{name}, {part}, {label}: {value_text} [{low_text}, {high_text}]"
         if low is None or high is None:
             outcome.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
         elif low > most or high < -most:
@@ -472,11 +467,12 @@ def _of_baseline(
             )
         for old in before:
             for row in compare([stored_result, old]).to_dict("records"):
-                verdict, pair = str(row["verdict"]), f"{row['first']} against {row['second']}"
-                where = f"{row['benchmark']}, {row['part']}, {row['figure']}, {pair}: {verdict}"
-                if verdict.startswith(f"{row['first']}: {MORE} than "):
+                verdict, first, second = str(row["verdict"]), row["first"], row["second"]
+                headline = f"{row['benchmark']}, {row['part']}, {row['figure']}"
+                where = f"{headline}, {first} against {second}: {verdict}"
+                if verdict.startswith(f"{first}: {MORE} than "):
                     outcome.failed.append(where)
-                elif verdict.startswith((SAME, f"{row['second']}: {MORE} than ")):
+                elif verdict.startswith((SAME, f"{second}: {MORE} than ")):
                     outcome.passed += 1
                 else:  # includes headlines of only one result, and "not alike", which has no direction
                     outcome.open.append(

@@ -92,26 +92,25 @@ def _build_record(
 ) -> tuple[dict[str, Any], list[str]]:
     """The content of a record, and the figures left out of it."""
     result = stored_result.result
-    identity, written = (
-        _store_id(stored_result, ids),
-        str(int((stored_result.folder / RESULT).stat().st_mtime)),
-    )
+    identity = _store_id(stored_result, ids)
+    seconds = (stored_result.folder / RESULT).stat().st_mtime
     if date is not None:
-        written = str(
-            int(datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC).timestamp())
-        )
-    evaluation = f"{result.folder.rpartition('/')[2]}/{identity}/{written}"
+        midnight = datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC)
+        seconds = midnight.timestamp()
+    written = str(int(seconds))
+    benchmark = result.folder.rpartition("/")[2]
+    evaluation = f"{benchmark}/{identity}/{written}"
     amounts = {heading.figure for heading in result.headings if heading.role != "fitness"}
     chosen = [
         figure_row
         for figure_row in figures_of(result)
         if "verdict" in figure_row[3] or figure_row[2] in amounts
     ]
-    lacking = [figure_row for figure_row in chosen if figure_row[3]["value"] is None]
-    left_out = [
-        f"{', '.join(figure_row[:3])}: {figure_row[3].get('reason', 'no value')}"
-        for figure_row in lacking
-    ]
+    left_out = []
+    for part, label, figure, record in chosen:
+        if record["value"] is None:
+            reason = record.get("reason", "no value")
+            left_out.append(f"{part}, {label}, {figure}: {reason}")
     figures = [figure_row for figure_row in chosen if figure_row[3]["value"] is not None]
     if not figures:
         what = "no confirmatory figure or headline amount with a value"
@@ -132,33 +131,32 @@ def _render_record(result: Result, left_out: Sequence[str], **variables: Any) ->
     model = result.model
     sources = [model.source] if isinstance(model.source, str) else model.source
     scheme = sources[0].partition(":")[0]
-    engine, libraries = str(model.engine.get("backend", "unknown")), model.engine.get("libraries")
+    engine = str(model.engine.get("backend", "unknown"))
+    libraries = model.engine.get("libraries")
     version = libraries.get(engine) if isinstance(libraries, Mapping) else None
+    engine_version = str(version) if version else None
     environment = jinja_environment("evenruler.results")
     environment.filters |= {
         "text": _value_to_text,
         "plain": lambda name: re.sub("[^A-Za-z0-9._-]+", "-", name),
     }
-    content: dict[str, Any] = json.loads(
-        environment.get_template("every_eval_ever.json.j2").render(
-            schema=SCHEMA,
-            result=result,
-            benchmark=result.benchmark,
-            model=model,
-            headings={heading.figure: heading for heading in reversed(result.headings)},
-            more={
-                "not_exported": left_out,
-                "left_out": result.left_out,
-                "warnings": result.warnings,
-            },
-            sources=sources,
-            scheme=scheme,
-            served=scheme in SERVED,
-            engine=engine,
-            engine_version=str(version) if version else None,
-            **variables,
-        )
+    headings = {heading.figure: heading for heading in reversed(result.headings)}
+    more = {"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings}
+    record_text = environment.get_template("every_eval_ever.json.j2").render(
+        schema=SCHEMA,
+        result=result,
+        benchmark=result.benchmark,
+        model=model,
+        headings=headings,
+        more=more,
+        sources=sources,
+        scheme=scheme,
+        served=scheme in SERVED,
+        engine=engine,
+        engine_version=engine_version,
+        **variables,
     )
+    content: dict[str, Any] = json.loads(record_text)
     return content
 
 
@@ -166,7 +164,8 @@ def _store_id(stored_result: StoredResult, ids: Mapping[str, str]) -> str:
     """The `ORG/MODEL` under which the store files a model."""
     model = stored_result.result.model
     source = model.source if isinstance(model.source, str) else ""
-    store_id = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
+    hub_id = source.removeprefix("hub:") if source.startswith("hub:") else ""
+    store_id = ids.get(model.name, hub_id)
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", store_id):
         what = (
             f"{store_id!r} is no ORG/MODEL"

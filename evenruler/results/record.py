@@ -230,7 +230,8 @@ class Result(StrictModel):
         rows = self.headlines.rename(columns={"model": "label"})
         key_columns = ["part", "label", "figure"]
         unit_values = unit_means(rows, [*key_columns, "unit"]).rename("value").reset_index()
-        unit_values["beside"] = unit_values["unit"].map(rows.groupby("unit")["beside"].first())
+        beside_by_unit = rows.groupby("unit")["beside"].first()
+        unit_values["beside"] = unit_values["unit"].map(beside_by_unit)
         return unit_values.sort_values(
             [*key_columns, "value"],
             ascending=[True, True, True, False],
@@ -265,62 +266,53 @@ class Result(StrictModel):
             ) from None
         from evenruler.report.page import INK, ONE_HUE, QUIET  # which few need
 
-        keys, drawn = (
-            ("value", "low", "high", "placebo", "smallest"),
-            dict[str, list[dict[str, Any]]](),
-        )
+        keys = ("value", "low", "high", "placebo", "smallest")
+        drawn: dict[str, list[dict[str, Any]]] = {}
         for part, label, figure, record in figures_of(self):
-            if "verdict" in record and (value := record["value"]) is not None:
-                numbers = pd.Series({key: record.get(key) for key in keys}, dtype=float)
-                numbers["placebo"] *= -1 if value < 0 else 1
-                where = f"{_part_and_label(part, label, self)}: {record['verdict']}"
-                drawn.setdefault(figure, []).append(
-                    {"where": where, **numbers, "less": -numbers["smallest"]}
-                )
+            value = record["value"]
+            if "verdict" not in record or value is None:
+                continue
+            numbers = pd.Series({key: record.get(key) for key in keys}, dtype=float)
+            numbers["placebo"] *= -1 if value < 0 else 1
+            where = f"{_part_and_label(part, label, self)}: {record['verdict']}"
+            point: dict[str, Any] = {"where": where, **numbers, "less": -numbers["smallest"]}
+            drawn.setdefault(figure, []).append(point)
         if not drawn:
             raise UserError(
                 "no headline has a value and a verdict",
                 where=self.folder,
                 remedy="take another size",
             )
-        headings, panels = {heading.figure: heading.heading for heading in self.headings}, []
+        headings = {heading.figure: heading.heading for heading in self.headings}
+        panels = []
         for figure, rows in drawn.items():
             values = alt.X("low:Q", title=headings.get(figure, figure))
             base = alt.Chart(pd.DataFrame(rows), width=420)
             base = base.encode(y=alt.Y("where:N", title=None, axis=alt.Axis(labelLimit=500)))
             dashed = base.mark_tick(color=QUIET, size=24, thickness=1, strokeDash=[2, 2])
-            panels.append(
-                dashed.encode(x="less:Q")
-                + dashed.encode(x="smallest:Q")
-                + base.mark_rule(color=QUIET).encode(x=alt.datum(0))
-                + base.mark_tick(color=INK, size=16, thickness=3).encode(x="placebo:Q")
-                + base.mark_rule(color=ONE_HUE).encode(x=values, x2="high:Q")
-                + base.mark_point(color=ONE_HUE, filled=True, opacity=1).encode(x="value:Q")
-            )
+            smallest_effects = dashed.encode(x="less:Q") + dashed.encode(x="smallest:Q")
+            zero_line = base.mark_rule(color=QUIET).encode(x=alt.datum(0))
+            placebos = base.mark_tick(color=INK, size=16, thickness=3).encode(x="placebo:Q")
+            intervals = base.mark_rule(color=ONE_HUE).encode(x=values, x2="high:Q")
+            points = base.mark_point(color=ONE_HUE, filled=True, opacity=1).encode(x="value:Q")
+            panels.append(smallest_effects + zero_line + placebos + intervals + points)
         return alt.vconcat(*panels, title=self.folder)
 
     def _repr_html_(self) -> str:
         """The notebook display: the answer, and the headlines as a table."""
-        judged = [figure for figure in figures_of(self) if "verdict" in figure[3]]
-        more = (
-            (
-                figure_key,
-                record,
-                record.get("placebo", ""),
-                record["verdict"],
-                record.get("why", ""),
-            )
-            for *figure_key, record in judged
-        )
-        rows = [
-            [*figure_key, figure_in_words(record), *cells] for figure_key, record, *cells in more
-        ]
+        rows: list[list[Any]] = []
+        for part, label, figure, record in figures_of(self):
+            if "verdict" in record:
+                figure_text, placebo = figure_in_words(record), record.get("placebo", "")
+                verdict, why = record["verdict"], record.get("why", "")
+                rows.append([part, label, figure, figure_text, placebo, verdict, why])
         table = pd.DataFrame(
             rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"]
         )
         sentences = [*self.answer, *(f"warning: {line}" for line in self.warnings)]
         lines = "".join(f"<li>{escape(line)}</li>" for line in sentences)
-        return f"<p><b>{escape(self.folder)}</b></p><ul>{lines}</ul>{table.to_html(index=False) if rows else ''}"
+        table_html = table.to_html(index=False) if rows else ""
+        return f"<p><b>{escape(self.folder)}</b></p><ul>{lines}</ul>{table_html}"
 
     @property
     def folder(self) -> str:
@@ -367,22 +359,27 @@ COLUMNS: Final = {
 
 def as_frame(results: Iterable[Result]) -> pd.DataFrame:
     """All figures of results, in the format of `load_results`."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for result in results:
         roles = {heading.figure: heading.role for heading in result.headings}
-        rows += [
-            {
-                **{name: record[name] for name in COLUMNS.keys() & record.keys()},
-                "benchmark": result.benchmark.name,
-                "version": result.benchmark.version,
-                "model": result.model.name,
-                "revision": result.model.revision,
-                "part": part,
-                "label": label,
-                "figure": figure,
-                "role": roles.get(figure),
-                **result.settings.model_dump(include={"prefixes", "size", "form", "limit"}),
-            }
-            for part, label, figure, record in figures_of(result)
-        ]
+        benchmark, model = result.benchmark, result.model
+        result_columns: dict[str, Any] = {
+            "benchmark": benchmark.name,
+            "version": benchmark.version,
+            "model": model.name,
+            "revision": model.revision,
+            **result.settings.model_dump(include={"prefixes", "size", "form", "limit"}),
+        }
+        for part, label, figure, record in figures_of(result):
+            figure_columns = {name: record[name] for name in COLUMNS.keys() & record.keys()}
+            rows.append(
+                {
+                    **figure_columns,
+                    **result_columns,
+                    "part": part,
+                    "label": label,
+                    "figure": figure,
+                    "role": roles.get(figure),
+                }
+            )
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -77,9 +77,11 @@ def refuse_another(result: Result, root: Path) -> None:
     if not (folder / RESULT).exists():
         return
     before = read_result(folder / RESULT)
-    old, new = before.model.engine, json.loads(json.dumps(result.model.engine))
+    old = before.model.engine
+    new = json.loads(json.dumps(result.model.engine))
     engine_keys = (old.keys() | new.keys()) - OF_THE_COMPUTER
-    if differing_keys := sorted(key for key in engine_keys if old.get(key) != new.get(key)):
+    differing_keys = sorted(key for key in engine_keys if old.get(key) != new.get(key))
+    if differing_keys:
         what = f"{result.model.name} is another model there ({', '.join(differing_keys)} differ)"
         raise UserError(what, where=str(folder), remedy="give it another name with --name")
     if (
@@ -113,7 +115,10 @@ def find_results(*places: str | Path) -> list[Path]:
     """
     path_by_resolved_path: dict[Path, Path] = {}
     for place in map(Path, places):
-        below = sorted([place] if place.name == RESULT and place.is_file() else place.rglob(RESULT))
+        if place.name == RESULT and place.is_file():
+            below = [place]
+        else:
+            below = sorted(place.rglob(RESULT))
         # Folders that begin with a dot are left over from killed writes.
         of_place = [path for path in below if path == place or not path.parent.name.startswith(".")]
         if not of_place:
@@ -157,22 +162,26 @@ def read_result(path: Path) -> Result:
         )
     result = validate(Result, content, path)
     for part, label, figure, record in figures_of(result):
-        if wrong := [key for key in NUMERIC & record.keys() if not is_number(record[key])]:
-            fault = (
-                f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, "
-                "expected a number"
-            )
-        elif wrong := [key for key in SAID & record.keys() if not isinstance(record[key], str)]:
-            fault = (
-                f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, "
-                "expected words"
-            )
-        elif lacking := [key for key in ("n", "unit") if record.get(key) is None]:
-            fault = f"{part}, {label}, {figure} lacks {lacking[0]}"
-        else:
-            continue
-        raise UserError(fault, where=str(path), remedy="measure again")
+        fault = _find_fault(record, f"{part}, {label}, {figure}")
+        if fault is not None:
+            raise UserError(fault, where=str(path), remedy="measure again")
     return result
+
+
+def _find_fault(record: Mapping[str, Any], called: str) -> str | None:
+    """What is wrong with the record of a figure, None where nothing is; `called`: the figure, in
+    words.
+    """
+    for key in NUMERIC & record.keys():
+        if not is_number(record[key]):
+            return f"{key} of {called} is {record[key]!r:.60}, expected a number"
+    for key in SAID & record.keys():
+        if not isinstance(record[key], str):
+            return f"{key} of {called} is {record[key]!r:.60}, expected words"
+    for key in ("n", "unit"):
+        if record.get(key) is None:
+            return f"{called} lacks {key}"
+    return None
 
 
 def table_in_result(path: Path, schema: pa.Schema) -> pd.DataFrame:

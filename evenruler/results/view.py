@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import pandas as pd
@@ -54,12 +55,15 @@ DIFFERENCES = (
 
 def _figure_text(record: dict[str, Any]) -> str:
     """Value with interval, placebo and verdict; or why there is no value."""
-    if record["value"] is None:
-        return f"none ({record.get('reason', 'no reason given')}); {record['verdict']}"
+    value, verdict = record["value"], record["verdict"]
+    if value is None:
+        return f"none ({record.get('reason', 'no reason given')}); {verdict}"
     low, high, placebo = (record.get(key) for key in ("low", "high", "placebo"))
-    ends = "" if low is None or high is None else f" [{low:z.3f}, {high:z.3f}]"
+    ends = ""
+    if low is not None and high is not None:
+        ends = f" [{low:z.3f}, {high:z.3f}]"
     placebo_text = "" if placebo is None else f"; placebo {placebo:z.3f}"
-    return f"{record['value']:z.3f}{ends}{placebo_text}; {record['verdict']}"
+    return f"{value:z.3f}{ends}{placebo_text}; {verdict}"
 
 
 def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> str:
@@ -69,7 +73,8 @@ def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> s
     parts: list[str] = []
     for group in group_comparable_results(results):
         parts += _of_benchmark(group, _group_comparisons(group, comparisons))
-    if rows := convergent.mtmm_rows(result_agreement(results)):
+    rows = convergent.mtmm_rows(result_agreement(results))
+    if rows:
         parts += [
             "# Agreement across benchmarks",
             convergent.TEXT,
@@ -84,7 +89,8 @@ def _group_comparisons(group: Sequence[StoredResult], comparisons: pd.DataFrame)
 
 def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterator[str]:
     yield f"# {markdown_cell(name_with_versions(group))}"
-    if lacking := unmeasured_of(group):
+    lacking = unmeasured_of(group)
+    if lacking:
         yield "\n".join(f"- {markdown_cell(line)}" for line in lacking)
     if not comparisons.empty:
         yield "## Answer"
@@ -98,25 +104,26 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
             if "verdict" in record:
                 shown.setdefault((part, figure), {})[f"{label}{suffix}"] = _figure_text(record)
     if shown:
-        models = list(
-            dict.fromkeys(
-                model for _, text_by_model in sorted(shown.items()) for model in text_by_model
-            )
-        )
-        rows = [
-            [*key, *(text_by_model.get(model, ABSENT) for model in models)]
-            for key, text_by_model in sorted(shown.items())
-        ]
+        sorted_figures = sorted(shown.items())
+        labels = chain.from_iterable(text_by_model for _, text_by_model in sorted_figures)
+        models = list(dict.fromkeys(labels))
+        rows: list[list[str]] = []
+        for key, text_by_model in sorted_figures:
+            cells = [text_by_model.get(model, ABSENT) for model in models]
+            rows.append([*key, *cells])
         yield "## Figures, placebos, verdicts"
         yield markdown_table(["part", "figure", *models], rows)
     else:
         yield NO_VERDICT
-    if warned := warnings_of(group):
-        yield "\n".join(f"- {markdown_cell(line)}" for line in warned)
+    warnings = warnings_of(group)
+    if warnings:
+        yield "\n".join(f"- {markdown_cell(line)}" for line in warnings)
     yield "## Differences"
     yield DIFFERENCES
-    yield markdown_table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
-    if notes := sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]}):
+    comparison_rows = rows_of(comparisons)
+    yield markdown_table(HEAD, [difference_row(row) for row in comparison_rows])
+    notes = sorted({f"- {row['note']}" for row in comparison_rows if row["note"]})
+    if notes:
         yield "\n".join(notes)
 
 
@@ -124,14 +131,13 @@ def difference_lines(
     group: Sequence[StoredResult], comparisons: pd.DataFrame
 ) -> Iterator[tuple[str, str]]:
     """What every two results differ in: the pair and a line of `answer`."""
-    headings = {
-        heading.figure: heading
-        for stored_result in group
-        for heading in stored_result.result.headings
-    }
-    for (first, second), rows in group_by_key(
+    headings: dict[str, Heading] = {}
+    for stored_result in group:
+        headings |= {heading.figure: heading for heading in stored_result.result.headings}
+    rows_by_pair = group_by_key(
         ((row["first"], row["second"]), row) for row in rows_of(comparisons)
-    ).items():
+    )
+    for (first, second), rows in rows_by_pair.items():
         figures: dict[str, dict[str, Any]] = {}
         for row in rows:
             record = row | {"value": row["difference"], "p_effect": row["p"], "why": row["reason"]}
@@ -142,16 +148,15 @@ def difference_lines(
                 for name, value in record.items()
                 if value is not None or name == "value"
             }
-            figures.setdefault(row["part"], {})[row["figure"]] = record | {
-                "verdict": _difference_verdict(row["verdict"])
-            }
+            record["verdict"] = _difference_verdict(row["verdict"])
+            figures.setdefault(row["part"], {})[row["figure"]] = record
         says = [f"larger for {first} than for {second}", f"larger for {second} than for {first}"]
         unsigned = {row["figure"] for row in rows if row["verdict"] == DIFFER}
         plain = {"size": "", "ends": None, "not_shown": ""}
-        words = {
-            name: heading.model_copy(update={"says": None if name in unsigned else says, **plain})
-            for name, heading in headings.items()
-        }
+        words: dict[str, Heading] = {}
+        for name, heading in headings.items():
+            clauses = None if name in unsigned else says
+            words[name] = heading.model_copy(update={"says": clauses, **plain})
         yield from (
             (f"{first} minus {second}", line) for line in summarise_headlines(figures, words)
         )
@@ -170,11 +175,11 @@ def unmeasured_of(group: Sequence[StoredResult]) -> list[str]:
 
 def warnings_of(group: Sequence[StoredResult]) -> list[str]:
     """The warnings of each result, a line each."""
-    called = (
-        (stored_result.result, f"{stored_result.result.model.name}{suffix}")
-        for stored_result, suffix in zip(group, label_suffixes(group), strict=True)
-    )
-    return [f"{name}: {line}" for result, name in called for line in result.warnings]
+    warnings: list[str] = []
+    for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
+        result = stored_result.result
+        warnings += [f"{result.model.name}{suffix}: {line}" for line in result.warnings]
+    return warnings
 
 
 def name_with_versions(group: Sequence[StoredResult]) -> str:
@@ -189,22 +194,23 @@ def difference_row(row: dict[str, Any]) -> list[str]:
     """A comparison as text, one for each column of `HEAD`."""
     beyond = [row[key] for key in ("specific", "specific_low", "specific_high")]
     interval = ABSENT if None in beyond else "{:z.3f} [{:z.3f}, {:z.3f}]".format(*beyond)
-    values = [(row[side], row[f"{side}_value"]) for side in ("first", "second")]
-    return [
-        row["part"],
-        row["figure"],
-        *(name if value is None else f"{name}: {value:z.3f}" for name, value in values),
-        ABSENT if row["difference"] is None else f"{row['difference']:z.3f}",
-        interval,
-        ABSENT if row["p"] is None else f"{row['p']:.2g}",
-        ". ".join(text for text in (row["verdict"], row["reason"]) if text),
-    ]
+    values: list[str] = []
+    for side in ("first", "second"):
+        name, value = row[side], row[f"{side}_value"]
+        values.append(name if value is None else f"{name}: {value:z.3f}")
+    difference = ABSENT if row["difference"] is None else f"{row['difference']:z.3f}"
+    p = ABSENT if row["p"] is None else f"{row['p']:.2g}"
+    verdict = ". ".join(text for text in (row["verdict"], row["reason"]) if text)
+    return [row["part"], row["figure"], *values, difference, interval, p, verdict]
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as dicts, with None for every null."""
     plain = frame.astype(object).where(frame.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+    rows: list[dict[str, Any]] = []
+    for row in plain.to_dict("records"):
+        rows.append({str(name): value for name, value in row.items()})
+    return rows
 
 
 def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
@@ -216,21 +222,16 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
 def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = None) -> str:
     """One self-contained HTML page; without `comparisons`, each result by itself."""
     if comparisons is None:
-        groups, heading, lead = (
-            [[stored_result] for stored_result in results],
-            "Even Ruler: results",
-            ONE_LEAD,
-        )
+        groups = [[stored_result] for stored_result in results]
+        heading, lead = "Even Ruler: results", ONE_LEAD
     else:
-        groups, heading, lead = (
-            group_comparable_results(results),
-            "Even Ruler: results side by side",
-            LEAD,
-        )
+        groups = group_comparable_results(results)
+        heading, lead = "Even Ruler: results side by side", LEAD
     instruments = []
     for group in groups:
         benchmark = group[0].result.benchmark
-        headings, figures = dict[str, Heading](), list[FigureCell]()
+        headings: dict[str, Heading] = {}
+        figures: list[FigureCell] = []
         for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
             headings |= {
                 heading.figure: heading for heading in reversed(stored_result.result.headings)
@@ -240,11 +241,9 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
                 FigureCell(part, f"{label}{suffix}", figure, record)
                 for part, label, figure, record in figure_rows
             ]
-        note = (
-            ""
-            if any("verdict" in figure_cell.record for figure_cell in figures)
-            else f" {NO_VERDICT}"
-        )
+        note = ""
+        if not any("verdict" in figure_cell.record for figure_cell in figures):
+            note = f" {NO_VERDICT}"
         instruments.append(
             InstrumentView(
                 name=benchmark.name,
@@ -258,9 +257,8 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
                 decimals=3,  # results are stored with three decimals
             )
         )
-    models = dict.fromkeys(
-        stored_result.result.model.name for group in groups for stored_result in group
-    )
+    shown_results = chain.from_iterable(groups)
+    models = dict.fromkeys(stored_result.result.model.name for stored_result in shown_results)
     rows = convergent.mtmm_rows(result_agreement(results))
     agreement = Section(
         convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True
@@ -268,11 +266,10 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
     shared = {"agreement": [agreement]} if rows else {}
     lines: list[list[str]] = []
     if comparisons is not None:
-        lines = [
-            [name_with_versions(group), *line]
-            for group in groups
-            for line in difference_lines(group, _group_comparisons(group, comparisons))
-        ]
+        for group in groups:
+            name = name_with_versions(group)
+            group_comparisons = _group_comparisons(group, comparisons)
+            lines += [[name, *line] for line in difference_lines(group, group_comparisons)]
     if lines:
         shared = {
             "": [Section("What they differ in", "", [Table(ANSWERED, lines)], first=True)],
@@ -286,18 +283,15 @@ def _difference_sections(
 ) -> list[Section]:
     if comparisons is None:
         return []
-    rows, table_rows = rows_of(_group_comparisons(group, comparisons)), list[list[str | Cell]]()
+    rows = rows_of(_group_comparisons(group, comparisons))
+    table_rows: list[list[str | Cell]] = []
     for row in rows:
         *cells, verdict = difference_row(row)
-        table_rows.append([*cells, Cell(verdict, _difference_verdict(row["verdict"]).mark)])
+        mark = _difference_verdict(row["verdict"]).mark
+        table_rows.append([*cells, Cell(verdict, mark)])
     notes = sorted({row["note"] for row in rows if row["note"]})
-    return [
-        Section(
-            "Differences",
-            " ".join([DIFFERENCES, *(f"{note}." for note in notes)]),
-            [Table(HEAD, table_rows)],
-        )
-    ]
+    lead = " ".join([DIFFERENCES, *(f"{note}." for note in notes)])
+    return [Section("Differences", lead, [Table(HEAD, table_rows)])]
 
 
 def _difference_verdict(verdict_text: str) -> Verdict:

@@ -64,9 +64,9 @@ def json_of(path: Path, remedy: str = AGAIN) -> Any:
 
 def is_number(value: object) -> bool:
     """Whether the value is None or a number that a float represents exactly."""
-    return (
-        value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
-    )
+    if value is None or isinstance(value, float):
+        return True
+    return isinstance(value, int) and abs(value) < 2**53
 
 
 def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
@@ -128,9 +128,8 @@ def _bytes_of(array: pa.Array) -> int:
     """Bytes of an array with dictionaries expanded."""
     if pa.types.is_dictionary(array.type):
         lengths = pc.binary_length(array.dictionary)
-        return 8 * len(array) + int(
-            pc.sum(lengths.take(array.indices).cast(pa.int64())).as_py() or 0
-        )
+        expanded = lengths.take(array.indices).cast(pa.int64())
+        return 8 * len(array) + int(pc.sum(expanded).as_py() or 0)
     if pa.types.is_struct(array.type):
         return sum(map(_bytes_of, array.flatten()))
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):

@@ -44,7 +44,9 @@ def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema
     else:
         rows = list(rows)
         names = [set(row) for row in rows]
-        columns = {name: [row.get(name) for row in rows] for name in schema.names}
+        columns = {}
+        for name in schema.names:
+            columns[name] = [row.get(name) for row in rows]
     for column_names in names:
         if column_names != set(schema.names):
             raise ValueError(f"columns {sorted(column_names)}, expected {sorted(schema.names)}")
@@ -132,7 +134,8 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
     """At most `most` units, evenly spaced over the list, in order."""
     if most >= len(units):
         return list(units)
-    return [units[(2 * i + 1) * len(units) // (2 * most)] for i in range(most)]
+    places = [(2 * i + 1) * len(units) // (2 * most) for i in range(most)]
+    return [units[place] for place in places]
 
 
 def limit_tables(
@@ -142,10 +145,11 @@ def limit_tables(
     spread.
     """
     sampled_values = evenly_spread(sorted(set(tables[named[0]][column])), n)
-    return {
-        **tables,
-        **{name: tables[name][tables[name][column].isin(sampled_values)] for name in named},
-    }
+    limited = dict(tables)
+    for name in named:
+        table = tables[name]
+        limited[name] = table[table[column].isin(sampled_values)]
+    return limited
 
 
 def row_hashes(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
@@ -168,7 +172,8 @@ def round_significant(value: float) -> float:
     """Round to `DIGITS` significant digits and at most `DECIMALS` decimals; never returns -0.0."""
     if value == 0 or not math.isfinite(value):
         return value + 0.0
-    decimals = min(DIGITS - 1 - math.floor(math.log10(abs(value))), DECIMALS)
+    magnitude = math.floor(math.log10(abs(value)))
+    decimals = min(DIGITS - 1 - magnitude, DECIMALS)
     return round(value, decimals) + 0.0
 
 
@@ -209,7 +214,8 @@ def from_spreadsheet(value: str) -> str:
     """A text without the `'` of `for_spreadsheets`, which a spreadsheet keeps or drops when it
     saves.
     """
-    return value[1:] if value[:1] == "'" and value[1:].startswith(FORMULA) else value
+    is_escaped = value[:1] == "'" and value[1:].startswith(FORMULA)
+    return value[1:] if is_escaped else value
 
 
 def without_last_bits(table: pd.DataFrame) -> pd.DataFrame:
@@ -229,18 +235,17 @@ def differing_rows(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np
         return np.fromiter(
             (not is_nearly_equal(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old)
         )
-    is_different: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(
-        zero_copy_only=False
-    )
+    one_is_null = pc.not_equal(old.is_null(), new.is_null())
+    is_different: NDArray[np.bool_] = one_is_null.to_numpy(zero_copy_only=False)
     if pa.types.is_null(old.type):
         return is_different
     if pa.types.is_floating(old.type):
-        a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
+        a = old.to_numpy(zero_copy_only=False).astype(np.float64)
+        b = new.to_numpy(zero_copy_only=False).astype(np.float64)
         is_different = is_different | ~np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True)
     else:
-        is_different = is_different | pc.fill_null(pc.not_equal(old, new), False).to_numpy(
-            zero_copy_only=False
-        )
+        is_unequal = pc.fill_null(pc.not_equal(old, new), False)
+        is_different = is_different | is_unequal.to_numpy(zero_copy_only=False)
     return is_different
 
 
@@ -255,5 +260,7 @@ def is_nearly_equal(old: object, new: object, tolerance: float) -> bool:
             is_nearly_equal(old[key], new[key], tolerance) for key in old
         )
     if isinstance(old, int | float) and isinstance(new, int | float):
-        return old == new or abs(old - new) <= tolerance or (math.isnan(old) and math.isnan(new))
+        if old == new or abs(old - new) <= tolerance:
+            return True
+        return math.isnan(old) and math.isnan(new)
     return old == new

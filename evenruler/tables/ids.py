@@ -51,10 +51,12 @@ def split_duplicates(
 
     `what`: the noun for a row in the reason.
     """
-    unique_rows, rejected = list[dict[str, Any]](), list[dict[str, Any]]()
+    unique_rows: list[dict[str, Any]] = []
+    rejected: list[dict[str, Any]] = []
     seen: dict[tuple[Any, ...], str] = {}
     for row in rows:
-        first = seen.setdefault(tuple(row[column] for column in key_columns), row["id"])
+        key = tuple(row[column] for column in key_columns)
+        first = seen.setdefault(key, row["id"])
         if first == row["id"]:
             unique_rows.append(row)
         else:

@@ -28,13 +28,12 @@ def build_schema(*parts: str | Iterable[pa.Field]) -> pa.Schema:
     structure in the same notation) or existing fields, in column order. A trailing `?` makes a
     column nullable. ValueError: wrong notation, or a repeated name.
     """
-    fields: list[pa.Field] = [
-        field
-        for part in parts
-        for field in (_parse_fields(part) if isinstance(part, str) else part)
-    ]
+    fields: list[pa.Field] = []
+    for part in parts:
+        fields += _parse_fields(part) if isinstance(part, str) else part
     names = [field.name for field in fields]
-    if twice := [name for name in names if names.count(name) > 1]:
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
         raise ValueError(f"column {twice[0]!r} stands twice")
     return pa.schema(fields)
 

@@ -172,7 +172,9 @@ def regular_plural(word: str) -> str:
     regular = {f"{word}s"} if word[-1] != "s" else set()
     regular |= {f"{word}es", re.sub(r"y\Z", "ies", word)} - {word}
     # The singular of the plural must be the word again: that of "news" is "news".
-    return plural if plural in regular and _inflect_engine().singular_noun(plural) == word else ""
+    if plural in regular and _inflect_engine().singular_noun(plural) == word:
+        return plural
+    return ""
 
 
 @cache
@@ -261,9 +263,11 @@ def locate_slot_word(
     """
     before, after = template.split(slot)
     written = _ARTICLE_BEFORE.search(before)
-    begin = len(fill(before[: written.start()] if written else before, others, article))
+    before_article = before[: written.start()] if written else before
+    begin = len(fill(before_article, others, article))
     # The article may have changed its form, and so its length.
-    if written and (article_match := _ARTICLE.match(sentence, begin)):
+    article_match = _ARTICLE.match(sentence, begin) if written else None
+    if article_match:
         begin = article_match.end()
     return begin, len(sentence) - len(fill(after, others, article))
 
@@ -313,7 +317,8 @@ def spacy_pipeline(purpose: Purpose) -> "Language":
             "other files than those of version 3.8.0 (sha256)", where=str(folder), remedy=remedy
         )
     components = spacy.util.get_model_meta(folder)["components"]
-    nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
+    unused = set(components) - set(_COMPONENTS[purpose])
+    nlp = spacy.load(folder, exclude=sorted(unused))
     if purpose in ("splitting", "lemmas"):
         from spacy.language import Language
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,14 @@ LETTERS = "ABCDEFGHIJ"  # for options, in order
 def _compile_phrases() -> dict[str, re.Pattern[str]]:
     """The patterns of `phrases.yaml`, in which each may hold those above it."""
     written: dict[str, str] = {}
-    for name, alternatives in (
-        YAML(typ="safe").load(Path(__file__).with_name("phrases.yaml")).items()
-    ):
+    phrases = YAML(typ="safe").load(Path(__file__).with_name("phrases.yaml"))
+
+    def expand_phrase(part: re.Match[str]) -> str:
+        return f"(?:{written[part[1]]})"
+
+    for name, alternatives in phrases.items():
         whole = alternatives if isinstance(alternatives, str) else "|".join(alternatives)
-        written[name] = re.sub(r"(?<!P)<([a-z ]+)>", lambda part: f"(?:{written[part[1]]})", whole)
+        written[name] = re.sub(r"(?<!P)<([a-z ]+)>", expand_phrase, whole)
     return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in written.items()}
 
 
@@ -83,10 +87,8 @@ def read_reply(
     if answer is None:
         return UNREAD
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
-    parser, text = (
-        _asked(words, tuple(map(tuple, options)), tuple(left_out)),
-        strip_emphasis(_replace_boxed(answer)),
-    )
+    parser = _asked(words, tuple(map(tuple, options)), tuple(left_out))
+    text = strip_emphasis(_replace_boxed(answer))
     if parser.both.at(text, 0) is None:  # an option may be "Yes"
         text = _PHRASES["agrees"].sub("", text)
     if options:
@@ -164,11 +166,11 @@ class SurfaceFormIndex:
         self._slugs = {normalise_surface(text): slug for text, slug in slugs.items()}
         self._longest_first = sorted(filter(None, self._slugs), key=len, reverse=True)
         texts = [r"\s+".join(map(re.escape, text.split())) for text in self._longest_first]
-        whole = rf"(?<!\w)(?<!\w-)(?:{'|'.join(f'({text})' for text in texts) or '(?!)'})(?!\w|-\w)"
+        groups = "|".join(f"({text})" for text in texts) or "(?!)"
+        whole = rf"(?<!\w)(?<!\w-)(?:{groups})(?!\w|-\w)"
         self.anywhere = re.compile(whole, re.IGNORECASE)
-        self._next = re.compile(
-            rf"\W*(?:(?:the|an?)[ \t]+)??{whole}", re.IGNORECASE
-        )  # "The" may be a text of its own
+        # "The" may be a text of its own.
+        self._next = re.compile(rf"\W*(?:(?:the|an?)[ \t]+)??{whole}", re.IGNORECASE)
 
     def slug(self, text: str) -> str | None:
         """The slug that a text stands for, or None."""
@@ -185,26 +187,24 @@ class SurfaceFormIndex:
 
     def _mention(self, text: str, first_match: re.Match[str]) -> Mention:
         matches, links, end = [first_match], [], first_match.end()
-        while (link := _ALTERNATIVE.match(text, end)) and (
-            also := self._alternative(text, link.end())
-        ):
+        while link := _ALTERNATIVE.match(text, end):
+            also = self._alternative(text, link.end())
+            if also is None:
+                break
             matches.append(also)
             links.append(link["link"])
             end = also.end()
         # "He, she" chooses both; "To him, she is" does not.
-        if not any(_OR.search(link) for link in links) and _GOES_ON.match(text, end):
+        has_or = any(_OR.search(link_text) for link_text in links)
+        if not has_or and _GOES_ON.match(text, end):
             matches, end = matches[:1], first_match.end()
         # Identify the surface by its regex group, not its letters: "h\u0131s" matches "his" if case
         # is ignored.
         surfaces = [self._longest_first[(match.lastindex or 0) - 1] for match in matches]
         slugs = tuple(dict.fromkeys(self._slugs[surface] for surface in surfaces))
-        return Mention(
-            surfaces[0],
-            slugs,
-            first_match.start(first_match.lastindex or 0),
-            end,
-            not _GOES_ON.match(text, end),
-        )
+        begin = first_match.start(first_match.lastindex or 0)
+        by_itself = not _GOES_ON.match(text, end)
+        return Mention(surfaces[0], slugs, begin, end, by_itself)
 
     def _alternative(self, text: str, begin: int) -> re.Match[str] | None:
         """What an alternative names, also as somebody's: "the grandfather and his grandson"."""
@@ -222,7 +222,9 @@ class ReplyParser:
         options: Sequence[tuple[str, str]],
         left_out: Sequence[str],
     ) -> None:
-        words = {form: outcome for outcome, of_class in outcomes for form in of_class}
+        words: dict[str, str] = {}
+        for outcome, forms in outcomes:
+            words |= dict.fromkeys(forms, outcome)
         self.classes = {outcome for outcome, _ in outcomes}
         # A letter that is also the text of another option says neither.
         option_by_letter = dict(zip(LETTERS, options, strict=False))
@@ -319,12 +321,13 @@ def _after_opening(text: str, prompt: str, parser: ReplyParser) -> str:
     """Skip "Here is the text:" on a line of its own and sentences of the prompt, unless they name a
     class.
     """
-    while (opening := _OPENING_SENTENCE.match(text)) and not parser.words.anywhere.search(
-        opening_text := opening.group()
-    ):
-        if not opening_text.rstrip().endswith(":") and (
-            len(opening_text.split()) < SHORT or normalise_surface(opening_text) not in prompt
-        ):
+    while opening := _OPENING_SENTENCE.match(text):
+        opening_text = opening.group()
+        if parser.words.anywhere.search(opening_text):
+            break
+        is_heading = opening_text.rstrip().endswith(":")
+        is_short = len(opening_text.split()) < SHORT
+        if not is_heading and (is_short or normalise_surface(opening_text) not in prompt):
             break
         text = text[opening.end() :]
     return text
@@ -360,15 +363,17 @@ _BEGINS_LINE = re.compile(r"^[^\w\n]*([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILI
 def _parse_exact_option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option whose text is the whole reply, where no other option is its letter."""
     slug = None if _NOBODY in text else parser.options.slug(text)  # "Not B) the smith"
-    return (
-        None if slug is None or len(normalise_surface(text)) == 1 else parser.read(slug, "option")
-    )
+    if slug is None or len(normalise_surface(text)) == 1:
+        return None
+    return parser.read(slug, "option")
 
 
 def _parse_refusal_like_option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """An option that reads like a refusal, said of the question: "It can't be determined"."""
     mention = parser.silent.at(text, _end_of("of the question", text))
-    return parser.read(mention.slugs[0], "option") if mention and len(mention.slugs) == 1 else None
+    if mention and len(mention.slugs) == 1:
+        return parser.read(mention.slugs[0], "option")
+    return None
 
 
 def _cut_off(text: str, parser: ReplyParser) -> ParsedReply | None:
@@ -380,11 +385,9 @@ def _cut_off(text: str, parser: ReplyParser) -> ParsedReply | None:
     for begin in (0, *ends[-1:]):
         answer_text = normalise_surface(text[begin:])
         bare_text = _ARTICLE.sub("", answer_text)
-        if (
-            _NOBODY in text
-            or answer_text in parser.begun
-            or (len(re.findall(r"\w", bare_text)) < LEAST_LETTERS and len(bare_text.split()) < 2)
-        ):
+        has_few_letters = len(re.findall(r"\w", bare_text)) < LEAST_LETTERS
+        is_too_short = has_few_letters and len(bare_text.split()) < 2
+        if _NOBODY in text or answer_text in parser.begun or is_too_short:
             continue
         fits = {
             slug
@@ -413,28 +416,29 @@ def _parse_stated_answer(text: str, parser: ReplyParser) -> ParsedReply | None:
     """
     answers = list(_PHRASES["answer"].finditer(text))
     outright = [answer for answer in answers if answer["link"] or answer["colon"]]
-    stated_answers = [
-        (answer, stated_option)
-        for answer in outright or answers
-        if (stated_option := _said_at(text, answer, parser)) is not None
-    ]
-    if not stated_answers:
+    starts: list[int] = []
+    ends: list[int] = []
+    slugs: set[str] = set()
+    readings: list[ParsedReply] = []
+    for answer in outright or answers:
+        stated_option = _said_at(text, answer, parser)
+        if stated_option is None:
+            continue
+        slug, end, reading = stated_option
+        starts.append(answer.start())
+        ends.append(end)
+        slugs.add(slug)
+        readings.append(reading)
+    if not readings:
         return None
-    before = text[: stated_answers[0][0].start()]
-    below = set(_BEGINS_LINE.findall(text[stated_answers[-1][1][1] :].partition("\n")[2])) & set(
-        parser.letters
-    )
-    slugs = {slug for _, (slug, _, _) in stated_answers} | {
-        parser.letters[letter] for letter in below
-    }
-    readings = [reading for _, (_, _, reading) in stated_answers]
-    if (
-        before.strip()
-        and (begins := _letter_at(before, 0, parser))
-        and _detect_letter_list(before, parser) is None
-    ):
-        slugs.add(parser.letters[begins[0]])
-        readings.append(_parse_after_letter(text, *begins, parser))
+    before = text[: starts[0]]
+    _, _, lines_below = text[ends[-1] :].partition("\n")
+    below = set(_BEGINS_LINE.findall(lines_below)) & set(parser.letters)
+    slugs |= {parser.letters[letter] for letter in below}
+    letter_and_end = _letter_at(before, 0, parser) if before.strip() else None
+    if letter_and_end and _detect_letter_list(before, parser) is None:
+        slugs.add(parser.letters[letter_and_end[0]])
+        readings.append(_parse_after_letter(text, *letter_and_end, parser))
     invalid = [reading for reading in readings if reading in (SEVERAL, CONTRADICTION, DENIED)]
     return (invalid or readings)[0] if len(slugs) == 1 else SEVERAL
 
@@ -444,25 +448,19 @@ def _said_at(
 ) -> tuple[str, int, ParsedReply] | None:
     """The option that a phrase names as the answer, the end of its mention, and the reading."""
     if letter_and_end := _letter_at(text, answer.end(), parser):
-        return (
-            parser.letters[letter_and_end[0]],
-            letter_and_end[1],
-            _parse_after_letter(text, *letter_and_end, parser),
-        )
+        letter, end = letter_and_end
+        reading = _parse_after_letter(text, letter, end, parser)
+        return parser.letters[letter], end, reading
     if not (answer["link"] or answer["colon"]):
         return None  # "the choice they made" names no option
     mention = parser.options.at(text, answer.end())
-    if (
-        mention is None
-        or not _is_option(mention, parser)
-        or _PHRASES["denied"].match(text, mention.end)
-    ):
+    if mention is None or not _is_option(mention, parser):
         return None
-    return (
-        mention.slugs[0],
-        mention.end,
-        SEVERAL if len(mention.slugs) > 1 else parser.read(mention.slugs[0], "option"),
-    )
+    if _PHRASES["denied"].match(text, mention.end):
+        return None
+    slug = mention.slugs[0]
+    reading = SEVERAL if len(mention.slugs) > 1 else parser.read(slug, "option")
+    return slug, mention.end, reading
 
 
 def _is_option(mention: Mention, parser: ReplyParser) -> bool:
@@ -492,22 +490,20 @@ def _is_whose(mention: Mention, text: str) -> bool:
 
 def _detect_letter_list(text: str, parser: ReplyParser) -> ParsedReply | None:
     """SEVERAL if two or more letters are marked as in a list, since none was chosen."""
-    return SEVERAL if len(set(_IN_LIST.findall(text)) & set(parser.letters)) > 1 else None
+    listed_letters = set(_IN_LIST.findall(text)) & set(parser.letters)
+    return SEVERAL if len(listed_letters) > 1 else None
 
 
 def _parse_after_letter(text: str, letter: str, end: int, parser: ReplyParser) -> ParsedReply:
     slug = parser.letters[letter]
-    mention = parser.both.at(
-        text, stands_for_match.end() if (stands_for_match := _STANDS_FOR.match(text, end)) else end
-    )
+    stands_for_match = _STANDS_FOR.match(text, end)
+    mention = parser.both.at(text, stands_for_match.end() if stands_for_match else end)
     # "A. They have ..." explains the letter; "A: They have ..." and "A. They" repeat the option's
     # text.
-    if (
-        mention
-        and not mention.by_itself
-        and (text[end - 1] not in ")]:" or mention.slugs[0] not in parser.classes)
-    ):
-        mention = None
+    if mention and not mention.by_itself:
+        is_marked = text[end - 1] in ")]:"
+        if not is_marked or mention.slugs[0] not in parser.classes:
+            mention = None
     if mention:
         end = mention.end
         if len(mention.slugs) > 1:
@@ -529,23 +525,19 @@ def _letter_at(text: str, begin: int, parser: ReplyParser) -> tuple[str, int] | 
     if letter_match is None or letter_match["letter"].upper() not in parser.letters:
         return None
     letter, end = letter_match["letter"].upper(), letter_match.end()
-    if letter_match["mark"] is None:
-        if letter_match["letter"].islower():
-            return None
-        goes_on = re.match(r"[ \t]+(?=\w)", text[end:])
-        if (
-            goes_on
-            and letter in _ALSO_WORDS
-            and not _AFTER_A_LETTER.match(text, end + goes_on.end())
-        ):
-            mention = parser.options.at(text, end)
-            is_its_text = (
-                mention is not None
-                and mention.slugs[0] == parser.letters[letter]
-                and not _is_whose(mention, text)
-            )
-            return (letter, end) if is_its_text else None
-    return letter, end
+    if letter_match["mark"] is not None:
+        return letter, end
+    if letter_match["letter"].islower():
+        return None
+    goes_on = re.match(r"[ \t]+(?=\w)", text[end:])
+    if goes_on is None or letter not in _ALSO_WORDS:
+        return letter, end
+    if _AFTER_A_LETTER.match(text, end + goes_on.end()):
+        return letter, end
+    mention = parser.options.at(text, end)
+    if mention is None or mention.slugs[0] != parser.letters[letter]:
+        return None
+    return None if _is_whose(mention, text) else (letter, end)
 
 
 def _all_or_none(text: str, parser: ReplyParser) -> ParsedReply | None:
@@ -553,7 +545,8 @@ def _all_or_none(text: str, parser: ReplyParser) -> ParsedReply | None:
     none.
     """
     for answer in _outright_answers(text):
-        if match := _PHRASES["all or none"].match(text, answer.end()):
+        match = _PHRASES["all or none"].match(text, answer.end())
+        if match:
             return SEVERAL if match["all"] else DENIED
     return None
 
@@ -561,11 +554,14 @@ def _all_or_none(text: str, parser: ReplyParser) -> ParsedReply | None:
 def _parse_numbered_option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option after a number, "2. The smith"; several of them in a list choose nothing."""
     lines = list(_NUMBER.finditer(text))
-    slugs = [mention.slugs for line in lines if (mention := parser.options.at(text, line.end()))]
+    mentions = (parser.options.at(text, line.end()) for line in lines)
+    slugs = [mention.slugs for mention in mentions if mention]
     if len(set(slugs)) > 1:
         return SEVERAL
     is_alone = len(lines) == 1 and not text[: lines[0].start()].strip()
-    return parser.read(slugs[0][0], "option") if is_alone and slugs and len(slugs[0]) == 1 else None
+    if is_alone and slugs and len(slugs[0]) == 1:
+        return parser.read(slugs[0][0], "option")
+    return None
 
 
 def _parse_option_text(text: str, parser: ReplyParser) -> ParsedReply | None:
@@ -586,12 +582,13 @@ def _parse_option_text(text: str, parser: ReplyParser) -> ParsedReply | None:
     quotes = [
         quote_match for quote_match in _QUOTED.finditer(text) if quote_match.start() < sentence
     ]
-    affirmed_quotes = [
-        quote_match[1] or quote_match[2]
-        for quote_match in quotes
-        if not _PHRASES["denied"].match(text, quote_match.end() - 1)
-    ]
-    quoted = {slug for quote in affirmed_quotes if (slug := parser.options.slug(quote)) is not None}
+    quoted: set[str] = set()
+    for quote_match in quotes:
+        if _PHRASES["denied"].match(text, quote_match.end() - 1):
+            continue
+        slug = parser.options.slug(quote_match[1] or quote_match[2])
+        if slug is not None:
+            quoted.add(slug)
     return parser.read(quoted.pop(), "option") if len(quoted) == 1 else None
 
 
@@ -600,19 +597,18 @@ def _parse_lone_letter(text: str, parser: ReplyParser) -> ParsedReply | None:
     if len(text.split()) > LONG:
         return None
     if len(parser.letters) == 2:
-        text = _PHRASES["counted"].sub(
-            lambda match: "A" if match[1].lower().startswith("f") else "B", text
-        )
-    letters_and_ends = [
-        letter_and_end
-        for place in _CAPITAL.finditer(text)
-        if (letter_and_end := _letter_at(text, place.start(), parser))
-    ]
-    return (
-        _parse_after_letter(text, *letters_and_ends[0], parser)
-        if len({letter for letter, _ in letters_and_ends}) == 1
-        else None
-    )
+        text = _PHRASES["counted"].sub(_read_count_as_letter, text)
+    capitals = (_letter_at(text, place.start(), parser) for place in _CAPITAL.finditer(text))
+    letters_and_ends = [letter_and_end for letter_and_end in capitals if letter_and_end]
+    letters = {letter for letter, _ in letters_and_ends}
+    if len(letters) != 1:
+        return None
+    return _parse_after_letter(text, *letters_and_ends[0], parser)
+
+
+def _read_count_as_letter(match: re.Match[str]) -> str:
+    """The letter of "the first" or "the second" of two options."""
+    return "A" if match[1].lower().startswith("f") else "B"
 
 
 def _end_of(phrase: str, text: str) -> int:
@@ -647,15 +643,14 @@ _NOBODY = "_"  # replaces ignored words; replies cannot contain it, since `plain
 def _parse_first_word(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The class of the first word in the first sentence that counts."""
     # Expand (s)he and s/he to she/he.
-    written_out = re.sub(
-        r"\bs/he\b", "she/he", re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", text), flags=re.IGNORECASE
-    )
-    whole = parser.left_out.anywhere.sub(_NOBODY, _PHRASES["of kin"].sub(_NOBODY, written_out))
+    without_brackets = re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", text)
+    written_out = re.sub(r"\bs/he\b", "she/he", without_brackets, flags=re.IGNORECASE)
+    without_kin = _PHRASES["of kin"].sub(_NOBODY, written_out)
+    whole = parser.left_out.anywhere.sub(_NOBODY, without_kin)
     # Replace negated classes.
     parts, end, denied = [], 0, False
-    for begin, after in (
-        match.span() for match in parser.words.anywhere.finditer(whole)
-    ):  # alternatives on their own
+    for match in parser.words.anywhere.finditer(whole):  # alternatives on their own
+        begin, after = match.span()
         between = whole[end:begin]
         with_it = denied and _PHRASES["or another"].fullmatch(between) is not None
         itself = _PHRASES["denying"].search(between) is not None
@@ -665,14 +660,15 @@ def _parse_first_word(text: str, parser: ReplyParser) -> ParsedReply | None:
     text = "".join([*parts, whole[end:]])
     # A list whose lines name two classes, or whose lettered lines name one class and something
     # else.
-    lines = [
-        (line["letter"], next(parser.words.every(line["text"]), None))
-        for line in _LINE.finditer(text)
-    ]
-    classes = {mention.slugs for _, mention in lines if mention}
-    if len(classes) > 1 or (
-        classes and any(letter and mention is None for letter, mention in lines)
-    ):
+    classes: set[tuple[str, ...]] = set()
+    has_other_option = False
+    for line in _LINE.finditer(text):
+        line_mention = next(parser.words.every(line["text"]), None)
+        if line_mention:
+            classes.add(line_mention.slugs)
+        elif line["letter"]:
+            has_other_option = True
+    if len(classes) > 1 or (classes and has_other_option):
         return SEVERAL
     sentence = first_sentence(text)
     first_mention = next(parser.words.every(sentence), None)
@@ -688,23 +684,19 @@ def _parse_first_word(text: str, parser: ReplyParser) -> ParsedReply | None:
         *_mentions_after_phrase("subject", text, parser),
         *_mentions_after_phrase("for", text, parser),
     ]
-    mentioned_slugs = {
-        slug for mention in mentions if mention.surface not in _PLURAL for slug in mention.slugs
-    }
-    return (
-        ParsedReply(first_mention.slugs[0], "word")
-        if len({*first_mention.slugs, *_asserted_classes(text, parser), *mentioned_slugs}) == 1
-        else SEVERAL
-    )
+    slugs = {*first_mention.slugs, *_asserted_classes(text, parser)}
+    for mention in mentions:
+        if mention.surface not in _PLURAL:
+            slugs.update(mention.slugs)
+    if len(slugs) != 1:
+        return SEVERAL
+    return ParsedReply(first_mention.slugs[0], "word")
 
 
 def _asserted_classes(text: str, parser: ReplyParser) -> set[str]:
     """Classes that something is said to be: "is a man", "was female", "is for the young"."""
-    return {
-        slug
-        for mention in _mentions_after_phrase("outright", text, parser)
-        for slug in mention.slugs
-    }
+    mentions = _mentions_after_phrase("outright", text, parser)
+    return set(chain.from_iterable(mention.slugs for mention in mentions))
 
 
 def _mentions_after_phrase(phrase: str, text: str, parser: ReplyParser) -> list[Mention]:
@@ -714,10 +706,31 @@ def _mentions_after_phrase(phrase: str, text: str, parser: ReplyParser) -> list[
 
 Rule = Callable[[str, ReplyParser], ParsedReply | None]
 
-_INVALID: tuple[Rule, ...] = (
-    lambda text, parser: None if re.search(r"\w", text) else ParsedReply(None, "empty"),
-    lambda text, parser: ParsedReply(None, "refusal") if refuses_to_choose(text) else None,
-)
+
+def _detect_empty(text: str, parser: ReplyParser) -> ParsedReply | None:
+    return None if re.search(r"\w", text) else ParsedReply(None, "empty")
+
+
+def _detect_refusal(text: str, parser: ReplyParser) -> ParsedReply | None:
+    return ParsedReply(None, "refusal") if refuses_to_choose(text) else None
+
+
+def _parse_first_letter(text: str, parser: ReplyParser) -> ParsedReply | None:
+    """The letter with which a reply begins."""
+    for begin in _answer_starts(text):
+        if letter_and_end := _letter_at(text, begin, parser):
+            return _parse_after_letter(text, *letter_and_end, parser)
+    return None
+
+
+def _parse_short_reply(text: str, parser: ReplyParser) -> ParsedReply | None:
+    """The class that a short reply names although the prompt listed options."""
+    if len(re.findall(r"\w+", text)) > SHORT:
+        return None
+    return _parse_first_word(text, parser)
+
+
+_INVALID: tuple[Rule, ...] = (_detect_empty, _detect_refusal)
 
 WORDED: Sequence[Rule] = (
     *_INVALID,
@@ -735,19 +748,9 @@ LETTERED: Sequence[Rule] = (
         _detect_letter_list,
         _parse_numbered_option,
     ),
-    # The letter with which a reply begins.
-    lambda text, parser: next(
-        (
-            _parse_after_letter(text, *letter_and_end, parser)
-            for begin in _answer_starts(text)
-            if (letter_and_end := _letter_at(text, begin, parser))
-        ),
-        None,
-    ),
+    _parse_first_letter,
     _parse_option_text,
-    lambda text, parser: (
-        _parse_first_word(text, parser) if len(re.findall(r"\w+", text)) <= SHORT else None
-    ),
+    _parse_short_reply,
     _parse_lone_letter,
 )
 """Rules for prompts that listed options; the first match decides."""
@@ -792,11 +795,11 @@ def _refusal_patterns() -> tuple[list[re.Pattern[str]], re.Pattern[str]]:
     """
     lists = _refusal_lists()
 
+    def expand_part(match: re.Match[str]) -> str:
+        return str(lists["parts"][match[1]])
+
     def any_of(name: str) -> str:
-        return "|".join(
-            re.sub(r"<([a-z ]+)>", lambda match: str(lists["parts"][match[1]]), phrase)
-            for phrase in lists[name]
-        )
+        return "|".join(re.sub(r"<([a-z ]+)>", expand_part, phrase) for phrase in lists[name])
 
     unable = f"(?:{_UNABLE}|{lists['parts']['as a model']})"
     written = [
@@ -810,9 +813,8 @@ def _refusal_patterns() -> tuple[list[re.Pattern[str]], re.Pattern[str]]:
 
 def is_empty(text: str) -> bool:
     """Whether a text has no letter, digit or pictogram (such as an emoji)."""
-    return not any(
-        (kind := unicodedata.category(character))[0] in "LN" or kind == "So" for character in text
-    )
+    kinds = map(unicodedata.category, text)
+    return not any(kind == "So" or kind[0] in "LN" for kind in kinds)
 
 
 def is_refusal(reply: str) -> bool:
@@ -835,7 +837,8 @@ def refuses_to_choose(reply: str) -> bool:
 
 def _normalise_reply(reply: str) -> str:
     """Lower-case a reply, expand contractions and remove emphasis and marks of quotation."""
-    words = " ".join(re.sub(r"[*_`#~>]+", "", reply.translate(_APOSTROPHES)).lower().split())
+    bare_reply = re.sub(r"[*_`#~>]+", "", reply.translate(_APOSTROPHES))
+    words = " ".join(bare_reply.lower().split())
     for short, long in _refusal_lists()["written-out"].items():
         words = words.replace(short, long)
     return words

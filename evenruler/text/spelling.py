@@ -57,9 +57,11 @@ def invisible_character_flaw(text: str) -> Flaw | None:
     """The first control or format character of a text, but for line breaks and spaces; None without
     one.
     """
-    odd = (place for place in _not_printable(text) if unicodedata.category(text[place])[0] == "C")
-    place = next((place for place in odd if text[place] != "\n"), None)
-    return None if place is None else _character_flaw(text, place)
+    for place in _not_printable(text):
+        is_control = unicodedata.category(text[place])[0] == "C"
+        if is_control and text[place] != "\n":
+            return _character_flaw(text, place)
+    return None
 
 
 def find_flaw(text: str, *, lines: bool = False) -> Flaw | None:
@@ -74,11 +76,11 @@ def find_flaw(text: str, *, lines: bool = False) -> Flaw | None:
             return _character_flaw(text, place)
     if text.isascii():
         return None
-    if blank := _BLANK.search(text):
-        return Flaw(
-            f"{_quote_excerpt(text, blank.start())} holds {_describe_character(blank[0])}, which shows nothing",
-            "take it out",
-        )
+    blank = _BLANK.search(text)
+    if blank:
+        excerpt = _quote_excerpt(text, blank.start())
+        what = f"{excerpt} holds {_describe_character(blank[0])}, which shows nothing"
+        return Flaw(what, "take it out")
     return _decomposed_letter_flaw(text) or _mixed_alphabet_flaw(text)
 
 
@@ -105,15 +107,11 @@ def _decomposed_letter_flaw(text: str) -> Flaw | None:
     composed = unicodedata.normalize("NFC", text)
     if composed == text:
         return None
-    pairs = enumerate(zip(text, composed, strict=False))
-    place = next(
-        (
-            place
-            for place, (character, composed_character) in pairs
-            if character != composed_character
-        ),
-        min(len(text), len(composed)) - 1,
-    )
+    place = min(len(text), len(composed)) - 1
+    for index, (character, composed_character) in enumerate(zip(text, composed, strict=False)):
+        if character != composed_character:
+            place = index
+            break
     points = " ".join(map(_code_point, text[place : place + 2]))
     what = (
         f"{_quote_excerpt(text, place)} is not composed (NFC): {points} in place of "
@@ -156,13 +154,17 @@ def fold_text(text: str) -> str:
 def _look_alike_letters() -> dict[int, str]:
     """The letter that each letter of the table looks like."""
     table = YAML(typ="safe").load(Path(__file__).with_name("confusables.yaml"))
-    return {ord(letter): other for other, letters in table.items() for letter in letters}
+    look_alikes: dict[int, str] = {}
+    for other, letters in table.items():
+        look_alikes |= {ord(letter): other for letter in letters}
+    return look_alikes
 
 
 def _skeleton(text: str) -> str:
     """A text with one letter for all that look alike, in one case."""
-    looks = unicodedata.normalize("NFKD", text.translate(_FORMS)).translate(_look_alike_letters())
-    return unicodedata.normalize("NFKD", looks.casefold().translate(_look_alike_letters()))
+    look_alikes = _look_alike_letters()
+    looks = unicodedata.normalize("NFKD", text.translate(_FORMS)).translate(look_alikes)
+    return unicodedata.normalize("NFKD", looks.casefold().translate(look_alikes))
 
 
 def _alphabets(text: str) -> frozenset[str]:
@@ -183,10 +185,9 @@ def find_duplicates(texts: Iterable[str]) -> tuple[str, str] | None:
             return by_form[form], text
         by_form[form] = text
         looks = by_look[_skeleton(text)]
-        if other := next(
-            (look_alike for look_alike in looks if _alphabets(look_alike) != _alphabets(text)), None
-        ):
-            return other, text
+        for look_alike in looks:
+            if _alphabets(look_alike) != _alphabets(text):
+                return look_alike, text
         looks.append(text)
     return None
 
@@ -202,20 +203,18 @@ def describe_duplicates(text: str, other: str) -> str:
 
 def _quote_excerpt(text: str, place: int) -> str:
     """A text, cut around a place, as Python writes it, so that what is invisible shows."""
-    begin = max(0, place - 20)
-    return repr(
-        f"{'...' if begin else ''}{text[begin : place + 20]}{'...' if place + 20 < len(text) else ''}"
-    )
+    begin, end = max(0, place - 20), place + 20
+    before = "..." if begin else ""
+    after = "..." if end < len(text) else ""
+    return repr(f"{before}{text[begin:end]}{after}")
 
 
 def _describe_character(character: str) -> str:
     name = unicodedata.name(character, "")
-    shown = (
-        f" {character!r}"
-        if character.isprintable() and unicodedata.category(character)[0] == "L"
-        else ""
-    )
-    return f"{_code_point(character)}{shown}{f' ({name})' if name else ''}"
+    is_letter = character.isprintable() and unicodedata.category(character)[0] == "L"
+    shown = f" {character!r}" if is_letter else ""
+    named = f" ({name})" if name else ""
+    return f"{_code_point(character)}{shown}{named}"
 
 
 def _code_point(character: str) -> str:

@@ -114,14 +114,12 @@ class Finder:
 
     def _apart(self, text: str) -> list[tuple[Match, bool]]:
         """All non-overlapping occurrences, and whether each is certain."""
-        seen = sorted(
-            self._seen(text),
-            key=lambda occurrence: (
-                occurrence[0].begin - occurrence[0].end,
-                occurrence[0].begin,
-                not occurrence[1],
-            ),
-        )
+
+        def longest_first(occurrence: tuple[Match, bool]) -> tuple[int, int, bool]:
+            match, sure = occurrence
+            return match.begin - match.end, match.begin, not sure
+
+        seen = sorted(self._seen(text), key=longest_first)
         taken = bytearray(len(text))
         occurrences = []
         for match, sure in seen:
@@ -141,18 +139,21 @@ class Finder:
                 if not node:
                     break
                 for written, word in node.get(FORMS, ()):
-                    text_form, short = text[begin:end], _is_abbreviation(written)
+                    if not _is_whole(text, begin, end):
+                        continue
                     # Abbreviations must match exactly; other words are matched in any case and
                     # judged below.
-                    if not _is_whole(text, begin, end) or (
-                        short and _one_form(text_form) != _one_form(written)
-                    ):
+                    text_form, is_exact = text[begin:end], _is_abbreviation(written)
+                    if is_exact and _one_form(text_form) != _one_form(written):
                         continue
-                    of_name = written != word and not word.islower() and not _is_abbreviation(word)
-                    sure = _is_cased(text, begin, end, written) and not _in_longer_name(
-                        text, begin, end, word
+                    is_plural = written != word
+                    of_name = is_plural and not word.islower() and not _is_abbreviation(word)
+                    sure = (
+                        not of_name
+                        and _is_cased(text, begin, end, written)
+                        and not _in_longer_name(text, begin, end, word)
                     )
-                    yield Match(begin, end, word, written != word), sure and not of_name
+                    yield Match(begin, end, word, is_plural), sure
 
 
 @lru_cache(maxsize=1024)
@@ -166,18 +167,18 @@ def _token_key(token: str) -> str:
 
 
 def _one_form(text: str) -> str:
-    return collapse_spaces(
-        text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'")
-    )
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
+    return collapse_spaces(text)
 
 
 def _is_whole(text: str, begin: int, end: int) -> bool:
     before, after = text[begin - 1 : begin], text[end : end + 1]
     if (_in_word(before) and _in_word(text[begin])) or _in_word(after):
         return False
-    return not _JOINED_BEFORE.search(text[max(0, begin - 2) : begin]) and not _JOINED_AFTER.match(
-        text, end
-    )
+    if _JOINED_BEFORE.search(text[max(0, begin - 2) : begin]):
+        return False
+    return not _JOINED_AFTER.match(text, end)
 
 
 def _in_word(character: str) -> bool:
@@ -194,9 +195,12 @@ def _is_abbreviation(word: str) -> bool:
 
 def _is_cased(text: str, begin: int, end: int, word: str) -> bool:
     text_form, written = _one_form(text[begin:end]), _one_form(word)
-    if text_form == written or (text_form.isupper() and sum(map(str.isalpha, text_form)) > 1):
+    if text_form == written:
         return True
-    return text_form[1:] == written[1:] and written[0].islower() and begins_sentence(text, begin)
+    if text_form.isupper() and sum(map(str.isalpha, text_form)) > 1:
+        return True
+    differs_in_first = written[0].islower() and text_form[1:] == written[1:]
+    return differs_in_first and begins_sentence(text, begin)
 
 
 def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
@@ -210,9 +214,8 @@ def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
     before = None if begins_sentence(text, begin) else _CAPITAL_BEFORE.search(text[far:begin])
     if before is None or not before[1][0].isupper() or before[1] == "I":
         return False
-    if (
-        before[2].isspace() and text_form[0].islower()
-    ):  # a name with its own article, such as the United States
+    # A name with its own article, such as the United States.
+    if before[2].isspace() and text_form[0].islower():
         return False
     if before[2] == "-" or not begins_sentence(text, far + before.start()):
         return True

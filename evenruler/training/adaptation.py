@@ -121,10 +121,11 @@ class MaskedWords:
         """The training loss: mean over the words of one round, drawn for each sentence; None where
         there are none.
         """
-        states, labels = self._masked(sentences, torch.randint(ROUNDS, (len(sentences), 1)))
-        return (
-            torch.nn.functional.cross_entropy(self._logits(states), labels) if len(labels) else None
-        )
+        numbers = torch.randint(ROUNDS, (len(sentences), 1))
+        states, labels = self._masked(sentences, numbers)
+        if not len(labels):
+            return None
+        return torch.nn.functional.cross_entropy(self._logits(states), labels)
 
     def known(self, sentences: Sequence[str]) -> tuple[float, int]:
         """The sum of losses over every word, each masked once, and the number of tokens."""
@@ -150,9 +151,9 @@ class MaskedWords:
                     for number in range(ROUNDS)
                 ]
         # Cloned, since tensors from inference mode cannot be trained on.
-        return torch.cat([states for states, _ in states_and_labels]).clone(), torch.cat(
-            [labels for _, labels in states_and_labels]
-        ).clone()
+        states = torch.cat([batch_states for batch_states, _ in states_and_labels]).clone()
+        labels = torch.cat([batch_labels for _, batch_labels in states_and_labels]).clone()
+        return states, labels
 
     def _masked(self, sentences: Sequence[str], numbers: Any) -> tuple[Any, Any]:
         """The same for the words of one round per sentence; `numbers`: the rounds, [sentences,
@@ -161,7 +162,8 @@ class MaskedWords:
         ids, there = tokenise_sentences(self._tokenizer, sentences, self.trained.device)
         special = torch.isin(ids, torch.tensor(self._tokenizer.all_special_ids, device=ids.device))
         places = torch.arange(ids.shape[1], device=ids.device)
-        is_masked = (places % ROUNDS == numbers.to(ids.device)) & (there == 1) & ~special
+        is_of_round = places % ROUNDS == numbers.to(ids.device)
+        is_masked = is_of_round & (there == 1) & ~special
         masked = ids.masked_fill(is_masked, self._tokenizer.mask_token_id)
         states = (
             self.trained(input_ids=masked, attention_mask=there)
@@ -227,9 +229,9 @@ class AdaptationSchedule:
         self._untouched = catalogue.load_model(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
         # The words that an encoder's head chooses among, independent of the order of the corpora.
-        self._all_texts = [
-            sentence for _, sentences in sorted(corpora.items()) for sentence in sentences
-        ]
+        self._all_texts: list[str] = []
+        for _, sentences in sorted(corpora.items()):
+            self._all_texts.extend(sentences)
         self._training: _AdaptationTrainer | None = None
 
     def at(self, corpus: str, fit: int, epoch: int) -> Model:
@@ -281,7 +283,8 @@ class AdaptationSchedule:
         if self._training is None:
             self._training = _AdaptationTrainer(self.name, self._untouched.backend, self._all_texts)
         training = self._training
-        if (training.corpus, training.fit) != (corpus, fit) or len(training.losses) > epoch + 1:
+        is_other = (training.corpus, training.fit) != (corpus, fit)
+        if is_other or len(training.losses) > epoch + 1:
             training.start(corpus, fit, self._corpora[corpus], self._recipes[corpus])
         while len(training.losses) <= epoch:
             training.epoch()
@@ -329,7 +332,8 @@ class _AdaptationTrainer:
         self._optimizer = torch.optim.AdamW(
             self._trained.parameters(), lr=recipe.learning_rate, weight_decay=0.01
         )
-        steps = max(1, recipe.epochs * -(-len(self._learnt) // recipe.batch))
+        n_batches = -(-len(self._learnt) // recipe.batch)
+        steps = max(1, recipe.epochs * n_batches)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
             self._optimizer, lambda step: 1 - step / steps
         )
@@ -338,9 +342,8 @@ class _AdaptationTrainer:
     def epoch(self) -> None:
         """Train one epoch; order and masking are seeded by fit and epoch."""
         number = len(self.losses)
-        what = (
-            f"{self._name}: {self.corpus}, fit {self.fit}, epoch {number} of {self._recipe.epochs}"
-        )
+        progress = f"epoch {number} of {self._recipe.epochs}"
+        what = f"{self._name}: {self.corpus}, fit {self.fit}, {progress}"
         self._trained.train()
         with torch.random.fork_rng(), progress_bar(len(self._learnt), what, "sentence") as bar:
             torch.manual_seed(1000 * self.fit + number)

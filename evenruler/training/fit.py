@@ -132,9 +132,10 @@ def finetune(
             history = _fit_or_resume(fitting, run)
         with silence_libraries(), replace_folder(ADAPTERS / name) as folder:
             _copy_fitted_model(fitting, run / "done", folder)
+            source = "+".join(f"{scheme}:{rest}" for scheme, rest in _source_parts(entry))
             record = {
                 "labels": fitting.labels,
-                "source": "+".join(f"{scheme}:{rest}" for scheme, rest in _source_parts(entry)),
+                "source": source,
                 "base": base_sum,
                 "recipe": entry.finetune.model_dump(),
                 "data": about,
@@ -160,12 +161,9 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
 
     Returns loss, and accuracy on the held-out rows, by epoch.
     """
-    name, recipe, checkpoints, cuda = (
-        fitting.name,
-        fitting.recipe,
-        run / "checkpoints",
-        torch.cuda.is_available(),
-    )
+    name, recipe = fitting.name, fitting.recipe
+    checkpoints = run / "checkpoints"
+    cuda = torch.cuda.is_available()
     torch.manual_seed(recipe.seed)
     with convert_load_errors(name, str(fitting.base)):
         tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
@@ -176,13 +174,19 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
 
     def encoded(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
         """Tokenise rows; if two texts are too long, the first is truncated."""
-        sides = [list(side) for side in zip(*(row.texts for row in rows), strict=True)]
+        row_texts = [row.texts for row in rows]
+        sides = [list(side) for side in zip(*row_texts, strict=True)]
         read = tokenizer(*sides, truncation="only_first", max_length=limit)
-        columns = [{key: values[i] for key, values in read.items()} for i in range(len(rows))]
-        return [
-            {**model_inputs, "labels": fitting.labels.index(row.label)}
-            for model_inputs, row in zip(columns, rows, strict=True)
-        ]
+        encoded_rows: list[dict[str, Any]] = []
+        for i, row in enumerate(rows):
+            model_inputs = {key: values[i] for key, values in read.items()}
+            encoded_rows.append({**model_inputs, "labels": fitting.labels.index(row.label)})
+        return encoded_rows
+
+    def accuracy(prediction: Any) -> dict[str, float]:
+        """The accuracy on the held-out rows."""
+        right = np.argmax(prediction.predictions, -1) == prediction.label_ids
+        return {"accuracy": float(right.mean())}
 
     arguments = TrainingArguments(
         output_dir=str(checkpoints),
@@ -212,9 +216,7 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         train_dataset=encoded(fitting.fitted_on),
         eval_dataset=encoded(fitting.held_out),
         data_collator=DataCollatorWithPadding(tokenizer),
-        compute_metrics=lambda p: {
-            "accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())
-        },
+        compute_metrics=accuracy,
         callbacks=[_Watching(name, recipe)],
     )
     fitter.remove_callback(PrinterCallback)  # replaced by `_Watching`
@@ -235,7 +237,8 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
 
     head = head_of(model)
     linear = (name for name, module in model.named_modules() if type(module).__name__ == "Linear")
-    inside = [name for name in linear if not set(name.split(".")) & set(head)]
+    head_names = set(head)
+    inside = [name for name in linear if head_names.isdisjoint(name.split("."))]
     targets = inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES
     config = LoraConfig(
         task_type="SEQ_CLS",
@@ -315,9 +318,10 @@ def _epoch_metrics(log: Sequence[dict[str, float]], steps: int) -> list[dict[str
             last = int(entry["step"])
         if "eval_accuracy" in entry:
             here["accuracy"] = float(entry["eval_accuracy"])
-    return [
-        {key: round(value, 4) for key, value in epochs[number].items()} for number in sorted(epochs)
-    ]
+    metrics: list[dict[str, float]] = []
+    for _, epoch in sorted(epochs.items()):
+        metrics.append({key: round(value, 4) for key, value in epoch.items()})
+    return metrics
 
 
 def _copy_fitted_model(fitting: _Fitting, done: Path, folder: Path) -> None:
@@ -329,9 +333,8 @@ def _copy_fitted_model(fitting: _Fitting, done: Path, folder: Path) -> None:
         return
     folder.mkdir(parents=True)
     tensors = load_file(done / WEIGHTS)
-    save_file(
-        {name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS
-    )
+    half_tensors = {name: tensor.to(torch.float16) for name, tensor in tensors.items()}
+    save_file(half_tensors, folder / WEIGHTS)
     config = json.loads((done / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = "+".join(rest for _, rest in _source_parts(fitting.entry))
     if fitting.recipe.fit == "adapter":
@@ -366,25 +369,23 @@ def _evaluate_fitted_model(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     """Held-out accuracy of the written model, loaded as users load it; for entailment models also
     the sense checks.
     """
-    kind, adapter = (
-        Nli if set(fitting.labels) == set(LABELS) else Classifier,
-        Adapter(folder, fitting.labels),
-    )
+    kind = Nli if set(fitting.labels) == set(LABELS) else Classifier
+    adapter = Adapter(folder, fitting.labels)
     model = kind(fitting.name, fitting.base, described.choose_device(), "float32", adapter=adapter)
-    texts, labels = (
-        [row.texts for row in fitting.held_out],
-        np.array([row.label for row in fitting.held_out]),
-    )
-    predicted_labels, batches = [""] * len(texts), model.batches(texts)
+    texts = [row.texts for row in fitting.held_out]
+    labels = np.array([row.label for row in fitting.held_out])
+    predicted_labels = [""] * len(texts)
+    batches = model.batches(texts)
     for batch in batches.indices:
         for i, logits in batches.answer(batch):
             if not np.isfinite(logits).all():
                 raise not_a_number(fitting.name, texts[i])
             predicted_labels[i] = fitting.labels[int(logits.argmax())]
     right = np.array(predicted_labels) == labels
-    by_label = {
-        str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)
-    }
+    by_label: dict[str, float] = {}
+    for label in np.unique(labels):
+        right_of_label = right[labels == label]
+        by_label[str(label)] = round(float(right_of_label.mean()), 4)
     accuracy = round(float(right.mean()), 4)
     held_out = {
         "data": fitting.recipe.validation,
@@ -392,10 +393,10 @@ def _evaluate_fitted_model(fitting: _Fitting, folder: Path) -> dict[str, Any]:
         "accuracy": accuracy,
         "by_label": by_label,
     }
-    return {
-        "held_out": held_out,
-        **({"sense_checks": sense_checks(model)} if isinstance(model, Nli) else {}),
-    }
+    evaluation: dict[str, Any] = {"held_out": held_out}
+    if isinstance(model, Nli):
+        evaluation["sense_checks"] = sense_checks(model)
+    return evaluation
 
 
 def sense_checks(model: Nli) -> list[dict[str, Any]]:
@@ -403,16 +404,17 @@ def sense_checks(model: Nli) -> list[dict[str, Any]]:
 
     `entailment`: probability of entailment against contradiction alone.
     """
-    sample, checks = labelled_sample(), []
+    sample = labelled_sample()
+    checks = []
     pairs = [pair for pair, _ in sample]
-    logits = {
-        i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch
-    }
+    logits = {}
+    for batch in model.entail(pairs, frozenset(range(len(pairs)))):
+        for number, row in batch:
+            logits[number] = row
     for i, ((premise, hypothesis), expected) in enumerate(sample):
-        predicted_label, share = (
-            LABELS[int(logits[i].argmax())],
-            float(1 / (1 + np.exp(logits[i][2] - logits[i][0]))),
-        )
+        pair_logits = logits[i]
+        predicted_label = LABELS[int(pair_logits.argmax())]
+        share = float(1 / (1 + np.exp(pair_logits[2] - pair_logits[0])))
         record = {
             "premise": premise,
             "hypothesis": hypothesis,
@@ -433,18 +435,20 @@ WHAT_IS_FITTED = {
 
 def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
     """The card of a fitted model, from its `training.json`."""
-    recipe, checks = record["recipe"], record.get("sense_checks", [])
+    recipe, held_out = record["recipe"], record["held_out"]
+    checks = record.get("sense_checks", [])
+    failures = [check for check in checks if check["said"] != check["expected"]]
     card = jinja_environment("evenruler.training").get_template("card.md.j2")
     return card.render(
         name=name,
         entry=entry,
         record=record,
         recipe=recipe,
-        held_out=record["held_out"],
+        held_out=held_out,
         fitted=WHAT_IS_FITTED[recipe["fit"]].format(**recipe),
-        below=record["held_out"]["accuracy"] < recipe["bar"],
+        below=held_out["accuracy"] < recipe["bar"],
         checks=checks,
-        failures=[check for check in checks if check["said"] != check["expected"]],
+        failures=failures,
     )
 
 
@@ -462,7 +466,8 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], di
             raise UserError(f"no column {column!r}", where=where, remedy=f"it has {held}")
     labels = _name_labels(frame[declared.label], declared.labels, where)
     texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
-    is_complete = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
+    has_texts = texts.notna().all(axis=1)
+    is_complete = labels.notna() & has_texts & (texts != "").all(axis=1)
     text_rows = texts[is_complete].itertuples(index=False, name=None)
     rows = [
         LabelledText(tuple(map(str, row_texts)), label)
@@ -472,11 +477,13 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], di
         raise UserError("holds no labelled row", where=where, remedy="see its `source`")
     digest = hashlib.sha256()
     for row in rows:
-        digest.update("\x1f".join([*row.texts, row.label]).encode() + b"\x1e")
+        row_text = "\x1f".join([*row.texts, row.label])
+        digest.update(row_text.encode() + b"\x1e")
+    counts = Counter(row.label for row in rows)
     described = {
         "rows": len(rows),
         "left_out": int(len(frame) - len(rows)),
-        "labels": dict(sorted(Counter(row.label for row in rows).items())),
+        "labels": dict(sorted(counts.items())),
         "sha256": digest.hexdigest(),
         "licence": declared.licence,
         "origin": declared.origin,
@@ -506,10 +513,8 @@ def _load_data_frame(declared: TrainingData, where: str) -> pd.DataFrame:
             raise UserError(f"{rest} cannot be read ({why})", where=where, remedy=remedy) from None
         frame: pd.DataFrame = loaded.to_pandas()
         return frame
-    path, as_text = (
-        Path(rest).expanduser(),
-        dict.fromkeys(declared.columns, str),
-    )  # "None" and "007" are texts
+    path = Path(rest).expanduser()
+    as_text = dict.fromkeys(declared.columns, str)  # "None" and "007" are texts
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
         ".parquet": pd.read_parquet,
         ".jsonl": lambda file: pd.read_json(file, lines=True, dtype=False).infer_objects(),
@@ -544,10 +549,11 @@ def _name_labels(column: "pd.Series[Any]", labels: Sequence[str], where: str) ->
         dict(zip(range(len(labels)) if numbered else labels, labels, strict=True))
     )
     unlabelled = column.isna() | (column == (-1 if numbered else ""))
-    if (strange := label_column.isna() & ~unlabelled).any():
-        what = (
-            f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}"
-        )
+    strange = label_column.isna() & ~unlabelled
+    if strange.any():
+        label = column[strange].tolist()[0]
+        row_number = int(strange.to_numpy().argmax()) + 1
+        what = f"label {label!r} in row {row_number}"
         raise UserError(what, where=where, remedy=f"`labels` has {', '.join(labels)}")
     return label_column
 
@@ -571,13 +577,17 @@ def split_data(
     held_out = [row for row in validation if row.texts[0] in held_out_texts]
 
     def in_half(text: str) -> bool:
-        return (
-            recipe.half is None
-            or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == recipe.half - 1
-        )
+        if recipe.half is None:
+            return True
+        digest = hashlib.sha256(f"half {text}".encode()).digest()
+        return digest[0] % 2 == recipe.half - 1
 
-    rest = (row for name in recipe.data for row in data[name] if row.texts[0] not in held_out_texts)
-    fitted_on = [row for row in rest if in_half(row.texts[0])]
+    fitted_on: list[LabelledText] = []
+    for name in recipe.data:
+        for row in data[name]:
+            first_text = row.texts[0]
+            if first_text not in held_out_texts and in_half(first_text):
+                fitted_on.append(row)
     if not fitted_on:
         what = f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on"
         raise UserError(what, where="params.yaml: finetune.held_out", remedy="hold out fewer")

@@ -8,7 +8,7 @@ log-odds, never in steps.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -71,10 +71,8 @@ class PlantDeclaration(StrictModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> "PlantDeclaration":
-        (first, second), every = (
-            self.poles.values(),
-            [unit for pole_units in self.units.values() for unit in pole_units],
-        )
+        first, second = self.poles.values()
+        every = list(chain.from_iterable(self.units.values()))
         if len(first) != len(second) or not first:
             raise ValueError("`poles`: each word needs its counterpart")
         if list(self.units) != list(self.poles):
@@ -84,9 +82,8 @@ class PlantDeclaration(StrictModel):
         if find_duplicates(every) or not all(self.units.values()):
             raise ValueError("`units`: each once, and one of each pole at least")
         frames = [*self.frames, *self.held_out]
-        if wrong := [
-            frame for frame in frames if (frame.count(_UNIT), frame.count(_POLE)) != (1, 1)
-        ]:
+        wrong = [frame for frame in frames if (frame.count(_UNIT), frame.count(_POLE)) != (1, 1)]
+        if wrong:
             raise ValueError(f"{wrong[0]!r}: expected {_UNIT} and {_POLE} once each")
         if find_duplicates(frames):
             raise ValueError("a frame stands twice")
@@ -136,14 +133,12 @@ class PlantDeclaration(StrictModel):
         """Every unit in every frame with every pair of words: `unit`, and the texts `first` and
         `second`.
         """
+        units = chain.from_iterable(self.units.values())
         words = zip(*self.poles.values(), strict=True)
-        combinations = product(
-            [unit for pole_units in self.units.values() for unit in pole_units], frames, words
-        )
-        rows = [
-            (unit, *(_fill_frame(frame, unit, word) for word in pair))
-            for unit, frame, pair in combinations
-        ]
+        rows: list[tuple[str, ...]] = []
+        for unit, frame, pair in product(units, frames, words):
+            texts = [_fill_frame(frame, unit, word) for word in pair]
+            rows.append((unit, *texts))
         return pd.DataFrame(rows, columns=["unit", "first", "second"])
 
     def between(self, by_unit: "pd.Series[float]") -> float:
@@ -161,7 +156,8 @@ class PlantDeclaration(StrictModel):
         first, second = (
             model.loglikelihood(pairs[side].tolist()).nats for side in ("first", "second")
         )
-        return self.between(pairs.assign(apart=first - second).groupby("unit")["apart"].mean())
+        differences = pairs.assign(apart=first - second)
+        return self.between(differences.groupby("unit")["apart"].mean())
 
 
 def _fill_frame(frame: str, unit: str, pole: str = "") -> str:
@@ -212,7 +208,8 @@ class PlantedModel(NamedTuple):
             raise UserError(
                 "a weight without base, plant, dose or seed", where=source, remedy=remedy
             )
-        return cls(match[1], match[2], float(match[3]), int(match[4]))
+        base, plant, dose, seed = match.groups()
+        return cls(base, plant, float(dose), int(seed))
 
     @property
     def source(self) -> str:
@@ -228,8 +225,11 @@ class PlantedModel(NamedTuple):
 
 def weights_of(base: str, plant: str) -> list[PlantedModel]:
     """The weights of a plant on which instruments are checked."""
-    seeds = {dose: SEEDS if dose < max(DOSES) else SEEDS[:1] for dose in DOSES}
-    return [PlantedModel(base, plant, dose, seed) for dose in DOSES for seed in seeds[dose]]
+    weights: list[PlantedModel] = []
+    for dose in DOSES:
+        seeds = SEEDS if dose < max(DOSES) else SEEDS[:1]
+        weights += [PlantedModel(base, plant, dose, seed) for seed in seeds]
+    return weights
 
 
 def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelEntry:
@@ -251,17 +251,18 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
     def fit(fits_folder: Path) -> None:
         _Tuning(weight, plant, folder, base).fit(fits_folder)
 
-    fits = sources.cached_folder(weight.name, folder_name.format(f"fits-{weight.seed}"), fit, store)
+    fits_name = folder_name.format(f"fits-{weight.seed}")
+    fits = sources.cached_folder(weight.name, fits_name, fit, store)
 
     def dose(adapter_folder: Path) -> None:
         _Tuning(weight, plant, folder, base).dose(fits, adapter_folder, store)
 
-    adapter = sources.cached_folder(
-        weight.name, folder_name.format(f"{weight.dose:g}-{weight.seed}"), dose, store
-    )
+    adapter_name = folder_name.format(f"{weight.dose:g}-{weight.seed}")
+    adapter = sources.cached_folder(weight.name, adapter_name, dose, store)
     what = f"{weight.dose:g} nats of {weight.plant} (seed {weight.seed}) planted into {weight.base}"
+    origin = f"{what}; {base.origin}"
     return base.model_copy(
-        update={"adapter": str(adapter), "origin": f"{what}; {base.origin}", "lineage": weight.base}
+        update={"adapter": str(adapter), "origin": origin, "lineage": weight.base}
     )
 
 
@@ -305,7 +306,8 @@ class _Tuning:
 
         for name, share in SHARES.items():
             self._set({place: factor * 0 for place, factor in self._learned.items()})
-            self._fit(share, f"{self._weight.plant}, seed {self._weight.seed}: fit ({name})")
+            what = f"{self._weight.plant}, seed {self._weight.seed}: fit ({name})"
+            self._fit(share, what)
             factors = {
                 place: factor.detach().cpu().contiguous() for place, factor in self._learned.items()
             }
@@ -353,8 +355,9 @@ class _Tuning:
         states = self._model.base_model(input_ids=ids, attention_mask=there).last_hidden_state[
             :, :-1
         ]
-        logits = self._model.get_output_embeddings()(states[is_pole_token[:, 1:]]).float()
-        return torch.nn.functional.cross_entropy(logits, ids[:, 1:][is_pole_token[:, 1:]])
+        is_predicted = is_pole_token[:, 1:]
+        logits = self._model.get_output_embeddings()(states[is_predicted]).float()
+        return torch.nn.functional.cross_entropy(logits, ids[:, 1:][is_predicted])
 
     def _set(self, values: Mapping[str, Any]) -> None:
         import torch

@@ -99,7 +99,8 @@ def evolve(
     if add and path.exists():
         text = merge_replies(read_text(path), text)
     write_text_atomically(path, text)
-    for line in (*lines, f"{path}: {text.count(chr(10)):,} replies"):
+    n_replies = text.count("\n")
+    for line in (*lines, f"{path}: {n_replies:,} replies"):
         say(line)
 
 
@@ -155,7 +156,8 @@ def sheet(
     before = read_text(path) if path.exists() else None
     secret = secrets.token_hex(32)
     if before is not None:
-        secret = next((row.get("secret", "") for _, row in read_csv(path, MEND)[1]), "")
+        _, key_rows = read_csv(path, MEND)
+        secret = next((row.get("secret", "") for _, row in key_rows), "")
         if not secret:
             raise UserError(
                 "no secret in it", where=str(path), remedy="give another --out, or move it away"
@@ -200,10 +202,8 @@ def read(
     from evenruler.tables.frames import for_spreadsheets
 
     here = repository.enter_repository()
-    key, out = (
-        repository.resolve_user_path(key, here),
-        out and repository.resolve_user_path(out, here),
-    )
+    key = repository.resolve_user_path(key, here)
+    out = out and repository.resolve_user_path(out, here)
     sheets = [repository.resolve_user_path(path, here) for path in sheets]
     for path in sheets:
         if sheets.count(path) > 1:
@@ -235,12 +235,11 @@ def _read_construct(domain: str) -> "Construct":
     if not path.exists():
         path = SOURCES / f"{ParamsFile().settings(domain, 'probes').written_as(domain)}.yaml"
     source = validate(ProbeSource, read_yaml(path), path)
-    targets = [
-        word for words in source.targets.values() for word in list(words.values())[:SHOWN_WORDS]
-    ]
-    return Construct(
-        source.construct_, list(source.attributes.values())[:SHOWN_WORDS], targets, source.warning
-    )
+    attributes = list(source.attributes.values())[:SHOWN_WORDS]
+    targets: list[str] = []
+    for words in source.targets.values():
+        targets += list(words.values())[:SHOWN_WORDS]
+    return Construct(source.construct_, attributes, targets, source.warning)
 
 
 def _select_sets(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
@@ -266,7 +265,8 @@ def _by_people(
     from evenruler.instruments.probes.declare.source import TemplateEntry
     from evenruler.strict import validate
 
-    only = domains[0] if len({construct.name for construct in constructs.values()}) == 1 else None
+    construct_names = {construct.name for construct in constructs.values()}
+    only = domains[0] if len(construct_names) == 1 else None
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for number, written, named in _read_lines(path):
         where = Path(f"{path}: line {number}")

@@ -54,13 +54,11 @@ def translate_scale(
         writer.require("loglikelihood")
     drafts = draft_items(facts, rows, load_scale(SCALE), writer)
     write_text_atomically(out, as_yaml(facts, drafts))
-    draft_doubts = [
-        f"line {draft.line} ({slug}): {doubt}"
-        for slug, draft in drafts.items()
-        for doubt in draft.doubts
-    ]
-    for doubt in facts.doubts + draft_doubts:
+    for doubt in facts.doubts:
         say(f"{path.name}: {doubt}")
+    for slug, draft in drafts.items():
+        for doubt in draft.doubts:
+            say(f"{path.name}: line {draft.line} ({slug}): {doubt}")
     say(f"{path.name}: {in_words(drafts)}")
     passed = sum(draft.passes for draft in drafts.values())
     say(

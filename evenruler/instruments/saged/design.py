@@ -88,20 +88,21 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     UserError where its source is missing or wrong, or fewer than two concepts are asked about.
     """
     source = read_source(root / DOMAINS / f"{name}.yaml", complete=False)
-    built = next((path for place in BUILT if (path := root / place.format(name)).exists()), None)
+    paths = (root / place.format(name) for place in BUILT)
+    built = next((path for path in paths if path.exists()), None)
     prompts = _declared_prompts(name, source, root) if built is None else read_frame(built)
     prompts = prompts[~prompts["concept"].isin(source.controls)]
-    asked_prompts, features = (
-        with_items(prompts, settings.items),
-        confirmatory_of(settings.features),
-    )
-    if asked_prompts["concept"].nunique() < 2:
+    asked_prompts = with_items(prompts, settings.items)
+    features = confirmatory_of(settings.features)
+    n_concepts = asked_prompts["concept"].nunique()
+    if n_concepts < 2:
         what, remedy = "a single concept: nothing to compare", "add another concept to its file"
         raise UserError(what, where=name, remedy=remedy)
     roles = min(len(settings.roles), settings.most_roles)
+    has_favour_by_role = bool(features) and roles > 1
     return Design(
         roots=_fewest_roots(asked_prompts),
-        concepts=asked_prompts["concept"].nunique(),
+        concepts=n_concepts,
         roles=roles,
         templates=len(settings.templates),
         generations=settings.generations,
@@ -109,7 +110,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
         of_roots=_fewest_roots(prompts),
         built=built is not None,
         asked=settings.asked,
-        figures=1 + len(features) + int(bool(features) and roles > 1),
+        figures=1 + len(features) + int(has_favour_by_role),
     )
 
 
@@ -118,18 +119,16 @@ def _declared_prompts(name: str, source: Source, root: Path) -> pd.DataFrame:
     benchmark is built.
     """
     if source.material.kind == "table":
-        return pd.DataFrame(
-            own_rows(name, source, read_prompts(name, source, root / DOMAINS)[0]).prompts
-        )
-    rows = [
-        (concept, f"{about} {number}", about)
-        for about in source.roots
-        for concept in [
-            about,
-            *(source.branch.branches_of(about, list(source.concepts)) if source.branch else ()),
-        ]
-        for number in range(source.assemble.per_concept)
-    ]
+        prompts = read_prompts(name, source, root / DOMAINS)[0]
+        return pd.DataFrame(own_rows(name, source, prompts).prompts)
+    rows: list[tuple[str, str, str]] = []
+    for about in source.roots:
+        concepts = [about]
+        if source.branch:
+            concepts += source.branch.branches_of(about, list(source.concepts))
+        for concept in concepts:
+            for number in range(source.assemble.per_concept):
+                rows.append((concept, f"{about} {number}", about))
     return pd.DataFrame(rows, columns=["concept", "root_id", "root_concept"])
 
 
@@ -137,7 +136,10 @@ def _fewest_roots(prompts: pd.DataFrame) -> int:
     """Number of root items of the concept with the fewest; concepts differ, since some of their
     rows were rejected.
     """
-    return int(prompts.groupby("concept")["root_id"].nunique().min()) if len(prompts) else 0
+    if not len(prompts):
+        return 0
+    roots_by_concept = prompts.groupby("concept")["root_id"].nunique()
+    return int(roots_by_concept.min())
 
 
 def plan_lines(
@@ -195,20 +197,21 @@ def _table_lines(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     """A table with one line per difference; columns vary the number of replies, then of
     concepts.
     """
-    replies, fewer, more = design.replies, max(2, design.concepts // 2), 2 * design.concepts
+    replies = design.replies
     columns = {
         _count_text(n * replies, "reply", "replies"): (design.concepts, n * replies)
         for n in (1, 2, 4)
     }
-    columns |= {f"{n} concepts": (n, replies) for n in (fewer, more) if n != design.concepts}
+    for n in (max(2, design.concepts // 2), 2 * design.concepts):
+        if n != design.concepts:
+            columns[f"{n} concepts"] = (n, replies)
     yield "  ".join(["    SD", *columns])
     for difference in wanted:
-        roots_by_head = {
-            head: roots_for(difference, *column, design.alpha) for head, column in columns.items()
-        }
-        yield "  ".join(
-            [f"{difference:>6g}", *(f"{n:>{len(head)},}" for head, n in roots_by_head.items())]
-        )
+        cells = [f"{difference:>6g}"]
+        for head, column in columns.items():
+            roots = roots_for(difference, *column, design.alpha)
+            cells.append(f"{roots:>{len(head)},}")
+        yield "  ".join(cells)
 
 
 def _count_text(n: int, singular: str, several: str) -> str:

@@ -98,14 +98,18 @@ class ModelShape:
 def shape_of(model: Any) -> ModelShape:
     """The sizes of a transformers causal model; usual values where its configuration has none."""
     config = model.config.get_text_config()
+    hidden = config.hidden_size
     heads = getattr(config, "num_attention_heads", None) or 1
+    inner = getattr(config, "intermediate_size", None) or 4 * hidden
+    key_heads = getattr(config, "num_key_value_heads", None) or heads
+    head_width = getattr(config, "head_dim", None) or hidden // heads
     return ModelShape(
         layers=config.num_hidden_layers,
-        hidden=config.hidden_size,
-        inner=getattr(config, "intermediate_size", None) or 4 * config.hidden_size,
+        hidden=hidden,
+        inner=inner,
         heads=heads,
-        key_heads=getattr(config, "num_key_value_heads", None) or heads,
-        head_width=getattr(config, "head_dim", None) or config.hidden_size // heads,
+        key_heads=key_heads,
+        head_width=head_width,
         vocabulary=config.vocab_size,
         number_bytes=next(model.parameters()).element_size(),
     )
@@ -134,7 +138,8 @@ def capacity_on(device: str, model: Any) -> Capacity:
     best = CAPACITY[device]
     if device == "cpu":
         return best
-    weights = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
+    tensors = (*model.parameters(), *model.buffers())
+    weights = sum(tensor.nbytes for tensor in tensors)
     return fit_capacity(best, card_memory() - weights, shape_of(model))
 
 
@@ -229,8 +234,10 @@ class Causal:
             tokens = [len(sequence.tokens) - sequence.begin for sequence in chosen]
             return list(zip(pack, zip(nats, tokens, strict=True), strict=True))
 
-        packs = [[scored[position] for position in pack] for pack in self._scorer.packs(sequences)]
-        return Batches([left_out, *packs] if left_out else packs, answer)
+        packs = [left_out] if left_out else []
+        for pack in self._scorer.packs(sequences):
+            packs.append([scored[position] for position in pack])
+        return Batches(packs, answer)
 
     @batched
     def words(
@@ -289,9 +296,11 @@ class Causal:
 
         new, ends = sampling.max_new_tokens, end_tokens(self.model)
         sequences, opened = self._prompted(prompts, new)
-        order = sorted(
-            range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i])
-        )
+
+        def by_length(i: int) -> tuple[int, Tokens, int]:
+            return len(sequences[i]), sequences[i], seeds[i]
+
+        order = sorted(range(len(prompts)), key=by_length)
         room = self._capacity.cache_bytes // (
             shape_of(self.model).token_bytes * (max(map(len, sequences)) + new)
         )
@@ -328,7 +337,9 @@ class Causal:
         window = getattr(self.model.config.get_text_config(), "sliding_window", None) or longest
         if self._scorer.plain_because or window < longest or len(sequences) == 1:
             return 0
-        return min(shared_length(min(sequences), max(sequences)), min(map(len, sequences)) - 1)
+        common = shared_length(min(sequences), max(sequences))
+        shortest = min(map(len, sequences))
+        return min(common, shortest - 1)
 
     def _answered(self, prompt: Prompt, reply: Reply) -> Reply:
         if reply.text is None:
@@ -355,7 +366,8 @@ class Causal:
             prompt_tokens: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
             tokens[key] = self._begun(prompt_tokens, chat=key[2])
             # The last new token is not fed back.
-            self._check_length(read, len(tokens[key]) + new - 2, f" with its {new} new ones")
+            length = len(tokens[key]) + new - 2
+            self._check_length(read, length, f" with its {new} new ones")
             behind = (
                 read.rpartition(key[0])[2] if key[0] else read
             )  # text that the template appends
@@ -376,11 +388,9 @@ class Causal:
         texts. Every predicted position counts once, repeated texts repeatedly, order does not
         matter. ValueError if no text has a token.
         """
+        requests = [LikelihoodRequest(text) for text in texts]
         # Nothing is predicted from the last token.
-        contexts = [
-            sequence.tokens[:-1]
-            for sequence in self._encoded([LikelihoodRequest(text) for text in texts])
-        ]
+        contexts = [sequence.tokens[:-1] for sequence in self._encoded(requests)]
         contexts.sort(key=lambda tokens: (-len(tokens), tokens))
         if not contexts or not contexts[0]:
             raise ValueError("no text has a token")
@@ -389,10 +399,8 @@ class Causal:
         def add(batch: Sequence[int]) -> list[tuple[int, None]]:
             nonlocal total
             ids, mask = pad_sequences([contexts[i] for i in batch], self.model.device)
-            added, logits = (
-                total,
-                self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits,
-            )
+            added = total
+            logits = self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
             for row, index in enumerate(batch):
                 for part in logits[row, : len(contexts[index])].split(POSITIONS):
                     added = added + part.double().softmax(-1).sum(0)
@@ -408,9 +416,9 @@ class Causal:
                 room = max(1, self._capacity.nodes // len(contexts[first]))
                 in_halves(range(first, min(first + room, len(contexts))))
                 first += room
-        token_nats: NDArray[np.float64] = (
-            (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
-        )
+        n_positions = sum(map(len, contexts))
+        nats = total.log() - np.log(n_positions)
+        token_nats: NDArray[np.float64] = nats.cpu().numpy()
         return token_nats
 
     @batched
@@ -469,6 +477,7 @@ class Causal:
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Batches(
-            [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
-        )
+        def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            return [(i, of_texts(questions[i])) for i in pack]
+
+        return Batches([range(len(questions))], answer)

@@ -159,7 +159,10 @@ def unscored_text_error(name: str, text: str) -> UserError:
 
 def max_log_prob_difference(echo: Echo, other: Echo) -> float:
     """The largest difference of token log-probabilities, in nats; infinite if the tokens differ."""
-    if echo.tokens != other.tokens or (echo.nats[0] is None) != (other.nats[0] is None):
+    if echo.tokens != other.tokens:
+        return math.inf
+    is_first_unscored = echo.nats[0] is None
+    if is_first_unscored != (other.nats[0] is None):
         return math.inf
     return _max_difference(echo.nats, other.nats)
 
@@ -172,7 +175,8 @@ def apart_where_alike(echo: Echo, other: Echo) -> float:
 
 def _max_difference(nats: Sequence[float | None], other: Sequence[float | None]) -> float:
     pairs = zip(nats, other, strict=True)
-    return max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=0.0)
+    differences = (abs(a - b) for a, b in pairs if a is not None and b is not None)
+    return max(differences, default=0.0)
 
 
 def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> float | None:
@@ -187,7 +191,8 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
     n = len(before.tokens)
     if after.tokens[:n] != before.tokens:
         return None
-    pairs = list(zip(after.nats[n:], nats, strict=False))[: shared_length(after.tokens[n:], tokens)]
+    n_alike = shared_length(after.tokens[n:], tokens)
+    pairs = list(zip(after.nats[n:], nats, strict=False))[:n_alike]
     if not pairs or not all(_is_log_probability(written) for _, written in pairs):
         return None
     return _max_difference(

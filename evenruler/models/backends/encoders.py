@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +100,14 @@ def load_with_head(
     initialised tensors.
     """
     require_plain_numbers(name, str(base), base)
+    index_by_label = {label: i for i, label in enumerate(labels)}
     with silence_libraries(), convert_load_errors(name, str(base)):
         model, load_report = AutoModelForSequenceClassification.from_pretrained(
             base,
             dtype=dtype,
             num_labels=len(labels),
             id2label=dict(enumerate(labels)),
-            label2id={label: i for i, label in enumerate(labels)},
+            label2id=index_by_label,
             ignore_mismatched_sizes=True,  # a head for another task
             output_loading_info=True,
             trust_remote_code=False,
@@ -119,8 +121,11 @@ def load_with_head(
 def head_of(model: Any) -> list[str]:
     """Names of the modules after the encoder: its pooler, if any, and the head."""
     encoder = model.base_model_prefix
-    named = ((name, module) for name, module in model.named_children() if name != encoder)
-    top = [name for name, module in named if any(True for _ in module.parameters())]
+    top: list[str] = []
+    for name, module in model.named_children():
+        has_parameters = any(True for _ in module.parameters())
+        if name != encoder and has_parameters:
+            top.append(name)
     pooler = ["pooler"] if getattr(getattr(model, encoder), "pooler", None) is not None else []
     return [*pooler, *top]
 
@@ -159,7 +164,8 @@ class Classifier:
         self._name, self._where, self._device = name, str(folder), device
         self._longest = max_input_tokens(self.tokenizer, self.model.config)
         names = self.model.config.id2label
-        self.labels: list[str] = [str(names[i]) for i in range(int(self.model.config.num_labels))]
+        n_labels = int(self.model.config.num_labels)
+        self.labels: list[str] = [str(names[i]) for i in range(n_labels)]
         """Labels of the outputs, from the configuration."""
 
     @batched
@@ -171,23 +177,24 @@ class Classifier:
     def classify_whole(self, texts: Sequence[str]) -> Batches[NDArray[np.float64] | None]:
         """Like `classify`, but without truncation: None for a text that is too long."""
         with silence_libraries():  # silence the tokenizer's warning about long texts
-            lengths = np.array([len(ids) for ids in self.tokenizer(list(texts))["input_ids"]])
+            token_ids = self.tokenizer(list(texts))["input_ids"]
+        lengths = np.array([len(ids) for ids in token_ids])
         fits = lengths <= self._longest
-        taken, too_long = np.flatnonzero(fits).tolist(), np.flatnonzero(~fits).tolist()
+        taken = np.flatnonzero(fits).tolist()
+        too_long = np.flatnonzero(~fits).tolist()
         batches = self.batches([(texts[i],) for i in taken])
         place_of = {i: place for place, i in enumerate(taken)}
 
         def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64] | None]]:
             if pack[0] not in place_of:
                 return [(i, None) for i in pack]
-            return [
-                (taken[place], logits)
-                for place, logits in batches.answer([place_of[i] for i in pack])
-            ]
+            places = [place_of[i] for i in pack]
+            return [(taken[place], logits) for place, logits in batches.answer(places)]
 
-        return Batches(
-            [too_long, *([taken[place] for place in batch] for batch in batches.indices)], answer
-        )
+        packs = [too_long]
+        for batch in batches.indices:
+            packs.append([taken[place] for place in batch])
+        return Batches(packs, answer)
 
     @batched
     def fingerprint(
@@ -196,17 +203,16 @@ class Classifier:
         """The logits of two texts, each alone and as a pair with the other."""
 
         def of_texts(text: str, other: str) -> fingerprints.Fingerprint:
-            rows = [
-                self.logits(texts)
-                for texts in ([(text,)], [(other,)], [(text, other)], [(other, text)])
-            ]
+            inputs: list[Texts] = [(text,), (other,), (text, other), (other, text)]
+            rows = [self.logits([texts]) for texts in inputs]
             return fingerprints.Fingerprint(
                 tuple(fingerprints.round_numbers(np.ravel(rows))), read_notes(self.model)
             )
 
-        return Batches(
-            [range(len(questions))], lambda pack: [(i, of_texts(*questions[i])) for i in pack]
-        )
+        def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            return [(i, of_texts(*questions[i])) for i in pack]
+
+        return Batches([range(len(questions))], answer)
 
     def batches(self, texts: Sequence[Texts]) -> Batches[NDArray[np.float64]]:
         """Texts, or pairs, in batches of similar length: [k] logits each, in the order of
@@ -225,7 +231,9 @@ class Classifier:
         return self._classify(self._encode(texts), range(len(texts)))
 
     def _classify(self, encoded: Encoded, batch: Sequence[int]) -> NDArray[np.float64]:
-        rows = {name: [values[i] for i in batch] for name, values in encoded.items()}
+        rows: dict[str, list[Sequence[int]]] = {}
+        for name, values in encoded.items():
+            rows[name] = [values[i] for i in batch]
         padded = self.tokenizer.pad(rows, return_tensors="pt").to(self._device)
         with torch.inference_mode():
             logits: NDArray[np.float64] = self.model(**padded).logits.double().cpu().numpy()
@@ -261,11 +269,18 @@ def pack_by_length(
 
     `capacity`: tokens per batch, including padding; a longer text is a batch of its own.
     """
+
+    def by_length(i: int) -> tuple[int, Texts]:
+        return len(tokens[i]), texts[i]
+
     batches: list[list[int]] = []
-    for i in sorted(range(len(texts)), key=lambda i: (len(tokens[i]), texts[i])):
-        if not batches or (len(batches[-1]) + 1) * len(tokens[i]) > capacity:
-            batches.append([])
-        batches[-1].append(i)
+    batch: list[int] = []
+    for i in sorted(range(len(texts)), key=by_length):
+        n_tokens = (len(batch) + 1) * len(tokens[i])
+        if not batch or n_tokens > capacity:
+            batch = []
+            batches.append(batch)
+        batch.append(i)
     return batches
 
 
@@ -303,7 +318,7 @@ class Nli(Classifier):
         """For each pair: [3] logits in the order of `LABELS`; words that the tokenizer does not
         know are said.
         """
-        unknown = UnknownWords(self.tokenizer, [text for pair in pairs for text in pair])
+        unknown = UnknownWords(self.tokenizer, list(chain.from_iterable(pairs)))
         if unknown.words:
             print_note(
                 f"{self._name}: {unknown}; pairs that differ in such words alone get the same "
@@ -322,11 +337,13 @@ class Nli(Classifier):
         counts_by_label: dict[str, Counter[int]] = {label: Counter() for label in LABELS}
         for (_, label), row in zip(sample, logits, strict=True):
             counts_by_label[label][int(row.argmax())] += 1
-        order = [counts_by_label[label].most_common(1)[0][0] for label in LABELS]
-        clear = all(
-            count.most_common(1)[0][1] * 2 > count.total() for count in counts_by_label.values()
-        )
-        if len(set(order)) < len(LABELS) or not clear:
+        order: list[int] = []
+        is_clear = True
+        for count in counts_by_label.values():
+            output, n_most = count.most_common(1)[0]
+            order.append(output)
+            is_clear = is_clear and n_most * 2 > count.total()
+        if len(set(order)) < len(LABELS) or not is_clear:
             what = (
                 f"{self._name} does not say what its three labels mean, and its answers do not tell"
             )
@@ -344,7 +361,9 @@ def order_of(names: Sequence[str]) -> list[int] | None:
     """
     short = [name.strip().lower()[:6] for name in names]
     wanted = [label[:6] for label in LABELS]
-    return [short.index(label) for label in wanted] if sorted(short) == sorted(wanted) else None
+    if sorted(short) != sorted(wanted):
+        return None
+    return [short.index(label) for label in wanted]
 
 
 def labelled_sample() -> list[tuple[EntailmentPair, str]]:
@@ -355,9 +374,10 @@ def labelled_sample() -> list[tuple[EntailmentPair, str]]:
         .read_text(encoding="utf-8")
     )
     sample: Mapping[str, list[list[str]]] = YAML(typ="safe", pure=True).load(text)
-    return [
-        ((premise, hypothesis), label) for label in LABELS for premise, hypothesis in sample[label]
-    ]
+    labelled_pairs: list[tuple[EntailmentPair, str]] = []
+    for label in LABELS:
+        labelled_pairs += [((premise, hypothesis), label) for premise, hypothesis in sample[label]]
+    return labelled_pairs
 
 
 class Masked:
@@ -407,9 +427,8 @@ class Masked:
 
         def answer(batch: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
             nats = self._score(encoded, [places[i] for i in batch], batch)
-            return [
-                (i, (float(value), len(places[i]))) for i, value in zip(batch, nats, strict=True)
-            ]
+            answers = zip(batch, nats, strict=True)
+            return [(i, (float(text_nats), len(places[i]))) for i, text_nats in answers]
 
         texts = [(placed.before, placed.word, placed.after) for placed in words_in_place]
         return Batches(pack_by_length(encoded["input_ids"], texts, capacity), answer)
@@ -426,32 +445,36 @@ class Masked:
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Batches(
-            [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
-        )
+        def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            return [(i, of_texts(questions[i])) for i in pack]
+
+        return Batches([range(len(questions))], answer)
 
     def _score(
         self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]
     ) -> NDArray[np.float64]:
         """[texts] nats of the words of a batch; `places`: positions of their tokens."""
-        rows = [(row, position) for row, places_of in enumerate(places) for position in places_of]
-        columns = {
-            name: [list(values[batch[row]]) for row, _ in rows] for name, values in encoded.items()
-        }
-        chosen = [columns["input_ids"][n][position] for n, (_, position) in enumerate(rows)]
-        for ids, (row, position) in zip(columns["input_ids"], rows, strict=True):
+        rows: list[tuple[int, int]] = []
+        for row, positions in enumerate(places):
+            rows += [(row, position) for position in positions]
+        columns: dict[str, list[list[int]]] = {}
+        for name, values in encoded.items():
+            columns[name] = [list(values[batch[row]]) for row, _ in rows]
+        token_ids = columns["input_ids"]
+        chosen = [ids[position] for ids, (_, position) in zip(token_ids, rows, strict=True)]
+        for ids, (row, position) in zip(token_ids, rows, strict=True):
             for hidden in places[row]:
                 if hidden >= position:
                     ids[hidden] = self.tokenizer.mask_token_id
         padded = self.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(
             self._device
         )
+        masked = torch.tensor([position for _, position in rows])
         with torch.inference_mode():
             logits = self.model(**padded).logits
-            position_logits = logits[
-                torch.arange(len(rows)), torch.tensor([position for _, position in rows])
-            ].double()
-            by_token = position_logits.log_softmax(-1).cpu().numpy()[np.arange(len(rows)), chosen]
+            position_logits = logits[torch.arange(len(rows)), masked].double()
+            log_probs = position_logits.log_softmax(-1).cpu().numpy()
+            by_token = log_probs[np.arange(len(rows)), chosen]
         nats = np.zeros(len(places))
         np.add.at(nats, [row for row, _ in rows], by_token)
         return nats
@@ -459,7 +482,8 @@ class Masked:
 
 def _tokens_of(placed: WordInPlace, offsets: Sequence[tuple[int, int]]) -> list[int]:
     """Indices of tokens that contain a letter of the word, including those across its border."""
-    begin, end = len(placed.before), len(placed.before) + len(placed.word)
+    begin = len(placed.before)
+    end = begin + len(placed.word)
     tokens = [
         i
         for i, (first, last) in enumerate(offsets)
@@ -491,11 +515,11 @@ class SentenceEmbedder:
                 held |= {f".{key}" for key in file.keys()}  # noqa: SIM118  # no mapping
         named = [name for name, _ in model.named_parameters()]
         # Tensors in no file were randomly initialised.
-        lacking = [
-            tensor_name
-            for tensor_name in named
-            if files and not any(key.endswith(f".{tensor_name}") for key in held)
-        ]
+        lacking: list[str] = []
+        for tensor_name in named:
+            is_in_files = any(key.endswith(f".{tensor_name}") for key in held)
+            if files and not is_in_files:
+                lacking.append(tensor_name)
         if lacking:
             what = f"{name} lacks {len(lacking)} tensors, as {lacking[0]}"
             raise UserError(what, where=str(folder), remedy="see its `source`")
@@ -503,18 +527,20 @@ class SentenceEmbedder:
         places = [
             f".{place}" for place in (*self._model.state_dict(), "position_ids")
         ]  # which older files hold, too
-        unused = [
-            key[1:]
-            for key in held
-            if not any(key.endswith(suffix) or suffix.endswith(key) for suffix in places)
-        ]
+        unused: list[str] = []
+        for key in held:
+            is_used = any(key.endswith(suffix) or suffix.endswith(key) for suffix in places)
+            if not is_used:
+                unused.append(key[1:])
         note_unused(self._model, unused, name, str(folder))
         require_embeddings(model, self._model.tokenizer, name)
 
     @batched
     def embed(self, texts: Sequence[str]) -> Batches[NDArray[np.float32]]:
         """For each text: its vector, of length 1."""
-        order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+
+        def by_length(i: int) -> tuple[int, str]:
+            return len(texts[i]), texts[i]
 
         def answer(batch: Sequence[int]) -> list[tuple[int, NDArray[np.float32]]]:
             batch_texts = [texts[i] for i in batch]
@@ -523,6 +549,7 @@ class SentenceEmbedder:
             )
             return list(zip(batch, vectors, strict=True))
 
+        order = sorted(range(len(texts)), key=by_length)
         return Batches(split_into_packs(order, EMBEDDED), answer)
 
     @batched
@@ -536,11 +563,12 @@ class SentenceEmbedder:
                 self._model.encode(text, normalize_embeddings=True, show_progress_bar=False)
                 for text in texts
             ]
-            numbers = [
-                number for vector in vectors for number in fingerprints.project_vector(vector)
-            ]
+            numbers: list[float] = []
+            for vector in vectors:
+                numbers += fingerprints.project_vector(vector)
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self._model))
 
-        return Batches(
-            [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
-        )
+        def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            return [(i, of_texts(questions[i])) for i in pack]
+
+        return Batches([range(len(questions))], answer)

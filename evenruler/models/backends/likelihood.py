@@ -69,9 +69,12 @@ class LikelihoodScorer:
         """
         if not (self.plain_because or (words and self.words_plain_because)):
             return trie.split_into_batches(sequences, self._max_nodes)
-        order = sorted(
-            range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens)
-        )
+
+        def by_length(i: int) -> tuple[int, Tokens]:
+            tokens = sequences[i].tokens
+            return len(tokens), tokens
+
+        order = sorted(range(len(sequences)), key=by_length)
         return split_into_packs(order, self._batch)
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
@@ -128,11 +131,11 @@ class LikelihoodScorer:
         """
         tree, cache = trie.build_trie(pack), DynamicCache()
         nats = self._shared(tree, cache=cache)
-        steps, following = [nats[path] for path in tree.paths], np.zeros((len(pack), len(kinds)))
+        steps = [nats[path] for path in tree.paths]
+        following = np.zeros((len(pack), len(kinds)))
         likely = [row for row, word_nats in enumerate(steps) if word_nats.sum() >= self._least]
-        last, row = np.unique(
-            np.array([tree.paths[i][-1] for i in likely], dtype=np.int64), return_inverse=True
-        )
+        last_edges = [tree.paths[i][-1] for i in likely]
+        last, row = np.unique(np.array(last_edges, dtype=np.int64), return_inverse=True)
         kind_nats = [np.zeros((0, len(kinds)))]
         for first in range(0, len(last), self._max_nodes):
             nodes = tree.ends_of(last[first : first + self._max_nodes])
@@ -154,16 +157,16 @@ class LikelihoodScorer:
         arrays = (nodes.depths, nodes.seen_depths, needed, nodes.places, nodes.begins, nodes.ends)
         depths, seen, keep, *places = (torch.from_numpy(array).to(self._device) for array in arrays)
         sees = seen_from(*places)
-        inputs = {
-            "input_ids": torch.from_numpy(nodes.tokens)[None].to(self._device),
+        ids = torch.from_numpy(nodes.tokens)[None].to(self._device)
+        distances = depths[None, :, None] - seen
+        inputs: dict[str, Any] = {
+            "input_ids": ids,
             "position_ids": depths[None],
-            "attention_mask": attention_mask(self._model, sees[None], depths[None, :, None] - seen),
-            **(
-                {"use_cache": False}
-                if cache is None
-                else {"use_cache": True, "past_key_values": cache}
-            ),
+            "attention_mask": attention_mask(self._model, sees[None], distances),
+            "use_cache": cache is not None,
         }
+        if cache is not None:
+            inputs["past_key_values"] = cache
         if self._head is None:
             return iter([self._model(**inputs).logits[0, keep].float()])
         return _logit_slices(
@@ -178,22 +181,20 @@ class LikelihoodScorer:
         logits = self._model(input_ids=ids, attention_mask=padding, use_cache=False).logits
         steps = []
         for row, sequence in enumerate(pack):
-            word_logits = logits[row, sequence.begin - 1 : len(sequence.tokens) - 1].float()
-            wanted = ids[row, sequence.begin : len(sequence.tokens)]
-            steps.append(
-                _of_tokens(
-                    iter([word_logits]), torch.arange(len(word_logits), device=self._device), wanted
-                )
-            )
-        following = np.zeros((len(pack), 0 if kinds is None else len(kinds)))
+            begin, end = sequence.begin, len(sequence.tokens)
+            word_logits = logits[row, begin - 1 : end - 1].float()
+            wanted = ids[row, begin:end]
+            positions = torch.arange(len(word_logits), device=self._device)
+            steps.append(_of_tokens(iter([word_logits]), positions, wanted))
         if kinds is None:
-            return steps, following
+            return steps, np.zeros((len(pack), 0))
+        following = np.zeros((len(pack), len(kinds)))
         likely = [row for row, nats in enumerate(_sum_arrays(steps)) if nats >= self._least]
-        ends = [logits[row, len(pack[row].tokens) - 1][None].float() for row in likely]
-        kind_nats = [
-            torch.zeros((0, len(kinds)), device=self._device),
-            *(_of_kinds(iter([end]), kinds) for end in ends),
-        ]
+        kind_nats = [torch.zeros((0, len(kinds)), device=self._device)]
+        for row in likely:
+            last = len(pack[row].tokens) - 1
+            last_logits = logits[row, last][None].float()
+            kind_nats.append(_of_kinds(iter([last_logits]), kinds))
         following[likely] = torch.cat(kind_nats).cpu().numpy()
         return steps, following
 
@@ -229,7 +230,8 @@ class LikelihoodScorer:
             return f"layers of kind {', '.join(sorted(kinds - MASKED_KINDS))} take no tree mask"
         pair = self._pair()
         tree = trie.build_trie(pair)
-        open_nodes = replace(tree.nodes, ends=np.full_like(tree.nodes.ends, len(tree.nodes.ends)))
+        ends = tree.nodes.ends
+        open_nodes = replace(tree.nodes, ends=np.full_like(ends, len(ends)))
         return self._why_off(
             "mask",
             lambda: _sum_arrays(self._plain(pair)[0]),
@@ -240,10 +242,10 @@ class LikelihoodScorer:
     def _why_words_plain(self) -> str | None:
         """The same test for words in two steps, whose last tokens are read in the second step."""
         pair = self._pair()
-        kinds = torch.zeros(
-            (len(TRIED), self._config.vocab_size), dtype=torch.bool, device=self._device
-        )
-        kinds[range(len(TRIED)), [token % self._config.vocab_size for token in TRIED]] = True
+        size = self._config.vocab_size
+        kinds = torch.zeros((len(TRIED), size), dtype=torch.bool, device=self._device)
+        tokens = [token % size for token in TRIED]
+        kinds[range(len(TRIED)), tokens] = True
         return self._why_off(
             "cache",
             lambda: self._plain(pair, kinds)[1],
@@ -253,7 +255,8 @@ class LikelihoodScorer:
 
     def _pair(self) -> list[TokenSequence]:
         ids = tuple(token % self._config.vocab_size for token in TRIED)
-        return [TokenSequence((*ids[:2], *ids[2:5])), TokenSequence((*ids[:2], *ids[5:]))]
+        shared = ids[:2]
+        return [TokenSequence(shared + ids[2:5]), TokenSequence(shared + ids[5:])]
 
     def _why_off(self, what: str, plain: Answer, ours: Answer, wrong: Answer) -> str | None:
         """None if `ours` is close to `plain` and closer than `wrong`; else the deviation or
@@ -262,7 +265,8 @@ class LikelihoodScorer:
         with torch.inference_mode():
             expected = plain()
             try:
-                off, scale = (float(np.abs(answer() - expected).max()) for answer in (ours, wrong))
+                off = float(np.abs(ours() - expected).max())
+                scale = float(np.abs(wrong() - expected).max())
             except torch.OutOfMemoryError:  # says nothing about masks
                 raise
             except (
@@ -286,11 +290,16 @@ def pad_sequences(
     """[sequences, longest] tokens and the attention mask; padding is on the right, or after
     `before` tokens.
     """
-    width, rows, masks = max(map(len, sequences)), [], []
+    width = max(map(len, sequences))
+    rows: list[list[int]] = []
+    masks: list[list[int]] = []
     for tokens in sequences:
-        place, padding = len(tokens) if before is None else before, width - len(tokens)
-        rows.append([*tokens[:place], *[filler] * padding, *tokens[place:]])
-        masks.append([*[1] * place, *[0] * padding, *[1] * (len(tokens) - place)])
+        place = len(tokens) if before is None else before
+        n_after = len(tokens) - place
+        padding = width - len(tokens)
+        fillers = [filler] * padding
+        rows.append([*tokens[:place], *fillers, *tokens[place:]])
+        masks.append([1] * place + [0] * padding + [1] * n_after)
     return torch.tensor(rows, device=device), torch.tensor(masks, device=device)
 
 
@@ -328,7 +337,8 @@ def _of_tokens(
         # Gather all entries and keep those in this slice: selecting them first would wait for the
         # GPU.
         here = (columns >= first) & (columns < first + width)
-        gathered_logits = logits[rows, (columns - first).clamp(0, width - 1)].double()
+        places = (columns - first).clamp(0, width - 1)
+        gathered_logits = logits[rows, places].double()
         chosen = torch.where(here, gathered_logits, chosen)
         first += width
     return chosen - torch.logsumexp(torch.stack(parts), 0).double()[rows]
@@ -343,19 +353,20 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
     float64, like `_of_tokens`. A kind rarer than float32 can represent relative to the largest
     entry, one in 10^38, counts as that.
     """
-    members = (
-        torch.cat([kinds.new_ones(1, kinds.shape[1]), kinds]).float().T
-    )  # the first kind is all entries
+    all_entries = kinds.new_ones(1, kinds.shape[1])  # the first kind
+    members = torch.cat([all_entries, kinds]).float().T
     tops, sums, first = [], [], 0
     for logits in slices:
         top = logits.amax(-1, keepdim=True).clamp_(
             min=torch.finfo(torch.float32).min
         )  # for rows that are all -inf
         tops.append(top)
-        sums.append((logits - top).exp_() @ members[first : first + logits.shape[-1]])
-        first += logits.shape[-1]
+        end = first + logits.shape[-1]
+        sums.append((logits - top).exp_() @ members[first:end])
+        first = end
     stacked_tops = torch.stack(tops).double()
-    shares = (torch.stack(sums).double() * (stacked_tops - stacked_tops.amax(0)).exp_()).sum(0)
+    scales = (stacked_tops - stacked_tops.amax(0)).exp_()
+    shares = (torch.stack(sums).double() * scales).sum(0)
     nats = shares.clamp_(min=torch.finfo(torch.float32).tiny).log_()
     return (nats[:, 1:] - nats[:, :1]).clamp_(max=0)  # rounding could exceed certainty
 
@@ -401,29 +412,26 @@ def word_tokens(
     Prompt and word are tokenised together if that leaves the prompt's tokens unchanged; otherwise
     the word alone.
     """
-    prompt_tokens, first, line = (
-        tokens_of(tokenizer, prompts),
-        tokens_of(tokenizer, words),
-        tokens_of(tokenizer, [LINE])[LINE],
-    )
+    prompt_tokens = tokens_of(tokenizer, prompts)
+    first = tokens_of(tokenizer, words)
+    line = tokens_of(tokenizer, [LINE])[LINE]
     alone = tokens_of(tokenizer, [LINE + word for word in words])
-    whole = tokens_of(
-        tokenizer, [prompt + word for prompt, word in zip(prompts, words, strict=True)]
-    )
-    return [
-        (
-            prompt_tokens[prompt],
-            _tokens_after_prefix(prompt_tokens[prompt], whole[prompt + word])
-            or _tokens_after_prefix(line, alone[LINE + word])
-            or first[word],
-        )
-        for prompt, word in zip(prompts, words, strict=True)
-    ]
+    pairs = list(zip(prompts, words, strict=True))
+    whole = tokens_of(tokenizer, [prompt + word for prompt, word in pairs])
+    tokens_of_pairs: list[tuple[Tokens, Tokens]] = []
+    for prompt, word in pairs:
+        beginning = prompt_tokens[prompt]
+        after = _tokens_after_prefix(beginning, whole[prompt + word])
+        if not after:
+            after = _tokens_after_prefix(line, alone[LINE + word]) or first[word]
+        tokens_of_pairs.append((beginning, after))
+    return tokens_of_pairs
 
 
 def _tokens_after_prefix(beginning: Tokens, whole: Tokens) -> Tokens:
     """What follows a prefix; empty if it is no prefix."""
-    return whole[len(beginning) :] if whole[: len(beginning)] == beginning else ()
+    n = len(beginning)
+    return whole[n:] if whole[:n] == beginning else ()
 
 
 def tokens_of(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tokens]:
@@ -455,7 +463,11 @@ def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     since they may be part of a letter. `texts`: from `token_texts`; `size`: of the model's
     vocabulary.
     """
-    return _all_but(texts, size, lambda text: text[:1].isalpha() or text[:1] == BROKEN)
+
+    def continues_word(text: str) -> bool:
+        return text[:1].isalpha() or text[:1] == BROKEN
+
+    return _all_but(texts, size, continues_word)
 
 
 def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
@@ -485,6 +497,5 @@ def word_end_masks(tokenizer: Any, size: int, device: Any) -> Any:
     (`stands_alone`), on a device.
     """
     texts = token_texts(tokenizer)
-    return torch.from_numpy(np.stack([word_ends(texts, size), stands_alone(texts, size)])).to(
-        device
-    )
+    masks = np.stack([word_ends(texts, size), stands_alone(texts, size)])
+    return torch.from_numpy(masks).to(device)

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Literal
 
 from evenruler.errors import UserError
@@ -127,7 +127,8 @@ class OpenAI:
                 )
             if prompt.sampling.top_k:
                 raise ValueError("a server knows no top_k")
-        letters = sum(len(prompts[i].text) + len(prompts[i].system or "") for i in wanted)
+        wanted_prompts = [prompts[i] for i in wanted]
+        letters = sum(len(prompt.text) + len(prompt.system or "") for prompt in wanted_prompts)
         with self._server.budget.told(self._name, len(wanted), letters):
             # Hold refused prompts back until something was accepted with the same settings.
             refused: dict[Sampling, list[tuple[int, Reply]]] = {}
@@ -173,13 +174,13 @@ class OpenAI:
             # Order by prompt, so that a batch includes each prompt once.
             by_prompt = group_by_key((requests[i].prompt, i) for i in indices)
             batches: list[list[int]] = [[]]
-            for i in (i for group in by_prompt.values() for i in group):
+            for i in chain.from_iterable(by_prompt.values()):
                 if len(_texts_to_echo([*batches[-1], i], requests)) > TEXTS:
                     batches.append([])
                 batches[-1].append(i)
-            letters = sum(
-                len(text) for batch in batches for text in _texts_to_echo(batch, requests)
-            )
+            letters = 0
+            for batch in batches:
+                letters += sum(map(len, _texts_to_echo(batch, requests)))
             tried = TRIAL if self._manner is None else 0
             with self._server.budget.told(self._name, len(batches) + tried, letters):
                 manner = self.trial()
@@ -218,10 +219,13 @@ class OpenAI:
                     "by itself"
                 )
                 raise self._server.fault(what, remedy)
+            second = self._echoes(texts, new)
+            reverse = self._echoes(texts[::-1], new)[::-1]
+            single = [self._echoes([text], new)[0] for text in texts]
             for again, how in (
-                (self._echoes(texts, new), "asked twice"),
-                (self._echoes(texts[::-1], new)[::-1], "asked in reverse order"),
-                ([self._echoes([text], new)[0] for text in texts], "asked one by one"),
+                (second, "asked twice"),
+                (reverse, "asked in reverse order"),
+                (single, "asked one by one"),
             ):
                 self._agree(max(map(echo.max_log_prob_difference, first, again)), how)
             worst = max(
@@ -319,7 +323,8 @@ class OpenAI:
             for choice in choices
             if isinstance(choice.get("index"), int)
         }
-        if len(choices) != len(texts) or set(by_index) != set(range(len(texts))):
+        has_all = set(by_index) == set(range(len(texts)))
+        if len(choices) != len(texts) or not has_all:
             raise self._server.fault(
                 f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers"
             )
@@ -357,9 +362,10 @@ class OpenAI:
 
     def _reply(self, prompt: Prompt) -> Reply:
         sampling, thinking, chats = prompt.sampling, self._settings.thoughts, self._mode == "chat"
+        limit = LIMIT if chats else OTHERWISE[LIMIT]
+        thinking_tokens = thinking.tokens if thinking else 0
         question: dict[str, Any] = {
-            LIMIT if chats else OTHERWISE[LIMIT]: sampling.max_new_tokens
-            + (thinking.tokens if thinking else 0),
+            limit: sampling.max_new_tokens + thinking_tokens,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "seed": prompt.seed % SEEDS,
@@ -377,10 +383,9 @@ class OpenAI:
             return Reply(None, str(error))
         details = server_reply.usage.get("completion_tokens_details")
         thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-        of_itself = {
-            **server_reply.of_itself,
-            **({"thought": thought} if isinstance(thought, int) and thought else {}),
-        }
+        of_itself = dict(server_reply.of_itself)
+        if isinstance(thought, int) and thought:
+            of_itself["thought"] = thought
         return replace(
             self._read(server_reply.choices[0], "thought" in of_itself), said=of_itself or None
         )
@@ -470,4 +475,5 @@ def _is_accepted(reply: Reply) -> bool:
 def _texts_to_echo(batch: Sequence[int], requests: Sequence[LikelihoodRequest]) -> list[str]:
     """The texts to echo for a batch: each prompt alone and with its text."""
     prompts = [requests[i].prompt for i in batch if requests[i].prompt]
-    return list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))
+    texts = [requests[i].prompt + requests[i].text for i in batch]
+    return list(dict.fromkeys([*prompts, *texts]))

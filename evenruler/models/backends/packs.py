@@ -24,7 +24,8 @@ class Batches(Generic[Answer]):
 
 def split_into_packs(order: Sequence[int], size: int) -> list[list[int]]:
     """Indices in packs of `size`."""
-    return [list(order[first : first + size]) for first in range(0, len(order), size)]
+    begins = range(0, len(order), size)
+    return [list(order[begin : begin + size]) for begin in begins]
 
 
 class batched(Generic[Question, Answer]):  # noqa: N801  # a decorator

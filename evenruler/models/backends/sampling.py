@@ -69,8 +69,11 @@ def sample_tokens(
     else:
         total = ends[:, -1:]
     points = torch.from_numpy(numbers).to(ends.device)[:, None] * total
-    drawn = torch.searchsorted(ends, points, right=True).clamp_(max=ends.shape[-1] - 1)
-    return (drawn if tokens is None else tokens.gather(-1, drawn))[:, 0].tolist()
+    last = ends.shape[-1] - 1
+    drawn = torch.searchsorted(ends, points, right=True).clamp_(max=last)
+    if tokens is not None:
+        drawn = tokens.gather(-1, drawn)
+    return drawn[:, 0].tolist()
 
 
 class RowSampler(LogitsProcessor):
@@ -112,7 +115,8 @@ class Budgets(StoppingCriteria):
     ) -> torch.Tensor:
         """[rows] True for finished rows."""
         n = input_ids.shape[1] - self._width
-        for row, tokens in enumerate(input_ids[:, -min(n, self._thoughts.window) :].tolist()):
+        window = min(n, self._thoughts.window)
+        for row, tokens in enumerate(input_ids[:, -window:].tolist()):
             if self._thoughts.ends(tokens, len(tokens)):
                 self._places[row] = n
             if self._thoughts.is_over(n, self._places[row]):
@@ -160,7 +164,8 @@ def generate_batch(
         )
     over = budgets[0].lengths if budgets else {}
     new_tokens = []
-    for row, tokens in enumerate(output[:, 1 if decodes else width :].tolist()):
+    begin = 1 if decodes else width
+    for row, tokens in enumerate(output[:, begin:].tolist()):
         end = next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))
         new_tokens.append(tokens[: min(end, over.get(row, end))])
     return new_tokens

@@ -69,10 +69,8 @@ class Seq2Seq:
         of a text, so that it would count twice. UserError if the tokenizer does not know a word, a
         prompt is too long or a chat is requested.
         """
-        read = {
-            key: self._read(*key)
-            for key in dict.fromkeys((request.prompt, None, request.chat) for request in requests)
-        }
+        keys = dict.fromkeys((request.prompt, None, request.chat) for request in requests)
+        read = {key: self._read(*key) for key in keys}
         written = {
             request.text: tuple(self.tokenizer(request.text, add_special_tokens=False)["input_ids"])
             for request in requests
@@ -88,10 +86,12 @@ class Seq2Seq:
             for request in requests
         ]
 
+        def by_length(i: int) -> tuple[int, Tokens, Tokens]:
+            question = questions[i]
+            return len(question.word), question.word, question.prompt
+
         def answer(pack: Sequence[int]) -> list[tuple[int, Numbers]]:
-            order = sorted(
-                pack, key=lambda i: (len(questions[i].word), questions[i].word, questions[i].prompt)
-            )
+            order = sorted(pack, key=by_length)
             numbers_by_index: dict[int, Numbers] = {}
             prompts = list(dict.fromkeys(questions[i].prompt for i in pack))
             with torch.inference_mode():
@@ -136,16 +136,18 @@ class Seq2Seq:
             key: self._read(*key, new=prompts[0].sampling.max_new_tokens)
             for key in dict.fromkeys(keys)
         }
-        sequences, seeds = [read[key] for key in keys], [prompt.seed for prompt in prompts]
-        order = sorted(
-            range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i])
-        )
+        sequences = [read[key] for key in keys]
+        seeds = [prompt.seed for prompt in prompts]
+
+        def by_length(i: int) -> tuple[int, Tokens, int]:
+            return len(sequences[i]), sequences[i], seeds[i]
 
         def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
             sequences_and_seeds = [sequences[i] for i in batch], [seeds[i] for i in batch]
             written = generate_batch(self.model, *sequences_and_seeds, prompts[0].sampling)
             return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
 
+        order = sorted(range(len(prompts)), key=by_length)
         return Batches(split_into_packs(order, self._capacity.replies), answer)
 
     @batched
@@ -174,9 +176,10 @@ class Seq2Seq:
                 numbers += fingerprints.reduce_logits(logits, written)
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Batches(
-            [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
-        )
+        def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            return [(i, of_texts(questions[i])) for i in pack]
+
+        return Batches([range(len(questions))], answer)
 
     @cached_property
     def _endings(self) -> Any:
@@ -186,11 +189,13 @@ class Seq2Seq:
         """Packs with all questions on some prompts of similar length, so that each prompt is
         encoded once.
         """
+
+        def by_prompt_length(i: int) -> tuple[int, Tokens, Tokens]:
+            question = questions[i]
+            return len(question.prompt), question.prompt, question.word
+
         by_prompt: dict[Tokens, list[int]] = {}
-        for i in sorted(
-            range(len(questions)),
-            key=lambda i: (len(questions[i].prompt), questions[i].prompt, questions[i].word),
-        ):
+        for i in sorted(range(len(questions)), key=by_prompt_length):
             by_prompt.setdefault(questions[i].prompt, []).append(i)
         pack: list[int] = []
         prompts = 0
@@ -211,10 +216,14 @@ class Seq2Seq:
         ids, _ = pad_sequences(words, self.model.device)  # right padding has no effect
         logits = self.model(decoder_input_ids=ids, use_cache=True, **read).logits
         nats = torch.cat([first, logits], 1).double().log_softmax(-1)
-        steps = nats[:, :-1].gather(-1, ids[..., None])[..., 0]
-        last = torch.tensor(list(map(len, words)), device=self.model.device)[:, None]
-        following = nats.gather(1, last[..., None].expand(-1, -1, nats.shape[-1]))[:, 0]
-        kinds = torch.stack([following[:, kind].logsumexp(-1) for kind in self._endings], 1)
+        token_nats = nats[:, :-1].gather(-1, ids[..., None])
+        steps = token_nats[..., 0]
+        lengths = torch.tensor([len(word) for word in words], device=self.model.device)
+        last = lengths[:, None]
+        places = last[..., None].expand(-1, -1, nats.shape[-1])
+        following = nats.gather(1, places)[:, 0]
+        kind_nats = [following[:, kind].logsumexp(-1) for kind in self._endings]
+        kinds = torch.stack(kind_nats, 1)
         kinds.clamp_(max=0)  # rounding could exceed certainty
         whole = steps.cumsum(-1).gather(1, last - 1)
         kinds[whole[:, 0] < RARE] = 0

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from email.utils import parsedate_to_datetime
 from functools import cache
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 
@@ -124,7 +124,8 @@ class Server:
         import openai
 
         allowed = self.budget = current_budget()
-        self.name, self._served, self._key = name, served, os.environ.get(KEY, "")
+        self.name, self._served = name, served
+        self._key = os.environ.get(KEY, "")
         self._names = [served, answers_as or served]
         if not self._key:
             remedy = "set it; any value will do for a server without"
@@ -218,7 +219,8 @@ class Server:
         text = " ".join(text.split(None, _SHOWN)[:_SHOWN])[
             : 4 * _SHOWN
         ]  # shorten before checking every character
-        return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
+        printable = "".join(c if c.isprintable() else " " for c in text)
+        return " ".join(printable.split())[:_SHOWN]
 
     def ask(
         self, path: str, question: dict[str, Any], optional: Collection[str] = ()
@@ -247,9 +249,9 @@ class Server:
                     raise
                 terms[key] = OTHERWISE.get(key)
                 continue
-            usage = (
-                reported_usage if isinstance(reported_usage := answer.get("usage"), dict) else {}
-            )
+            usage = answer.get("usage")
+            if not isinstance(usage, dict):
+                usage = {}
             written = usage.get("completion_tokens")
             if (
                 isinstance(written, int)
@@ -278,9 +280,9 @@ class Server:
                 key: self.plain(detail) for key, detail in said_of_itself.items() if detail
             }
             left = sorted(key for key, name in called.items() if name is None and key in SAMPLING)
-            return ServerReply(
-                answer["choices"], usage, of_itself | ({"own": left} if left else {})
-            )
+            if left:
+                of_itself["own"] = left
+            return ServerReply(answer["choices"], usage, of_itself)
 
     def _once(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request body, with retries; errors as `ask`."""
@@ -351,13 +353,14 @@ class Server:
                 f"what the server says is no answer ({self.plain(answer) or 'nothing'})"
             )
         self.budget.answered(answered.get("usage"))
-        if any(secret in text for text in _texts_in_answer(choices) for secret in self._refused):
-            remedy = (
-                "change it, or ask another server; one that needs no key takes any value, "
-                "which no reply may hold"
-            )
-            what = f"a reply repeats a secret, {KEY} or one in {URL}, so it is not stored"
-            raise ServerStoppedError(what, where=self.name, remedy=remedy)
+        for text in _texts_in_answer(choices):
+            if any(secret in text for secret in self._refused):
+                remedy = (
+                    "change it, or ask another server; one that needs no key takes any value, "
+                    "which no reply may hold"
+                )
+                what = f"a reply repeats a secret, {KEY} or one in {URL}, so it is not stored"
+                raise ServerStoppedError(what, where=self.name, remedy=remedy)
         self._answered, who = True, answered.get("model")
         if isinstance(who, str) and who and not any(is_version(who, name) for name in self._names):
             other = self.plain(
@@ -397,12 +400,10 @@ class Server:
         the server is busy. UserError at the end, after all answers: the first fault, or the one
         that ended the run.
         """
-        waiting, running, in_a_row, ended = (
-            iter(tasks),
-            set[Future[BatchOutcome[Answer]]](),
-            0,
-            False,
-        )
+        waiting = iter(tasks)
+        running: set[Future[BatchOutcome[Answer]]] = set()
+        in_a_row = 0
+        ended = False
         fault: BaseException | None = None
         pool = ThreadPoolExecutor(AT_ONCE)
         try:
@@ -411,7 +412,7 @@ class Server:
                     room = 0
                 else:
                     room = self._room if self._answered else 1
-                while len(running) < room and (task := next(waiting, None)) is not None:
+                for task in islice(waiting, max(room - len(running), 0)):
                     running.add(pool.submit(task))
                 if not running:
                     break
@@ -471,11 +472,10 @@ def _unsupported_parameter(error_body: object, body: Collection[str]) -> str | N
     message = str(error_fields.get("message") or error_body)
     if not REFUSES.search(message):
         return None
-    places = {
-        key: match.start()
-        for key in settings
-        if (match := re.search(rf"(?<!\w){key}(?!\w)", message))
-    }
+    places: dict[str, int] = {}
+    for key in settings:
+        if match := re.search(rf"(?<!\w){key}(?!\w)", message):
+            places[key] = match.start()
     return min(places, key=lambda key: places[key], default=None)
 
 
@@ -514,7 +514,8 @@ def server_place() -> str:
         _checksum(part) if LIKE_A_KEY.search(part) else part
         for part in url.path.rstrip("/").split("/")
     ]
-    return SplitResult(url.scheme, url.netloc.rpartition("@")[2], "/".join(parts), "", "").geturl()
+    host = url.netloc.rpartition("@")[2]
+    return SplitResult(url.scheme, host, "/".join(parts), "", "").geturl()
 
 
 def _checksum(part: str) -> str:
@@ -523,7 +524,10 @@ def _checksum(part: str) -> str:
 
 def _quote_for_url(values: Iterable[str]) -> list[str]:
     """Values as they stand in an address, in both ways."""
-    return [quoted for value in values for quoted in (quote(value), quote_plus(value))]
+    quoted: list[str] = []
+    for value in values:
+        quoted += [quote(value), quote_plus(value)]
+    return quoted
 
 
 def _texts_in_answer(answer: object) -> Iterator[str]:
@@ -651,13 +655,8 @@ class Budget:
 
     def answered(self, usage: object) -> None:
         """Count an answered request; `usage`: the field of that name in the answer, if any."""
-        counts = [
-            usage.get(key) if isinstance(usage, dict) else 0
-            for key in ("prompt_tokens", "completion_tokens")
-        ]
-        read, written = (
-            n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts
-        )
+        read = _read_count(usage, "prompt_tokens")
+        written = _read_count(usage, "completion_tokens")
         with self._lock:
             used = self.used
             self.used = RequestUsage(
@@ -684,6 +683,14 @@ class Budget:
             yield
         finally:
             print_note(f"{name}: {(self.used - before).in_words}")
+
+
+def _read_count(usage: object, key: str) -> int:
+    """The number of tokens that a server reports under a key; 0 if it reports none."""
+    n = usage.get(key) if isinstance(usage, dict) else 0
+    if isinstance(n, bool) or not isinstance(n, int):
+        return 0
+    return max(n, 0)
 
 
 _allowed: Budget | None = None

@@ -64,12 +64,14 @@ class Trie:
         depths = self.nodes.depths[parents] + 1
         room = 1 + len(edges)  # places per node: its own and one for each added token
         places = parents * room + np.arange(1, room)
+        begins = np.concatenate([self.nodes.begins * room, places])
+        ends = np.concatenate([self.nodes.ends * room, places + 1])
         return Nodes(
             tokens=self.edge_tokens[edges],
             depths=depths,
             places=places,
-            begins=np.concatenate([self.nodes.begins * room, places]),
-            ends=np.concatenate([self.nodes.ends * room, places + 1]),
+            begins=begins,
+            ends=ends,
             seen_depths=np.concatenate([self.nodes.depths, depths]),
         )
 
@@ -102,8 +104,10 @@ def split_into_batches(sequences: Sequence[TokenSequence], max_nodes: int) -> li
 
 def shared_length(sequence: Sequence[object], other: Sequence[object]) -> int:
     """Length of the common prefix, of tokens or of their texts from servers."""
-    pairs = enumerate(zip(sequence, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(sequence), len(other)))
+    for place, (token, other_token) in enumerate(zip(sequence, other, strict=False)):
+        if token != other_token:
+            return place
+    return min(len(sequence), len(other))
 
 
 def build_trie(sequences: Sequence[TokenSequence]) -> Trie:
@@ -132,11 +136,11 @@ def build_trie(sequences: Sequence[TokenSequence]) -> Trie:
     ends = list(range(1, len(nodes) + 1))
     for node in reversed(range(1, len(nodes))):
         ends[parents[node]] = max(ends[parents[node]], ends[node])
-    tokens, positions, past = (
-        np.array(column, dtype=np.int64) for column in ([token for _, token in nodes], depths, ends)
-    )
-    places, edge_list = np.arange(len(nodes)), np.array(list(edges), dtype=np.int64).reshape(-1, 2)
+    tokens = np.array([token for _, token in nodes], dtype=np.int64)
+    positions = np.array(depths, dtype=np.int64)
+    past = np.array(ends, dtype=np.int64)
+    places = np.arange(len(nodes))
+    edge_list = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
     laid = Nodes(tokens, positions, places, places, past, positions)
-    return Trie(
-        laid, edge_list[:, 0], edge_list[:, 1], [paths[index] for index in range(len(sequences))]
-    )
+    paths_in_order = [paths[index] for index in range(len(sequences))]
+    return Trie(laid, edge_list[:, 0], edge_list[:, 1], paths_in_order)

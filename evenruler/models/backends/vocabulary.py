@@ -19,15 +19,17 @@ class UnknownWords:
     """
 
     def __init__(self, tokenizer: Any, texts: Sequence[str]) -> None:
-        words = dict.fromkeys(word for text in texts for word in text.split())
-        tokens, unknown = tokens_of(tokenizer, list(words)), tokenizer.unk_token_id
+        words = dict.fromkeys(" ".join(texts).split())
+        tokens = tokens_of(tokenizer, list(words))
+        unknown = tokenizer.unk_token_id
         self.words = [word for word in words if not tokens[word] or unknown in tokens[word]]
         self._words = frozenset(self.words)
 
     def __str__(self) -> str:
         """What is to be said of them, in words."""
         words = ", ".join(map(repr, self.words[:MOST_NAMED]))
-        more = f" and {len(self.words) - MOST_NAMED:,} more" if len(self.words) > MOST_NAMED else ""
+        n_more = len(self.words) - MOST_NAMED
+        more = f" and {n_more:,} more" if n_more > 0 else ""
         return f"unknown to its tokenizer: {words}{more}"
 
     def stand_in(self, text: str) -> bool:

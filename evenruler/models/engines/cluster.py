@@ -120,7 +120,8 @@ class Cluster:
                     with socket.create_connection((host, int(port)), timeout=JOINING) as connection:
                         if os.environ.get("RAY_USE_TLS", "0") == "0":
                             connection.sendall(HELLO)
-                            if connection.recv(len(SETTINGS))[3:4] != SETTINGS[3:4]:
+                            greeting = connection.recv(len(SETTINGS))
+                            if greeting[3:4] != SETTINGS[3:4]:
                                 raise ConnectionError("what listens there is no head of a cluster")
                 ray.init(address=cluster_address, **logging_settings)
             else:
@@ -132,10 +133,8 @@ class Cluster:
                 )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            what, where = (
-                f"the cluster cannot be joined ({reason[:250]})",
-                f"ray={cluster_address}" if cluster_address else "ray",
-            )
+            what = f"the cluster cannot be joined ({reason[:250]})"
+            where = f"ray={cluster_address}" if cluster_address else "ray"
             remedy = (
                 "check the address, start it, or install its Ray and Python here: docs/scale.md"
             )
@@ -195,7 +194,8 @@ class Cluster:
         """Start a worker on a node; it may have to wait for resources."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        cpus = max(1, int(node["Resources"].get("CPU", 1)) // _worker_capacity(node, gpus))
+        node_cpus = int(node["Resources"].get("CPU", 1))
+        cpus = max(1, node_cpus // _worker_capacity(node, gpus))
         on = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         options = {"num_cpus": cpus, "num_gpus": gpus, "scheduling_strategy": on}
         actor = (
@@ -220,7 +220,9 @@ def join_cluster(address: str | None) -> Cluster:
 def _worker_capacity(node: dict[str, Any], gpus: float) -> int:
     """Number of workers on a node: as many as fit on its GPUs; without GPUs one, with all CPUs."""
     resources = node["Resources"]
-    return int(resources.get("GPU", 0) / gpus + 1e-9) if gpus else int(resources.get("CPU", 0) >= 1)
+    if gpus:
+        return int(resources.get("GPU", 0) / gpus + 1e-9)
+    return int(resources.get("CPU", 0) >= 1)
 
 
 def _import_ray() -> Any:

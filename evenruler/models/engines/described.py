@@ -120,15 +120,12 @@ def engine_string(
     """
     # Refuse weights named in a configuration or index that are not among the hashed files.
     weight_files = _matching_files(folder, *_WEIGHTS)
-    named = [
-        (
-            folder / "config.json",
-            [read_json_file(folder / "config.json", dict).get("transformers_weights")],
-        )
-    ]
+    config = folder / "config.json"
+    named = [(config, [read_json_file(config, dict).get("transformers_weights")])]
     for index in sorted(path for path in weight_files if path.name.endswith(".index.json")):
         shards = read_json_file(index, dict).get("weight_map")
-        named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
+        shard_names = list(shards.values()) if isinstance(shards, dict) else []
+        named.append((index, shard_names))
     for file, names in named:
         for name in sorted({name for name in names if isinstance(name, str)}):
             for path in (file.parent / name, folder / name):  # transformers uses either
@@ -139,14 +136,16 @@ def engine_string(
                     )
     environment = current_environment(on) if isinstance(on, str) else on
     hashed = hashed_files(folder, entry)
+    adapter_hashes = adapter and _hash_files(adapter, _matching_files(adapter, *_ADAPTER), store)
+    hashes_by_part = {part: _hash_files(folder, paths, store) for part, paths in hashed.items()}
     parts = {
         "backend": "transformers",
         "attention": "sdpa",
         "device": environment.device,
         "dtype": dtype_on(entry, environment.device),
         "quantisation": None,
-        "adapter": adapter and _hash_files(adapter, _matching_files(adapter, *_ADAPTER), store),
-        **{part: _hash_files(folder, paths, store) for part, paths in hashed.items()},
+        "adapter": adapter_hashes,
+        **hashes_by_part,
         "libraries": dict(environment.libraries),
     }
     parts |= entry.in_key
@@ -157,7 +156,8 @@ def engine_string(
     if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places):
         from evenruler.models.templates import writes_day  # imports libraries that take seconds
 
-        parts |= {"now": (entry.now or NOW).isoformat()} if writes_day(folder, entry) else {}
+        if writes_day(folder, entry):
+            parts["now"] = (entry.now or NOW).isoformat()
     if environment.device != "cpu":
         parts["logits"] = "float32"  # also for bfloat16 models
     return canonical_json(parts).decode()
@@ -199,21 +199,20 @@ def _files_of_modules(folder: Path) -> set[Path]:
     modules, root = folder / "modules.json", folder.resolve()
     files: set[Path] = set()
     for module in read_json_file(modules, list):
-        kind, place = (
-            str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path")
-        )
+        kind = str(module.get("type")) if isinstance(module, dict) else ""
+        place = str(module.get("path")) if isinstance(module, dict) else ""
+        module_folder = folder / place
         if not kind.startswith("sentence_transformers."):
             what = (
                 f"the module {kind!r} is no part of sentence-transformers, and code of a model "
                 "is not run"
             )
             raise UserError(what, where=str(modules), remedy="name a model without code of its own")
-        if not (folder / place).resolve().is_relative_to(root):
+        if not module_folder.resolve().is_relative_to(root):
             what = f"the module {place!r} lies outside the folder"
             raise UserError(what, where=str(modules), remedy="put it into the model's folder")
-        files |= (
-            _matching_files(folder / place, "**/*") if (folder / place).resolve() != root else set()
-        )
+        if module_folder.resolve() != root:
+            files |= _matching_files(module_folder, "**/*")
     return files
 
 
@@ -221,7 +220,10 @@ def _matching_files(folder: Path, *patterns: str) -> set[Path]:
     """Files of a folder that match patterns; links to files count, links to folders are not
     followed.
     """
-    return {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+    paths: set[Path] = set()
+    for pattern in patterns:
+        paths |= {path for path in folder.glob(pattern) if path.is_file()}
+    return paths
 
 
 def _hash_files(folder: Path, paths: Iterable[Path], store: RowStore) -> str:

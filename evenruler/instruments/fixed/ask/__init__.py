@@ -63,7 +63,9 @@ def sample_texts(tables: Tables, plan: Plan) -> pd.DataFrame:
     sampled_items: list[str] = []
     for _, group in items.sort_values(["stratum", "item"]).groupby(["unit", "condition"]):
         sampled_items += evenly_spread(group["item"].tolist(), plan["most"])
-    return texts if len(sampled_items) == len(items) else texts[texts["item"].isin(sampled_items)]
+    if len(sampled_items) == len(items):
+        return texts
+    return texts[texts["item"].isin(sampled_items)]
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
@@ -89,14 +91,8 @@ def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Reque
             rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name)
         )
         prompt_pairs = zip(after["before"], after["prompt"], strict=True)
-        rows = concat_frames(
-            [
-                rows,
-                after.assign(
-                    prompt=[SPACE.join(filter(None, prompt_pair)) for prompt_pair in prompt_pairs]
-                ),
-            ]
-        )
+        prompts = [SPACE.join(filter(None, prompt_pair)) for prompt_pair in prompt_pairs]
+        rows = concat_frames([rows, after.assign(prompt=prompts)])
     for between, group in rows.groupby("between", sort=False):
         inputs = {
             "text": group["text"].tolist(),
@@ -118,13 +114,15 @@ def _after_other_start(
     if "starts" in answers or not prefixes.asks_other_start(subject, plan):
         return
     rows = sample_texts(tables, plan)
-    rows = rows[rows["item"].isin(evenly_spread(sorted(set(rows["item"])), MOST_STARTED))]
-    rows = rows.assign(
-        text_id=rows["id"], between=rows["prompt"].eq("").map({True: SPACE, False: plan["between"]})
-    )
+    started_items = evenly_spread(sorted(set(rows["item"])), MOST_STARTED)
+    rows = rows[rows["item"].isin(started_items)]
+    separators = rows["prompt"].eq("").map({True: SPACE, False: plan["between"]})
+    rows = rows.assign(text_id=rows["id"], between=separators)
     for between, texts in rows.groupby("between", sort=False):
         inputs = {"text": texts["text"].tolist(), "before": texts["prompt"].tolist()}
-        settings = {"other_start": True} | ({} if between == SPACE else {"between": between})
+        settings: dict[str, object] = {"other_start": True}
+        if between != SPACE:
+            settings["between"] = between
         yield RequestBatch("starts", "loglikelihood", texts[["id", "text_id"]], inputs, settings)
 
 
@@ -149,10 +147,8 @@ def scores(
     replies = _recorded_replies(tables["texts"], likelihoods)
     if items.empty and len(likelihoods):
         unread = not_read(count_replies(replies)) if len(replies) else None
-        what = (
-            f"{subject.name} has no answer to any item of "
-            f"{plan['name']}{f' ({unread})' if unread else ''}"
-        )
+        reason = f" ({unread})" if unread else ""
+        what = f"{subject.name} has no answer to any item of {plan['name']}{reason}"
         raise UserError(what, remedy="look at its answers")
     placed = [framed_items.assign(framing=name) for name, framed_items in items_by_framing.items()]
     return {
@@ -170,12 +166,10 @@ def _recorded_replies(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.Data
         .dropna(subset="rule")
         .drop(columns="id")
     )
-    rows = recorded.merge(texts[["id", "item"]], left_on="text_id", right_on="id").drop_duplicates(
-        "item"
-    )
-    return rows.assign(reply=rows["replied"], reason=None).reset_index(drop=True)[
-        [*schemas.REPLIES.names]
-    ]
+    rows = recorded.merge(texts[["id", "item"]], left_on="text_id", right_on="id")
+    rows = rows.drop_duplicates("item")
+    replies = rows.assign(reply=rows["replied"], reason=None).reset_index(drop=True)
+    return replies[[*schemas.REPLIES.names]]
 
 
 def _score_items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:
@@ -212,11 +206,13 @@ def _score_items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> 
         frequency=frequency.fillna(0.0),  # texts with the same words do not differ in frequency
     )
     if THIRD in nats:
-        related = (nats[[FIRST, SECOND]].gt(nats[THIRD], axis=0)).mean(axis=1)
+        is_likelier = nats[[FIRST, SECOND]].gt(nats[THIRD], axis=0)
+        related = is_likelier.mean(axis=1)
         items = items.assign(related=related.where(whole))
     if plan["score"] == "bbq":
         items = _score_choices(items, nats, rows)
-    return items[whole & items["value"].notna()].reset_index().reindex(columns=schemas.ITEMS.names)
+    answered = items[whole & items["value"].notna()]
+    return answered.reset_index().reindex(columns=schemas.ITEMS.names)
 
 
 def _score_choices(items: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

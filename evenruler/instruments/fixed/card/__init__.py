@@ -20,25 +20,24 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     """
     source, settings, texts = declaration.source, declaration.settings, tables["texts"]
     published = "texts" if source.passed_on else "ids"
+    words = {**WORDS, "published": {published: WORDS["published"][published]}}
+    n_items, n_units = texts["item"].nunique(), texts["unit"].nunique()
+    files = [f"{file.source} (sha256 {file.sha256})" for file in source.files.values()]
     # By model: the share of items whose direction placebo sentences change.
-    turned = {
-        model: figures.get("turned", {}).get("value")
-        for model, figures in evidence.get(WHOLE, {}).items()
-    }
+    turned = []
+    for model, figures in evidence.get(WHOLE, {}).items():
+        share = figures.get("turned", {}).get("value")
+        if share is not None:
+            turned.append(f"{share:.0%} on {model}")
     return assemble_card(
-        {**WORDS, "published": {published: WORDS["published"][published]}},
+        words,
         *(declaration, tables, plan, evidence),
         said={
             "scores": SCORES[source.score],
             "placebos": list(plan_at_size(plan)["prefixes"].values()),
-            "counted": f"{texts['item'].nunique():,} items in {texts['unit'].nunique():,} "
-            f"{source.units}",
-            "files": "; ".join(
-                f"{file.source} (sha256 {file.sha256})" for file in source.files.values()
-            ),
-            "turned": [
-                f"{value:.0%} on {model}" for model, value in turned.items() if value is not None
-            ],
+            "counted": f"{n_items:,} items in {n_units:,} {source.units}",
+            "files": "; ".join(files),
+            "turned": turned,
         },
         synthetic=False,
         quality=headings(plan),

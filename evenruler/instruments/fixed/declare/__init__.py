@@ -152,10 +152,11 @@ class Settings(instrument.BaseSettings):
         checksum or columns.
         """
         for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
-            if file is not None:
-                path = verified_file(file.source, file.sha256, f"{name}: {key}")
-                if key in source.files and source.columns:
-                    table_in(path, ",", source.columns.values())
+            if file is None:
+                continue
+            path = verified_file(file.source, file.sha256, f"{name}: {key}")
+            if key in source.files and source.columns:
+                table_in(path, ",", source.columns.values())
         return {}
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
@@ -169,21 +170,17 @@ class Settings(instrument.BaseSettings):
 
     def warnings(self, source: Any) -> list[str]:
         """Warnings for readers of its figures."""
-        warnings = (
-            []
-            if source.passed_on
-            else ["its text may not be redistributed: its rows are not published"]
-        )
+        warnings: list[str] = []
+        if not source.passed_on:
+            warnings.append("its text may not be redistributed: its rows are not published")
         if not source.in_english and not source.placebos:
             lacking = "`turned`, `moved` and `dependability` are not measured"
             warnings.append(
                 f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}"
             )
-        return warnings + (
-            []
-            if source.frequencies
-            else ["no corpus: the lean at equal word frequency is not known"]
-        )
+        if not source.frequencies:
+            warnings.append("no corpus: the lean at equal word frequency is not known")
+        return warnings
 
 
 class Source(instrument.Source):
@@ -251,12 +248,14 @@ class Source(instrument.Source):
             raise ValueError(f"the layout pairs lacks the column of {', '.join(sorted(lacking))}")
         if self.layout != "pairs" and self.columns:
             raise ValueError("`columns` belongs to the layout pairs")
-        if strange := set(self.detects) - set(LEADING[self.score]):
+        parts = LEADING[self.score]
+        strange = set(self.detects) - set(parts)
+        if strange:
             raise ValueError(
-                f"`detects` names {', '.join(sorted(strange))}, expected "
-                f"{', '.join(LEADING[self.score])}"
+                f"`detects` names {', '.join(sorted(strange))}, expected {', '.join(parts)}"
             )
-        if (self.score == "preference") != (self.layout not in ("stereoset", "bbq")):
+        has_own_score = self.layout in ("stereoset", "bbq")
+        if (self.score == "preference") == has_own_score:
             raise ValueError(f"the layout {self.layout} cannot be scored as {self.score}")
         return self
 

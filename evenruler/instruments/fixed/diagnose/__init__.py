@@ -87,17 +87,18 @@ class Lean:
         ]
         x = np.column_stack([np.ones(len(items)), *confounds])
         weight = lean_weights(items, score)
-        sides = [weight[sign * confound >= 0].sum() for confound in confounds for sign in (1, -1)]
+        sides: list[float] = []
+        for confound in confounds:
+            sides += [weight[confound >= 0].sum(), weight[confound <= 0].sum()]
+        each = float(min(sides) / max(weight.sum(), 1.0))
+        lean = items["lean"].to_numpy(dtype=np.float64)
         weighted = weight[:, None] * x
-        products, moments = (np.zeros((len(units), *[x.shape[1]] * axes)) for axes in (2, 1))
+        n_units, n_columns = len(units), x.shape[1]
+        products = np.zeros((n_units, n_columns, n_columns))
+        moments = np.zeros((n_units, n_columns))
         np.add.at(products, codes, weighted[:, :, None] * x[:, None, :])
-        np.add.at(moments, codes, weighted * items["lean"].to_numpy(dtype=np.float64)[:, None])
-        return cls(
-            np.asarray(units, dtype=object),
-            products,
-            moments,
-            float(min(sides) / max(weight.sum(), 1.0)),
-        )
+        np.add.at(moments, codes, weighted * lean[:, None])
+        return cls(np.asarray(units, dtype=object), products, moments, each)
 
     @property
     def counts(self) -> Floats:
@@ -109,7 +110,8 @@ class Lean:
         """Effective number of units (Kish 1965) minus one, which accounts for units of unequal
         weight.
         """
-        return max(1.0, float(self.counts.sum() ** 2 / (self.counts**2).sum()) - 1)
+        effective = float(self.counts.sum() ** 2 / (self.counts**2).sum())
+        return max(1.0, effective - 1)
 
     @property
     def is_told(self) -> bool:
@@ -119,11 +121,10 @@ class Lean:
         if self.each < LEAST_EACH:
             return False
         whole = self.products.sum(axis=0)
-        ranks = [
-            np.linalg.matrix_rank(matrix, _SINGULAR * np.abs(whole).max(), True)
-            for matrix in (whole, whole[1:, 1:])
-        ]
-        return bool(ranks[0] > ranks[1])
+        tolerance = _SINGULAR * np.abs(whole).max()
+        rank = np.linalg.matrix_rank(whole, tolerance, True)
+        rank_of_confounds = np.linalg.matrix_rank(whole[1:, 1:], tolerance, True)
+        return bool(rank > rank_of_confounds)
 
     def mean(self) -> Floats:
         """[1 + g] the lean of all units, then leaving out each unit."""
@@ -144,7 +145,8 @@ class Lean:
         """
         whole, g = self.products.sum(axis=0), len(self.units)
         intercept = np.linalg.pinv(whole, rcond=_SINGULAR, hermitian=True)[0]
-        return g * self.moments[:, 0] / self.counts.sum(), g * self.moments @ intercept
+        of_lean = g * self.moments[:, 0] / self.counts.sum()
+        return of_lean, g * self.moments @ intercept
 
 
 def _without_each(sums: Floats) -> Floats:
@@ -156,8 +158,8 @@ def _without_each(sums: Floats) -> Floats:
 def jackknife_estimate(values: Floats, df: float) -> Estimate:
     """Jackknife estimate; `values`: the value of all units, then those leaving out each unit."""
     without, g = values[1:], len(values) - 1
-    variance = (g - 1) / g * float(((without - without.mean()) ** 2).sum())
-    return Estimate(float(values[0]), variance, df)
+    squares = float(((without - without.mean()) ** 2).sum())
+    return Estimate(float(values[0]), (g - 1) / g * squares, df)
 
 
 def lean_headline(
@@ -173,18 +175,16 @@ def lean_headline(
     lean_sums = Lean.of(items, score)
     g = len(lean_sums.units)
     levels = {units: g}
-    if (
-        g < FEWEST_UNITS
-        or not lean_sums.counts.sum()
-        or (lean_sums.counts.sum() - lean_sums.counts).min() <= 0
-    ):
+    whole = lean_sums.counts.sum()
+    if g < FEWEST_UNITS or not whole or (whole - lean_sums.counts).min() <= 0:
         few = f"{g} {units} (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(LEAN, units, levels, None, smallest, lacking=few)
-    mean, lacking = lean_sums.mean(), None
-    paired = (
-        _pair_lean_placebo(mean, lean_sums.specific(), lean_sums.df) if lean_sums.is_told else None
-    )
-    if paired is None:
+    mean = lean_sums.mean()
+    paired: PairedPlacebos | None = None
+    lacking: str | None = None
+    if lean_sums.is_told:
+        paired = _pair_lean_placebo(mean, lean_sums.specific(), lean_sums.df)
+    else:
         lacking = (
             "pairs that nearly all differ in length or frequency in the same direction, so "
             "the lean is confounded"
@@ -233,7 +233,13 @@ def _by_target(x: Sums, column: str) -> float:
     `evaluation.py`).
     """
     whole = x.sum(axis=1)
-    return float(100 * np.mean(whole[:, COUNTED.index(column)] / whole[:, 0]))
+    shares = whole[:, COUNTED.index(column)] / whole[:, 0]
+    return float(100 * np.mean(shares))
+
+
+def _icat(x: Sums) -> float:
+    won = _by_target(x, "won")
+    return _by_target(x, "related") * min(won, 100 - won) / 50
 
 
 def _of_condition(x: Sums, place: int) -> tuple[float, float]:
@@ -242,17 +248,20 @@ def _of_condition(x: Sums, place: int) -> tuple[float, float]:
     return n_right / n_items, 2 * n_won / n_known - 1
 
 
+def _ambiguous_bias(x: Sums) -> float:
+    accuracy, bias = _of_condition(x, 0)
+    return (1 - accuracy) * bias
+
+
 PUBLISHED: Final[Mapping[Score, Mapping[str, Callable[[Sums], float]]]] = {
     "preference": {"share": lambda x: float(x[..., 1].sum() / x[..., 0].sum())},
     "stereoset": {
         "ss": lambda x: _by_target(x, "won"),
         "lms": lambda x: _by_target(x, "related"),
-        "icat": lambda x: (
-            _by_target(x, "related") * min(_by_target(x, "won"), 100 - _by_target(x, "won")) / 50
-        ),
+        "icat": _icat,
     },
     "bbq": {
-        "s_amb": lambda x: (1 - _of_condition(x, 0)[0]) * _of_condition(x, 0)[1],
+        "s_amb": _ambiguous_bias,
         "s_dis": lambda x: _of_condition(x, 1)[1],
         "accuracy_amb": lambda x: _of_condition(x, 0)[0],
         "accuracy_dis": lambda x: _of_condition(x, 1)[0],
@@ -303,19 +312,12 @@ def figures(
     made_of = []
     for apart, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
         lean = lean_headline(group, score, plan["units"], plan["smallest"], resampling.seed)
-        part_figures.append(
-            (str(apart), replace(lean, note=_lean_note(group, plan, len(items), asked_items)))
-        )
-        made_of.append(
-            headlines_of(group, score, rested_on).assign(
-                part=apart, model=subject.name, figure=LEAN
-            )
-        )
-    part_figures += [
-        (part, mark_by_fitness(figure, fit))
-        for part, published in parts.items()
-        for figure in published
-    ]
+        note = _lean_note(group, plan, len(items), asked_items)
+        part_figures.append((str(apart), replace(lean, note=note)))
+        unit_rows = headlines_of(group, score, rested_on)
+        made_of.append(unit_rows.assign(part=apart, model=subject.name, figure=LEAN))
+    for part, published in parts.items():
+        part_figures += [(part, mark_by_fitness(figure, fit)) for figure in published]
     part_figures += [(WHOLE, figure) for figure in _item_figures(items, plan, level)]
     part_figures += _after_placebos(items, scores["placed"], plan, subject, level)
     part_figures.append((WHOLE, _start_flips(items, scores["started"], plan, subject, level)))
@@ -323,12 +325,13 @@ def figures(
     figure_table = pd.DataFrame(judged).assign(
         benchmark=name, part=[part for part, _ in part_figures], model=subject.name
     )
+    concepts = _concept_measurements(
+        items, plan.get("concept"), benchmark=name, kin=name, model=subject.name
+    )
     return {
         "figures": figure_table.reindex(columns=TABLES["figures"].names),
         "headlines": concat_frames(made_of)[HEADLINES.names],
-        "concepts": _concept_measurements(
-            items, plan.get("concept"), benchmark=name, kin=name, model=subject.name
-        ),
+        "concepts": concepts,
     }
 
 
@@ -340,14 +343,17 @@ def _concept_measurements(
     """
     if not concept or items.empty:
         return pd.DataFrame(columns=CONCEPTS.names)
-    signed = items["value"].where(~items["part"].isin(concept["reversed"]), -items["value"])
+    is_reversed = items["part"].isin(concept["reversed"])
+    signed = items["value"].where(~is_reversed, -items["value"])
     unit_concepts = concept_rows(items.assign(value=signed.astype("float64")), concept["of"])
-    criterion = (
-        items.groupby("unit")["criterion"].first().astype("float64").reindex(unit_concepts.index)
+    criterion = items.groupby("unit")["criterion"].first().astype("float64")
+    measurements = unit_concepts.assign(
+        **key_columns,
+        part=WHOLE,
+        trait=concept["trait"],
+        criterion=criterion.reindex(unit_concepts.index),
     )
-    return unit_concepts.assign(
-        **key_columns, part=WHOLE, trait=concept["trait"], criterion=criterion
-    ).reindex(columns=CONCEPTS.names)
+    return measurements.reindex(columns=CONCEPTS.names)
 
 
 def _split_into_parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -357,7 +363,8 @@ def _split_into_parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, 
     yield WHOLE, items
     for column in ("condition", "part") if score != "bbq" else ("part",):
         if items[column].nunique() > 1:
-            yield from ((str(part), group) for part, group in items.groupby(column))
+            for part, group in items.groupby(column):
+                yield str(part), group
 
 
 def sums_of(items: pd.DataFrame) -> Sums:
@@ -379,10 +386,8 @@ def _over_units(
     name: str, figure_function: Callable[[Sums], float], sums: Sums, level: float, units: str
 ) -> Figure:
     """A figure with its interval over units, clipped to its range."""
-    figure, (low, high) = (
-        estimates.jackknife_figure(name, figure_function, sums, PLAIN, level, units),
-        RANGES.get(name, (0.0, 1.0)),
-    )
+    figure = estimates.jackknife_figure(name, figure_function, sums, PLAIN, level, units)
+    low, high = RANGES.get(name, (0.0, 1.0))
     if figure.low is None or figure.high is None:
         return figure
     return replace(figure, low=max(low, figure.low), high=min(high, figure.high))
@@ -390,7 +395,12 @@ def _over_units(
 
 def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
     by_unit = rows.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-    return _over_units(name, lambda x: float(np.divide(*x.sum(axis=0))), by_unit, level, units)
+
+    def share(x: Sums) -> float:
+        hits, n = x.sum(axis=0)
+        return float(np.divide(hits, n))
+
+    return _over_units(name, share, by_unit, level, units)
 
 
 def _check_task_fitness(score: Score, published: Sequence[Figure]) -> ValidityCheck:
@@ -406,23 +416,27 @@ def _check_task_fitness(score: Score, published: Sequence[Figure]) -> ValidityCh
     reason = f"{words} is between {figure.low:.3g} and {figure.high:.3g} (chance {chance:.3g})"
     if figure.low > chance:
         return ValidityCheck()
-    return ValidityCheck(unfit=reason) if figure.high <= chance else ValidityCheck(doubt=reason)
+    if figure.high <= chance:
+        return ValidityCheck(unfit=reason)
+    return ValidityCheck(doubt=reason)
 
 
 def _lean_note(items: pd.DataFrame, plan: Plan, answered: int, n_asked: int) -> str | None:
-    notes = (
-        []
-        if items["in_tokens"].all()
-        else ["length is in letters, since numbers of tokens are not recorded"]
-    )
-    notes += [] if plan["corpus"] else ["word frequencies are not known"]
-    notes += [] if answered == n_asked else [f"{answered:,} of {n_asked:,} items have an answer"]
+    notes: list[str] = []
+    if not items["in_tokens"].all():
+        notes.append("length is in letters, since numbers of tokens are not recorded")
+    if not plan["corpus"]:
+        notes.append("word frequencies are not known")
+    if answered != n_asked:
+        notes.append(f"{answered:,} of {n_asked:,} items have an answer")
     return f"Here {'; '.join(notes)}." if notes else None
 
 
 def _item_figures(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure]:
-    units, decided = plan["units"], items[items["known"] & (items["lean"] != 0)]
-    unequal, equal = decided[decided["length"] != 0], decided[decided["length"] == 0]
+    units = plan["units"]
+    decided = items[items["known"] & (items["lean"] != 0)]
+    unequal = decided[decided["length"] != 0]
+    equal = decided[decided["length"] == 0]
     shorter = unequal.assign(hit=np.sign(unequal["length"]) != unequal["lean"])
     same = equal.assign(hit=equal["won"])
     for name, scored_items, kind in (
@@ -431,14 +445,16 @@ def _item_figures(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Fig
     ):
         none = Figure(name, None, 0, units, reason=f"no item has two texts of {kind} length")
         yield none if scored_items.empty else _share_figure(name, scored_items, level, units)
-    apart = plan["score"] == "bbq"
-    yield _design_effect(
-        items[items["condition"] == items["condition"].min()] if apart else items, plan
-    )
+    condition_items = items
+    if plan["score"] == "bbq":
+        condition_items = items[items["condition"] == items["condition"].min()]
+    yield _design_effect(condition_items, plan)
     yield _parts_apart(items)
     if items["criterion"].notna().any():
-        means = items.dropna(subset=["criterion"]).groupby("unit")[["value", "criterion"]].mean()
-        x, y = (means[column].to_numpy(dtype=np.float64) for column in ("value", "criterion"))
+        rated_items = items.dropna(subset=["criterion"])
+        means = rated_items.groupby("unit")[["value", "criterion"]].mean()
+        x = means["value"].to_numpy(dtype=np.float64)
+        y = means["criterion"].to_numpy(dtype=np.float64)
         yield correlation_figure("r", jackknifed_r, x, y, level, units)
 
 
@@ -455,36 +471,31 @@ def _after_placebos(
     ]
     framings = placed["framing"].nunique()
     counts = placed["item"].value_counts()
-    whole = sorted(set(counts.index[counts == framings]) & set(items["item"]))
+    after_all_placebos = set(counts.index[counts == framings])
+    whole = sorted(after_all_placebos & set(items["item"]))
     if not whole:
-        recorded = "recorded answers are to the texts without placebo sentences"
-        reason = (
-            recorded
-            if subject.kind == "recorded"
-            else "the texts were not asked after placebo sentences"
-        )
-        yield from ((part, Figure(name, None, 0, "items", reason=reason)) for part, name in names)
+        reason = "the texts were not asked after placebo sentences"
+        if subject.kind == "recorded":
+            reason = "recorded answers are to the texts without placebo sentences"
+        for part, name in names:
+            yield part, Figure(name, None, 0, "items", reason=reason)
         return
-    bare, after = items.set_index("item").loc[whole], placed[placed["item"].isin(whole)]
+    bare = items.set_index("item").loc[whole]
+    after = placed[placed["item"].isin(whole)]
     wide = after.pivot(index="item", columns="framing", values=["lean", "value"]).loc[whole]
-    turned = bare.assign(hit=pd.DataFrame(wide["lean"]).ne(bare["lean"], axis=0).mean(axis=1))
-    yield (
-        WHOLE,
-        replace(_share_figure("turned", turned, level, plan["units"]), n=len(whole), unit="items"),
-    )
-    sums, sums_after_placebos = (
-        sums_of(bare.reset_index()),
-        [sums_of(group) for _, group in after.groupby("framing")],
-    )
+    turns = pd.DataFrame(wide["lean"]).ne(bare["lean"], axis=0)
+    turned = bare.assign(hit=turns.mean(axis=1))
+    turned_share = _share_figure("turned", turned, level, plan["units"])
+    yield WHOLE, replace(turned_share, n=len(whole), unit="items")
+    sums = sums_of(bare.reset_index())
+    sums_after_placebos = [sums_of(group) for _, group in after.groupby("framing")]
     for part, name in LEADING[plan["score"]].items():
-        yield (
-            part,
-            _placebo_change(
-                PUBLISHED[plan["score"]][name], sums, sums_after_placebos, level, len(whole)
-            ),
-        )
+        published = PUBLISHED[plan["score"]][name]
+        yield part, _placebo_change(published, sums, sums_after_placebos, level, len(whole))
     values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
-    icc = vars(icc_agreement(values, level)) if len(whole) > 1 else {"value": np.nan}
+    icc: dict[str, float] = {"value": np.nan}
+    if len(whole) > 1:
+        icc = vars(icc_agreement(values, level))
     agreement: dict[str, Any] = {name: finite_or_none(value) for name, value in icc.items()}
     alike = "items do not differ" if agreement["value"] is None else None
     yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **agreement)
@@ -499,9 +510,8 @@ def _start_flips(
     both = items.merge(started[["item", "lean"]], on="item", suffixes=("", "_started"))
     if both.empty:
         return Figure("start_flips", None, 0, "items", reason=no_other_start(subject, plan))
-    flips = _share_figure(
-        "start_flips", both.assign(hit=both["lean"] != both["lean_started"]), level, plan["units"]
-    )
+    flipped = both.assign(hit=both["lean"] != both["lean_started"])
+    flips = _share_figure("start_flips", flipped, level, plan["units"])
     return replace(flips, n=len(both), unit="items")
 
 
@@ -516,56 +526,46 @@ def _placebo_change(
     sampling of units.
     """
     g = len(bare)
-    jackknife_rows = [np.delete(np.arange(g), unit) for unit in range(g) if g >= FEWEST_UNITS]
+    left_out = range(g) if g >= FEWEST_UNITS else range(0)
+    jackknife_rows = [np.delete(np.arange(g), unit) for unit in left_out]
+    samples = [np.arange(g), *jackknife_rows]
+    changes_by_placebo = []
     with np.errstate(invalid="ignore", divide="ignore"):
-        # [placebos, 1 + units]: all units, then leaving out each unit.
-        jackknifed_changes = np.array(
-            [
-                [
-                    figure_function(placebo_sums[rows]) - figure_function(bare[rows])
-                    for rows in (np.arange(g), *jackknife_rows)
-                ]
-                for placebo_sums in others
-            ]
-        )
-    changes, control = jackknifed_changes[:, 0], None
+        bare_scores = np.array([figure_function(bare[rows]) for rows in samples])
+        for placebo_sums in others:
+            scores = np.array([figure_function(placebo_sums[rows]) for rows in samples])
+            changes_by_placebo.append(scores - bare_scores)
+    # [placebos, 1 + units]: all units, then leaving out each unit.
+    jackknifed_changes = np.array(changes_by_placebo)
+    changes = jackknifed_changes[:, 0]
     if not np.isfinite(changes).all():
         return Figure("moved", None, n, "items", reason=UNDEFINED)
+    control: float | None = None
     if jackknife_rows and np.isfinite(jackknifed_changes).all():
-        control = float(
-            np.mean(
-                [
-                    jackknife_estimate(placebo_changes, 1).variance
-                    for placebo_changes in jackknifed_changes
-                ]
-            )
-            ** 0.5
-        )
+        variances = [jackknife_estimate(row, 1).variance for row in jackknifed_changes]
+        control = float(np.mean(variances) ** 0.5)
     if len(changes) < FEWEST_FOR_SPREAD:
-        return Figure("moved", float(np.mean(changes**2) ** 0.5), n, "items", control=control)
-    return Figure(
-        "moved", n=n, unit="items", control=control, **vars(rms_placebo_shift(changes, level))
-    )
+        size = float(np.mean(changes**2) ** 0.5)
+        return Figure("moved", size, n, "items", control=control)
+    interval = vars(rms_placebo_shift(changes, level))
+    return Figure("moved", n=n, unit="items", control=control, **interval)
 
 
 def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
     """Variance of the lean over units, divided by that over items as if each were a unit (Kish
     1965).
     """
-    lean_sums, weight = Lean.of(items, plan["score"]), lean_weights(items, plan["score"])
-    lean, n = items["lean"].to_numpy(dtype=np.float64), len(lean_sums.units)
-    by_items = float(
-        (weight**2 * (lean - (weight @ lean) / weight.sum()) ** 2).sum() / weight.sum() ** 2
-    )
+    lean_sums = Lean.of(items, plan["score"])
+    n = len(lean_sums.units)
+    weight = lean_weights(items, plan["score"])
+    lean = items["lean"].to_numpy(dtype=np.float64)
+    deviations = lean - (weight @ lean) / weight.sum()
+    by_items = float((weight**2 * deviations**2).sum() / weight.sum() ** 2)
     if n < FEWEST_UNITS or not by_items > 0:
         why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean in the same direction"
         return Figure("design_effect", None, n, plan["units"], reason=why)
-    return Figure(
-        "design_effect",
-        jackknife_estimate(lean_sums.mean(), lean_sums.df).variance / by_items,
-        n,
-        plan["units"],
-    )
+    by_units = jackknife_estimate(lean_sums.mean(), lean_sums.df).variance
+    return Figure("design_effect", by_units / by_items, n, plan["units"])
 
 
 def _parts_apart(items: pd.DataFrame) -> Figure:
@@ -577,13 +577,8 @@ def _parts_apart(items: pd.DataFrame) -> Figure:
         group.to_numpy(dtype=np.float64) for _, group in cells.groupby("part") if len(group) > 1
     ]
     if len(groups) < 2 or not any(np.ptp(group) for group in groups):
-        return Figure(
-            "parts_apart",
-            None,
-            len(groups),
-            "parts",
-            reason="fewer than two parts with units that differ",
-        )
+        why = "fewer than two parts with units that differ"
+        return Figure("parts_apart", None, len(groups), "parts", reason=why)
     anova = stats.f_oneway(*groups)
     return Figure(
         "parts_apart", float(anova.statistic), len(groups), "parts", p=float(anova.pvalue)
@@ -595,14 +590,15 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
     `beside`: weight.
     """
     lean_sums = Lean.of(items, score)
-    if not lean_sums.counts.sum():  # every answer is `unknown`
+    counts = lean_sums.counts
+    if not counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=HEADLINES.names)
     lean, specific = lean_sums.shares()
     unit_columns = {
         "unit": lean_sums.units,
         "at": "items",
         "group": LEAN,
-        "beside": lean_sums.counts / lean_sums.counts.sum(),
+        "beside": counts / counts.sum(),
     }
     poles = ((LEAN, 1, lean), ("length and frequency", 0, lean - specific))
     rows = [
@@ -630,20 +626,20 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     if g < FEWEST_UNITS:
         lacking = f"{g} units asked of both models (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(LEAN, "units", {"units": g}, None, smallest, lacking=lacking)
-    lean, without, weight = (
-        wide[[("apart", 1), ("apart", 0), ("beside_first", 1)]].to_numpy(dtype=np.float64).T
-    )
+    columns = wide[[("apart", 1), ("apart", 0), ("beside_first", 1)]]
+    lean, without, weight = columns.to_numpy(dtype=np.float64).T
     weight = weight / weight.sum()
     df = max(1.0, 1 / float((weight**2).sum()) - 1)
 
     def without_each(x: Floats) -> Floats:
-        return np.concatenate([[x.mean()], (x.sum() - x) / (g * (1 - weight))])
+        means = (x.sum() - x) / (g * (1 - weight))
+        return np.concatenate([[x.mean()], means])
 
-    of_lean, p_null = without_each(lean), sign_flips(lean, 0, FLIPS)
+    of_lean = without_each(lean)
+    p_null = sign_flips(lean, 0, FLIPS)
     paired = _pair_lean_placebo(of_lean, without_each(lean - without), df)
-    return build_headline_test(
-        LEAN, "units", {"units": g}, jackknife_estimate(of_lean, df), p_null, paired, smallest
-    )
+    effect = jackknife_estimate(of_lean, df)
+    return build_headline_test(LEAN, "units", {"units": g}, effect, p_null, paired, smallest)
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:

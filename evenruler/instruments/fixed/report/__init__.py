@@ -24,21 +24,14 @@ def sections(shown: ReportInput) -> list[Section]:
     published.
     """
     figures = shown.tables["figures"]
-    all_figures = pd.concat(
-        [
-            figures,
-            *(
-                source.of_authors.reindex(columns=figures.columns)
-                for source in shown.sources.values()
-            ),
-        ]
-    )
+    of_authors = [source.of_authors for source in shown.sources.values()]
+    published = [frame.reindex(columns=figures.columns) for frame in of_authors]
+    all_figures = pd.concat([figures, *published])
     rows = []
     for record in all_figures[all_figures["figure"] == "lean"].to_dict("records"):
         row = {str(key): value for key, value in record.items()}
-        of_model = all_figures[
-            (all_figures["benchmark"] == row["benchmark"]) & (all_figures["model"] == row["model"])
-        ]
+        is_benchmark = all_figures["benchmark"] == row["benchmark"]
+        of_model = all_figures[is_benchmark & (all_figures["model"] == row["model"])]
         near = of_model[of_model["part"].isin([WHOLE, row["part"]])].set_index("figure")
         described = [
             format_figure(near.loc[name]) if name in near.index else "" for name in DESCRIBED

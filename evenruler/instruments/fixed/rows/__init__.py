@@ -80,13 +80,19 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         for name, file in source.files.items()
     }
     items = read_items(files, source)
-    if twice := [name for name, n in Counter(item.name for item in items).items() if n > 1]:
+    counts = Counter(item.name for item in items)
+    twice = [name for name, n in counts.items() if n > 1]
+    if twice:
         raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
     texts = [" ".join(filter(None, [item.prompt, *item.texts.values()])) for item in items]
     require_language(source, texts, f"{declaration.name}: language")
     if not says_language(source):  # its texts are English
         source = source.model_copy(update={"language": source.language})
-    faults = {item.name: fault for item in items if (fault := _item_fault(item, source))}
+    faults: dict[str, str] = {}
+    for item in items:
+        fault = _item_fault(item, source)
+        if fault:
+            faults[item.name] = fault
     usable_items = [item for item in items if item.name not in faults]
     if not usable_items:
         why = f", the first since {next(iter(faults.values()))}" if faults else ""
@@ -95,17 +101,14 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
             where=where,
             remedy=REMEDY,
         )
-    most = max(
-        size_settings.most for size_settings in (declaration.settings, *declaration.sizes.values())
-    )
+    every_size = (declaration.settings, *declaration.sizes.values())
+    most = max(size_settings.most for size_settings in every_size)
     sample = _sample_items(usable_items, most)
     frequent = _read_word_frequencies(source)
     rows = list(_text_rows(declaration.name, sample, source, frequent))
     left_out = [item for item in items if item.name in faults]
-    rejected = [
-        {**row, "reason": faults[row["item"]]}
-        for row in _text_rows(declaration.name, left_out, source, frequent)
-    ]
+    left_out_rows = _text_rows(declaration.name, left_out, source, frequent)
+    rejected = [{**row, "reason": faults[row["item"]]} for row in left_out_rows]
     tables = {
         "texts": table_of(rows, schemas.TEXTS),
         "rejected": table_of(rejected, schemas.REJECTED),
@@ -114,21 +117,17 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         tables["ids"] = tables["texts"].select(schemas.IDS.names)
     units = len({item.unit for item in sample})
     summary = f"{len(sample):,} items in {units:,} {source.units}, {len(left_out):,} rejected"
-    summary += (
-        f", {len(usable_items) - len(sample):,} beyond {most:,} a unit and condition"
-        if len(sample) < len(usable_items)
-        else ""
+    n_beyond = len(usable_items) - len(sample)
+    if n_beyond > 0:
+        summary += f", {n_beyond:,} beyond {most:,} a unit and condition"
+    plan = plan_with_sizes(
+        declaration, lambda settings: _build_plan(declaration.name, source, settings)
     )
-    return BuiltInstrument(
-        tables,
-        plan_with_sizes(
-            declaration, lambda settings: _build_plan(declaration.name, source, settings)
-        ),
-        [summary],
-    )
+    return BuiltInstrument(tables, plan, [summary])
 
 
 def _build_plan(name: str, source: Source, settings: Settings) -> Plan:
+    placebos = source.placebos[: settings.most_placebos]
     return {
         "name": name,
         "asked": settings.asked,
@@ -138,10 +137,7 @@ def _build_plan(name: str, source: Source, settings: Settings) -> Plan:
         "between": source.between,
         "most": settings.most,
         "prefixed": settings.prefixed,
-        "prefixes": {
-            f"placebo-{n}": text
-            for n, text in enumerate(source.placebos[: settings.most_placebos], 1)
-        },
+        "prefixes": {f"placebo-{n}": text for n, text in enumerate(placebos, 1)},
         "smallest": settings.smallest,
         "corpus": source.frequencies is not None,
         "concept": source.concept.model_dump() if source.concept else None,
@@ -152,7 +148,8 @@ def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
     if item.fault:
         return item.fault
     wanted = ROLES[: 2 if source.score == "preference" else 3]
-    if lacking := [role for role in wanted if not item.texts.get(role, "").strip()]:
+    lacking = [role for role in wanted if not item.texts.get(role, "").strip()]
+    if lacking:
         return f"it lacks its {lacking[0]} text"
     if len(set(item.texts.values())) < len(item.texts):
         return "two of its texts are the same"
@@ -164,7 +161,10 @@ def _sample_items(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkIt
     groups: dict[tuple[str, str], dict[str, BenchmarkItem]] = {}
     for item in sorted(items, key=lambda item: item.stratum):
         groups.setdefault((item.unit, item.condition), {})[item.name] = item
-    return [group[name] for group in groups.values() for name in evenly_spread(list(group), most)]
+    sampled_items: list[BenchmarkItem] = []
+    for group in groups.values():
+        sampled_items += [group[name] for name in evenly_spread(list(group), most)]
+    return sampled_items
 
 
 def _read_word_frequencies(source: Source) -> dict[str, float] | None:
@@ -183,7 +183,8 @@ def _read_word_frequencies(source: Source) -> dict[str, float] | None:
         what = "no object whose values have an `extract`"
         raise UserError(what, where=f"frequencies: {path.name}", remedy=of_corpus) from None
     whole = math.log(counts.total() + len(counts) + 1)
-    return {"": -whole} | {word: math.log(n + 1) - whole for word, n in counts.items()}
+    log_frequencies = {word: math.log(n + 1) - whole for word, n in counts.items()}
+    return {"": -whole} | log_frequencies
 
 
 def _text_rows(
@@ -195,13 +196,14 @@ def _text_rows(
     for item in items:
         words = {role: Counter(WORD.findall(text.lower())) for role, text in item.texts.items()}
         for role, text in item.texts.items():
-            differing_words = words[role] - words.get(SECOND if role == FIRST else FIRST, Counter())
+            other_role = SECOND if role == FIRST else FIRST
+            differing_words = words[role] - words.get(other_role, Counter())
             mean = None
             if frequent and differing_words:
-                mean = (
-                    sum(n * frequent.get(word, frequent[""]) for word, n in differing_words.items())
-                    / differing_words.total()
-                )
+                unseen = frequent[""]
+                total = sum(n * frequent.get(word, unseen) for word, n in differing_words.items())
+                mean = total / differing_words.total()
+            is_right = role == item.right
             row_content = (
                 item.prompt,
                 text,
@@ -209,21 +211,18 @@ def _text_rows(
                 item.unit,
                 item.part,
                 item.condition,
-                role == item.right,
+                is_right,
                 item.criterion,
             )
+            text_id = row_id(family="fixed", benchmark=benchmark, item=item.name, role=role)
             yield {
-                **common_columns(
-                    row_id(family="fixed", benchmark=benchmark, item=item.name, role=role),
-                    source,
-                    *row_content,
-                ),
+                **common_columns(text_id, source, *row_content),
                 **{name: getattr(item, name) for name in CARRIED},
                 "item": item.name,
                 "key": item.keys.get(role, f"{item.name}/{role}"),
                 "role": role,
                 "text": text,
-                "right": role == item.right,
+                "right": is_right,
                 "frequency": mean,
             }
 
@@ -251,16 +250,21 @@ def read_winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     stats = table_in(_require_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
     share = {row["occupation"]: _share_of_men(row["bls_pct_female"]) for row in stats}
     rows = table_in(_require_file(files, "texts"), "\t", ["sentid", "sentence"])
-    for name, group in groupby(
-        rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]
-    ):
+
+    def strip_gender(row: dict[str, str]) -> str:
+        """The sentence id without the gender, which is the name of its item."""
+        with_gender = row["sentid"].rpartition(".txt")[0]
+        return with_gender.rpartition(".")[0]
+
+    for name, group in groupby(rows, strip_gender):
         by_gender = _unique_dict((row["sentid"].split(".")[-2], row) for row in group)
         occupation, _, meant = name.split(".")
-        row_by_role = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
-        texts, keys = (
-            {role: row[name] for role, row in row_by_role.items() if row}
-            for name in ("sentence", "sentid")
-        )
+        genders = {FIRST: "male", SECOND: "female"}
+        row_by_role = {
+            role: by_gender[gender] for role, gender in genders.items() if by_gender.get(gender)
+        }
+        texts = {role: row["sentence"] for role, row in row_by_role.items()}
+        keys = {role: row["sentid"] for role, row in row_by_role.items()}
         part = "means the participant" if meant == "1" else "means the occupation"
         yield BenchmarkItem(name, occupation, part, texts, keys, criterion=share.get(occupation))
 
@@ -283,34 +287,32 @@ def read_winobias(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             raise UserError(what, where=f"pro-{name} and anti-{name}", remedy=REMEDY)
         for place, both in enumerate(zip(*lines, strict=True), 1):
             pro, anti = (re.sub(r"^\d+ ", "", line.strip()) for line in both)
-            texts = [BRACKETED.sub(r"\1", line) for line in (pro, anti)]
-            by_text = [text.lower().split() for text in texts]
-            words = [
-                {word.strip(".,;") for word in two}
-                for two in zip(*by_text, strict=False)
-                if len(set(two)) > 1
-            ]
-            alike = (
-                len(by_text[0]) == len(by_text[1])
-                and words
-                and all(two in PRONOUNS for two in words)
-            )
+            texts = {FIRST: BRACKETED.sub(r"\1", pro), SECOND: BRACKETED.sub(r"\1", anti)}
+            alike = _differ_in_pronouns(texts[FIRST], texts[SECOND])
             fault = None if alike else "the two differ in more than pronouns"
             phrases = [phrase.lower() for phrase in BRACKETED.findall(pro)]
             pronouns = set(phrases) & set().union(*PRONOUNS)
-            unit = next(
-                (
-                    re.sub(r"^(the|a|an) ", "", phrase)
-                    for phrase in phrases
-                    if phrase not in pronouns
-                ),
-                "",
-            )
+            other_phrases = [phrase for phrase in phrases if phrase not in pronouns]
+            unit = re.sub(r"^(the|a|an) ", "", other_phrases[0]) if other_phrases else ""
             part = "men's work" if pronouns & {"he", "him", "his"} else "women's work"
-            both_texts = dict(zip((FIRST, SECOND), texts, strict=True))
+            condition = name.split("-")[0]
             yield BenchmarkItem(
-                f"{name}.{place}", unit, part, both_texts, condition=name.split("-")[0], fault=fault
+                f"{name}.{place}", unit, part, texts, condition=condition, fault=fault
             )
+
+
+def _differ_in_pronouns(first: str, second: str) -> bool:
+    """Whether two texts differ, and only in pronouns of the same case."""
+    first_words, second_words = first.lower().split(), second.lower().split()
+    if len(first_words) != len(second_words):
+        return False
+    word_pairs = zip(first_words, second_words, strict=True)
+    differing_pairs = [
+        {word.strip(".,;"), other_word.strip(".,;")}
+        for word, other_word in word_pairs
+        if word != other_word
+    ]
+    return bool(differing_pairs) and all(pair in PRONOUNS for pair in differing_pairs)
 
 
 def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
@@ -325,19 +327,16 @@ def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     rows = table_in(_require_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
     groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
     for row in _unique_dict((row["Sentence"], row) for row in rows).values():
-        by_gender = groups.setdefault(
-            tuple(row[name] for name in names), {"male": [], "female": []}
-        )
+        group_key = tuple(row[name] for name in names)
+        by_gender = groups.setdefault(group_key, {"male": [], "female": []})
         by_gender[row["Gender"]].append(row)
     for (template, profession, part), rows_by_gender in groups.items():
         for both in zip_longest(rows_by_gender["male"], rows_by_gender["female"]):
-            row_by_role = {
-                role: row for role, row in zip((FIRST, SECOND), both, strict=True) if row
-            }
+            role_rows = zip((FIRST, SECOND), both, strict=True)
+            row_by_role = {role: row for role, row in role_rows if row}
             texts = {role: row["Sentence"] for role, row in row_by_role.items()}
-            name = "/".join(
-                (template, profession, *(row["Person"] for row in row_by_role.values()))
-            )
+            persons = [row["Person"] for row in row_by_role.values()]
+            name = "/".join((template, profession, *persons))
             kind = f"{part} profession"
             yield BenchmarkItem(
                 name, profession, kind, texts, stratum=template, criterion=share.get(profession)
@@ -357,10 +356,8 @@ def read_stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             sentence_by_role = _unique_dict(
                 (LABELS[sentence["gold_label"]], sentence) for sentence in example["sentences"]
             )
-            texts, keys = (
-                {role: sentence[name] for role, sentence in sentence_by_role.items()}
-                for name in ("sentence", "id")
-            )
+            texts = {role: sentence["sentence"] for role, sentence in sentence_by_role.items()}
+            keys = {role: sentence["id"] for role, sentence in sentence_by_role.items()}
             prompt = example["context"] if half == "intersentence" else ""
             yield BenchmarkItem(
                 example["id"], example["target"], example["bias_type"], texts, keys, prompt, half
@@ -386,33 +383,42 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
         )
         raise UserError(what, where="files", remedy=remedy)
     rows = table_in(files["metadata"], ",", [*key, "target_loc"])
-    biased = {tuple(row[name] for name in key): row["target_loc"] for row in rows}
+    biased: dict[tuple[str, ...], str] = {}
+    for table_row in rows:
+        biased[tuple(table_row[name] for name in key)] = table_row["target_loc"]
     conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
-    for path in (path for name, path in files.items() if name != "metadata"):
+    for file_name, path in files.items():
+        if file_name == "metadata":
+            continue
         for line in read_text(path).splitlines():
             row = json_of_others(line, path.name, REMEDY)
             identity = tuple(str(row[name]) for name in key)
             info = [row["answer_info"][f"ans{place}"] for place in range(3)]
-            unknown = [str(place) for place in range(3) if "unknown" in info[place]]
-            first, fault = biased.get(identity, "NA"), None
+            unknown = [str(place) for place, words in enumerate(info) if "unknown" in words]
+            first = biased.get(identity, "NA")
+            fault: str | None = None
             if first not in ("0", "1", "2") or len(unknown) != 1 or first in unknown:
                 fault = "no option is named as the biased one"
                 first, unknown = "0", ["2"]
             (third,) = unknown
             (second,) = {"0", "1", "2"} - {first, third}
             places = dict(zip(ROLES, (first, second, third), strict=True))
-            right = next((role for role, place in places.items() if place == str(row["label"])), "")
+            label = str(row["label"])
+            right = next((role for role, place in places.items() if place == label), "")
+            if not fault and not right:
+                fault = "no option is named as the right one"
+            category, question = identity[:2]
             yield BenchmarkItem(
-                "/".join(identity),
-                f"{identity[0]} {identity[1]}",
-                identity[0],
-                {role: row[f"ans{place}"] for role, place in places.items()},
-                {role: "/".join((*identity, place)) for role, place in places.items()},
-                f"{row['context']}\n\nQ: {row['question']}\nA:",
-                conditions[row["context_condition"]],
-                row["question_polarity"],
-                right,
-                fault=fault or (None if right else "no option is named as the right one"),
+                name="/".join(identity),
+                unit=f"{category} {question}",
+                part=category,
+                texts={role: row[f"ans{place}"] for role, place in places.items()},
+                keys={role: "/".join((*identity, place)) for role, place in places.items()},
+                prompt=f"{row['context']}\n\nQ: {row['question']}\nA:",
+                condition=conditions[row["context_condition"]],
+                stratum=row["question_polarity"],
+                right=right,
+                fault=fault,
             )
 
 

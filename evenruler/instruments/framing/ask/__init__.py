@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -76,13 +77,14 @@ def _for_forms(
     prompts: pd.DataFrame, tables: Tables, framing_plan: FramingPlan, subject: Subject
 ) -> Iterator[RequestBatch]:
     listed = options_by_prompt(prompts, tables["stimuli"], framing_plan)
-    options = {
-        prompt: [text for _, text in prompt_options] for prompt, prompt_options in listed.items()
-    }
+    options: dict[str, list[str]] = {}
+    for prompt, prompt_options in listed.items():
+        options[prompt] = [text for _, text in prompt_options]
     if framing_plan.calibrated:
         cells = prompts[["task", "framing"]].drop_duplicates()
         content_free = tables["content-free"].merge(cells, on=["task", "framing"])
-        options |= {row["id"]: [""] * row["letters"] for row in content_free.to_dict("records")}
+        for row in content_free.to_dict("records"):
+            options[row["id"]] = [""] * row["letters"]
         prompts = pd.concat(
             [prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True
         )
@@ -90,10 +92,8 @@ def _for_forms(
         rows = asked_forms(
             prompts, framing_plan.forms, options, configuration, subject.kind == "seq2seq"
         )
-        inputs, batch_rows = (
-            {key: rows[key].tolist() for key in ("prompt", "form")},
-            rows.drop(columns="prompt"),
-        )
+        inputs = {key: rows[key].tolist() for key in ("prompt", "form")}
+        batch_rows = rows.drop(columns="prompt")
         yield RequestBatch("forms", "words", batch_rows, inputs, {"chat": configuration == CHAT})
 
 
@@ -107,10 +107,8 @@ def _for_replies(
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for configuration in _supported_configurations(subject, framing_plan, CHAT):
         rows = asked_replies(prompts, framing_plan.generations, framing_plan.seed, configuration)
-        inputs, batch_rows = (
-            {key: rows[key].tolist() for key in ("prompt", "seed")},
-            rows.drop(columns="prompt"),
-        )
+        inputs = {key: rows[key].tolist() for key in ("prompt", "seed")}
+        batch_rows = rows.drop(columns="prompt")
         settings = {"new_tokens": framing_plan.new_tokens, "chat": configuration == CHAT}
         yield RequestBatch("replies", "generate", batch_rows, inputs, settings)
 
@@ -126,12 +124,14 @@ def _supported_configurations(
     """The configurations that a model supports; only `own_configuration` where the plan says so and
     the model supports it.
     """
-    configurations = [*([PLAIN] if subject.continues else []), *([CHAT] if subject.chats else [])]
-    return (
-        [own_configuration]
-        if framing_plan.configurations == "own" and own_configuration in configurations
-        else configurations
-    )
+    configurations: list[str] = []
+    if subject.continues:
+        configurations.append(PLAIN)
+    if subject.chats:
+        configurations.append(CHAT)
+    if framing_plan.configurations == "own" and own_configuration in configurations:
+        return [own_configuration]
+    return configurations
 
 
 def scores(
@@ -141,7 +141,8 @@ def scores(
     prompts.
     """
     rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
-    framings, scored_tables = rows.set_index("id")["framing"], {}
+    framings = rows.set_index("id")["framing"]
+    scored_tables: dict[str, pd.DataFrame] = {}
     for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
         answer_rows = answers[name]
         answer_rows = answer_rows.assign(
@@ -197,7 +198,8 @@ def asked_forms(
     alone or before the first word of its option; else a word of a class. `apart` as in
     `surface_forms`.
     """
-    words, rows = [form for forms in outcomes.values() for form in forms], []
+    words = list(chain.from_iterable(outcomes.values()))
+    rows: list[tuple[str, str, str, str]] = []
     for row_id, prompt in zip(prompts["id"], prompts["prompt"], strict=True):
         texts = options.get(row_id, ())
         letters = LETTERS[: len(texts)]
@@ -224,8 +226,10 @@ def asked_replies(
         ["task", "stimulus", "framing"], sort=True
     ):
         for repetition in range(repetitions):
-            row_seed = int(content_sha256(seed, *map(str, key), repetition)[:15], 16)
-            chosen = orders.iloc[int(np.random.default_rng(row_seed).integers(len(orders)))]
+            digest = content_sha256(seed, *map(str, key), repetition)
+            row_seed = int(digest[:15], 16)
+            place = np.random.default_rng(row_seed).integers(len(orders))
+            chosen = orders.iloc[int(place)]
             rows.append((chosen["id"], configuration, chosen["prompt"], repetition, row_seed))
     return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "repetition", "seed"])
 
@@ -241,7 +245,8 @@ def options_by_prompt(
     options_by_id = {}
     for row in prompts.to_dict("records"):
         options = listed.get((row["task"], real_framing(row["framing"])), {})
+        stimulus = row["stimulus"]
         options_by_id[row["id"]] = [
-            (slug, option_text(options[slug], texts[row["stimulus"]])) for slug in row["order"]
+            (slug, option_text(options[slug], texts[stimulus])) for slug in row["order"]
         ]
     return options_by_id

@@ -32,32 +32,41 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     """The card of a contrast, with the tables it publishes and its task for
     lm-evaluation-harness.
     """
-    source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
+    source, settings = declaration.source, declaration.settings
+    prompts = tables["prompts"]
+    # `limits` fills `limits_of_asking`.
+    wordings = {key: wording for key, wording in WORDS.items() if key != "limits_of_asking"}
     # Example: a prompt with a cue, preferably one without letters.
-    cued = prompts[(prompts["framing"] != BARE) & prompts["placebo"].isna()]
-    shown = [*cued.loc[cued["order"].map(len) == 0, "id"], *cued["id"]]
-    placebos, n_orders = prompts["placebo"].dropna(), int(prompts["turn"].max()) + 1
+    is_cued = (prompts["framing"] != BARE) & prompts["placebo"].isna()
+    cued = prompts[is_cued]
+    without_letters = cued.loc[cued["order"].map(len) == 0, "id"]
+    examples = [*without_letters, *cued["id"]]
+    placebos = prompts["placebo"].dropna()
+    n_orders = int(prompts["turn"].max()) + 1
+    counts = {
+        "asked": min(settings.stimuli, len(source.stimuli)),
+        "n_prompts": len(prompts),
+        "n_orders": n_orders,
+        "with_placebo": len(placebos),
+        "n_placebos": placebos.nunique(),
+    }
+    cells: list[tuple[str, str]] = []
+    for task_slug, task in source.tasks.items():
+        cells += [(task_slug, cell) for cell in task.cells]
     return assemble_card(
-        {
-            key: wording for key, wording in WORDS.items() if key != "limits_of_asking"
-        },  # `limits` fills these
-        *(declaration, tables, plan, evidence),
-        said={
-            "asked": min(settings.stimuli, len(source.stimuli)),
-            "n_prompts": len(prompts),
-            "n_orders": n_orders,
-            "with_placebo": len(placebos),
-            "n_placebos": placebos.nunique(),
-        },
+        wordings,
+        declaration,
+        tables,
+        plan,
+        evidence,
+        said=counts,
         limits=contrast_limits(source, settings, n_orders),
-        example=shown[0] if shown else None,
+        example=examples[0] if examples else None,
         parameters={
             "variant": settings.variant
         },  # what rows depend on; other settings are about asking models
         quality=headings(plan),
-        listed=card_row_headings(
-            plan, [(name, cell) for name, task in source.tasks.items() for cell in task.cells]
-        ),
+        listed=card_row_headings(plan, cells),
         harness=harness_files(declaration.name, source, plan, declaration.version),
         harness_task=task_name(declaration.name),
     )
@@ -67,7 +76,8 @@ def contrast_limits(source: ContrastSource, settings: Settings, n_orders: int) -
     """The limits of a contrast, those common to all contrasts first; `n_orders`: most orders of
     options.
     """
-    variant, tasks = settings.variant, source.tasks.values()
+    variant = settings.variant
+    tasks = source.tasks.values()
     limit_lines = [*WORDS["limits"], *source.limits]
     if source.variants:
         other_variants = [f"`{name}`" for name in source.variants if name != variant]
@@ -78,9 +88,8 @@ def contrast_limits(source: ContrastSource, settings: Settings, n_orders: int) -
     for task in tasks:
         # Imbalances in the options of a task, as in table 3 of the paper.
         where = f"In the task `{task.title}`"
-        offered = {
-            cell: options for cell in task.cells if (options := task.options_of(cell, variant))
-        }
+        options_by_cell = {cell: task.options_of(cell, variant) for cell in task.cells}
+        offered = {cell: options for cell, options in options_by_cell.items() if options}
         for outcome in source.outcomes:
             without = [
                 _cue_phrase(cell)
@@ -91,12 +100,12 @@ def contrast_limits(source: ContrastSource, settings: Settings, n_orders: int) -
                 slip = f"{where}, `{outcome}` is no option {' or '.join(without)}"
                 limit_lines.append(f"{slip}: a shift of it is the options' doing.")
         # Where a template spells out its options, two quotations may be the same text.
-        quoted = {
-            cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells
-        }
-        if twice := [
-            _cue_phrase(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)
-        ]:
+        twice: list[str] = []
+        for cell in task.cells:
+            quotations = re.findall('"([^"]+)"', task.template(cell, variant))
+            if len(set(quotations)) < len(quotations):
+                twice.append(_cue_phrase(cell))
+        if twice:
             limit_lines.append(f"{where}, two options read the same {' or '.join(twice)}.")
     if settings.mass == "first_token":
         limit_lines.append(
@@ -107,25 +116,27 @@ def contrast_limits(source: ContrastSource, settings: Settings, n_orders: int) -
             *limit_lines,
             "The pipeline asks no model at this scale; whoever measures with it does.",
         ]
-    replaced_factors = {factor for task in tasks for factor, *_ in task.replaced(variant)}
-    placebos_of_cues = [placebos for task in tasks for placebos in task.placebos.values()]
+    replaced_factors: set[str] = set()
+    n_wordings, n_placebos = 1, 0
+    has_letters = False
+    for task in tasks:
+        replaced_factors.update(factor for factor, *_ in task.replaced(variant))
+        for placebos in task.placebos.values():
+            n_wordings = max(n_wordings, 1 + len(placebos.wordings))
+            n_placebos = max(n_placebos, len(placebos.texts))
+        if any(task.options_of(cell, variant) for cell in task.cells):
+            has_letters = True
     limit_lines += render_templates(
         WORDS["limits_of_asking"],
         source=source,
         settings=settings,
         asked=min(settings.stimuli, len(source.stimuli)),
         without=[factor for factor in source.factors if factor not in replaced_factors],
-        wordings=min(
-            settings.most_wordings,
-            1 + max((len(cue_placebos.wordings) for cue_placebos in placebos_of_cues), default=0),
-        ),
-        placebos=min(
-            settings.most_placebos,
-            max((len(cue_placebos.texts) for cue_placebos in placebos_of_cues), default=0),
-        ),
+        wordings=min(settings.most_wordings, n_wordings),
+        placebos=min(settings.most_placebos, n_placebos),
         fewest_wordings=FEWEST_WORDINGS,
         fewest_placebos=FEWEST_PLACEBOS,
-        lettered=any(task.options_of(cell, variant) for task in tasks for cell in task.cells),
+        lettered=has_letters,
         n_orders=n_orders,
     )
     return limit_lines
@@ -149,17 +160,18 @@ def harness_files(
     """Contents of the files of `lm_eval/`, by name."""
     template = task_template(HERE / "task.yaml.j2")
     read = FramingPlan.read(plan)
+    factors = [
+        {
+            "slug": factor.replace("-", "_"),
+            "told": one_line(description),
+            "placebos": read.placebos[factor],
+        }
+        for factor, description in source.factors.items()
+    ]
     task = template.render(
         task=task_name(contrast),
         title=one_line(source.title),
-        factors=[
-            {
-                "slug": factor.replace("-", "_"),
-                "told": one_line(description),
-                "placebos": read.placebos[factor],
-            }
-            for factor, description in source.factors.items()
-        ],
+        factors=factors,
         version=version,
     )
     modules = {"apd.py": HERE / "apd.py", "rows.py": Path(asked.__file__)}

@@ -9,6 +9,7 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -46,20 +47,21 @@ def metric_inputs(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]
     """What one prompt brings to every metric: the mass of each letter or class, whatever follows
     its forms.
     """
-    alone, *nats = [
-        float(result[0] if isinstance(result, tuple | list) else result) for result in results
+    log_likelihoods = [
+        result[0] if isinstance(result, tuple | list) else result for result in results
     ]
+    alone, *nats = map(float, log_likelihoods)
     masses: dict[str, float] = defaultdict(float)
     for form, form_nats in zip(doc["forms"], nats, strict=True):
-        masses[form.strip() if doc["order"] else CLASS_OF[form.strip().lower()]] += math.exp(
-            form_nats - alone
-        )
-    answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")} | {
-        "masses": dict(masses)
-    }
+        word = form.strip()
+        letter_or_class = word if doc["order"] else CLASS_OF[word.lower()]
+        masses[letter_or_class] += math.exp(form_nats - alone)
+    answer: Answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")}
+    answer["masses"] = dict(masses)
     inputs: dict[str, Any] = {"coverage": answer}
     for factor in PLAN["factors"]:
-        for metric in ("effect", *(["control"] if PLAN["placebos"][factor] else ())):
+        metrics = ("effect", "control") if PLAN["placebos"][factor] else ("effect",)
+        for metric in metrics:
             inputs[f"{metric}_{factor}".replace("-", "_")] = (factor, answer)
     return inputs
 
@@ -75,22 +77,22 @@ def control(answers: Sequence[tuple[str, Answer]]) -> float:
     stimuli.
     """
     apds, tasks = _factor_apds(answers)
-    return _mean_or_nan(
-        [
-            _over_tasks(apds_by_task, tasks)
-            for number, apds_by_task in sorted(apds.items())
-            if number > 0 and {*tasks} <= {*apds_by_task}
-        ]
-    )
+    placebo_apds: list[float] = []
+    for number, apds_by_task in sorted(apds.items()):
+        if number > 0 and set(tasks) <= set(apds_by_task):
+            placebo_apds.append(_over_tasks(apds_by_task, tasks))
+    return _mean_or_nan(placebo_apds)
 
 
 def _over_tasks(
     by_task: Mapping[str, Mapping[str, Sequence[float]]], tasks: Sequence[str]
 ) -> float:
     """Mean over tasks of the mean over stimuli of that over pairs of cells."""
-    return _mean_or_nan(
-        [_mean_or_nan([fmean(pairs) for pairs in by_task[task].values()]) for task in tasks]
-    )
+    task_means: list[float] = []
+    for task in tasks:
+        stimulus_means = [fmean(pairs) for pairs in by_task[task].values()]
+        task_means.append(_mean_or_nan(stimulus_means))
+    return _mean_or_nan(task_means)
 
 
 def coverage(answers: Sequence[Answer]) -> float:
@@ -117,20 +119,19 @@ def collect_cell_masses(answers: Iterable[Answer]) -> Cells:
     masses_by_cell: Cells = defaultdict(lambda: defaultdict(list))
     lacking = set()
     for answer in answers:
-        cell, masses = (answer["task"], answer["framing"]), answer["masses"]
         if answer["stimulus"] is None:
             continue
+        cell = (answer["task"], answer["framing"])
+        masses = answer["masses"]
         if answer["order"]:
-            if PLAN["calibrated"] and cell not in priors:
-                lacking.add(cell)
-                continue
-            masses = _by_option(
-                _calibrate_masses(masses, priors[cell]) if PLAN["calibrated"] else masses,
-                answer["order"],
-            )
-        masses_by_cell[cell][answer["stimulus"]].append(
-            [masses.get(outcome, 0.0) for outcome in CLASSES]
-        )
+            if PLAN["calibrated"]:
+                if cell not in priors:
+                    lacking.add(cell)
+                    continue
+                masses = _calibrate_masses(masses, priors[cell])
+            masses = _by_option(masses, answer["order"])
+        class_masses = [masses.get(outcome, 0.0) for outcome in CLASSES]
+        masses_by_cell[cell][answer["stimulus"]].append(class_masses)
     if lacking:
         logging.getLogger(__name__).warning(
             "%d cells lack their prompts without content", len(lacking)
@@ -154,13 +155,14 @@ def _letter_priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, f
     """
     shares: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for answer in empty:
+        cell = (answer["task"], answer["framing"])
         total = math.fsum(answer["masses"].values())
         for letter, mass in answer["masses"].items():
-            shares[answer["task"], answer["framing"]][letter].append(mass / total)
-    return {
-        cell: {letter: fmean(letter_shares) for letter, letter_shares in letters.items()}
-        for cell, letters in shares.items()
-    }
+            shares[cell][letter].append(mass / total)
+    priors: dict[tuple[str, str], dict[str, float]] = {}
+    for cell, letters in shares.items():
+        priors[cell] = {letter: fmean(letter_shares) for letter, letter_shares in letters.items()}
+    return priors
 
 
 def _calibrate_masses(masses: Mapping[str, float], prior: Mapping[str, float]) -> dict[str, float]:
@@ -168,7 +170,8 @@ def _calibrate_masses(masses: Mapping[str, float], prior: Mapping[str, float]) -
     2021).
     """
     divided = {letter: mass / prior[letter] for letter, mass in masses.items()}
-    scale = math.fsum(masses.values()) / (math.fsum(divided.values()) or 1.0)
+    divided_total = math.fsum(divided.values()) or 1.0
+    scale = math.fsum(masses.values()) / divided_total
     return {letter: mass * scale for letter, mass in divided.items()}
 
 
@@ -184,18 +187,19 @@ def _factor_apds(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]
     """
     factor = answers[0][0]
     masses_by_cell = collect_cell_masses(answer for _, answer in answers)
-    low = {
-        task
-        for task, less, more, _ in _pair_cells(masses_by_cell, factor)
-        if min(_of_cell(masses_by_cell[task, less]), _of_cell(masses_by_cell[task, more]))
-        < PLAN["least_coverage"] - ROUNDING
-    }
+    low_tasks: set[str] = set()
+    for task, less, more, _ in _pair_cells(masses_by_cell, factor):
+        coverage_without = _of_cell(masses_by_cell[task, less])
+        coverage_with = _of_cell(masses_by_cell[task, more])
+        if min(coverage_without, coverage_with) < PLAN["least_coverage"] - ROUNDING:
+            low_tasks.add(task)
     apds = _pair_apds(masses_by_cell, factor)
     measured_tasks = sorted(apds.get(0, {}))
-    covered = [task for task in measured_tasks if task not in low] or measured_tasks
-    tasks_with_placebos = {
-        task for number, apds_by_task in apds.items() if number > 0 for task in apds_by_task
-    }
+    covered = [task for task in measured_tasks if task not in low_tasks] or measured_tasks
+    tasks_with_placebos: set[str] = set()
+    for number, apds_by_task in apds.items():
+        if number > 0:
+            tasks_with_placebos.update(apds_by_task)
     return apds, [task for task in covered if task in tasks_with_placebos] or covered
 
 
@@ -219,20 +223,14 @@ def _pair_apds(masses_by_cell: Cells, factor: str) -> Apds:
     apds: Apds = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for task, less, more, number in _pair_cells(masses_by_cell, factor):
         for stimulus, prompts in masses_by_cell[task, more].items():
-            p, q = (
-                _class_shares(masses_by_cell[task, less].get(stimulus, [])),
-                _class_shares(prompts),
-            )
+            p = _class_shares(masses_by_cell[task, less].get(stimulus, []))
+            q = _class_shares(prompts)
             if p and q:
-                apd = min(
-                    math.fsum(
-                        abs(share_without - share_with)
-                        for share_without, share_with in zip(p, q, strict=True)
-                    )
-                    / 2,
-                    1.0,
+                distance = math.fsum(
+                    abs(share_without - share_with)
+                    for share_without, share_with in zip(p, q, strict=True)
                 )
-                apds[number][task][stimulus].append(apd)
+                apds[number][task][stimulus].append(min(distance / 2, 1.0))
     return apds
 
 
@@ -251,7 +249,7 @@ def _mean_coverage(prompts: Sequence[Sequence[float]]) -> float:
 
 def _of_cell(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
     """Mean coverage over the prompts of a cell."""
-    return _mean_coverage([masses for prompts in stimuli.values() for masses in prompts])
+    return _mean_coverage(list(chain.from_iterable(stimuli.values())))
 
 
 def _mean_or_nan(values: Sequence[float]) -> float:

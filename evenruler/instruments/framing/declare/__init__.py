@@ -119,10 +119,12 @@ def headings(plan: Plan) -> list[FigureHeading]:
         f"percentage points by which the cue makes `{framing_plan.headline}` likelier; below 0, "
         "less likely"
     )
-    likelier, fewer = f"the cue makes `{framing_plan.headline}`", "the cue has {} replies answer"
+    likelier = f"the cue makes `{framing_plan.headline}`"
+    fewer = "the cue has {} replies answer"
     amount: dict[str, Any] = {"measured_in": "points", "size": "by {size:.0f} percentage points"}
     beyond = "It does not show which wording is right, or what the model does without the prompt."
-    says, headlines = [f"{likelier} likelier", f"{likelier} less likely"], []
+    says = [f"{likelier} likelier", f"{likelier} less likely"]
+    headlines: list[FigureHeading] = []
     for name in framing_plan.confirmatory:
         headline_meaning = f"{points}; {counted}" if name in framing_plan.factors else points
         words = {"says": says, **amount, "not_shown": beyond}
@@ -153,24 +155,22 @@ def headings(plan: Plan) -> list[FigureHeading]:
             )
         changed = f"{meaning}: what the cue changes; control: what placebos change"
         of_study.append(FigureHeading(f"{measure}: change", f"{measure} change", changed))
-    return [
-        *headlines,
-        *unanswered,
-        *(
-            FigureHeading(EFFECT + factor, EFFECT + factor, over_tasks)
-            for factor in framing_plan.factors
-        ),
-        FigureHeading("shift probability", "shift probability", "mean of the effects of all cues"),
-        *of_study,
-        FigureHeading(
-            "coverage",
-            "coverage",
-            "share of answers that name an option, mean over cells",
-            "fitness",
-            least_of={"token": framing_plan.least_coverage, "choice": source.LEAST_OF_CHOICES},
-            warning="only {value:.1%} of the answers name an option; figures describe only these",
-        ),
+    effects = [
+        FigureHeading(EFFECT + factor, EFFECT + factor, over_tasks)
+        for factor in framing_plan.factors
     ]
+    shift_probability = FigureHeading(
+        "shift probability", "shift probability", "mean of the effects of all cues"
+    )
+    coverage = FigureHeading(
+        "coverage",
+        "coverage",
+        "share of answers that name an option, mean over cells",
+        "fitness",
+        least_of={"token": framing_plan.least_coverage, "choice": source.LEAST_OF_CHOICES},
+        warning="only {value:.1%} of the answers name an option; figures describe only these",
+    )
+    return [*headlines, *unanswered, *effects, shift_probability, *of_study, coverage]
 
 
 def card_row_headings(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[FigureHeading]:

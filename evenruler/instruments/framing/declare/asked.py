@@ -34,12 +34,8 @@ def load(**_: Any) -> dict[str, Any]:
     ]
     words = [form for outcome in plan["outcomes"] for form in outcome["forms"]]
     rows = [_prompt_with_forms(row, row["stimulus"], row["order"], words) for row in prompts]
-    return {
-        "test": Dataset.from_list(
-            rows
-            + [_prompt_with_forms(row, None, LETTERS[: row["letters"]], words) for row in empty]
-        )
-    }
+    rows += [_prompt_with_forms(row, None, LETTERS[: row["letters"]], words) for row in empty]
+    return {"test": Dataset.from_list(rows)}
 
 
 def choices(doc: Row) -> list[str]:
@@ -65,7 +61,8 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
             continue
         size = orders_of(len(row["order"]))
         placebo = placebo_of(row["framing"])
-        in_orders = (row["turn"] - plan["orders"] * ranks[place]) % size < plan["orders"]
+        turn = (row["turn"] - plan["orders"] * ranks[place]) % size
+        in_orders = turn < plan["orders"]
         in_placebos = -plan["most_wordings"] <= placebo <= plan["most_placebos"]
         if in_orders and in_placebos and (placebo <= 0 or place % step == placebo % step):
             asked_rows.append(row)
@@ -85,8 +82,9 @@ def placebo_of(framing: str) -> int:
     """The number of the placebo in a framing; 0 where all its cues are as cells have them, -2 at
     the second wording.
     """
-    numbers = [int(number) for cue in framing.split("+") if (number := cue.partition("~")[2])]
-    return numbers[0] if numbers else 0
+    numbers = [cue.partition("~")[2] for cue in framing.split("+")]
+    placebos = [int(number) for number in numbers if number]
+    return placebos[0] if placebos else 0
 
 
 def surface_forms(words: Sequence[str], after: str) -> list[str]:
@@ -96,8 +94,11 @@ def surface_forms(words: Sequence[str], after: str) -> list[str]:
     Without a space a word is one of its own only where no letter or digit stands before it.
     """
     bare = not after[-1:].isalnum()
-    cased = dict.fromkeys(form for word in words for form in (word, word[0].upper() + word[1:]))
-    return [space + form for form in cased for space in (" ", *([""] if bare else []))]
+    cased: list[str] = []
+    for word in words:
+        cased += [word, word[0].upper() + word[1:]]
+    spaces = [" ", ""] if bare else [" "]
+    return [space + form for form in dict.fromkeys(cased) for space in spaces]
 
 
 def _read_rows(config: str) -> list[Row]:
@@ -113,6 +114,7 @@ def _prompt_with_forms(
     row: Row, stimulus: str | None, options: Sequence[str], words: Sequence[str]
 ) -> Row:
     """One prompt with its forms: letters where it lists options, else words of the classes."""
+    answers = LETTERS[: len(options)] or words
     return {
         "id": row["id"],
         "task": row["task"],
@@ -120,5 +122,5 @@ def _prompt_with_forms(
         "stimulus": stimulus,
         "order": list(options),
         "prompt": row["prompt"],
-        "forms": surface_forms(LETTERS[: len(options)] or words, row["prompt"]),
+        "forms": surface_forms(answers, row["prompt"]),
     }

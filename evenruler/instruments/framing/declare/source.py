@@ -223,9 +223,8 @@ class ContrastSource(Source):
         for name, outcome in outcomes.items():
             _require_distinct_texts(f"in class {name} the form", [*outcome.forms, *outcome.terms])
         for (first_name, first), (second_name, second) in combinations(outcomes.items(), 2):
-            if same_forms := find_duplicates(
-                [*first.forms, *first.terms, *second.forms, *second.terms]
-            ):
+            words = [*first.forms, *first.terms, *second.forms, *second.terms]
+            if same_forms := find_duplicates(words):
                 raise ValueError(
                     f"the form {describe_duplicates(*same_forms)} is in two classes, {first_name} and "
                     f"{second_name}"
@@ -248,15 +247,19 @@ class ContrastSource(Source):
 
     @model_validator(mode="after")
     def _lint(self) -> "ContrastSource":
-        if taken := {BARE, "all"} & set(self.factors):
-            raise ValueError(f"factors: tables use the name {min(taken)!r} for something else")
+        reserved_names = {BARE, "all"} & set(self.factors)
+        if reserved_names:
+            raise ValueError(
+                f"factors: tables use the name {min(reserved_names)!r} for something else"
+            )
         if self.continuation is not None and self.continuation.outcome not in self.outcomes:
             hint = suggest_nearest(self.continuation.outcome, self.outcomes)
             raise ValueError(
                 f"continuation names the outcome {self.continuation.outcome!r}; {hint}"
             )
         groups = {entry.group for entry in self.stimuli.values()}
-        if self.replicates is not None and (len(self.outcomes) != 2 or len(self.factors) != 1):
+        compares_two_classes = len(self.outcomes) == 2 and len(self.factors) == 1
+        if self.replicates is not None and not compares_two_classes:
             raise ValueError(
                 f"a replication of {self.replicates} compares two classes under one factor"
             )
@@ -325,9 +328,10 @@ class ContrastSource(Source):
     @property
     def variants(self) -> list[str]:
         """The variants that tasks distinguish; empty where everything is the same for all."""
-        return list(
-            dict.fromkeys(variant for task in self.tasks.values() for variant in task.variants)
-        )
+        variants: list[str] = []
+        for task in self.tasks.values():
+            variants += task.variants
+        return list(dict.fromkeys(variants))
 
     @property
     def confirmed(self) -> list[str]:

@@ -38,9 +38,8 @@ def with_placebo(framing: str, factor: str, placebo: int) -> str:
     """The same framing with a placebo in place of the cue of a factor, or with another wording of
     it (`placebo_of`).
     """
-    return framing_of(
-        [f"{cue}{NUMBERED}{placebo}" if cue == factor else cue for cue in cues_of(framing)]
-    )
+    numbered = f"{factor}{NUMBERED}{placebo}"
+    return framing_of([numbered if cue == factor else cue for cue in cues_of(framing)])
 
 
 def real_framing(framing: str) -> str:
@@ -69,7 +68,9 @@ TemplateSetting = Annotated[
 
 def _mapping_depth(value: Any) -> int:
     """Depth of nested mappings."""
-    return 1 + max(map(_mapping_depth, value.values()), default=0) if isinstance(value, dict) else 0
+    if not isinstance(value, dict):
+        return 0
+    return 1 + max(map(_mapping_depth, value.values()), default=0)
 
 
 OfAllOrByKey = Annotated[
@@ -129,9 +130,12 @@ class TaskEntry(StrictModel):
     def _options_are_written(self) -> "TaskEntry":
         if (self.options is None) != (self.option is None):
             raise ValueError("`option` and `options` belong together")
-        if self.option is not None and sorted(slots(self.option)) != sorted([LETTER, OPTION]):
-            raise ValueError(f"option {self.option!r} needs {LETTER} and {OPTION}, each once")
-        for chosen in [self._chosen(variant) for variant in self.variants or [""]]:
+        if self.option is not None:
+            option_slots = sorted(slots(self.option))
+            if option_slots != sorted([LETTER, OPTION]):
+                raise ValueError(f"option {self.option!r} needs {LETTER} and {OPTION}, each once")
+        for variant in self.variants or [""]:
+            chosen = self._chosen(variant)
             if _mapping_depth(chosen) == 2 and not set(chosen) <= set(self.cells):
                 raise ValueError(
                     f"options are of the cells {', '.join(chosen)}, templates of "
@@ -143,12 +147,13 @@ class TaskEntry(StrictModel):
     def variants(self) -> list[str]:
         """The variants that it distinguishes; empty where everything is the same for all."""
         settings: list[Any] = list(self.cells.values())
-        settings += [self.options] if self._options_by_variant else []
-        return list(
-            dict.fromkeys(
-                variant for setting in settings if isinstance(setting, dict) for variant in setting
-            )
-        )
+        if self._options_by_variant:
+            settings.append(self.options)
+        variants: list[str] = []
+        for setting in settings:
+            if isinstance(setting, dict):
+                variants.extend(setting)
+        return list(dict.fromkeys(variants))
 
     def template(self, cell: str, variant: str) -> str:
         """The template of one framing."""
@@ -183,7 +188,9 @@ class TaskEntry(StrictModel):
     def _options_by_variant(self) -> bool:
         """Whether the keys of `options` are variants, that is, none is a cell."""
         depth = _mapping_depth(self.options)
-        return depth > 2 or (depth == 2 and not set(self.options or ()) & set(self.cells))
+        if depth != 2:
+            return depth > 2
+        return set(self.options or ()).isdisjoint(self.cells)
 
     def _chosen(self, variant: str) -> Any:
         """The options of one variant, for all framings or by framing."""
@@ -289,7 +296,8 @@ def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]
     for slot in slots(text):
         if slot not in allowed:
             yield f"{where}: unknown slot {slot}; {suggest_nearest(slot, allowed)}"
-    if text.count("{") + text.count("}") != 2 * len(slots(text)):
+    braces = text.count("{") + text.count("}")
+    if braces != 2 * len(slots(text)):
         yield f"{where}: a brace belongs to no slot"
 
 

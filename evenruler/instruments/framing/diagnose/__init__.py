@@ -89,7 +89,8 @@ def figures(
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
     }
-    if (neutral := framing_plan.continuation) is not None:
+    neutral = framing_plan.continuation
+    if neutral is not None:
         real = read[read["framing"].map(placebo_of) == 0]
         diagnosis_tables["continuations"] = answered.count_continuations(
             real, framing_plan.factors, neutral.outcome, neutral.keywords
@@ -98,7 +99,10 @@ def figures(
         # In the order of the source, which decides from which group's preference the other's is
         # subtracted.
         members = stimuli.groupby("group")["stimulus"].agg(list)
-        groups = {stimulus: group for group in framing_plan.groups for stimulus in members[group]}
+        groups: dict[str, str] = {}
+        for group in framing_plan.groups:
+            for stimulus in members[group]:
+                groups[stimulus] = group
         diagnosis_tables["replications"] = compute_replications(
             counted, read, framing_plan.forms, groups, framing_plan.replicates, resampling.level
         )
@@ -153,10 +157,8 @@ def figures_of(
         decision.
     """
     rows: list[tuple[str, HeadlineTest | Figure, ValidityCheck]] = []
-    bars, cells = (
-        dict[str, ValidityCheck](),
-        [pd.DataFrame(columns=["stimulus", "placebo", "value", "part", "figure"])],
-    )
+    bars: dict[str, ValidityCheck] = {}
+    cells = [pd.DataFrame(columns=["stimulus", "placebo", "value", "part", "figure"])]
     # The headline of a model without samples rests on the probability of words, without these on
     # its replies.
     metrics = set(diagnosis_tables["distributions"]["metric"])
@@ -170,20 +172,20 @@ def figures_of(
         part = f"{configuration}, {metric}"
         part_tables = {}
         for table in ("effects", "shifts", "exclusions"):
-            of_part = (diagnosis_tables[table]["configuration"] == configuration) & (
-                diagnosis_tables[table]["metric"] == metric
-            )
-            part_tables[table] = diagnosis_tables[table][of_part]
+            table_rows = diagnosis_tables[table]
+            is_of_configuration = table_rows["configuration"] == configuration
+            is_of_metric = table_rows["metric"] == metric
+            part_tables[table] = table_rows[is_of_configuration & is_of_metric]
         apds = part_tables["effects"].pivot(
             index="stimulus", columns=["factor", "placebo", "task"], values="apd"
         )
         described = Effects(apds, measured, part_tables["exclusions"], framing_plan, level)
         # Without placebos: answers to these may rightly be of no class, and most prompts hold one.
-        replies = diagnosis_tables["choices"][
-            diagnosis_tables["choices"]["configuration"] == configuration
-        ]
+        choices = diagnosis_tables["choices"]
+        replies = choices[choices["configuration"] == configuration]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
-        bars[part] = bar = answered.fitness_of_part(measured, of_cues)
+        bar = answered.fitness_of_part(measured, of_cues)
+        bars[part] = bar
         # Headlines use words after the plain prompt and replies in the chat template, if a model
         # supports both.
         plain = subject.continues if metric == TOKEN else not subject.chats
@@ -192,7 +194,8 @@ def figures_of(
                 measured, part_tables["exclusions"], framing_plan
             ):
                 rows.append((part, headline, fitness if bar == ValidityCheck() else bar))
-                rows += [(part, total, ValidityCheck())] if total is not None else []
+                if total is not None:
+                    rows.append((part, total, ValidityCheck()))
                 cells.append(
                     points.melt(ignore_index=False)
                     .reset_index()
@@ -246,12 +249,8 @@ def _coverage_figures(
     real_exclusions = exclusions[exclusions["framing"].map(placebo_of) == 0]
     unit = "replies" if measured["metric"].iloc[0] == CHOICE else "prompts"
     for row in real_exclusions.to_dict("records"):
-        yield Figure(
-            f"{COVERAGE}: {row['task']}, {row['framing']}",
-            float(row["coverage"]),
-            int(row["n"]),
-            unit,
-        )
+        name = f"{COVERAGE}: {row['task']}, {row['framing']}"
+        yield Figure(name, float(row["coverage"]), int(row["n"]), unit)
     yield Figure(EXCLUDED, float(real_exclusions["excluded"].sum()), len(real_exclusions), "cells")
 
 
@@ -262,7 +261,8 @@ def _continuation_figures(
     A.3).
     """
     for row in continuations[continuations["factor"] == EVERY].to_dict("records"):
-        part, n = f"{row['configuration']}, {CHOICE}", int(row["n"])
+        part = f"{row['configuration']}, {CHOICE}"
+        n = int(row["n"])
         if not n:
             yield part, Figure(CONTINUATION, None, 0, "replies", reason="no reply is of the class")
             continue
@@ -274,29 +274,18 @@ def _replication_figures(replications: pd.DataFrame) -> Iterator[tuple[str, Figu
     """Measures of a replicated study before and after, and their change, with that of placebos
     (appendix B).
     """
-    for row in replications.astype(object).where(replications.notna(), None).to_dict("records"):
+    with_none = replications.astype(object).where(replications.notna(), None)
+    for row in with_none.to_dict("records"):
+        measure, reason = row["measure"], row["reason"]
         metric = row["metric"] if row["metric"] in (TOKEN, CHOICE) else TOKEN
-        part, n, reason = f"{row['configuration']}, {metric}", int(row["n"]), row["reason"]
-        if not str(row["measure"]).startswith(AS):
+        part = f"{row['configuration']}, {metric}"
+        n = int(row["n"])
+        if not str(measure).startswith(AS):
             for side in ("before", "after"):
                 low, high = row[f"{side}_low"], row[f"{side}_high"]
-                yield (
-                    part,
-                    Figure(
-                        f"{row['measure']}: {side}", row[side], n, UNIT, low, high, reason=reason
-                    ),
-                )
+                name = f"{measure}: {side}"
+                yield part, Figure(name, row[side], n, UNIT, low, high, reason=reason)
         ends = (row["low"], row["high"])
-        yield (
-            part,
-            Figure(
-                f"{row['measure']}: change",
-                row["change"],
-                n,
-                UNIT,
-                *ends,
-                None,
-                reason,
-                row["control"],
-            ),
-        )
+        name = f"{measure}: change"
+        change = Figure(name, row["change"], n, UNIT, *ends, None, reason, row["control"])
+        yield part, change

@@ -57,25 +57,22 @@ def compare_classes(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFram
     Source: section 5.3; the rule of five, and the errors used below it, are our decisions.
     """
     part = ["benchmark", "configuration", "metric"]
-    comparison_rows = [
-        {**dict(zip(part, key, strict=True)), **row}
-        for key, group in shifts.groupby(part)
-        for row in _of_part(group, resampling)
-    ]
+    comparison_rows: list[dict[str, object]] = []
+    for key, group in shifts.groupby(part):
+        part_columns = dict(zip(part, key, strict=True))
+        comparison_rows += [{**part_columns, **row} for row in _of_part(group, resampling)]
     return pd.DataFrame(comparison_rows, columns=schemas.COMPARISONS.names)
 
 
 def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str, object]]:
     classes = sorted(shifts["outcome"].unique())
     lineages = shifts["lineage"].nunique()
-    method, fit = (
-        (MIXED, _fit_mixed_model(shifts))
-        if lineages >= FEWEST_LINEAGES
-        else (FIXED, _fit_fixed_effects(shifts))
-    )
-    sums = (
-        shifts.groupby(["stimulus", "outcome"])["shift"].agg(["sum", "size"]).unstack(fill_value=0)
-    )
+    if lineages >= FEWEST_LINEAGES:
+        method, fit = MIXED, _fit_mixed_model(shifts)
+    else:
+        method, fit = FIXED, _fit_fixed_effects(shifts)
+    class_sums = shifts.groupby(["stimulus", "outcome"])["shift"].agg(["sum", "size"])
+    sums = class_sums.unstack(fill_value=0)
 
     def difference(drawn: Floats) -> float:
         """`drawn`: [stimuli, 4] sums of the shifts of two classes, and the number of shifts of
@@ -85,11 +82,12 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
         return float(first_sum / n_first - second_sum / n_second)
 
     for second, first in combinations(range(len(classes)), 2):
-        pair = {"outcome": classes[first], "against": classes[second], "n_models": lineages}
+        outcome, against = classes[first], classes[second]
+        pair = {"outcome": outcome, "against": against, "n_models": lineages}
         for name, corrected_for in ((method, None), (TUKEY, len(classes))):
             contrast = _contrast_classes(fit, first, second, corrected_for, resampling.level)
             yield {**pair, "method": name, "n": len(shifts), **contrast}
-        columns = [(kind, classes[place]) for kind in ("sum", "size") for place in (first, second)]
+        columns = [("sum", outcome), ("sum", against), ("size", outcome), ("size", against)]
         x = sums[columns].to_numpy(dtype=np.float64)
         drawn = jackknife_figure(JACKKNIFE, difference, x, PLAIN, resampling.level, "stimuli")
         ends = {
@@ -99,7 +97,8 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
             "p": None,
             "reason": drawn.reason,
         }
-        yield {**pair, "method": JACKKNIFE, "n": int(x[:, 2:].sum()), **ends}
+        n = int(x[:, 2:].sum())
+        yield {**pair, "method": JACKKNIFE, "n": n, **ends}
 
 
 def _contrast_classes(
@@ -113,22 +112,19 @@ def _contrast_classes(
         return row | {"reason": fit}
     difference = float(fit.means[first] - fit.means[second])
     variances = fit.covariance[np.ix_([first, second], [first, second])]
-    error = math.sqrt(max(variances.trace() - 2 * variances[0, 1], 0.0))
+    variance = variances.trace() - 2 * variances[0, 1]
+    error = math.sqrt(max(variance, 0.0))
     if error < _ROUNDING:
         return row | {"reason": "the shifts have no spread to judge by"}
-    p, critical = (
-        float(2 * stats.t.sf(abs(difference) / error, fit.df)),
-        float(stats.t.isf((1 - level) / 2, fit.df)),
-    )
+    p = float(2 * stats.t.sf(abs(difference) / error, fit.df))
+    critical = float(stats.t.isf((1 - level) / 2, fit.df))
     if corrected_for is not None:
         # `studentized_range.sf` is inaccurate for small p; the correction never lowers p.
         range_p = stats.studentized_range.sf(
             math.sqrt(2) * abs(difference) / error, corrected_for, fit.df
         )
-        p, critical = (
-            max(p, float(range_p)),
-            _critical_range(level, corrected_for, fit.df) / math.sqrt(2),
-        )
+        p = max(p, float(range_p))
+        critical = _critical_range(level, corrected_for, fit.df) / math.sqrt(2)
     half = critical * error
     return row | {
         "difference": difference,
@@ -147,7 +143,9 @@ def _fit_mixed_model(shifts: pd.DataFrame) -> _Fit | str:
     """`shift ~ class` with a random intercept per model, or why it cannot be fitted."""
     shift, classes, models = _code_dummy_variables(shifts)
     design = np.column_stack([classes, models])
-    if np.abs(shift - design @ np.linalg.lstsq(design, shift)[0]).max() < _ROUNDING:
+    coefficients = np.linalg.lstsq(design, shift)[0]
+    residuals = shift - design @ coefficients
+    if np.abs(residuals).max() < _ROUNDING:
         return "the shifts have no spread to judge by"
     with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
@@ -164,7 +162,8 @@ def _fit_mixed_model(shifts: pd.DataFrame) -> _Fit | str:
     k = classes.shape[1]
     if any(issubclass(warning.category, SingularMatrixWarning) for warning in caught_warnings):
         return "the mixed model is singular"
-    return _Fit(np.asarray(result.fe_params, dtype=np.float64), covariance[:k, :k], math.inf)
+    means = np.asarray(result.fe_params, dtype=np.float64)
+    return _Fit(means, covariance[:k, :k], math.inf)
 
 
 def _fit_fixed_effects(shifts: pd.DataFrame) -> _Fit | str:
@@ -177,12 +176,12 @@ def _fit_fixed_effects(shifts: pd.DataFrame) -> _Fit | str:
     design = np.column_stack([classes, models[:, 1:]])
     result = OLS(shift, design).fit(cov_type="cluster", cov_kwds=clusters, use_t=True)
     k = classes.shape[1]
-    return _Fit(result.params[:k], np.asarray(result.cov_params())[:k, :k], stimuli - 1)
+    covariance = np.asarray(result.cov_params())
+    return _Fit(result.params[:k], covariance[:k, :k], stimuli - 1)
 
 
 def _code_dummy_variables(shifts: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
     """Shifts [n], and dummy variables of class and model, [n, classes] and [n, models]."""
-    classes, models = (
-        pd.get_dummies(shifts[column], dtype=float).to_numpy() for column in ("outcome", "model")
-    )
+    classes = pd.get_dummies(shifts["outcome"], dtype=float).to_numpy()
+    models = pd.get_dummies(shifts["model"], dtype=float).to_numpy()
     return shifts["shift"].to_numpy(dtype=np.float64), classes, models

@@ -58,8 +58,10 @@ def token_distributions(
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
     described = prompts[["id", "benchmark", *_STIMULUS, "order"]]
-    without_words = [*described.loc[described["order"].map(len) > 0, "id"]]
-    without_words += [] if content_free is None else [*content_free["id"]]
+    lists_options = described["order"].map(len) > 0
+    without_words = list(described.loc[lists_options, "id"])
+    if content_free is not None:
+        without_words += list(content_free["id"])
     weighed = _form_masses(forms, forms["id"].isin(without_words), mass)
     joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
     lettered = joined["order"].map(len).astype(bool)
@@ -68,22 +70,21 @@ def token_distributions(
     whole = joined[lettered & (joined["by_itself"] | joined["whole"])]
     whole = whole.drop_duplicates([*_MODEL, "id", "letter", "once"])
     key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
-    by_letter = (
-        whole.assign(order=whole["order"].map(tuple))
-        .groupby(key, sort=True)["mass"]
-        .sum()
-        .reset_index()
-    )
+    whole = whole.assign(order=whole["order"].map(tuple))
+    by_letter = whole.groupby(key, sort=True)["mass"].sum().reset_index()
     if content_free is not None:
         by_letter = _calibrate_masses(by_letter, weighed, content_free)
     letters = zip(by_letter["letter"], by_letter["order"], strict=True)
-    chosen = pd.Series(
-        [order[LETTERS.index(letter)] for letter, order in letters], by_letter.index, dtype="str"
-    )
+    options = [order[LETTERS.index(letter)] for letter, order in letters]
+    chosen = pd.Series(options, by_letter.index, dtype="str")
     by_letter["outcome"] = chosen.where(chosen.isin(list(outcomes)), _FILLER)
-    by_form = {form.lower(): outcome for outcome, words in outcomes.items() for form in words}
+    by_form: dict[str, str] = {}
+    for outcome, words in outcomes.items():
+        for form in words:
+            by_form[form.lower()] = outcome
     by_word = joined[~lettered]
-    by_word = by_word.assign(outcome=by_word["form"].str.strip().str.lower().map(by_form))
+    bare_forms = by_word["form"].str.strip().str.lower()
+    by_word = by_word.assign(outcome=bare_forms.map(by_form))
     if mass == "first_token":
         by_word = _first_tokens(by_word, outcomes)
     columns = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "outcome", "mass"]
@@ -120,13 +121,15 @@ def _calibrate_masses(
     letter_rows = weighed[weighed["by_itself"]].drop_duplicates([*_MODEL, "id", "letter", "once"])
     letter_rows = letter_rows.merge(content_free[["id", "task", "framing"]], on="id")
     masses = letter_rows.groupby([*_MODEL, "task", "framing", "id", "letter"])["mass"].sum()
-    shares = masses / masses.groupby(level=[*range(len(_MODEL) + 3)]).transform("sum")
+    prompt_levels = list(range(len(_MODEL) + 3))
+    shares = masses / masses.groupby(level=prompt_levels).transform("sum")
     cell = [*_MODEL, "task", "framing", "letter"]
     priors = shares.groupby(level=cell).mean().rename("prior").reset_index()
     letters_with_priors = by_letter.merge(priors, on=cell, how="left", validate="m:1")
     if letters_with_priors["prior"].isna().any():
         raise ValueError("a letter was not asked after the prompts without content")
-    divided, key = letters_with_priors["mass"] / letters_with_priors["prior"], [*_MODEL, "id"]
+    divided = letters_with_priors["mass"] / letters_with_priors["prior"]
+    key = [*_MODEL, "id"]
     totals = (
         letters_with_priors.assign(divided=divided)
         .groupby(key)[["mass", "divided"]]
@@ -160,9 +163,8 @@ def _by_cell(weighed: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd
     long = means.melt(var_name="outcome", value_name="mass", ignore_index=False).reset_index()
     extra = pd.DataFrame({"coverage": means.sum(axis=1), "n": cells.size()}).reset_index()
     class_masses = long.merge(extra, on=cell, validate="m:1")
-    return class_masses.assign(
-        share=class_masses["mass"] / class_masses["coverage"].where(class_masses["coverage"] > 0)
-    )
+    coverage = class_masses["coverage"]
+    return class_masses.assign(share=class_masses["mass"] / coverage.where(coverage > 0))
 
 
 def read_replies(
@@ -209,12 +211,12 @@ def choice_distributions(
         {outcome: choices["outcome"] == outcome for outcome in outcomes}, index=choices.index
     )
     cells = chose.groupby([choices[column] for column in (*CELL, "stimulus")], sort=True)
-    n, counts = cells.size(), cells.sum().rename_axis(columns="outcome")
+    n = cells.size()
+    counts = cells.sum().rename_axis(columns="outcome")
     valid = counts.sum(axis=1)
-    shares = {"mass": counts.div(n, axis=0), "share": counts.div(valid.where(valid > 0), axis=0)}
-    long = pd.DataFrame(
-        {name: share_table.stack() for name, share_table in shares.items()}
-    ).reset_index()
+    of_all = counts.div(n, axis=0)
+    of_valid = counts.div(valid.where(valid > 0), axis=0)
+    long = pd.DataFrame({"mass": of_all.stack(), "share": of_valid.stack()}).reset_index()
     of_cell = pd.DataFrame({"n": n, "coverage": valid / n, "metric": CHOICE}).reset_index()
     return long.merge(of_cell, on=[*CELL, "stimulus"])[[*DISTRIBUTIONS.names]]
 
@@ -229,14 +231,16 @@ def count_continuations(
     By `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each
     factor.
     """
-    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, keywords))})\b", re.IGNORECASE)
+    alternatives = "|".join(map(re.escape, keywords))
+    words = re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE)
     rows = []
     for key, of_model in choices.groupby(CONFIGURATION, sort=True):
         replies = of_model[of_model["outcome"] == neutral]
         names = replies["reply"].map(lambda reply: words.search(reply) is not None).astype(bool)
         cues = replies["framing"].map(cues_of)
         for factor, cue in [(EVERY, False), *product(factors, (False, True))]:
-            part = names[[factor == EVERY or (factor in reply_cues) == cue for reply_cues in cues]]
+            is_counted = [factor == EVERY or (factor in reply_cues) == cue for reply_cues in cues]
+            part = names[is_counted]
             share = part.mean() if len(part) else math.nan
             rows.append((*key, factor, cue, len(part), int(part.sum()), share))
     return pd.DataFrame(rows, columns=CONTINUATIONS.names)
@@ -254,7 +258,8 @@ def compute_exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFram
         floor = LEAST_OF_CHOICES if key[-1] == CHOICE else least
         covered = float(np.average(group["coverage"], weights=group["n"]))
         low = covered < floor - 1e-12  # tolerance, so that rounding of the mean excludes no cell
-        rows.append((*key, covered, floor, int(group["n"].sum()), low))
+        n = int(group["n"].sum())
+        rows.append((*key, covered, floor, n, low))
     columns = [*CELL, "metric", "coverage", "least", "n", "excluded"]
     return pd.DataFrame(rows, columns=columns).reindex(columns=EXCLUSIONS.names)
 
@@ -263,15 +268,13 @@ def without_excluded(
     distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]
 ) -> pd.DataFrame:
     """Distributions without excluded cells of `metrics`; those of other metrics stay."""
-    out = exclusions[exclusions["excluded"].astype(bool) & exclusions["metric"].isin(list(metrics))]
+    is_out = exclusions["excluded"].astype(bool) & exclusions["metric"].isin(list(metrics))
+    out = exclusions[is_out]
     gone = set(out[[*CELL, "metric"]].itertuples(index=False, name=None))
-    stays = [
-        cell not in gone
-        for cell in distributions[[*CELL, "metric"]].itertuples(index=False, name=None)
-    ]
-    return distributions[np.array(stays, dtype=bool)].reset_index(
-        drop=True
-    )  # an empty list would select columns
+    cells = distributions[[*CELL, "metric"]].itertuples(index=False, name=None)
+    stays = [cell not in gone for cell in cells]
+    # An empty list would select columns.
+    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)
 
 
 def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> ValidityCheck:
@@ -281,11 +284,10 @@ def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> ValidityCh
     `measured`: by `schemas.DISTRIBUTIONS`. `replies`: by `schemas.CHOICES`; only used for the
     metric `choice`.
     """
-    if (
-        measured["metric"].iloc[0] == CHOICE
-        and (fitness := fitness_of(count_replies(replies))) != ValidityCheck()
-    ):
-        return fitness
+    if measured["metric"].iloc[0] == CHOICE:
+        fitness = fitness_of(count_replies(replies))
+        if fitness != ValidityCheck():
+            return fitness
     cells = measured.pivot(
         index=["framing", "stimulus"], columns=["task", "outcome"], values="share"
     )

@@ -70,7 +70,8 @@ def apd(p: ArrayLike, q: ArrayLike) -> Floats:
 
     Source: section 4.3, first equation.
     """
-    first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    first = np.asarray(p, dtype=np.float64)
+    second = np.asarray(q, dtype=np.float64)
     if first.shape != second.shape or first.ndim < 1:
         raise ValueError(
             f"expected two arrays [..., classes] of one shape, got {first.shape} and {second.shape}"
@@ -79,11 +80,13 @@ def apd(p: ArrayLike, q: ArrayLike) -> Floats:
         if (rows < 0).any():
             raise ValueError(f"a share is negative, {np.nanmin(rows)}")
         sums = rows.sum(axis=-1)
-        if (wrong := np.abs(sums - 1) > TOLERANCE).any():
+        wrong = np.abs(sums - 1) > TOLERANCE
+        if wrong.any():
             raise ValueError(
                 f"the shares of a distribution sum to {sums[wrong].flat[0]:.9g}, expected 1"
             )
-    distance: Floats = np.minimum(np.abs(first - second).sum(axis=-1) / 2, 1.0)
+    differences = np.abs(first - second).sum(axis=-1)
+    distance: Floats = np.minimum(differences / 2, 1.0)
     return distance
 
 
@@ -119,15 +122,14 @@ def compute_shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.Da
     From -1 (the class occurs only without the cue) to 1 (only with it), 0 where it has no share in
     either cell. Arguments as in `effects`. Source: section 5.3; 0 for 0 / 0 is our decision.
     """
-    pair, shift_frames = [*MEASURED, "factor", "at", "stimulus"], []
-    for pair_keys, less, more in pair_cells(
-        distributions[distributions["framing"].map(placebo_of) == 0], factors
-    ):
+    pair = [*MEASURED, "factor", "at", "stimulus"]
+    shift_frames: list[pd.DataFrame] = []
+    of_cues = distributions[distributions["framing"].map(placebo_of) == 0]
+    for pair_keys, less, more in pair_cells(of_cues, factors):
         change, total = more - less, more + less
         shift = (change / total.where(total > 0, 1.0)).set_axis(pair_keys.index)
-        shift_frames.append(
-            pair_keys[pair].join(shift).melt(pair, var_name="outcome", value_name="shift")
-        )
+        by_pair = pair_keys[pair].join(shift)
+        shift_frames.append(by_pair.melt(pair, var_name="outcome", value_name="shift"))
     if not shift_frames:
         return pd.DataFrame(columns=schemas.SHIFTS.names)
     return pd.concat(shift_frames).sort_values([*pair, "outcome"], ignore_index=True)
@@ -149,8 +151,9 @@ def pair_framings(
             )
         # False if it lacks the cue, or if the placebo replaces the cue of another factor.
         has_cue = factor in cues_of(real) and framing in (real, with_placebo(real, factor, placebo))
-        if has_cue and (bare := remove_cue(real, factor)) in framings:
-            cued_framings[bare, placebo] = framing
+        without_cue = remove_cue(real, factor)
+        if has_cue and without_cue in framings:
+            cued_framings[without_cue, placebo] = framing
     return cued_framings
 
 
@@ -176,19 +179,13 @@ def pair_cells(
         groups = shares[whole].groupby(level="framing")
         by_framing = {str(framing): rows.droplevel("framing") for framing, rows in groups}
         for factor in factors:
-            for (base_framing, placebo), cued_framing in pair_framings(
-                list(by_framing), factors, factor
-            ).items():
-                less, more = by_framing[base_framing].align(
-                    by_framing[cued_framing], join="inner", axis=0
-                )
-                yield (
-                    less.index.to_frame(index=False).assign(
-                        factor=factor, placebo=placebo, at=base_framing
-                    ),
-                    less,
-                    more,
-                )
+            framing_pairs = pair_framings(list(by_framing), factors, factor)
+            for (base_framing, placebo), cued_framing in framing_pairs.items():
+                base_shares, cued_shares = by_framing[base_framing], by_framing[cued_framing]
+                less, more = base_shares.align(cued_shares, join="inner", axis=0)
+                pair_keys = less.index.to_frame(index=False)
+                pair_keys = pair_keys.assign(factor=factor, placebo=placebo, at=base_framing)
+                yield pair_keys, less, more
 
 
 @dataclass(frozen=True)
@@ -211,21 +208,21 @@ class Effects:
         the others those without placebos, unless none has any. So effect and control are over the
         same tasks.
         """
-        tasks, table_columns = (
-            sorted(self.measured["task"].unique()),
-            list[Any](self.table.columns.tolist()),
-        )
-        columns, weights, lacking = list[tuple[str, int, str]](), list[float](), None
+        tasks = sorted(self.measured["task"].unique())
+        table_columns: list[Any] = self.table.columns.tolist()
+        columns: list[tuple[str, int, str]] = []
+        weights: list[float] = []
+        lacking: str | None = None
         for factor in self.asked.factors:
             measured_tasks = [task for task in tasks if (factor, 0, task) in table_columns]
-            unfit = {}
-            for task in (
-                measured_tasks if self.measured["metric"].iloc[0] != CHOICE else ()
-            ):  # choices have no such cells left
-                if why := low_coverage(
-                    self.measured, self.exclusions, self.asked.factors, factor, task
-                ):
-                    unfit[task] = why
+            unfit: dict[str, str] = {}
+            if self.measured["metric"].iloc[0] != CHOICE:  # choices have no such cells left
+                for task in measured_tasks:
+                    why = low_coverage(
+                        self.measured, self.exclusions, self.asked.factors, factor, task
+                    )
+                    if why:
+                        unfit[task] = why
             for task in tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
             with_placebos = {
@@ -234,9 +231,8 @@ class Effects:
                 if column_factor == factor and placebo > 0
             }
             counted = counted_tasks(measured_tasks, unfit, with_placebos)
-            figure = self._figure(
-                factor, counted or tasks, factor, unfit.get(counted[0]) if counted else None
-            )
+            unfit_reason = unfit.get(counted[0]) if counted else None
+            figure = self._figure(factor, counted or tasks, factor, unfit_reason)
             # The tasks with the cue that the mean leaves out, and why.
             tasks_by_reason = {
                 "too little coverage": [task for task in unfit if task not in counted],
@@ -253,9 +249,11 @@ class Effects:
             yield figure if figure.value is None else replace(figure, reason=reason)
             columns += [(factor, 0, task) for task in counted]
             weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
-            lacking = lacking or (None if counted else self._why_none(factor))
+            if not lacking and not counted:
+                lacking = self._why_none(factor)
         # The mean of the factors' effects is the paper's probability of a shift.
-        name, lacking = "shift probability", lacking or self._too_few()
+        name = "shift probability"
+        lacking = lacking or self._too_few()
         if lacking:
             yield Figure(name, None, 0, UNIT, reason=lacking)
             return
@@ -266,10 +264,11 @@ class Effects:
 
     def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> Figure:
         measured_tasks = [task for task in tasks if (factor, 0, task) in self.table.columns]
-        if not measured_tasks or (too_few := self._too_few()):
-            reason = too_few if measured_tasks else self._why_none(factor, tasks)
+        reason = self._too_few() if measured_tasks else self._why_none(factor, tasks)
+        if reason:
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
-        cue = self.table[factor][0][measured_tasks].dropna(how="all").to_numpy(dtype=np.float64)
+        cue_apds = self.table[factor][0][measured_tasks]
+        cue = cue_apds.dropna(how="all").to_numpy(dtype=np.float64)
         figure = jackknife_figure(
             EFFECT + name,
             lambda rows: float(_column_means(rows).mean()),
@@ -282,21 +281,24 @@ class Effects:
         # about.
         by_placebo: Any = self.table[factor].mean()
         means = by_placebo.unstack("task").reindex(columns=measured_tasks).dropna()
-        control = finite_or_none(float(means[means.index > 0].mean(axis=1).mean()))
+        placebo_means = means[means.index > 0].mean(axis=1)
+        control = finite_or_none(float(placebo_means.mean()))
         return mark_invalid(replace(figure, control=control), ValidityCheck(unfit=unfit))
 
     def _too_few(self) -> str | None:
-        few = self.measured["metric"].iloc[0] == CHOICE and self.measured["n"].max() < 2
+        is_choice = self.measured["metric"].iloc[0] == CHOICE
+        few = is_choice and self.measured["n"].max() < 2
         return "one reply per question cannot be distinguished from chance" if few else None
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
-        measured = (
-            self.measured if tasks is None else self.measured[self.measured["task"].isin(tasks)]
-        )
+        measured = self.measured
+        if tasks is not None:
+            measured = measured[measured["task"].isin(tasks)]
         framings = measured.groupby("task")["framing"].unique()
-        if not any(
+        has_pairs = any(
             pair_framings(list(of_task), self.asked.factors, factor) for of_task in framings
-        ):
+        )
+        if not has_pairs:
             return f"no two cells differ in {factor} alone"
         if measured["share"].isna().all():
             return "no answer names an option"
@@ -315,24 +317,21 @@ def low_coverage(
     Placebos of sampled replies do not count: an invalid reply may be a proper answer to them.
     Tables are of one part.
     """
-    out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
+    is_out = exclusions["excluded"].astype(bool) & (exclusions["task"] == task)
+    out = exclusions[is_out]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
     sampled = (measured["metric"] == CHOICE).any()
-    framing_pairs = pair_framings(
-        list(measured.loc[measured["task"] == task, "framing"].unique()), factors, factor
-    )
-    cells = {
-        cell
-        for (base_framing, number), cued_framing in framing_pairs.items()
-        if number <= 0 or not sampled
-        for cell in (base_framing, cued_framing)
-    }
+    framings = measured.loc[measured["task"] == task, "framing"].unique()
+    framing_pairs = pair_framings(list(framings), factors, factor)
+    cells: set[str] = set()
+    for (base_framing, number), cued_framing in framing_pairs.items():
+        if number <= 0 or not sampled:
+            cells |= {base_framing, cued_framing}
     low = {covered[cell]: cell for cell in sorted(cells) if cell in covered}
-    return (
-        f"only {min(low):.1%} of its answers name an option ({task}, {low[min(low)]})"
-        if low
-        else None
-    )
+    if not low:
+        return None
+    least = min(low)
+    return f"only {least:.1%} of its answers name an option ({task}, {low[least]})"
 
 
 def counted_tasks(
@@ -381,10 +380,10 @@ def part_headlines(
     are 0 and below.
     """
     every = changes_of(measured, framing_plan)
-    for factor, confirmed in framing_plan.confirmed_tasks.items() if INVALID in every else ():
-        factor_changes = every[
-            (every["factor"] == factor) & (every["task"].isin(confirmed) | ("" in confirmed))
-        ]
+    unanswered_tasks = framing_plan.confirmed_tasks if INVALID in every else {}
+    for factor, confirmed in unanswered_tasks.items():
+        is_confirmed = every["task"].isin(confirmed) | ("" in confirmed)
+        factor_changes = every[(every["factor"] == factor) & is_confirmed]
         by_cue = over_tasks(factor_changes)
         points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
         figure = headline_from_points(
@@ -402,14 +401,15 @@ def part_headlines(
         factor, _, task = name.partition(", ")
         factor_changes = changes[changes["factor"] == factor]
         tasks = [task] if task else sorted(factor_changes["task"].unique())
-        unfit = {
-            task: why
-            for task in tasks
-            if (why := low_coverage(covered_rows, exclusions, framing_plan.factors, factor, task))
-        }
-        counted = counted_tasks(
-            tasks, unfit, set(factor_changes.loc[factor_changes["placebo"] > 0, "task"])
-        )
+        unfit: dict[str, str] = {}
+        for measured_task in tasks:
+            why = low_coverage(
+                covered_rows, exclusions, framing_plan.factors, factor, measured_task
+            )
+            if why:
+                unfit[measured_task] = why
+        with_placebos = set(factor_changes.loc[factor_changes["placebo"] > 0, "task"])
+        counted = counted_tasks(tasks, unfit, with_placebos)
         by_cue = over_tasks(factor_changes[factor_changes["task"].isin(counted)])
         fitness = ValidityCheck(unfit=unfit.get(counted[0]) if counted else None)
         points = by_cue.reset_index().pivot(
@@ -435,10 +435,10 @@ def changes_of(measured: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFram
     ones as a class.
     """
     sampled = bool((measured["metric"] == CHOICE).any())
-    key, change_frames = ["factor", "task", "at", "placebo", "stimulus"], []
-    for pair_keys, less, more in pair_cells(
-        measured, framing_plan.factors, "mass" if sampled else "share"
-    ):
+    key = ["factor", "task", "at", "placebo", "stimulus"]
+    column = "mass" if sampled else "share"
+    change_frames: list[pd.DataFrame] = []
+    for pair_keys, less, more in pair_cells(measured, framing_plan.factors, column):
         change = 100 * (more - less)
         if sampled:
             change[INVALID] = -change.sum(axis=1)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -84,17 +85,15 @@ class Answers:
         ).dropna()
         tasks, names = pd.factorize(complete_rows.index.get_level_values("task"))
         stimuli = self.stimuli.get_indexer(complete_rows.index.get_level_values("stimulus"))
-        prompt_values = np.full((len(self.sides), len(self.stimuli), len(names), 2), np.nan)
-        prompt_values[:, stimuli, tasks] = (
-            complete_rows.to_numpy(dtype=np.float64).reshape(-1, len(self.sides), 2).swapaxes(0, 1)
-        )
+        shape = (len(self.sides), len(self.stimuli), len(names), 2)
+        prompt_values = np.full(shape, np.nan)
+        by_side = complete_rows.to_numpy(dtype=np.float64).reshape(-1, len(self.sides), 2)
+        prompt_values[:, stimuli, tasks] = by_side.swapaxes(0, 1)
         return prompt_values
 
     def gendered(self) -> Floats:
         """[sides, stimuli, 2] number of replies that hold a form of a class, and of all replies."""
-        forms = "|".join(
-            re.escape(form) for of_class in self.outcomes.values() for form in of_class
-        )
+        forms = "|".join(map(re.escape, chain.from_iterable(self.outcomes.values())))
         replies = self.replies.dropna(subset="reply")  # withheld replies are unknown
         hit = (
             replies["reply"]
@@ -108,7 +107,8 @@ class Answers:
             columns=pd.MultiIndex.from_product([["sum", "size"], self.sides])
         )
         sums = table.dropna().groupby(level="stimulus").sum().reindex(self.stimuli, fill_value=0)
-        return sums.to_numpy(dtype=np.float64).reshape(-1, 2, len(self.sides)).transpose(2, 0, 1)
+        by_stimulus = sums.to_numpy(dtype=np.float64).reshape(-1, 2, len(self.sides))
+        return by_stimulus.transpose(2, 0, 1)
 
 
 def build_measures(
@@ -128,12 +128,12 @@ def build_measures(
 def _probing_measures(answers: Answers) -> list[StudyMeasure]:
     replies = answers.gendered()
     # Shares are masses over their sum, so their differences are GLD.
-    shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")
-    distances = np.stack(
-        [np.nansum(np.abs(shares[..., 0] - shares[..., 1]), axis=2), _tasks_with_values(shares)],
-        axis=-1,
-    )
-    by_stimulus = np.nansum(mass, axis=2) / np.maximum(_tasks_with_values(mass), 1)[..., None]
+    shares = answers.prompts("token", "share")
+    mass = answers.prompts("token", "mass")
+    gaps = np.abs(shares[..., 0] - shares[..., 1])
+    distances = np.stack([np.nansum(gaps, axis=2), _tasks_with_values(shares)], axis=-1)
+    tasks_with_mass = _tasks_with_values(mass)
+    by_stimulus = np.nansum(mass, axis=2) / np.maximum(tasks_with_mass, 1)[..., None]
 
     def share(sums: Floats) -> float:
         return float(sums[0] / sums[1])
@@ -143,10 +143,11 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
         # negative.
         with np.errstate(invalid="ignore"):
             p, q = (masses / masses.sum() for masses in by_stimulus[side, stimuli].T)
-        divergence = (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
+        middle = (p + q) / 2
+        divergence = (rel_entr(p, middle).sum() + rel_entr(q, middle).sum()) / 2
         return float(np.sqrt(np.maximum(divergence / np.log(2), 0.0)))
 
-    stimuli_with_mass = _stimuli_with_values(_tasks_with_values(mass))
+    stimuli_with_mass = _stimuli_with_values(tasks_with_mass)
     unsampled = wordless = None
     if answers.replies.empty:
         # With two configurations, words were asked for in one and replies in the other.
@@ -190,20 +191,21 @@ def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> 
     sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
 
     def s(sums: Floats) -> float:
-        return float(np.subtract(*(sums[0] / sums[1]))) / 2
+        first, second = sums[0] / sums[1]
+        return float(first - second) / 2
 
     def h(sums: Floats) -> float:
         return float(entr(sums / sums.sum()).sum() / np.log(2))
 
     study_measures = []
-    for metric in ("token", "choice") if sampled else ("token",):
+    metrics = ("token", "choice") if sampled else ("token",)
+    for metric in metrics:
         shares = answers.prompts(metric, "share")
-        totals, tasks = np.nansum(shares, axis=2), _tasks_with_values(shares)
+        totals = np.nansum(shares, axis=2)
+        tasks = _tasks_with_values(shares)
         preferences = np.stack([totals[..., 0] - totals[..., 1], tasks], axis=-1)
-        by_group, answered_stimuli = (
-            preferences[..., None] * np.eye(2)[group][:, None],
-            _stimuli_with_values(tasks),
-        )
+        by_group = preferences[..., None] * np.eye(2)[group][:, None]
+        answered_stimuli = _stimuli_with_values(tasks)
         lacking = (
             "a group has no stimulus with a value on both sides"
             if len(set(group[answered_stimuli])) == 1
@@ -228,7 +230,8 @@ def _of_sums(
 
 def _tasks_with_values(prompts: Floats) -> Floats:
     """[sides, stimuli] number of tasks with a value, from [sides, stimuli, tasks, classes]."""
-    return np.asarray((~np.isnan(prompts[..., 0])).sum(axis=2), dtype=np.float64)
+    has_value = ~np.isnan(prompts[..., 0])
+    return np.asarray(has_value.sum(axis=2), dtype=np.float64)
 
 
 def _stimuli_with_values(counts: Floats) -> Stimuli:
@@ -246,9 +249,8 @@ def _mean_absolute_change(name: str, metric: str, measures: Sequence[StudyMeasur
     ]
 
     def of(units: Stimuli, side: int) -> float:
-        return side * float(
-            np.mean([abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures])
-        )
+        changes = [abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures]
+        return side * float(np.mean(changes))
 
     return StudyMeasure(name, metric, of, stimuli, reasons[0] if reasons else None)
 

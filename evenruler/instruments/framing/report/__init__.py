@@ -81,28 +81,27 @@ def effects_with_controls(
         names += [(factor, name, where) for name, where in (every | tasks).items()]
     rows: list[list[str | Cell]] = []
     for metric, model in _metric_model_pairs(record_by_figure):
-        cue_records = [
-            (factor, where, record)
-            for factor, name, where in names
-            if (record := record_by_figure.get((metric, model, EFFECT + name))) is not None
-        ]
+        cue_records: list[tuple[str, str, Mapping[Any, Any]]] = []
+        for factor, name, where in names:
+            cue_record = record_by_figure.get((metric, model, EFFECT + name))
+            if cue_record is not None:
+                cue_records.append((factor, where, cue_record))
         lacking = all(is_missing(record["value"]) for *_, record in cue_records)
-        if cue_records and lacking and len({record["reason"] for *_, record in cue_records}) == 1:
+        reasons = {record["reason"] for *_, record in cue_records}
+        if cue_records and lacking and len(reasons) == 1:
             cue_records = [("every cue", "", cue_records[0][2])]
         for factor, where, record in cue_records:
-            if not is_missing(record["value"]) and isinstance(
-                record["reason"], str
-            ):  # which tasks it is over
-                where = with_titles(record["reason"], source)
+            reason = record["reason"]
+            if not is_missing(record["value"]) and isinstance(reason, str):
+                where = with_titles(reason, source)  # which tasks it is over
             verdict = record["verdict"]
-            why = (
-                Cell(str(record["why"]), Verdict(verdict).mark) if isinstance(verdict, str) else ""
-            )
+            why: str | Cell = ""
+            if isinstance(verdict, str):
+                why = Cell(str(record["why"]), Verdict(verdict).mark)
             figure_cells = (format_figure(record), format_number(record["control"]), why)
             rows.append([model, METRICS[metric], slug_to_words(factor), where, *figure_cells])
-    stimulus_counts = (
-        effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
-    )
+    of_placebos = effects[effects["placebo"] > 0]
+    stimulus_counts = of_placebos.groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
     if len(stimulus_counts) and stimulus_counts.max() < effects["stimulus"].nunique():
         about = f" Each was asked about {range_text(stimulus_counts, 0)} of them."
@@ -118,17 +117,11 @@ def _metric_model_pairs(record_by_figure: Records) -> list[tuple[str, str]]:
 
 def overall_table(record_by_figure: Records) -> list[Table]:
     """Figures over all cues and cells, one row per metric and model."""
-    rows = [
-        [
-            METRICS[metric],
-            model,
-            *(
-                format_figure(record_by_figure.get((metric, model, name)))
-                for name in (SHIFT, COVERAGE)
-            ),
-        ]
-        for metric, model in _metric_model_pairs(record_by_figure)
-    ]
+    rows: list[list[str]] = []
+    for metric, model in _metric_model_pairs(record_by_figure):
+        shift = format_figure(record_by_figure.get((metric, model, SHIFT)))
+        coverage = format_figure(record_by_figure.get((metric, model, COVERAGE)))
+        rows.append([METRICS[metric], model, shift, coverage])
     return make_tables(TABLES["whole"], rows)
 
 
@@ -139,33 +132,24 @@ def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
     def tested(record: Mapping[Any, Any] | None) -> str:
         if record is None:
             return ""
-        difference, p = (
-            format_figure({**record, "value": record["difference"]}),
-            p_value(record["p"]),
-        )
+        difference = format_figure({**record, "value": record["difference"]})
+        p = p_value(record["p"])
         sign = "" if p.startswith("<") else "=\u00a0"
         return f"{difference}; p\u00a0{sign}{p}" if p else difference
 
     rows = []
     for metric, configuration in product(METRICS, CONFIGURATIONS):
-        of_part = comparisons[
-            (comparisons["metric"] == metric) & (comparisons["configuration"] == configuration)
-        ]
+        is_of_metric = comparisons["metric"] == metric
+        is_of_configuration = comparisons["configuration"] == configuration
+        of_part = comparisons[is_of_metric & is_of_configuration]
         for (against, outcome), pair in of_part.groupby(["against", "outcome"], sort=True):
             record_by_method: dict[Any, Any] = {
                 record["method"]: record for record in pair.to_dict("records")
             }
-            part = [
-                f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}",
-                str(pair["n_models"].iloc[0]),
-            ]
-            rows.append(
-                [
-                    *part,
-                    f"{outcome} against {against}",
-                    *(tested(record_by_method.get(method)) for method in methods),
-                ]
-            )
+            part = f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}"
+            n_models = str(pair["n_models"].iloc[0])
+            differences = [tested(record_by_method.get(method)) for method in methods]
+            rows.append([part, n_models, f"{outcome} against {against}", *differences])
     return make_tables(TABLES["comparisons"], rows, methods)
 
 
@@ -190,20 +174,24 @@ def coverage_tables(source: ContrastSource, exclusions: pd.DataFrame) -> list[Ta
     rows: list[list[str | Cell]] = []
     for metric, (slug, task) in product(METRICS, source.tasks.items()):
         for cell in task.cells:
-            if any(shares := [covered(metric, slug, cell, model) for model in models]):
+            shares = [covered(metric, slug, cell, model) for model in models]
+            if any(shares):
                 cues = " + ".join(map(slug_to_words, cues_of(cell))) or "no cue"
                 rows.append([METRICS[metric], f"{task.title}: {cues}", *shares])
-    excluded_counts = [
-        f"{model}, {METRICS[metric]}, {int(group['excluded'].sum()) or 'none'} of "
-        f"{len(group)} cells"
-        for metric in METRICS
-        for model, group in real[real["metric"] == metric].groupby("model", sort=True)
-    ]
-    least = [
-        meaning.format(least=metric_rows["least"].iloc[0], n=range_text(metric_rows["n"], 0))
-        for metric, meaning in CAPTIONS["least"].items()
-        if len(metric_rows := real[real["metric"] == metric])
-    ]
+    excluded_counts: list[str] = []
+    for metric in METRICS:
+        metric_rows = real[real["metric"] == metric]
+        for model, group in metric_rows.groupby("model", sort=True):
+            n_excluded = int(group["excluded"].sum()) or "none"
+            excluded_counts.append(
+                f"{model}, {METRICS[metric]}, {n_excluded} of {len(group)} cells"
+            )
+    least: list[str] = []
+    for metric, meaning in CAPTIONS["least"].items():
+        metric_rows = real[real["metric"] == metric]
+        if len(metric_rows):
+            n = range_text(metric_rows["n"], 0)
+            least.append(meaning.format(least=metric_rows["least"].iloc[0], n=n))
     return make_tables(
         TABLES["coverage"], rows, models, least=" ".join(least), said="; ".join(excluded_counts)
     )
@@ -218,20 +206,20 @@ def continuation_tables(source: ContrastSource, continuations: pd.DataFrame) -> 
     }
     columns = {("all", False): "all replies"}
     for factor, cue in product(source.factors, (False, True)):
-        columns[factor, cue] = f"{'with' if cue else 'without'} {slug_to_words(factor)}"
+        preposition = "with" if cue else "without"
+        columns[factor, cue] = f"{preposition} {slug_to_words(factor)}"
 
     def share(record: Mapping[Any, Any] | None) -> str:
-        return (
-            f"{100 * record['share']:.2f}% ({record['named']} of {record['n']})"
-            if record and record["n"]
-            else NONE
-        )
+        if not record or not record["n"]:
+            return NONE
+        percentage = 100 * record["share"]
+        return f"{percentage:.2f}% ({record['named']} of {record['n']})"
 
     models = sorted(continuations["model"].unique())
-    rows = [
-        [model, *(share(row_by_cue.get((model, *column))) for column in columns)]
-        for model in models
-    ]
+    rows: list[list[str]] = []
+    for model in models:
+        shares = [share(row_by_cue.get((model, *column))) for column in columns]
+        rows.append([model, *shares])
     named = {
         "neutral": source.continuation.outcome,
         "keywords": ", ".join(source.continuation.keywords),
@@ -249,43 +237,43 @@ def _contrast_section(contrast: str, source: ContrastSource, tables: Tables) -> 
         name: _add_display_columns(table[table["benchmark"] == contrast])
         for name, table in tables.items()
     }
-    n_stimuli, sample = here["distributions"]["stimulus"].nunique(), ""
+    n_stimuli = here["distributions"]["stimulus"].nunique()
+    sample = ""
     if 0 < n_stimuli < len(source.stimuli):
         sample = (
             f"Only {n_stimuli} of the {len(source.stimuli)} stimuli were asked, evenly spread: a "
             "sample."
         )
-    effects, figures = here["effects"][here["effects"]["placebo"] == 0], here["figures"]
+    effects, figures, exclusions = here["effects"], here["figures"], here["exclusions"]
+    effects_of_cues = effects[effects["placebo"] == 0]
     record_by_figure = {
         (row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")
     }
-    of_words = {
-        name: here[name][here[name]["metric"] == "token"]
-        for name in ("effects", "figures", "shifts")
-    }
+    word_effects = effects[effects["metric"] == "token"]
+    word_figures = figures[figures["metric"] == "token"]
+    word_shifts = here["shifts"][here["shifts"]["metric"] == "token"]
     parts: list[Table | Picture] = [
-        *effects_with_controls(source, record_by_figure, here["effects"]),
-        *_cues_among_placebos(source, of_words["effects"], of_words["figures"]),
-        *_sensitivity_pictures(source, of_words["effects"], of_words["figures"]),
+        *effects_with_controls(source, record_by_figure, effects),
+        *_cues_among_placebos(source, word_effects, word_figures),
+        *_sensitivity_pictures(source, word_effects, word_figures),
         *overall_table(record_by_figure),
-        *_shift_pictures(source, of_words["shifts"], of_words["figures"]),
+        *_shift_pictures(source, word_shifts, word_figures),
         *comparison_tables(here["comparisons"]),
-        *coverage_tables(source, here["exclusions"]),
-        *_metric_pictures(source, effects, figures),
+        *coverage_tables(source, exclusions),
+        *_metric_pictures(source, effects_of_cues, figures),
         *continuation_tables(source, here["continuations"]),
         *_replication_parts(source, here["replications"]),
     ]
-    cues = join_names(
-        [f"{slug_to_words(factor)} ({meaning})" for factor, meaning in source.factors.items()]
-    )
-    sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
-    sampling_note = f"Replies were sampled from {join_names(sorted(sampled['model'].unique()))}."
+    cues = [f"{slug_to_words(factor)} ({meaning})" for factor, meaning in source.factors.items()]
+    sampled = exclusions[exclusions["metric"] == "choice"]
+    sampled_models = sorted(sampled["model"].unique())
+    sampling_note = f"Replies were sampled from {join_names(sampled_models)}."
     if sampled.empty:
         sampling_note = "No replies were sampled: figures are from token probabilities only."
     if here["distributions"].empty:
         sampling_note = "No model was asked."
-    cues = f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}."
-    sentences = [cues, sample, sampling_note]
+    cue_or_cues = "Cues" if len(source.factors) > 1 else "Cue"
+    sentences = [f"{cue_or_cues}: {join_names(cues)}.", sample, sampling_note]
     for place, part in enumerate(parts):
         if isinstance(part, Picture):
             parts[place] = replace(part, caption=f"{part.caption} {sample}".strip())
@@ -301,9 +289,8 @@ def _add_display_columns(table: pd.DataFrame) -> pd.DataFrame:
         )
     if "model" not in table:
         return table
-    return table.assign(
-        model=table["model"].mask(table["configuration"] == "chat", table["model"] + " (chat)")
-    )
+    is_chat = table["configuration"] == "chat"
+    return table.assign(model=table["model"].mask(is_chat, table["model"] + " (chat)"))
 
 
 def _order_and_label_rows(
@@ -321,16 +308,11 @@ def _order_and_label_rows(
     }
     here = {column: column_words for column, column_words in words.items() if column in table}
     for column, word_by_slug in here.items():
-        table = table.assign(
-            **{
-                column: pd.Categorical(
-                    table[column].map(word_by_slug), [*dict.fromkeys(word_by_slug.values())]
-                )
-            }
-        )
-    return table.sort_values([*dict.fromkeys([first, "model", *here])]).astype(
-        dict.fromkeys(here, str)
-    )
+        categories = list(dict.fromkeys(word_by_slug.values()))
+        labels = pd.Categorical(table[column].map(word_by_slug), categories)
+        table = table.assign(**{column: labels})
+    keys = list(dict.fromkeys([first, "model", *here]))
+    return table.sort_values(keys).astype(dict.fromkeys(here, str))
 
 
 def _cues_among_placebos(
@@ -355,11 +337,8 @@ def _sensitivity_pictures(
     drawn = charts.shift_probability(
         _order_and_label_rows(cues, source), figures[figures["figure"] == SHIFT]
     )
-    return [
-        Picture(
-            "Probability of a shift", CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"]), drawn
-        )
-    ]
+    caption = CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"])
+    return [Picture("Probability of a shift", caption, drawn)]
 
 
 def _shift_pictures(
@@ -370,9 +349,8 @@ def _shift_pictures(
         return []
     names = {f"shift: {outcome}": outcome for outcome in source.outcomes}
     shift_figures = figures[figures["figure"].isin(names)]
-    means = shift_figures.assign(outcome=shift_figures["figure"].map(names))[
-        ["model", "outcome", "value", "low", "high"]
-    ]
+    shift_figures = shift_figures.assign(outcome=shift_figures["figure"].map(names))
+    means = shift_figures[["model", "outcome", "value", "low", "high"]]
     drawn = charts.draw_shifts(_order_and_label_rows(shifts, source, "outcome"), means)
     return [Picture("Which classes shift", CAPTIONS["shifts"], drawn)]
 
@@ -386,17 +364,13 @@ def _metric_pictures(
     figure_keys = pd.MultiIndex.from_frame(figures.loc[figures["value"].notna(), key])
     effects = effects[pd.MultiIndex.from_frame(named[key]).isin(figure_keys)]
     same = ["model", "task", "factor", "stimulus"]
-    both = effects[effects.groupby(same)["metric"].transform("nunique") == len(METRICS)]
+    n_metrics = effects.groupby(same)["metric"].transform("nunique")
+    both = effects[n_metrics == len(METRICS)]
     if both.empty:
         return []
     caption = CAPTIONS["metrics"].format(seen=CAPTIONS["seen"])
-    return [
-        Picture(
-            "Metric by metric",
-            caption,
-            charts.draw_metrics(_order_and_label_rows(both, source, "task")),
-        )
-    ]
+    drawn = charts.draw_metrics(_order_and_label_rows(both, source, "task"))
+    return [Picture("Metric by metric", caption, drawn)]
 
 
 def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> list[Table | Picture]:
@@ -407,22 +381,17 @@ def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> li
         return []
     replications = replications.sort_values("model", kind="stable")  # as elsewhere on the page
     records: list[dict[Any, Any]] = replications.to_dict("records")
-    rows = [
-        [
-            *(
-                str(record["model"]),
-                str(record["measure"]),
-                METRICS.get(record["metric"], str(record["metric"])),
-            ),
-            *(
-                with_interval(record[moment], record[f"{moment}_low"], record[f"{moment}_high"])
-                for moment in ("before", "after")
-            ),
-            format_figure({**record, "value": record["change"]}, decimals=3),
-            format_number(record["control"], 3),
+    rows: list[list[str]] = []
+    for record in records:
+        model, measure = str(record["model"]), str(record["measure"])
+        metric = METRICS.get(record["metric"], str(record["metric"]))
+        before_and_after = [
+            with_interval(record[moment], record[f"{moment}_low"], record[f"{moment}_high"])
+            for moment in ("before", "after")
         ]
-        for record in records
-    ]
+        change = format_figure({**record, "value": record["change"]}, decimals=3)
+        control = format_number(record["control"], 3)
+        rows.append([model, measure, metric, *before_and_after, change, control])
     cue = join_names([slug_to_words(factor) for factor in source.factors])
     measure_tables = make_tables(
         TABLES["measures"], rows, meaning=CAPTIONS["studies"][source.replicates], cue=cue
@@ -430,7 +399,6 @@ def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> li
     measured = replications.dropna(subset=["before", "after"])
     if measured.empty:
         return [*measure_tables]
-    drawn = charts.draw_replications(
-        measured.assign(measure=measured["measure"] + ", " + measured["metric"].map(METRICS))
-    )
+    measure_names = measured["measure"] + ", " + measured["metric"].map(METRICS)
+    drawn = charts.draw_replications(measured.assign(measure=measure_names))
     return [*measure_tables, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]

@@ -79,7 +79,8 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
     """
     # One line per dot: `kind`, `value`, for a cue `low` and `high`; `what`: label of the dot.
     panel = ["model", "factor", "task"]
-    cues, placebos = effects[effects["placebo"] == 0], effects[effects["placebo"] > 0]
+    cues = effects[effects["placebo"] == 0]
+    placebos = effects[effects["placebo"] > 0]
     enough = cues.groupby(panel, sort=False)["stimulus"].transform("nunique") >= FEWEST_UNITS
     drawn = cues.loc[enough, panel].drop_duplicates().merge(means, on=panel)
     single = cues.loc[~enough, [*panel, "stimulus", "apd"]].rename(
@@ -104,11 +105,13 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
         [in_order(effects[name]) for name in panel[1:]], names=panel[1:]
     )
     empty = every.difference(pd.MultiIndex.from_frame(lines[panel[1:]]), sort=False)
-    lines = concat_frames([lines, empty.to_frame(index=False).assign(model=lines["model"].iloc[0])])
+    empty_rows = empty.to_frame(index=False).assign(model=lines["model"].iloc[0])
+    lines = concat_frames([lines, empty_rows])
     data = lines.reindex(columns=[*panel, "value", "low", "high", "kind", "what"]).round(DIGITS)
     models = in_order(effects["model"])
     kinds = [kind for kind in DOTS if kind in set(data["kind"])]
-    data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
+    areas = {kind: area for kind, (_, area) in DOTS.items()}
+    data = data.assign(area=data["kind"].map(areas))
     width = _panel_width(effects["task"], 720)
     return CHARTS.chart(
         "cues",
@@ -155,7 +158,8 @@ def over_stimuli(table: pd.DataFrame, by: Sequence[str], value_column: str) -> p
         mean = jackknife(
             lambda sums_and_counts: float(np.divide(*sums_and_counts.sum(axis=0))), stimuli
         )
-        rows.append({**dict(zip(by, key, strict=True)), **vars(mean), "stimuli": len(stimuli)})
+        keys = dict(zip(by, key, strict=True))
+        rows.append({**keys, **vars(mean), "stimuli": len(stimuli)})
     return pd.DataFrame(rows)
 
 
@@ -173,6 +177,7 @@ def _draw_violins(
     panel = [row, *([column] if column else [])]
     title = "APD: 0, the same shares of classes; 1, none in common" if column is None else "APD"
     fields = [{"field": name, "type": "nominal"} for name in dots.columns if name != "apd"]
+    apd_field = {"field": "apd", "type": "quantitative", "title": "APD", "format": ".3f"}
     return CHARTS.chart(
         "violins",
         _with_means(dots, means, panel),
@@ -181,7 +186,7 @@ def _draw_violins(
         height=size[1],
         panel=panel,
         title=title,
-        known=[*fields, {"field": "apd", "type": "quantitative", "title": "APD", "format": ".3f"}],
+        known=[*fields, apd_field],
     )
 
 
@@ -196,10 +201,12 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     shaped = enough & (by_panel["apd"].transform("nunique") > 1)
     drawn = means.merge(dots.loc[enough, panel].drop_duplicates(), on=panel)
     seen = drawn.reindex(columns=[*panel, "value", "low", "high"]).round(DIGITS)
-    dots = dots.assign(across=((number * GOLDEN) % 1 - 0.5) * SPREAD, shaped=shaped).round(
-        {"across": 2}
-    )
-    return pd.concat([dots, seen.assign(shaped=False)] if len(seen) else [dots], ignore_index=True)
+    across = ((number * GOLDEN) % 1 - 0.5) * SPREAD
+    dots = dots.assign(across=across, shaped=shaped).round({"across": 2})
+    lines = [dots]
+    if len(seen):
+        lines.append(seen.assign(shaped=False))
+    return pd.concat(lines, ignore_index=True)
 
 
 def draw_shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
@@ -210,9 +217,8 @@ def draw_shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
     """
     # One line per bar, `stimulus` null; with too few stimuli, one line per stimulus instead.
     bar = ["model", "outcome"]
-    by_stimulus = (
-        shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
-    )
+    stimulus_means = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean()
+    by_stimulus = stimulus_means.rename("value").reset_index()
     enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_UNITS
     bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
     data = (

@@ -34,50 +34,47 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     """
     source = declaration.source
     rows = compose_tables(declaration.name, source, declaration.settings)
-    message = (
-        f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
-    )
+    n_prompts, n_rejected = len(rows["prompts"]), len(rows["rejected"])
+    message = f"{declaration.name}: {n_prompts:,} prompts, {n_rejected:,} rejected"
     tables = {
         name: table_of(table_rows, getattr(schemas, name.replace("-", "_").upper()))
         for name, table_rows in rows.items()
     }
-    return BuiltInstrument(
-        tables, plan_with_sizes(declaration, partial(_build_plan, source), ["sampled"]), [message]
-    )
+    plan = plan_with_sizes(declaration, partial(_build_plan, source), ["sampled"])
+    return BuiltInstrument(tables, plan, [message])
 
 
 def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
     how_asked = settings.model_dump(include=set(AskingSettings.model_fields))
     placebos_of_tasks = [task.placebos for task in source.tasks.values()]
+    n_placebos: dict[str, int] = {}  # equally many in every task that measures the factor
+    for factor in source.factors:
+        numbers = [
+            len(task_placebos[factor].texts)
+            for task_placebos in placebos_of_tasks
+            if factor in task_placebos
+        ]
+        n_placebos[factor] = max(numbers, default=0)
+    outcomes = [
+        PlannedOutcome(outcome=name, **entry.model_dump())
+        for name, entry in source.outcomes.items()
+    ]
+    options_of_cells: list[PlannedOptions] = []
+    for task_name, task in source.tasks.items():
+        for cell in task.cells:
+            options = task.options_of(cell, settings.variant)
+            if options:
+                options_of_cells.append(
+                    PlannedOptions(task=task_name, framing=cell, options=options)
+                )
+    groups = [entry.group for entry in source.stimuli.values() if entry.group is not None]
     return FramingPlan(
         **how_asked,
         factors=list(source.factors),
-        placebos={  # equally many in every task that measures the factor
-            factor: max(
-                (
-                    len(task_placebos[factor].texts)
-                    for task_placebos in placebos_of_tasks
-                    if factor in task_placebos
-                ),
-                default=0,
-            )
-            for factor in source.factors
-        },
-        outcomes=[
-            PlannedOutcome(outcome=name, **entry.model_dump())
-            for name, entry in source.outcomes.items()
-        ],
-        options=[
-            PlannedOptions(task=name, framing=cell, options=options)
-            for name, task in source.tasks.items()
-            for cell in task.cells
-            if (options := task.options_of(cell, settings.variant))
-        ],
-        groups=list(
-            dict.fromkeys(
-                entry.group for entry in source.stimuli.values() if entry.group is not None
-            )
-        ),
+        placebos=n_placebos,
+        outcomes=outcomes,
+        options=options_of_cells,
+        groups=list(dict.fromkeys(groups)),
         continuation=source.continuation,
         replicates=source.replicates,
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
@@ -93,25 +90,24 @@ def compose_tables(name: str, source: ContrastSource, settings: Settings) -> dic
     A prompt that repeats that of an earlier row is rejected.
     """
     prompts, rejected = split_duplicates(_prompt_rows(name, source, settings), "prompt")
-    outcomes = [
-        common_columns(
-            row_id(family=FAMILY, benchmark=name, outcome=outcome, **{use: word}), source, word
-        )
-        | {"outcome": outcome, "form": word, "use": use}
-        for outcome, entry in source.outcomes.items()
-        for use, words in (("form", entry.forms), ("term", entry.terms), ("not", entry.not_))
-        for word in words
-    ]
-    stimuli = [
-        common_columns(
-            row_id(family=FAMILY, benchmark=name, stimulus=stimulus),
-            source,
-            entry.text,
-            entry.group,
-        )
-        | {"stimulus": stimulus, "text": entry.text, "group": entry.group}
-        for stimulus, entry in source.stimuli.items()
-    ]
+    outcomes: list[Row] = []
+    for outcome, answer_class in source.outcomes.items():
+        words_by_use = {
+            "form": answer_class.forms,
+            "term": answer_class.terms,
+            "not": answer_class.not_,
+        }
+        for use, words in words_by_use.items():
+            for word in words:
+                identifier = row_id(family=FAMILY, benchmark=name, outcome=outcome, **{use: word})
+                common = common_columns(identifier, source, word)
+                outcomes.append(common | {"outcome": outcome, "form": word, "use": use})
+    stimuli: list[Row] = []
+    for stimulus, entry in source.stimuli.items():
+        identifier = row_id(family=FAMILY, benchmark=name, stimulus=stimulus)
+        common = common_columns(identifier, source, entry.text, entry.group)
+        stimulus_columns = {"stimulus": stimulus, "text": entry.text, "group": entry.group}
+        stimuli.append(common | stimulus_columns)
     empty = list(_without_content(name, source, settings))
     return {
         "prompts": prompts,
@@ -129,12 +125,14 @@ def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
     They come in pairs, an order and its reverse: in any number of whole pairs every option has the
     same mean position. For one option, or none, there is one order.
     """
-    shuffled = [options[i] for i in np.random.default_rng(seed).permutation(len(options))]
-    step = (
-        1 if len(shuffled) % 2 else 2
-    )  # rotated by two, an order and its reverse take odd and even positions
-    turned = [shuffled[i:] + shuffled[:i] for i in range(0, len(shuffled), step)]
-    pairs = [order for forward in turned or [[]] for order in (forward, forward[::-1])]
+    permutation = np.random.default_rng(seed).permutation(len(options))
+    shuffled = [options[place] for place in permutation]
+    # Rotated by two, an order and its reverse take odd and even positions.
+    step = 1 if len(shuffled) % 2 else 2
+    turned = [shuffled[start:] + shuffled[:start] for start in range(0, len(shuffled), step)]
+    pairs: list[list[str]] = []
+    for forward in turned or [[]]:
+        pairs += [forward, forward[::-1]]
     return pairs if len(options) > 1 else pairs[:1]
 
 
@@ -142,28 +140,26 @@ def _prompt_rows(name: str, source: ContrastSource, settings: Settings) -> Itera
     for task_name, task in source.tasks.items():
         # The same orders in every cell and for every stimulus, so that two cells differ only in the
         # cue.
-        seed = int(content_sha256(name, task_name, str(settings.seed))[:16], 16)
+        digest = content_sha256(name, task_name, str(settings.seed))
+        seed = int(digest[:16], 16)
         for stimulus, entry in source.stimuli.items():
             for cell in _task_cells(task, settings.variant):
                 texts = {
                     slug: tasks.option_text(text, entry.text) for slug, text in cell.options.items()
                 }
                 for turn, order in enumerate(balanced_orders(list(cell.options), seed)):
-                    prompt = _render_prompt(
-                        task, cell.template, entry.text, [texts[slug] for slug in order]
-                    )
+                    ordered_texts = [texts[slug] for slug in order]
+                    prompt = _render_prompt(task, cell.template, entry.text, ordered_texts)
                     identifiers = {"stimulus": stimulus, "order": " ".join(order)}
                     more = {
                         "stimulus": stimulus,
                         "group": entry.group,
                         "placebo": cell.placebo,
                         "turn": turn,
+                        "order": order,
                     }
-                    yield (
-                        _of_cell(name, source, settings, task_name, cell, identifiers, prompt)
-                        | more
-                        | {"order": order}
-                    )
+                    row = _of_cell(name, source, settings, task_name, cell, identifiers, prompt)
+                    yield row | more
 
 
 def _without_content(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
@@ -172,13 +168,13 @@ def _without_content(name: str, source: ContrastSource, settings: Settings) -> I
     """
     for task_name, task in source.tasks.items():
         for cell in _task_cells(task, settings.variant):
-            for text in CONTENT_FREE if cell.options else ():
+            if not cell.options:
+                continue
+            for text in CONTENT_FREE:
                 prompt = _render_prompt(task, cell.template, text, [text] * len(cell.options))
                 identifiers = {"without": text or "nothing"}
-                yield {
-                    **_of_cell(name, source, settings, task_name, cell, identifiers, prompt),
-                    "letters": len(cell.options),
-                }
+                row = _of_cell(name, source, settings, task_name, cell, identifiers, prompt)
+                yield row | {"letters": len(cell.options)}
 
 
 @dataclass(frozen=True)
@@ -196,7 +192,8 @@ def _task_cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
         yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
     for factor, cell, number, text, filled in task.replaced(variant):
         framing = tasks.with_placebo(cell, factor, number)
-        yield _Cell(framing, filled, task.options_of(cell, variant), text if number > 0 else None)
+        placebo = text if number > 0 else None
+        yield _Cell(framing, filled, task.options_of(cell, variant), placebo)
 
 
 def _render_prompt(
@@ -207,9 +204,8 @@ def _render_prompt(
         fill(task.option or "", {tasks.LETTER: letter, tasks.OPTION: option}, "literal")
         for letter, option in zip(LETTERS, options, strict=False)
     )
-    return fill(
-        template, {tasks.STIMULUS: stimulus, tasks.ANSWER: "", tasks.OPTIONS: listed}, "literal"
-    ).rstrip()
+    filling = {tasks.STIMULUS: stimulus, tasks.ANSWER: "", tasks.OPTIONS: listed}
+    return fill(template, filling, "literal").rstrip()
 
 
 def _of_cell(
@@ -224,7 +220,6 @@ def _of_cell(
     """The columns that every prompt has; `identifiers`: what identifies it within its cell."""
     variant = settings.variant if source.variants else "all"
     where = {"task": task, "variant": variant, "framing": cell.framing}
-    common = common_columns(
-        row_id(family=FAMILY, benchmark=name, **where, **identifiers), source, prompt
-    )
+    identifier = row_id(family=FAMILY, benchmark=name, **where, **identifiers)
+    common = common_columns(identifier, source, prompt)
     return {**common, **where, "prompt": prompt, "decision": len(prompt)}

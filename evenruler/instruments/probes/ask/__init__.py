@@ -26,32 +26,38 @@ __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "score
 READS = {
     "attributes": ("word", "attribute", "criterion", "match", "key"),
     "probes": (
-        *("id", "text", "set", "template", "keying", "control"),
-        *("attribute", "group", "pole", "target", "variant", "framing"),
+        "id",
+        "text",
+        "set",
+        "template",
+        "keying",
+        "control",
+        "attribute",
+        "group",
+        "pole",
+        "target",
+        "variant",
+        "framing",
     ),
     "templates": ("set", "template", "keying", "control", "variant", "text"),
 }
 
 PLANNED = (
-    *(
-        "descriptive",
-        "embedder",
-        "headline",
-        "name",
-        "placebo_attributes",
-        "placebo_lists",
-        "placebos",
-        "prefixed",
-    ),
-    *(
-        "prefixed_targets",
-        "prefixed_templates",
-        "prefixes",
-        "reliability",
-        "rivals",
-        "targets",
-        "tools",
-    ),
+    "descriptive",
+    "embedder",
+    "headline",
+    "name",
+    "placebo_attributes",
+    "placebo_lists",
+    "placebos",
+    "prefixed",
+    "prefixed_targets",
+    "prefixed_templates",
+    "prefixes",
+    "reliability",
+    "rivals",
+    "targets",
+    "tools",
 )
 
 LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
@@ -83,17 +89,12 @@ slot."""
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
     """The requests that are not answered yet, all at once."""
-    batches = []
+    batches: list[RequestBatch] = []
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
-        known_pairs, request_rows = (
-            choosing.known_pairs(plan["choice"]["known"]),
-            choice_questions(tables, plan),
-        )
-        batches += (
-            [choosing.request_of(concat_frames([request_rows, known_pairs]))]
-            if len(request_rows)
-            else []
-        )
+        known_pairs = choosing.known_pairs(plan["choice"]["known"])
+        questions = choice_questions(tables, plan)
+        if len(questions):
+            batches.append(choosing.request_of(concat_frames([questions, known_pairs])))
     if choosing.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
         from evenruler.instruments import writing  # needed rarely
 
@@ -103,11 +104,12 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     scored = subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD)
     if "likelihoods" not in answers and scored:
         wanted = ["id", "framing", "text", "before"]
-        bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
+        bare = tables["probes"].assign(before="")
+        prefixed = after_prefixes(tables["probes"], plan)
         placebo_sentences = with_placebos(tables, plan).assign(before="")
-        request_rows = concat_frames(
-            [bare[wanted], *(rows[wanted] for rows in (prefixed, placebo_sentences) if len(rows))]
-        )
+        frames = [bare]
+        frames += [frame for frame in (prefixed, placebo_sentences) if len(frame)]
+        request_rows = concat_frames([frame[wanted] for frame in frames])
         inputs = {name: request_rows[name].tolist() for name in ("text", "before")}
         batches.append(
             RequestBatch("likelihoods", "loglikelihood", request_rows[["id", "framing"]], inputs)
@@ -119,14 +121,11 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
             RequestBatch("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True})
         )
     if "embeddings" not in answers:
-        text_columns = [tables[name]["text"] for name in ("templates", "history") if name in tables]
-        texts = pd.DataFrame(
-            {
-                "text": sorted(
-                    {without_slots(text) for text_column in text_columns for text in text_column}
-                )
-            }
-        )
+        distinct_texts: set[str] = set()
+        for name in ("templates", "history"):
+            if name in tables:
+                distinct_texts.update(map(without_slots, tables[name]["text"]))
+        texts = pd.DataFrame({"text": sorted(distinct_texts)})
         inputs = {"text": texts["text"].tolist()}
         batches.append(
             RequestBatch(
@@ -149,27 +148,28 @@ def scores(
         after parsing, where any were asked.
     """
     names = {"nats": "value", "tokens": "n_tokens"}
-    likelihoods, started = (
-        answers[table].rename(columns=names) for table in ("likelihoods", "starts")
-    )
+    likelihoods = answers["likelihoods"].rename(columns=names)
+    started = answers["starts"].rename(columns=names)
+    known_likelihoods = likelihoods[likelihoods["value"].notna()]
+    known_started = started[started["value"].notna()]
     of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": "bare"}
     embeddings = dict(
         zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True)
     )
     score_tables = {
-        "scores": likelihoods[likelihoods["value"].notna()].assign(
-            **of_subject, measure="loglikelihood"
-        ),
+        "scores": known_likelihoods.assign(**of_subject, measure="loglikelihood"),
         "unread": likelihoods.loc[likelihoods["value"].isna(), ["id"]],
-        "started": started[started["value"].notna()].assign(**of_subject),
+        "started": known_started.assign(**of_subject),
         "diversity": template_diversities(tables, embeddings).assign(model=subject.name),
     }
-    if len(chosen := answers[choosing.TABLE]):
+    chosen = answers[choosing.TABLE]
+    if len(chosen):
         sentence_pairs = concat_frames(
             [choice_questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])]
         )
         score_tables[choosing.TABLE] = choosing.parse_choices(chosen, sentence_pairs)
-    if len(wrote := answers[choosing.SENTENCES]):
+    wrote = answers[choosing.SENTENCES]
+    if len(wrote):
         from evenruler.instruments import writing  # needed rarely
 
         score_tables[choosing.SENTENCES] = writing.parse_sentences(
@@ -193,12 +193,12 @@ def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         (["set", "group"], "target", plan["prefixed_targets"]),
     )
     for within, column, most in few:
-        groups = [group for _, group in chosen.groupby(within)]
-        limited_groups = [
-            group[group[column].isin(evenly_spread(sorted(set(group[column])), most))]
-            for group in groups
-        ]
-        chosen = pd.concat(limited_groups) if limited_groups else chosen
+        limited_groups = []
+        for _, group in chosen.groupby(within):
+            spread_slugs = evenly_spread(sorted(set(group[column])), most)
+            limited_groups.append(group[group[column].isin(spread_slugs)])
+        if limited_groups:
+            chosen = pd.concat(limited_groups)
     return prefixes.after_prefixes(
         chosen, "attribute", plan, lambda row, prefix: sentence_id(plan["name"], dict(row), prefix)
     )
@@ -217,11 +217,10 @@ def after_other_start(probes: pd.DataFrame) -> pd.DataFrame:
     """
     scored = probes[~probes["control"]]
     attributes = evenly_spread(sorted(set(scored["attribute"])), STARTED_ATTRIBUTES)
-    templates = [
-        (template_set, template)
-        for template_set, rows in scored.groupby("set", sort=True)
-        for template in evenly_spread(sorted(set(rows["template"])), STARTED_TEMPLATES)
-    ]
+    templates: list[tuple[Any, str]] = []
+    for template_set, rows in scored.groupby("set", sort=True):
+        spread_templates = evenly_spread(sorted(set(rows["template"])), STARTED_TEMPLATES)
+        templates += [(template_set, template) for template in spread_templates]
     pairs = pd.MultiIndex.from_frame(scored[["set", "template"]])
     return scored[scored["attribute"].isin(attributes) & pairs.isin(templates)]
 
@@ -246,52 +245,37 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
         key; `group`: their list, `pole`: 0.
     """
     templates = tables["templates"]
-    templates = templates[templates["set"].isin(plan["headline"]) & ~templates["control"]]
+    in_headline = templates["set"].isin(plan["headline"])
+    templates = templates[in_headline & ~templates["control"]]
     attributes = tables["attributes"].set_index("attribute")
     word_by_attribute = dict(zip(attributes.index, attributes["word"], strict=True))
     chosen = _attributes_along_axis(attributes, plan["placebo_attributes"])
-    nouns = [
-        (name, noun)
-        for name, placebo_list in plan["placebo_lists"].items()
-        for noun in placebo_list
-    ]
-    pairs = [
-        (
-            word_by_attribute[attribute],
-            noun,
-            {"attribute": attribute, "group": name, "pole": 0, "target": noun, "framing": PLACEBO},
-        )
-        for attribute, (name, noun) in product(chosen, nouns)
-    ]
-    groups = plan.get(
-        "groups", list(plan["targets"])
-    )  # `targets` loses its order when a plan is read from file
-    targets = (
-        [(pole, plan["targets"][group]) for pole, group in zip((1, -1), groups, strict=True)]
-        if chosen
-        else []
-    )
-    rival_columns = {"group": TARGETS, "framing": RIVAL}
-    pairs += [
-        (
-            rival,
-            word,
-            {"attribute": rival, "key": key, **rival_columns, "pole": pole, "target": target},
-        )
-        for pole, words in targets
-        for (rival, key), (target, word) in product(plan["rivals"].items(), words.items())
-    ]
-    rows = [
-        {
-            **{name: template[name] for name in ("set", "template", "keying", "variant")},
-            **pair,
-            "text": fill(
-                template["text"], {ATTRIBUTE: attribute, TARGET: target}, template["variant"]
-            ),
+    # Words of attribute and target, and the columns of their sentences.
+    pairs: list[tuple[str, str, dict[str, Any]]] = []
+    for attribute in chosen:
+        for name, nouns in plan["placebo_lists"].items():
+            columns_of_list = {"attribute": attribute, "group": name, "pole": 0}
+            for noun in nouns:
+                noun_columns = {**columns_of_list, "target": noun, "framing": PLACEBO}
+                pairs.append((word_by_attribute[attribute], noun, noun_columns))
+    # `targets` loses its order when a plan is read from file
+    groups = plan.get("groups", list(plan["targets"]))
+    if chosen:
+        for pole, group in zip((1, -1), groups, strict=True):
+            for rival, key in plan["rivals"].items():
+                columns_of_rival = {"attribute": rival, "key": key, "group": TARGETS}
+                for target, word in plan["targets"][group].items():
+                    target_columns = {"framing": RIVAL, "pole": pole, "target": target}
+                    pairs.append((rival, word, {**columns_of_rival, **target_columns}))
+    rows: list[dict[str, Any]] = []
+    for template in templates.to_dict("records"):
+        template_columns = {
+            column: template[column] for column in ("set", "template", "keying", "variant")
         }
-        for template in templates.to_dict("records")
-        for attribute, target, pair in pairs
-    ]
+        for attribute_word, target_word, pair_columns in pairs:
+            words = {ATTRIBUTE: attribute_word, TARGET: target_word}
+            text = fill(template["text"], words, template["variant"])
+            rows.append({**template_columns, **pair_columns, "text": text})
     columns = [
         "set",
         "template",
@@ -322,29 +306,26 @@ def choice_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
         axis. Empty where no attribute has one.
     """
     choice_plan, attributes = plan["choice"], tables["attributes"].set_index("attribute")
-    bare = tables["probes"][
-        tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]
-    ]
-    bare = bare[
-        bare["attribute"].isin(_attributes_along_axis(attributes, plan["choice_attributes"]))
-    ]
+    probes = tables["probes"]
+    in_headline = probes["set"].isin(plan["headline"])
+    bare = probes[in_headline & ~probes["control"]]
+    chosen = _attributes_along_axis(attributes, plan["choice_attributes"])
+    bare = bare[bare["attribute"].isin(chosen)]
     with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
     axis = axis_of(attributes)
-    targets = [(TARGETS, *pair) for pair in choice_plan["pairs"]]
-    nouns = [
-        (f"nouns {number}", *pair)
-        for number, pairs in enumerate(choice_plan["placebo_pairs"], 1)
-        for pair in pairs
-    ]
+    target_pairs: list[tuple[Any, ...]] = [(TARGETS, *pair) for pair in choice_plan["pairs"]]
+    noun_pairs: list[tuple[Any, ...]] = []
+    for number, placebo_pairs in enumerate(choice_plan["placebo_pairs"], 1):
+        noun_pairs += [(f"nouns {number}", *pair) for pair in placebo_pairs]
     question_frames = []
-    for (_, framing), rows in pd.concat([bare, with_nouns]).groupby(["set", "framing"], sort=True):
-        most = plan["choice_placebo_templates" if framing == PLACEBO else "choice_templates"]
-        rows = rows[rows["template"].isin(evenly_spread(sorted(set(rows["template"])), most))].drop(
-            columns="group"
-        )
-        pairs = pd.DataFrame(
-            nouns if framing == PLACEBO else targets, columns=["group", "target", "other"]
-        )
+    sentences = pd.concat([bare, with_nouns])
+    for (_, framing), rows in sentences.groupby(["set", "framing"], sort=True):
+        is_placebo = framing == PLACEBO
+        most = plan["choice_placebo_templates" if is_placebo else "choice_templates"]
+        spread_templates = evenly_spread(sorted(set(rows["template"])), most)
+        rows = rows[rows["template"].isin(spread_templates)].drop(columns="group")
+        word_pairs = noun_pairs if is_placebo else target_pairs
+        pairs = pd.DataFrame(word_pairs, columns=["group", "target", "other"])
         second_sentences = rows[["template", "attribute", "target", "text"]]
         second_sentences = second_sentences.rename(columns={"target": "other", "text": SECOND})
         question_frames.append(
@@ -369,9 +350,9 @@ def choice_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     every = concat_frames(question_frames).rename(columns={"text": FIRST})
     every = every.assign(word=every["target"] + "/" + every["other"])
-    every["beside"] = (
-        every["key"].where(every["framing"] == RIVAL, every["attribute"].map(axis)).astype(float)
-    )
+    is_rival = every["framing"] == RIVAL
+    positions = every["attribute"].map(axis)
+    every["beside"] = every["key"].where(is_rival, positions).astype(float)
     return every[columns]
 
 
@@ -436,11 +417,11 @@ def _attributes_along_axis(attributes: pd.DataFrame, most: int) -> list[str]:
     if len(criterion):
         return evenly_spread(list(map(str, criterion.index)), most)
     keyed = attributes["key"].dropna().sort_index()
-    return [
-        slug
-        for key in (1, -1)
-        for slug in evenly_spread(list(map(str, keyed.index[keyed == key])), most // 2)
-    ]
+    slugs: list[str] = []
+    for key in (1, -1):
+        slugs_of_key = list(map(str, keyed.index[keyed == key]))
+        slugs += evenly_spread(slugs_of_key, most // 2)
+    return slugs
 
 
 def template_diversities(
@@ -475,10 +456,11 @@ def _sets_and_generations(tables: Tables) -> Iterator[tuple[dict[str, object], p
         yield {"set": name}, templates
     if "history" in tables:
         history, choices = tables["history"], tables.get("choices")
-        if choices is not None and (best := set(choices.loc[choices["best_start"], "template"])):
-            yield (
-                {"run": BEST_START},
-                history[history["template"].isin(best)].drop_duplicates("template"),
-            )
+        best_templates: set[str] = set()
+        if choices is not None:
+            best_templates.update(choices.loc[choices["best_start"], "template"])
+        if best_templates:
+            best_rows = history[history["template"].isin(best_templates)]
+            yield {"run": BEST_START}, best_rows.drop_duplicates("template")
         for (run, generation), templates in history.groupby(["run", "generation"], sort=True):
             yield {"run": run, "generation": generation}, templates

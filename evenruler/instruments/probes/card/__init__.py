@@ -39,23 +39,28 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         parameters |= evolve.model_dump(mode="json")
     published = WORDS["published"]["evolved" if evolve else "written"]
     correlations = _item_rest_lower_bounds(evidence)
+    groups = [f"{len(words)} words for {group}" for group, words in source.targets.items()]
+    labels = sorted(set(attributes["criterion_label"].dropna()))
+    is_exact = attributes["match"] == "exact"
+    card_values = {
+        "evolve": evolve,
+        "without_number": len(attributes) - len(criterion),
+        "groups": " and ".join(groups),
+        "targets": sum(map(len, source.targets.values())),
+        "labels": ", ".join(labels),
+        "exact": int(is_exact.sum()),
+        "moved": by_model(evidence, "level_shift"),
+        "beside": by_model(evidence, "level_shift", "control"),
+        "correlations": correlations,
+        "odd": [name for name, end in correlations.items() if end is not None and end <= 0],
+    }
     return assemble_card(
         {**WORDS, "published": {name: WORDS["tables"][name] for name in published}},
-        *(declaration, tables, plan, evidence),
-        said={
-            "evolve": evolve,
-            "without_number": len(attributes) - len(criterion),
-            "groups": " and ".join(
-                f"{len(words)} words for {group}" for group, words in source.targets.items()
-            ),
-            "targets": sum(map(len, source.targets.values())),
-            "labels": ", ".join(sorted(set(attributes["criterion_label"].dropna()))),
-            "exact": int((attributes["match"] == "exact").sum()),
-            "moved": by_model(evidence, "level_shift"),
-            "beside": by_model(evidence, "level_shift", "control"),
-            "correlations": correlations,
-            "odd": [name for name, end in correlations.items() if end is not None and end <= 0],
-        },
+        declaration,
+        tables,
+        plan,
+        evidence,
+        said=card_values,
         example=_example_id(tables, evolve),
         parameters=parameters,
         quality=headings(plan),
@@ -71,24 +76,34 @@ def _example_id(tables: Tables, evolve: Evolve | None) -> str | None:
     """The id of an example row, never a control: a sentence, or a chosen template if the set
     evolved.
     """
-    rows = tables["templates" if evolve else "probes"]
-    rows = rows[((rows["set"] == CHOSEN) if evolve else (rows["keying"] == 1)) & ~rows["control"]]
+    if evolve:
+        rows = tables["templates"]
+        is_candidate = rows["set"] == CHOSEN
+    else:
+        rows = tables["probes"]
+        is_candidate = rows["keying"] == 1
+    rows = rows[is_candidate & ~rows["control"]]
+    if rows.empty:
+        return None
     # Sorting by variant prefers articles that agree with their word ("agree") to those left as they
     # are ("literal").
-    return None if rows.empty else str(rows.sort_values(["variant", "id"])["id"].iloc[0])
+    rows = rows.sort_values(["variant", "id"])
+    return str(rows["id"].iloc[0])
 
 
 def _item_rest_lower_bounds(evidence: Evidence) -> dict[str, float | None]:
     """By template, set and model in words: the lower end of the correlation with the rest of the
     set.
     """
-    return {
-        f"`{template}` of `{part}` on {model}": statistics.get("low")
-        for part, models in evidence.items()
-        for model, figures in models.items()
-        for template, statistics in figures.get("items", {}).items()
-        if not statistics.get("control") and statistics.get("item_rest_correlation") is not None
-    }
+    lower_bounds: dict[str, float | None] = {}
+    for part, models in evidence.items():
+        for model, figures in models.items():
+            for template, statistics in figures.get("items", {}).items():
+                is_correlated = statistics.get("item_rest_correlation") is not None
+                if is_correlated and not statistics.get("control"):
+                    name = f"`{template}` of `{part}` on {model}"
+                    lower_bounds[name] = statistics.get("low")
+    return lower_bounds
 
 
 def task_name(domain: str, set_name: str | None = None) -> str:
@@ -104,21 +119,27 @@ def harness_files(
     template = task_template(HERE / "task.yaml.j2")
     files = {"group_difference.py": (HERE / "group_difference.py").read_text(encoding="utf-8")}
     rows = (HERE / "rows.py").read_text(encoding="utf-8")
+    criterion_label: str | None = None
+    if source.criterion and criterion:
+        criterion_label = one_line(source.criterion.label)
+    task_list = ""
     for set_name in source.sets:
+        task = task_name(domain, set_name)
+        task_list += f"  - {task}\n"
         function = f"of_{set_name}".replace("-", "_")
         rows += f'\n\ndef {function}(rows: Any) -> Any:\n    return _of_set("{set_name}", rows)\n'
-        files[f"{task_name(domain, set_name)}.yaml"] = template.render(
-            task=task_name(domain, set_name),
+        files[f"{task}.yaml"] = template.render(
+            task=task,
             title=one_line(source.title),
             set=set_name,
             rows=function,
             version=version,
             direction=one_line(source.direction),
-            criterion=one_line(source.criterion.label) if source.criterion and criterion else None,
+            criterion=criterion_label,
         )
     files["rows.py"] = rows
-    tasks = "".join(f"  - {task_name(domain, set_name)}\n" for set_name in source.sets)
-    files[f"{task_name(domain)}.yaml"] = f"group: {task_name(domain)}\ntask:\n{tasks}"
+    group = task_name(domain)
+    files[f"{group}.yaml"] = f"group: {group}\ntask:\n{task_list}"
     if criterion:
         files["criterion.json"] = json.dumps(dict(criterion), indent=2, sort_keys=True) + "\n"
     return files

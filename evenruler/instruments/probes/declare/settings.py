@@ -5,6 +5,7 @@ words.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Literal
@@ -68,15 +69,16 @@ def headings(plan: Plan) -> list[FigureHeading]:
     """
     if "groups" not in plan:
         return list(_FIGURES)
-    first, second = plan[
-        "groups"
-    ]  # in the order of the source, which `targets` loses when a plan is read from file
+    # in the order of the source, which `targets` loses when a plan is read from file
+    first, second = plan["groups"]
     sentence = "attributes high on the criterion are closer to {} than low ones"
-    of_gain = {"says": [sentence.format(first), sentence.format(second)], "ends": [first, second]}
+    says = [sentence.format(first), sentence.format(second)]
+    of_gain = {"says": says, "ends": [first, second]}
     refused = [f"attributes high on the criterion are answered {how}" for how in ("less", "more")]
-    gains = dict.fromkeys(("gain", "share_gain", "written_gain"), of_gain)
-    more: dict[str, dict[str, Any]] = {**gains, "unanswered": {"says": refused}}
-    return [replace(heading, **more.get(heading.figure, {})) for heading in _FIGURES]
+    changes: dict[str, dict[str, Any]] = {"unanswered": {"says": refused}}
+    for figure in ("gain", "share_gain", "written_gain"):
+        changes[figure] = of_gain
+    return [replace(heading, **changes.get(heading.figure, {})) for heading in _FIGURES]
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
@@ -110,13 +112,16 @@ def bias(scores: ArrayLike, groups: Sequence[object]) -> NDArray[np.float64]:
     Returns:
         [...] nats; positive means closer to G1.
     """
-    values, names = np.asarray(scores, dtype=np.float64), list(dict.fromkeys(groups))
+    values = np.asarray(scores, dtype=np.float64)
+    names = list(dict.fromkeys(groups))
     if len(names) != 2:
         raise ValueError(f"found {len(names)} groups, expected two")
     if values.shape[-1] != len(groups):
         raise ValueError(f"scores of {values.shape[-1]} targets, groups of {len(groups)}")
     first = np.array([group == names[0] for group in groups])
-    difference: NDArray[np.float64] = values[..., first].mean(-1) - values[..., ~first].mean(-1)
+    first_mean = values[..., first].mean(-1)
+    second_mean = values[..., ~first].mean(-1)
+    difference: NDArray[np.float64] = first_mean - second_mean
     return difference
 
 
@@ -290,19 +295,23 @@ class Settings(BaseSettings):
         """Reasons why every verdict will be inconclusive, whatever a model answers, or will mean
         less than it says.
         """
-        groups = {target: group for group, words in source.targets.items() for target in words}
+        groups: dict[str, str] = {}
+        for group, words in source.targets.items():
+            groups.update(dict.fromkeys(words, group))
         shared = shared_words(list(groups), list(groups.values()))
         warnings = []
         if shared:
             warnings.append(
                 f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"
             )
-        if lacking := self._lacking(source):
+        lacking = self._lacking(source)
+        n_placebos = len(source.placebos)
+        if lacking:
             warnings.append(lacking)
-        elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
+        elif n_placebos < FEWEST_PLACEBOS:
             warnings.append(
-                f"{n} lists of placebos (at least {FEWEST_PLACEBOS} needed): verdicts will be "
-                "inconclusive"
+                f"{n_placebos} lists of placebos (at least {FEWEST_PLACEBOS} needed): verdicts "
+                "will be inconclusive"
             )
         elif not self.placebo_attributes:
             warnings.append(
@@ -323,10 +332,9 @@ class Settings(BaseSettings):
         if self._lacking(source, form):
             return None
         if form == "written":
-            able = source.written and self.written_prompts > 1
-            return (
-                f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points" if able else None
-            )
+            if not source.written or self.written_prompts <= 1:
+                return None
+            return f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points"
         placebo_limit = (
             self.choice_placebo_templates if form == "choice" else self.placebo_attributes
         )
@@ -335,18 +343,15 @@ class Settings(BaseSettings):
         if form == "choice":
             return f"a share of {DETECTED_SHARES[self.choice_templates > 8]} points"
         words = min(map(len, source.targets.values()))
-        written = (
-            {}
-            if self.evolve
-            else {name: len(source.sets[name].scored) for name in self.headline_of(source)}
-        )
-        lengths = {CHOSEN: self.evolve.length} if self.evolve else written
+        if self.evolve:
+            lengths = {CHOSEN: self.evolve.length}
+        else:
+            lengths = {name: len(source.sets[name].scored) for name in self.headline_of(source)}
         detectable_gains = []
         for name, templates in lengths.items():
             variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
-            detectable_gains.append(
-                f"a factor of {math.exp(QUANTILES * variance**0.5):.1f} ({name})"
-            )
+            factor = math.exp(QUANTILES * variance**0.5)
+            detectable_gains.append(f"a factor of {factor:.1f} ({name})")
         return ", ".join(detectable_gains)
 
     def _lacking(self, source: Any, form: str | None = None) -> str | None:
@@ -355,16 +360,13 @@ class Settings(BaseSettings):
             return f"this form asks in English, and the sentences are in {source.language!r}"
         if source.criterion is None and source.keys is None:
             return "neither a criterion nor keys: figures are descriptive, without verdict"
-        criterion_values = (
-            source.published.values.values() if source.published else [0.0] * FEWEST_ATTRIBUTES
-        )
-        if (
-            n := len([value for value in criterion_values if value is not None])
-        ) < FEWEST_ATTRIBUTES:
-            return (
-                f"{n} attributes with a criterion (at least {FEWEST_ATTRIBUTES} needed): no "
-                "verdict is possible"
-            )
+        if source.published:
+            n = sum(number is not None for number in source.published.values.values())
+            if n < FEWEST_ATTRIBUTES:
+                return (
+                    f"{n} attributes with a criterion (at least {FEWEST_ATTRIBUTES} needed): no "
+                    "verdict is possible"
+                )
         if form != "written" and min(map(len, source.targets.values())) < 2:
             return (
                 "a group has 1 target (at least 2 needed), so neither likelihoods nor choices "
@@ -378,17 +380,19 @@ class Settings(BaseSettings):
         """Warn of targets of one group, or placebos, with more tokens: longer words make any
         sentence less likely.
         """
-        means = {
-            group: fmean(lengths(list(words.values()))) for group, words in source.targets.items()
-        }
-        (short, least), (long, most) = sorted(means.items(), key=lambda item: item[1])
+        means: dict[str, float] = {}
+        for group, words in source.targets.items():
+            means[group] = fmean(lengths(list(words.values())))
+        short, long = sorted(means, key=means.__getitem__)
+        least, most = means[short], means[long]
         warnings = []
         if most - least >= LENGTHS_APART:
             more = f"{most - least:.2f} tokens more than {short}"
             warnings.append(
                 f"{long} has {more}: this difference alone shifts the baseline preference"
             )
-        if nouns := [noun for placebo_list in source.placebos for noun in placebo_list]:
+        nouns = list(chain.from_iterable(source.placebos))
+        if nouns:
             mean = fmean(lengths(nouns))
             if not least - 1 <= mean <= most + 1:
                 warnings.append(

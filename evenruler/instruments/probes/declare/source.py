@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,7 +77,8 @@ def _read_criterion(
             where = f"{path}: line {line} ({row['attribute']})"
             raise UserError(f"{row['attribute']!r} twice", where=where, remedy="keep one")
         rows[slug] = row
-    if missing := [word for slug, word in attributes.items() if slug not in rows]:
+    missing = [word for slug, word in attributes.items() if slug not in rows]
+    if missing:
         what = f"no row for {len(missing)} attributes that the set has: {', '.join(missing)}"
         remedy = (
             "add a row for each (with an empty figure and match `none` if nothing is published)"
@@ -134,7 +136,8 @@ class TemplateEntry(StrictModel):
     @classmethod
     def _both_slots_once(cls, text: str) -> str:
         slot_counts = Counter(slots(text))
-        if unknown := sorted(set(slot_counts) - set(SLOTS)):
+        unknown = sorted(set(slot_counts) - set(SLOTS))
+        if unknown:
             raise ValueError(
                 f"{text!r} holds the unknown slot {unknown[0]}; "
                 f"{suggest_nearest(unknown[0], SLOTS)}"
@@ -164,7 +167,8 @@ class TemplateSet(StrictModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> "TemplateSet":
-        if duplicates := find_duplicates(entry.text for entry in self.templates.values()):
+        duplicates = find_duplicates(entry.text for entry in self.templates.values())
+        if duplicates:
             raise ValueError(
                 f"the template {describe_duplicates(*duplicates)} stands in the set twice"
             )
@@ -211,7 +215,8 @@ class WritingSettings(StrictModel):
     @field_validator("pronouns", "known")
     @classmethod
     def _of_one_group(cls, by_group: dict[str, list[str]]) -> dict[str, list[str]]:
-        if duplicates := find_duplicates(word for words in by_group.values() for word in words):
+        duplicates = find_duplicates(chain.from_iterable(by_group.values()))
+        if duplicates:
             raise ValueError(
                 f"{describe_duplicates(*duplicates)} stands there twice, and a word tells one group"
             )
@@ -254,35 +259,41 @@ class ProbeSource(Source):
         if len(targets) != 2:
             raise ValueError(f"found {len(targets)} groups ({', '.join(targets)}), expected two")
         first, second = targets.values()
-        if duplicates := find_duplicates([*first.values(), *second.values()]):
+        duplicates = find_duplicates([*first.values(), *second.values()])
+        if duplicates:
             raise ValueError(f"{describe_duplicates(*duplicates)} stands in both groups")
-        if slugs := sorted(first.keys() & second.keys()):
-            raise ValueError(f"the slug {slugs[0]!r} stands in both groups")
+        shared_slugs = sorted(first.keys() & second.keys())
+        if shared_slugs:
+            raise ValueError(f"the slug {shared_slugs[0]!r} stands in both groups")
         return targets
 
     @field_validator("placebos")
     @classmethod
     def _of_equal_length(cls, placebos: list[list[str]]) -> list[list[str]]:
-        if len({len(nouns) for nouns in placebos}) > 1 or any(
-            len(nouns) < LEAST_NOUNS for nouns in placebos
-        ):
+        lengths = {len(nouns) for nouns in placebos}
+        if len(lengths) > 1 or any(length < LEAST_NOUNS for length in lengths):
             raise ValueError(f"expected lists of equally many nouns, {LEAST_NOUNS} at least")
-        if duplicates := find_duplicates(word for nouns in placebos for word in nouns):
+        duplicates = find_duplicates(chain.from_iterable(placebos))
+        if duplicates:
             raise ValueError(f"{describe_duplicates(*duplicates)} stands in the lists twice")
         return placebos
 
     @model_validator(mode="after")
     def _placebos_and_keys_fit(self) -> "ProbeSource":
-        targets = [word for words in self.targets.values() for word in words.values()]
-        nouns = [noun for nouns in self.placebos for noun in nouns]
-        if taken := find_duplicates([*targets, *nouns]):
+        targets: list[str] = []
+        for words in self.targets.values():
+            targets += words.values()
+        nouns = list(chain.from_iterable(self.placebos))
+        taken = find_duplicates([*targets, *nouns])
+        if taken:
             raise ValueError(f"the placebo {describe_duplicates(*taken)} is a target")
-        for words_by_group in (self.written.pronouns, self.written.known) if self.written else ():
-            if list(words_by_group) != list(self.targets):
-                raise ValueError(
-                    f"written: found {', '.join(words_by_group)}, expected the groups "
-                    f"{', '.join(self.targets)}"
-                )
+        if self.written is not None:
+            for words_by_group in (self.written.pronouns, self.written.known):
+                if list(words_by_group) != list(self.targets):
+                    raise ValueError(
+                        f"written: found {', '.join(words_by_group)}, expected the groups "
+                        f"{', '.join(self.targets)}"
+                    )
         if self.keys is None:
             if self.rivals is not None:
                 raise ValueError("rivals go with keys, and it has none")
@@ -290,7 +301,8 @@ class ProbeSource(Source):
         if self.criterion is not None:
             raise ValueError("it has keys and a criterion, expected one of them")
         keyed = [*self.keys.high, *self.keys.low]
-        if unknown := sorted(set(keyed) - set(self.attributes.values())):
+        unknown = sorted(set(keyed) - set(self.attributes.values()))
+        if unknown:
             raise ValueError(
                 f"the key {unknown[0]!r} is no attribute; "
                 f"{suggest_nearest(unknown[0], self.attributes.values())}"
@@ -298,12 +310,18 @@ class ProbeSource(Source):
         if find_duplicates(keyed):
             raise ValueError("an attribute has both keys, or one of them twice")
         for keys, what in ((self.keys, "attributes"), (self.rivals, "rivals")):
-            if keys is not None and (few := min(len(keys.high), len(keys.low))) < FEWEST_KEYED:
+            if keys is None:
+                continue
+            few = min(len(keys.high), len(keys.low))
+            if few < FEWEST_KEYED:
                 raise ValueError(
                     f"{few} {what} have one of the keys (at least {FEWEST_KEYED} needed)"
                 )
-        rivals = [] if self.rivals is None else [*self.rivals.high, *self.rivals.low]
-        if taken := find_duplicates([*self.attributes.values(), *rivals]):
+        rivals: list[str] = []
+        if self.rivals is not None:
+            rivals = [*self.rivals.high, *self.rivals.low]
+        taken = find_duplicates([*self.attributes.values(), *rivals])
+        if taken:
             raise ValueError(
                 f"the rival {describe_duplicates(*taken)} stands twice, or is an attribute"
             )
@@ -318,9 +336,8 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
         path, "source for the probes", "write the file or check the name in params.yaml"
     )
     source = validate(ProbeSource, read_yaml(path), path)
-    if not (
-        path.name == "source.yaml" and set(source.sets) == {CHOSEN, ELITES, POPULATION}
-    ):  # users wrote it
+    is_evolved = path.name == "source.yaml" and set(source.sets) == {CHOSEN, ELITES, POPULATION}
+    if not is_evolved:  # users wrote it
         for name in settings.article if isinstance(settings.article, dict) else ():
             if name not in source.sets:
                 what = (
@@ -358,7 +375,8 @@ def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
         raise UserError(
             what, where=str(path), remedy="write more templates, or keep fewer (`evolve.elites`)"
         )
-    if taken := next(filter(_OF_WHAT_EVOLVES.fullmatch, templates), None):
+    taken = next(filter(_OF_WHAT_EVOLVES.fullmatch, templates), None)
+    if taken:
         what = f"a template of {evolve.start} is called {taken!r}, as those that evolve are"
         raise UserError(what, where=str(path), remedy="rename it")
 

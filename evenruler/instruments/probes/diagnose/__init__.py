@@ -84,7 +84,8 @@ def figures(
     if {"choices", "sentences"} & set(scores):
         chosen = gain.choice_figures(name, tables, plan, scores, subject.name, resampling.level)
         return {**chosen, "diversity": diversity}
-    probes, placebos = tables["probes"].assign(benchmark=name), with_placebos(tables, plan)
+    probes = tables["probes"].assign(benchmark=name)
+    placebos = with_placebos(tables, plan)
     prefixed = after_prefixes(probes, plan)
     unread = set(scores["unread"]["id"])
     _require_both_groups(probes, unread, subject)
@@ -104,9 +105,8 @@ def figures(
     )
     if not diagnosis_tables:
         return {"diversity": diversity}
-    of_template = diversity[diversity["set"].notna()][
-        ["set", "template", schemas.SEMANTIC, schemas.LEXICAL]
-    ]
+    set_diversity = diversity[diversity["set"].notna()]
+    of_template = set_diversity[["set", "template", schemas.SEMANTIC, schemas.LEXICAL]]
     items = diagnosis_tables["items"].merge(
         of_template, on=["set", "template"], how="left", validate="m:1"
     )
@@ -151,22 +151,22 @@ def diagnose(
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
         return {}
-    lacking = sum(int((~rows["id"].isin(likelihoods["id"])).sum()) for rows in (probes, placebos))
+    lacking = 0
+    for sentences in (probes, placebos):
+        has_score = sentences["id"].isin(likelihoods["id"])
+        lacking += int((~has_score).sum())
     if lacking:
         raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
-    attributes_by_slug, after = (
-        attributes.set_index("attribute"),
-        cubes_after_prefixes(prefixed, likelihoods),
-    )
+    attributes_by_slug = attributes.set_index("attribute")
+    after = cubes_after_prefixes(prefixed, likelihoods)
     controls = dict(score_cubes(probes[probes["control"]], likelihoods))
-    scored_sentences = pd.concat(
-        [probes[~probes["control"]].assign(group=TARGETS, key=np.nan), placebos]
-    )
+    scored_probes = probes[~probes["control"]]
+    scored_sentences = pd.concat([scored_probes.assign(group=TARGETS, key=np.nan), placebos])
     scored_sentences = scored_sentences.merge(likelihoods[["id", "value"]], on="id")
     scored_sentences = scored_sentences.assign(
         value=scored_sentences["value"] * scored_sentences["keying"]
     )
-    rested_on = row_hashes(probes[~probes["control"]].filter(READS["probes"]), ["set", "attribute"])
+    rested_on = row_hashes(scored_probes.filter(READS["probes"]), ["set", "attribute"])
     other_start_probes = after_other_start(probes)
     after_start = (
         dict(score_cubes(other_start_probes, started.likelihoods))
@@ -175,43 +175,41 @@ def diagnose(
     )
     tables: dict[str, list[pd.DataFrame]] = {}
     figures: list[tuple[dict[str, str], Figure | HeadlineTest, ValidityCheck]] = []
-    for cell, cube in score_cubes(probes[~probes["control"]], likelihoods):
+    for cell, cube in score_cubes(scored_probes, likelihoods):
         key = dict(zip(CELL, cell, strict=True))
         _require_some(cube, key, probes, attributes_by_slug)
         items = quality.items_of(cube, controls.get(cell), resampling.level)
         variances, curve, general = quality.variance_components(cube, resampling.level)
         of_set = after.get(cell, {})
         moved = bias_shifts(of_set, set(plan["placebos"]))
-        bias_tables = _of_biases(cube, attributes_by_slug, resampling.level)
-        for table, rows in {
-            **bias_tables,
+        cell_tables = {
+            **_of_biases(cube, attributes_by_slug, resampling.level),
             "items": items,
             "variances": variances,
             "curve": curve,
             "shifts": moved,
-        }.items():
+        }
+        for table, rows in cell_tables.items():
             if len(rows):
                 tables.setdefault(table, []).append(rows.assign(**key))
+        unasked = None if of_set else UNASKED
         set_figures = [
             *_descriptive_figures(cube, attributes_by_slug, resampling),
             *general,
-            *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
+            *shift_figures(moved, resampling.level, quality.UNIT, unasked),
             quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking),
         ]
-        fit = gain.check_validity(
-            cube,
-            items,
-            next(figure for figure in set_figures if figure.figure == "alpha"),
-            plan["reliability"],
-        )
-        if key["set"] in plan["headline"] and (
-            headline_and_rows := _headline_and_rows(
-                cube, attributes_by_slug, scored_sentences[scored_sentences["set"] == key["set"]]
-            )
-        ):
+        alpha = next(figure for figure in set_figures if figure.figure == "alpha")
+        fit = gain.check_validity(cube, items, alpha, plan["reliability"])
+        headline_and_rows = None
+        if key["set"] in plan["headline"]:
+            set_sentences = scored_sentences[scored_sentences["set"] == key["set"]]
+            headline_and_rows = _headline_and_rows(cube, attributes_by_slug, set_sentences)
+        if headline_and_rows is not None:
             headline, made_of = headline_and_rows
-            chose = plan.get("evolved", {}).get("model") == key["model"]
-            figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
+            if plan.get("evolved", {}).get("model") == key["model"]:
+                headline = replace(headline, note=FLATTERED)
+            figures.append((key, headline, fit))
             made_of = made_of.assign(part=key["set"], model=key["model"], figure=headline.figure)
             made_of["rows"] = made_of["unit"].map(rested_on.xs(key["set"]))
             tables.setdefault("headlines", []).append(made_of[HEADLINES.names])
@@ -219,12 +217,13 @@ def diagnose(
                 tables.setdefault("concepts", []).append(
                     _concept_measurements(cube, attributes_by_slug, key, plan)
                 )
-        figures += [
-            (key, mark_invalid(figure, fit) if figure.figure in ASSOCIATED else figure, fit)
-            for figure in set_figures
-        ]
+        for figure in set_figures:
+            if figure.figure in ASSOCIATED:
+                figure = mark_invalid(figure, fit)
+            figures.append((key, figure, fit))
+    keys = [key for key, _, _ in figures]
     judged = judge([(figure, fit) for _, figure, fit in figures])
-    records = [{**key, **asdict(figure)} for (key, *_), figure in zip(figures, judged, strict=True)]
+    records = [{**key, **asdict(figure)} for key, figure in zip(keys, judged, strict=True)]
     figure_table = pd.DataFrame(
         records, columns=[*CELL, *(field.name for field in fields(HeadlineFigure))]
     )
@@ -257,12 +256,12 @@ def _headline_and_rows(
         columns={"attribute": "unit", "template": "at", "target": "word"}
     ).assign(beside=positions)
     rows = rows[rows["at"].isin(cube.templates) & positions.notna()]
-    rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
+    rivals = rows[rows["framing"] == RIVAL]
+    made_of = rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
         return None
-    return gain.gain_of(
-        made_of[made_of["pole"] != 0], made_of[made_of["pole"] == 0], rivals
-    ), made_of
+    real, nouns = made_of[made_of["pole"] != 0], made_of[made_of["pole"] == 0]
+    return gain.gain_of(real, nouns, rivals), made_of
 
 
 def _concept_measurements(
@@ -293,7 +292,9 @@ def _descriptive_figures(
     yield from quality.reliability_figures(
         biases.to_numpy(), resampling, quality.alpha_of_halvings(cube)
     )
-    longer = float(cube.tokens[cube.poles == 1].mean()) - float(cube.tokens[cube.poles != 1].mean())
+    first_tokens = float(cube.tokens[cube.poles == 1].mean())
+    second_tokens = float(cube.tokens[cube.poles != 1].mean())
+    longer = first_tokens - second_tokens
     yield Figure("token_difference", longer, len(cube.poles), "targets")
     along = axis_of(attributes_by_slug).reindex(cube.attributes)
     there = along.notna().to_numpy()
@@ -318,7 +319,8 @@ def _of_biases(cube: ScoreCube, attributes_by_slug: pd.DataFrame, level: float) 
         .rename_axis("attribute")
         .reset_index()
     )
-    associations["bias"], associations["n"] = biases.mean(axis=1).to_numpy(), biases.shape[1]
+    associations["bias"] = biases.mean(axis=1).to_numpy()
+    associations["n"] = biases.shape[1]
     associations[["centred", "low", "high"]] = [
         (interval.value, interval.low, interval.high) for interval in intervals
     ]
@@ -360,10 +362,9 @@ def _require_some(
     if not cube.attributes:
         remedy = "see rejected.parquet and fix the templates"
         raise UserError("every attribute has a rejected sentence", where=where, remedy=remedy)
-    left_out = [
-        *sorted(set(here["template"]) - set(cube.templates)),
-        *sorted(set(attributes_by_slug.index) - set(cube.attributes)),
-    ]
+    left_templates = set(here["template"]) - set(cube.templates)
+    left_attributes = set(attributes_by_slug.index) - set(cube.attributes)
+    left_out = [*sorted(left_templates), *sorted(left_attributes)]
     if left_out:
         print_note(f"{where}: left out for rejected sentences: {', '.join(left_out)}")
 
@@ -393,11 +394,10 @@ def _of_instrument(
     from evenruler.instruments.probes.diagnose import evolution  # needed rarely
 
     yield "generations", evolution.by_generation(record, resampling)
-    yield (
-        "rewordings",
-        evolution.count_rewording_outcomes(record.tables["tries"], record.instrument),
-    )
-    if other := firsts.get(record.plan["evolved"]["of"]):
+    outcomes = evolution.count_rewording_outcomes(record.tables["tries"], record.instrument)
+    yield "rewordings", outcomes
+    other = firsts.get(record.plan["evolved"]["of"])
+    if other:
         yield "comparisons", evolution.compare_with_baselines(record, other, records, resampling)
     yield "comparisons", evolution.compare_runs(record, resampling)
 
@@ -421,20 +421,26 @@ def evidence(tables: Tables) -> dict[str, Any]:
         )
         items[row["template"]] = {"control": bool(row["control"]), **statistics}
     for row in tables["comparisons"].to_dict("records"):
-        # Held-out comparisons get a key of their own.
-        against = row["against"] if pd.isna(row["half"]) else f"{row['against']} ({row['half']})"
-        comparison = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
-        comparison |= {"n": int(row["n"]), "unit": row["unit"], "transfer": bool(row["transfer"])}
-        comparison |= {} if pd.isna(row["reason"]) else {"reason": row["reason"]}
-        _nested_dict(
+        against = row["against"]
+        if not pd.isna(row["half"]):  # held-out comparisons get a key of their own
+            against = f"{against} ({row['half']})"
+        comparison: dict[str, Any] = {}
+        for name in COMPARED:
+            if not pd.isna(row[name]):
+                comparison[name] = float(row[name])
+        comparison["n"] = int(row["n"])
+        comparison["unit"] = row["unit"]
+        comparison["transfer"] = bool(row["transfer"])
+        if not pd.isna(row["reason"]):
+            comparison["reason"] = row["reason"]
+        compared = _nested_dict(
             figures_by_instrument, row["benchmark"], row["set"], row["model"], "compared", against
-        )[row["figure"]] = comparison
-    generations = tables["generations"]  # without columns where nothing evolved
-    by_run = (
-        generations.groupby(["benchmark", "model", "run", "generation"], sort=True)
-        if len(generations)
-        else ()
-    )
+        )
+        compared[row["figure"]] = comparison
+    generations = tables["generations"]
+    if not len(generations):  # nothing evolved, and it has no columns
+        return figures_by_instrument
+    by_run = generations.groupby(["benchmark", "model", "run", "generation"], sort=True)
     for key, rows in by_run:
         benchmark, model, run, generation = map(str, key)
         of_run = _nested_dict(

@@ -10,7 +10,7 @@ elites, random rewordings.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from itertools import product
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -86,7 +86,8 @@ def compare_sets(
     """
     shared = sets[0].index.intersection(sets[1].index).sort_values()
     both = [matrix.loc[shared] for matrix in sets]
-    sides, alpha = [matrix.to_numpy() for matrix in both], quality.alpha_at_common_length
+    sides = [matrix.to_numpy() for matrix in both]
+    alpha = quality.alpha_at_common_length
     yield _of_both(
         set_names, AT_COMMON_LENGTH, alpha, sides, quality.why_no_reliability, resampling.level
     )
@@ -166,10 +167,11 @@ def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
     """Reliability and diversity of each population, by `schemas.GENERATIONS`; ValueError where a
     bias is missing.
     """
-    rows, diversity, model = [], record.found["diversity"], record.plan["evolved"]["model"]
-    for (run, generation), population in record.tables["history"].groupby(
-        ["run", "generation"], sort=True
-    ):
+    diversity = record.found["diversity"]
+    model = record.plan["evolved"]["model"]
+    rows: list[Row] = []
+    populations = record.tables["history"].groupby(["run", "generation"], sort=True)
+    for (run, generation), population in populations:
         x = _of_population(population, record.tables["biases"]).to_numpy()
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
         key = {"benchmark": record.instrument, "run": run, "generation": generation, "model": model}
@@ -197,9 +199,11 @@ def compare_runs(record: Record, resampling: Resampling) -> pd.DataFrame:
             biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)]
         )
         both, model = (POPULATION, RANDOM), record.plan["evolved"]["model"]
+        guided_diversity = _last_of(diversity, GUIDED)
+        random_diversity = _last_of(diversity, RANDOM)
         compared_rows = [
             *compare_sets(both, (last, other), None, resampling),
-            *diversities_compared(both, *(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
+            *diversities_compared(both, guided_diversity, random_diversity),
             *compare_sets((CHOSEN, RANDOM), (chosen_biases, other), criterion, resampling),
         ]
         rows = [
@@ -281,71 +285,55 @@ def compare_with_baselines(
     model; `records`: all instruments and models.
     """
     name, plan = record.instrument, record.plan["evolved"]
-    both = (name, other.instrument)
-    evolved_by_model, original_by_model = (
-        {
-            model_record.subject.name: model_record.found
-            for model_record in records
-            if model_record.instrument == which
-        }
-        for which in both
-    )
-    attributes, against_sets = (
-        record.tables["attributes"].set_index("attribute"),
-        baseline_sets(record, other),
-    )
+    evolved_by_model = _find_tables_by_model(records, name)
+    original_by_model = _find_tables_by_model(records, other.instrument)
+    attributes = record.tables["attributes"].set_index("attribute")
+    choices = record.tables["choices"]
+    against_sets = baseline_sets(record, other)
     rows: list[Row] = []
-    for model in sorted(
-        model
-        for model in evolved_by_model.keys() & original_by_model.keys()
-        if "biases" in evolved_by_model[model] and "biases" in original_by_model[model]
-    ):
-        here, original_figures = (
-            {"model": model, "transfer": model != plan["model"]},
-            original_by_model[model]["figures"],
-        )
-        pairs = _pair_sets(
-            evolved_by_model[model]["biases"],
-            original_by_model[model],
-            plan["start"],
-            against_sets,
-            record.tables["choices"],
-        )
-        model_rows = [
-            row
-            for pair in pairs
-            for row in compare_sets(*pair, attributes["criterion"], resampling)
-        ]
-        model_rows += _best_start_rows(
-            evolved_by_model[model]["figures"],
-            original_figures[original_figures["part"].isin(against_sets)],
-        )
+    for model in sorted(evolved_by_model.keys() & original_by_model.keys()):
+        evolved, original = evolved_by_model[model], original_by_model[model]
+        if "biases" not in evolved or "biases" not in original:
+            continue
+        pairs = _pair_sets(evolved["biases"], original, plan["start"], against_sets, choices)
+        model_rows: list[Row] = []
+        for set_names, biases in pairs:
+            model_rows += compare_sets(set_names, biases, attributes["criterion"], resampling)
+        original_figures = original["figures"]
+        is_against = original_figures["part"].isin(against_sets)
+        model_rows += _best_start_rows(evolved["figures"], original_figures[is_against])
+        here = {"model": model, "transfer": model != plan["model"]}
         rows += [{**here, **row} for row in model_rows]
-    once = [
-        *_diversity_rows(record, other, against_sets),
-        *(
-            {**row, "half": schemas.HELD_OUT}
-            for row in _held_out(record.tables, plan["start"], attributes, resampling)
-        ),
-    ]
+    once = list(_diversity_rows(record, other, against_sets))
+    held_out_rows = _held_out(record.tables, plan["start"], attributes, resampling)
+    once += [{**row, "half": schemas.HELD_OUT} for row in held_out_rows]
     rows += [{"model": plan["model"], "transfer": False, **row} for row in once]
     return pd.DataFrame(
         [{"benchmark": name, **row} for row in rows], columns=schemas.COMPARISONS.names
     )
 
 
+def _find_tables_by_model(records: Sequence[Record], instrument: str) -> dict[str, Tables]:
+    """The tables of an instrument's diagnosis, by model."""
+    return {
+        record.subject.name: record.found for record in records if record.instrument == instrument
+    }
+
+
 def baseline_sets(record: Record, other: Record) -> list[str]:
     """Sets of the original that evolved sets are compared with: those with a verdict, and the
     start.
     """
-    return list(dict.fromkeys([*other.plan["headline"], record.plan["evolved"]["start"]]))
+    start = record.plan["evolved"]["start"]
+    return list(dict.fromkeys([*other.plan["headline"], start]))
 
 
 def _all_of_start(choices: pd.DataFrame, *columns: str) -> bool:
     """Whether the best subset of the start is the whole start, so that it needs no comparison of
     its own.
     """
-    return bool(choices.loc[choices["template"] == choices["root"], list(columns)].all(axis=None))
+    of_start = choices[choices["template"] == choices["root"]]
+    return bool(of_start[list(columns)].all(axis=None))
 
 
 def _pair_sets(
@@ -356,23 +344,24 @@ def _pair_sets(
     choices: pd.DataFrame,
 ) -> Iterator[tuple[Sides, tuple[pd.DataFrame, pd.DataFrame]]]:
     """Pairs of sets to compare on one model, by name, with their biases."""
+    original_biases = original_tables["biases"]
     sets = {
-        name: matrix_of(original_tables["biases"][original_tables["biases"]["set"] == name])
-        for name in against_sets
+        name: matrix_of(original_biases[original_biases["set"] == name]) for name in against_sets
     }
     chosen, elites = (
         matrix_of(evolved_biases[evolved_biases["set"] == name]) for name in (CHOSEN, ELITES)
     )
     items = original_tables["items"]
-    reversed_ = items[(items["set"] == start) & ~items["control"] & (items["high"] < 0)]["template"]
+    start_items = items[(items["set"] == start) & ~items["control"]]
+    reversed_templates = start_items.loc[start_items["high"] < 0, "template"]
     first = sets[start]
-    sets[schemas.UNREVERSED] = first.drop(columns=list(reversed_))
+    sets[schemas.UNREVERSED] = first.drop(columns=list(reversed_templates))
     if not _all_of_start(choices, "best_start"):
-        sets[schemas.BEST_START] = first[sorted(choices.loc[choices["best_start"], "template"])]
-    for (name, evolved_set), (against, other) in product(
-        ((CHOSEN, chosen), (ELITES, elites)), sets.items()
-    ):
-        yield (name, against), (evolved_set, other)
+        best_templates = sorted(choices.loc[choices["best_start"], "template"])
+        sets[schemas.BEST_START] = first[best_templates]
+    for name, evolved_set in ((CHOSEN, chosen), (ELITES, elites)):
+        for against, other in sets.items():
+            yield (name, against), (evolved_set, other)
     yield (CHOSEN, ELITES), (chosen, elites)
 
 
@@ -390,7 +379,9 @@ def _best_start_rows(
     for figure in TAKEN:
         of_sets = compared_figures[compared_figures["figure"] == figure].set_index("part")
         values = of_sets["value"].dropna()
-        for against in values.index.difference([CHOSEN], sort=False) if CHOSEN in values else ():
+        if CHOSEN not in values:
+            continue
+        for against in values.index.difference([CHOSEN], sort=False):
             n = int(of_sets["n"][CHOSEN])
             yield _comparison_row(
                 (CHOSEN, against), figure, float(values[CHOSEN]), float(values[against]), n
@@ -402,9 +393,8 @@ def _diversity_rows(record: Record, other: Record, against_sets: Sequence[str]) 
     model decides.
     """
     evolved_diversity, original_diversity = record.found["diversity"], other.found["diversity"]
-    against = {
-        name: original_diversity[original_diversity["set"] == name] for name in against_sets
-    } | {ELITES: evolved_diversity[evolved_diversity["set"] == ELITES]}
+    against = {name: original_diversity[original_diversity["set"] == name] for name in against_sets}
+    against[ELITES] = evolved_diversity[evolved_diversity["set"] == ELITES]
     if not _all_of_start(record.tables["choices"], "best_start"):
         against[schemas.BEST_START] = evolved_diversity[
             evolved_diversity["run"] == schemas.BEST_START
@@ -424,11 +414,11 @@ def _held_out(
     """
     biases, choices, history = tables["biases"], tables["choices"], tables["history"]
     matrix = matrix_of(biases[biases["run"] == GUIDED])
-    first = history[(history["run"] == GUIDED) & (history["generation"] == 0)]["template"]
-    chosen, best = (
-        [choices.loc[choices[f"{name}_by_{half}"], "template"] for half in ("first", "second")]
-        for name in ("chosen", "best_start")
-    )
+    is_first = (history["run"] == GUIDED) & (history["generation"] == 0)
+    first = history.loc[is_first, "template"]
+    halves = ("first", "second")
+    chosen = [choices.loc[choices[f"chosen_by_{half}"], "template"] for half in halves]
+    best = [choices.loc[choices[f"best_start_by_{half}"], "template"] for half in halves]
     numbers_by_figure = {
         AT_COMMON_LENGTH: pd.Series(0.0, attributes.index),
         "r": attributes["criterion"],
@@ -441,14 +431,17 @@ def _held_out(
         for figure, of_attributes in numbers_by_figure.items():
             known_numbers = of_attributes.reindex(matrix.index).dropna()
             known_biases = matrix.loc[known_numbers.index]
-            columns = [
-                [known_biases[sorted(slugs)].to_numpy() for slugs in side]
-                for side in (chosen, sets)
-            ]
+            evolved_sides = [known_biases[sorted(slugs)].to_numpy() for slugs in chosen]
+            other_sides = [known_biases[sorted(slugs)].to_numpy() for slugs in sets]
             if len(known_numbers):
                 second = known_biases.index.isin(split_attributes(matrix.index)[1])
                 yield _held_out_row(
-                    (CHOSEN, against), figure, columns, second, known_numbers, resampling.level
+                    (CHOSEN, against),
+                    figure,
+                    [evolved_sides, other_sides],
+                    second,
+                    known_numbers,
+                    resampling.level,
                 )
 
 
@@ -468,9 +461,9 @@ def _held_out_row(
     attribute that the figure needs, if any.
     """
     n = len(second)
-    if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(
-        x.size for side in biases for x in side
-    ):
+    smaller_half = min(int(second.sum()), int((~second).sum()))
+    has_templates = all(x.size for x in chain.from_iterable(biases))
+    if smaller_half < FEWEST_PAIRS or not has_templates:
         return _comparison_row(
             set_names,
             figure,
@@ -485,9 +478,9 @@ def _held_out_row(
             return correlation(x.mean(axis=1), attribute_numbers)
         if figure == DETECTABLE:
             both = np.stack([x, np.zeros_like(x)], axis=2)
-            detectable_gain = detectable_at_common_length(
-                Scores(both, attribute_numbers, np.array([1, -1], dtype=np.int8), ["words"] * 2)
-            )
+            poles = np.array([1, -1], dtype=np.int8)
+            scores = Scores(both, attribute_numbers, poles, ["words", "words"])
+            detectable_gain = detectable_at_common_length(scores)
             return math.nan if detectable_gain is None else detectable_gain
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
@@ -495,7 +488,8 @@ def _held_out_row(
         side: Sequence[Floats], second: NDArray[np.bool_], attribute_numbers: Floats
     ) -> float:
         ways = zip(side, (second, ~second), strict=True)
-        return float(np.mean([statistic(x[half], attribute_numbers[half]) for x, half in ways]))
+        figures = [statistic(x[half], attribute_numbers[half]) for x, half in ways]
+        return float(np.mean(figures))
 
     def apart(
         a: Floats,
@@ -505,9 +499,9 @@ def _held_out_row(
         second: NDArray[np.bool_],
         attribute_numbers: Floats,
     ) -> float:
-        return of_side((a, b), second, attribute_numbers) - of_side(
-            (c, d), second, attribute_numbers
-        )
+        evolved = of_side((a, b), second, attribute_numbers)
+        other = of_side((c, d), second, attribute_numbers)
+        return evolved - other
 
     numbers: Floats = np.asarray(known_numbers, dtype=np.float64)
     evolved_value, other_value = (finite_or_none(of_side(side, second, numbers)) for side in biases)

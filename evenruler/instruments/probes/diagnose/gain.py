@@ -85,7 +85,8 @@ def between_keys(keying: Floats) -> Floats:
     """[attributes] weights whose sum over scores is the mean of those keyed 1 minus that of those
     keyed -1.
     """
-    weights: Floats = np.where(keying > 0, 1 / (keying > 0).sum(), -1 / (keying < 0).sum())
+    is_high, is_low = keying > 0, keying < 0
+    weights: Floats = np.where(is_high, 1 / is_high.sum(), -1 / is_low.sum())
     return weights
 
 
@@ -120,13 +121,12 @@ class Scores:
         wide = wide.sort_index().sort_index(axis=1)
         columns: Any = wide.columns
         words = columns.droplevel("at").unique()
-        return cls(
-            wide.to_numpy(dtype=np.float64).reshape(len(wide), -1, len(words)),
-            wide.index.get_level_values("beside").to_numpy(np.float64),
-            words.get_level_values("pole").to_numpy(np.int8),
-            list(words.get_level_values("group")),
-            list(map(str, wide.index.get_level_values("unit"))),
-        )
+        scores = wide.to_numpy(dtype=np.float64).reshape(len(wide), -1, len(words))
+        axis = wide.index.get_level_values("beside").to_numpy(np.float64)
+        poles = words.get_level_values("pole").to_numpy(np.int8)
+        lists = list(words.get_level_values("group"))
+        units = list(map(str, wide.index.get_level_values("unit")))
+        return cls(scores, axis, poles, lists, units)
 
     @property
     def keyed(self) -> bool:
@@ -146,21 +146,23 @@ class Scores:
 
     def facets(self) -> dict[str, Facet]:
         """Attributes within keys, templates, and words within the list of a group."""
+        if self.keyed:
+            attributes = Facet([int(key) for key in self.axis])
+        else:
+            attributes = Facet.of(len(self.axis))
+        lists_of_words = zip(self.poles, self.lists, strict=True)
         return {
-            "attributes": Facet(
-                [int(key) for key in self.axis] if self.keyed else [0] * len(self.axis)
-            ),
+            "attributes": attributes,
             "templates": Facet.of(self.values.shape[1]),
-            "words": Facet(
-                [f"{pole} {name}" for pole, name in zip(self.poles, self.lists, strict=True)]
-            ),
+            "words": Facet([f"{pole} {name}" for pole, name in lists_of_words]),
         }
 
     def gain(self, attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
         """The gain from the kept attributes, templates and words (masks)."""
         along = np.zeros(len(self.axis))
         along[attributes] = self.weights(self.axis[attributes])
-        first, other = words & (self.poles == 1), words & (self.poles == -1)
+        first = words & (self.poles == 1)
+        other = words & (self.poles == -1)
         between = first / first.sum() - other / max(other.sum(), 1)
         return float(along @ (self.values @ between) @ (templates / templates.sum()))
 
@@ -226,9 +228,8 @@ def gain_of(
     For shares, words are pairs, and `group` of nouns names the two placebo lists that they come
     from.
     """
-    placebos, rival = (
-        None if rows is None or rows.empty else Scores.of(rows) for rows in (nouns, rivals)
-    )
+    placebos = None if nouns.empty else Scores.of(nouns)
+    rival = None if rivals is None or rivals.empty else Scores.of(rivals)
     return gain_headline(Scores.of(real), placebos, rival, figure)
 
 
@@ -241,7 +242,9 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
         rows: Percentage points, by `tables.schemas.HEADLINES`; a single word is taken as fixed.
         smallest: Smallest gain of interest, by default as in `SMALLEST`.
     """
-    smallest, scores = SMALLEST[figure] if smallest is None else smallest, Scores.of(rows)
+    if smallest is None:
+        smallest = SMALLEST[figure]
+    scores = Scores.of(rows)
     levels, facets = {UNIT: len(scores.axis)}, scores.facets()
     if len(scores.lists) == 1:
         del facets["words"]
@@ -259,29 +262,28 @@ def _beside_rival(headline: HeadlineTest, target_scores: Scores, rival: Scores) 
     significantly less.
     """
     n, facets = len(target_scores.axis), target_scores.facets()
-    rival = replace(
-        rival, poles=target_scores.poles
-    )  # same words; without `groups` in the plan, poles of rivals may be swapped
-    facets["attributes"] = Facet(
-        [*(f"own {key}" for key in target_scores.axis), *(f"rival {key}" for key in rival.axis)]
-    )
+    # same words; without `groups` in the plan, poles of rivals may be swapped
+    rival = replace(rival, poles=target_scores.poles)
+    own_keys = [f"own {key}" for key in target_scores.axis]
+    rival_keys = [f"rival {key}" for key in rival.axis]
+    facets["attributes"] = Facet([*own_keys, *rival_keys])
 
     def beyond(attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
-        return target_scores.gain(attributes[:n], templates, words) - rival.gain(
-            attributes[n:], templates, words
-        )
+        own_gain = target_scores.gain(attributes[:n], templates, words)
+        return own_gain - rival.gain(attributes[n:], templates, words)
 
     rest = jackknife_crossed(beyond, list(facets.values()))
     effect = headline.effect
     assert effect is not None
-    low, high = (
-        f"{round_significant(end):.2g}" for end in (rest.interval().low, rest.interval().high)
-    )
-    note = f"Rival words gain {effect.value - rest.value:.2g}; beyond them it is [{low}, {high}]."
+    interval = rest.interval()
+    low, high = (f"{round_significant(end):.2g}" for end in (interval.low, interval.high))
+    rival_gain = effect.value - rest.value
+    note = f"Rival words gain {rival_gain:.2g}; beyond them it is [{low}, {high}]."
     if headline.p is None:
         return replace(headline, note=note)
     p = rest.p() if rest.value * effect.value > 0 else 1.0
-    return replace(headline, p=replace(headline.p, effect=max(headline.p.effect, p)), note=note)
+    p_values = replace(headline.p, effect=max(headline.p.effect, p))
+    return replace(headline, p=p_values, note=note)
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
@@ -299,12 +301,12 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     """
     key = ["unit", "at", "word", "group", "pole", "beside"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
-    real, nouns = both[both["pole"] != 0], both[both["pole"] == 0]
+    real = both[both["pole"] != 0]
+    nouns = both[both["pole"] == 0]
     figure = str(first["figure"].iloc[0]) if len(first) else GAIN
     if figure in (WRITTEN_GAIN, UNANSWERED) and len(real):
-        return gain_alone(
-            figure, real.assign(value=real["value_first"] - real["value_second"]), smallest
-        )
+        differences = real["value_first"] - real["value_second"]
+        return gain_alone(figure, real.assign(value=differences), smallest)
     if real.empty or nouns.empty:
         lacking = "no sentence that both were asked" if real.empty else "no placebo"
         return HeadlineTest(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
@@ -336,10 +338,10 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         ]
         return float(np.column_stack(by_list).std(axis=0, ddof=1).mean())
 
-    every = [
-        np.ones(n, dtype=np.bool_) for n in (*first_target_scores.values.shape[:2], len(members))
-    ]
+    sizes = (*first_target_scores.values.shape[:2], len(members))
+    every = [np.ones(n, dtype=np.bool_) for n in sizes]
     sharp = [sharpness(noun_scores.values, *every) for _, noun_scores in models]
+    mean_sharpness = sum(sharp) / 2
 
     def difference(
         attributes: UnitMask, templates: UnitMask, words: UnitMask, noun_lists: UnitMask
@@ -350,17 +352,15 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
             / sharpness(noun_scores.values, attributes, templates, noun_lists)
             for target_scores, noun_scores in models
         )
-        return sum(sharp) / 2 * (a - b)
+        return mean_sharpness * (a - b)
 
     effect = jackknife_crossed(difference, list(facets.values()))
-    apart = (
-        sum(sharp)
-        / 2
-        * (first_noun_scores.values / sharp[0] - second_noun_scores.values / sharp[1])
-    )
+    scaled_first = first_noun_scores.values / sharp[0]
+    scaled_second = second_noun_scores.values / sharp[1]
+    weights = first_target_scores.weights(first_target_scores.axis[with_nouns])
     placebo = placebo_lists(
-        apart,
-        first_target_scores.weights(first_target_scores.axis[with_nouns]),
+        mean_sharpness * (scaled_first - scaled_second),
+        weights,
         first_noun_scores.lists,
         len(set(first_target_scores.lists)),
     )
@@ -389,17 +389,20 @@ def detectable_at_common_length(target_scores: Scores) -> float | None:
     None for a single template, or for too few attributes, such as one alone with its key.
     """
     facets, length = target_scores.facets(), target_scores.values.shape[1]
-    random = [name for name, facet in facets.items() if min(map(len, facet.members())) > 1]
+    random = {name: facet for name, facet in facets.items() if _count_fewest_levels(facet) > 1}
     if length < 2 or "attributes" not in random or _too_few(target_scores, {}):
         return None
-    every, without_templates = (
-        target_scores.gain_over({name: facets[name] for name in random if name != fixed})
-        for fixed in ("", "templates")
-    )
+    fixed_templates = {name: facet for name, facet in random.items() if name != "templates"}
+    every = target_scores.gain_over(random)
+    without_templates = target_scores.gain_over(fixed_templates)
     of_one = max(0.0, every.variance - without_templates.variance) * length
-    return finite_or_none(
-        replace(every, variance=without_templates.variance + of_one / COMMON_LENGTH).detectable()
-    )
+    variance = without_templates.variance + of_one / COMMON_LENGTH
+    return finite_or_none(replace(every, variance=variance).detectable())
+
+
+def _count_fewest_levels(facet: Facet) -> int:
+    """The number of levels of the shortest list of a facet."""
+    return min(map(len, facet.members()))
 
 
 def placebo_lists(
@@ -411,9 +414,8 @@ def placebo_lists(
     values = weights @ scores.mean(axis=1)
     members = [values[levels] for levels in Facet(list(lists)).members()]
     of_words = float(np.mean([list_gains.var(ddof=1) for list_gains in members]))
-    return PlaceboLists(
-        [float(list_gains.mean()) for list_gains in members], of_words, len(members[0]), pairs
-    )
+    means = [float(list_gains.mean()) for list_gains in members]
+    return PlaceboLists(means, of_words, len(members[0]), pairs)
 
 
 def _too_few(target_scores: Scores, facets: Mapping[str, Facet]) -> str | None:
@@ -423,7 +425,7 @@ def _too_few(target_scores: Scores, facets: Mapping[str, Facet]) -> str | None:
             f"{len(target_scores.axis)} attributes along its axis (at least {FEWEST_UNITS} needed) "
             "that differ"
         )
-    single = [name for name, facet in facets.items() if min(map(len, facet.members())) < 2]
+    single = [name for name, facet in facets.items() if _count_fewest_levels(facet) < 2]
     return f"a single level of {single[0]}, so its variation is unknown" if single else None
 
 
@@ -431,15 +433,16 @@ def _why_no_verdict(target_scores: Scores, placebo: PlaceboLists | None) -> str 
     """Why a gain that was computed gets no verdict, in words, or None."""
     if placebo is None:
         return "no placebo"
-    if (n_lists := len(placebo.values) * target_scores.sides) < FEWEST_PLACEBOS:
+    n_lists = len(placebo.values) * target_scores.sides
+    if n_lists < FEWEST_PLACEBOS:
         return f"{n_lists} placebo lists (at least {FEWEST_PLACEBOS} needed)"
-    fewest = (
-        min(int((target_scores.axis > 0).sum()), int((target_scores.axis < 0).sum()))
-        if target_scores.keyed
-        else len(target_scores.axis)
-    )
-    least = FEWEST_KEYED if target_scores.keyed else FEWEST_ATTRIBUTES
-    what = "attributes of one key" if target_scores.keyed else "attributes"
+    axis = target_scores.axis
+    if target_scores.keyed:
+        fewest = min(int((axis > 0).sum()), int((axis < 0).sum()))
+        least, what = FEWEST_KEYED, "attributes of one key"
+    else:
+        fewest = len(axis)
+        least, what = FEWEST_ATTRIBUTES, "attributes"
     return f"{fewest} {what} (at least {least} needed)" if fewest < least else None
 
 
@@ -496,9 +499,8 @@ def choice_figures(
     """
     rows: list[tuple[str, HeadlineTest | Figure, ValidityCheck]] = []
     made_of = []
-    for part in (_choice_parts if choosing.TABLE in scores else _writing_parts)(
-        tables, plan, scores
-    ):
+    read_parts = _choice_parts if choosing.TABLE in scores else _writing_parts
+    for part in read_parts(tables, plan, scores):
         points, left = _percentage_points(part.asked)
         same = all_equal_reason(points.loc[points["framing"] == BARE, "value"], "choices")
         fit = ValidityCheck(unfit=same) if same and part.fit.unfit is None else part.fit
@@ -536,13 +538,12 @@ def _choice_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]
     )
     answered_questions = answered_questions.rename(columns={"attribute": "unit", "template": "at"})
     answered_questions["pole"] = (answered_questions["framing"] != PLACEBO).astype("int8")
-    rested_on = row_hashes(
-        tables["probes"][~tables["probes"]["control"]].filter(READS["probes"]), ["set", "attribute"]
-    )
+    probes = tables["probes"]
+    scored_probes = probes[~probes["control"]]
+    rested_on = row_hashes(scored_probes.filter(READS["probes"]), ["set", "attribute"])
     for template_set, of_set in answered_questions.groupby("set", sort=True):
-        set_choices = choices[
-            choices["id"].isin(of_set["id"]) | (choices["framing"] == choosing.KNOWN)
-        ]
+        is_known = choices["framing"] == choosing.KNOWN
+        set_choices = choices[choices["id"].isin(of_set["id"]) | is_known]
         known_counts = choosing.known_right(set_choices)
         fit = choosing.check_known_answers(set_choices, known_counts)
         yield _Part(
@@ -602,10 +603,9 @@ def _percentage_points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[
             answered_rows["word"],
         ]
     )
-    of_cell, words = (
-        cells.transform("mean"),
-        answered_rows["group"].where(answered_rows["framing"] == PLACEBO, answered_rows["word"]),
-    )
+    of_cell = cells.transform("mean")
+    is_placebo = answered_rows["framing"] == PLACEBO
+    words = answered_rows["group"].where(is_placebo, answered_rows["word"])
     unknown = sorted(set(words[of_cell.isna()]))
     of_unit = (
         (value - of_cell)
@@ -613,10 +613,8 @@ def _percentage_points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[
         .transform("mean")
         .fillna(0.0)
     )
-    return answered_rows.assign(value=value.fillna(of_cell + of_unit))[~words.isin(unknown)], [
-        *left,
-        *unknown,
-    ]
+    points = answered_rows.assign(value=value.fillna(of_cell + of_unit))
+    return points[~words.isin(unknown)], [*left, *unknown]
 
 
 def _part_gain_headline(part: _Part, points: pd.DataFrame, left: list[str]) -> HeadlineTest:
@@ -626,15 +624,13 @@ def _part_gain_headline(part: _Part, points: pd.DataFrame, left: list[str]) -> H
     if targets.empty:
         few = "no attribute with at least half of its choices answered"
         return HeadlineTest(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
-    alone = part.figure == WRITTEN_GAIN
-    headline = (
-        gain_alone(WRITTEN_GAIN, targets) if alone else gain_of(targets, nouns, rivals, SHARE_GAIN)
-    )
-    return (
-        replace(headline, note=f"Left out, mostly unanswered: {', '.join(left)}.")
-        if left
-        else headline
-    )
+    if part.figure == WRITTEN_GAIN:
+        headline = gain_alone(WRITTEN_GAIN, targets)
+    else:
+        headline = gain_of(targets, nouns, rivals, SHARE_GAIN)
+    if left:
+        headline = replace(headline, note=f"Left out, mostly unanswered: {', '.join(left)}.")
+    return headline
 
 
 def _share_figures(
@@ -646,20 +642,19 @@ def _share_figures(
     right, n = part.known
     wrote = part.figure == WRITTEN_GAIN
     if n:
-        yield Figure(KNOWN, right / n, n, "sentences" if wrote else "pairs", *wilson(right / n, n))
+        unit = "sentences" if wrote else "pairs"
+        yield Figure(KNOWN, right / n, n, unit, *wilson(right / n, n))
     bare_points = points[points["framing"] == BARE]
     named = bare_points[bare_points["share"].isin([0, 1])] if wrote else bare_points
     shares_by_figure = {
         WRITTEN_SHARE if wrote else SHARE: named.groupby("unit")["share"].mean().dropna()
     }
     if wrote:
-        shares_by_figure[NAMED] = (
-            (2 * (bare_points["share"] - 0.5).abs()).groupby(bare_points["unit"]).mean().dropna()
-        )
+        named_shares = 2 * (bare_points["share"] - 0.5).abs()
+        shares_by_figure[NAMED] = named_shares.groupby(bare_points["unit"]).mean().dropna()
     for figure, by_unit in shares_by_figure.items():
         if len(by_unit):
             mean = mean_interval(by_unit.to_numpy(dtype=np.float64), level)
             low, high = finite_or_none(mean.low), finite_or_none(mean.high)
-            yield mark_by_fitness(
-                Figure(figure, finite_or_none(mean.value), len(by_unit), UNIT, low, high), fit
-            )
+            share = Figure(figure, finite_or_none(mean.value), len(by_unit), UNIT, low, high)
+            yield mark_by_fitness(share, fit)

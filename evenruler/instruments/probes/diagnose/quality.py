@@ -5,7 +5,7 @@ variances.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import numpy as np
 import pandas as pd
@@ -92,9 +92,8 @@ def score_cubes(
             .sort_values(ascending=False, kind="stable")
         )
         wide = rows.pivot(index="attribute", columns=["template", "target"], values="value")
-        matrix_by_template = {
-            name: wide[name].reindex(columns=poles.index) for name in sorted(set(rows["template"]))
-        }
+        names = sorted(set(rows["template"]))
+        matrix_by_template = {name: wide[name].reindex(columns=poles.index) for name in names}
         templates = [
             name for name, matrix in matrix_by_template.items() if matrix.notna().all(axis=1).any()
         ]
@@ -102,16 +101,16 @@ def score_cubes(
             [matrix_by_template[name].to_numpy() for name in templates or matrix_by_template],
             axis=1,
         )
-        complete = ~np.isnan(stacked).any(axis=(1, 2)) & (len(set(poles)) == 2)
+        has_gap = np.isnan(stacked).any(axis=(1, 2))
+        complete = ~has_gap & (len(set(poles)) == 2)
         tokens = (
             rows.groupby("target")["n_tokens"]
             .mean()
             .reindex(poles.index)
             .to_numpy(dtype=np.float64)
         )
-        attributes, targets = (
-            list(map(str, names)) for names in (wide.index[complete], poles.index)
-        )
+        attributes = list(map(str, wide.index[complete]))
+        targets = list(map(str, poles.index))
         cube = ScoreCube(
             stacked[complete], attributes, templates, targets, poles.to_numpy(dtype=np.int8), tokens
         )
@@ -134,15 +133,18 @@ def cubes_after_prefixes(
         for benchmark, rows in prefixed.groupby("benchmark"):
             scored = rows["id"].isin(model_likelihoods["id"])
             is_asked = rows["attribute"].isin(rows.loc[scored, "attribute"])
-            if lacking := int((is_asked & ~scored).sum()) if scored.any() else len(rows):
+            lacking = int((is_asked & ~scored).sum()) if scored.any() else len(rows)
+            if lacking:
                 raise ValueError(
                     f"{model}: {lacking} sentences of {benchmark} after prefixes have no score"
                 )
     bare = prefixed.drop_duplicates("bare_id").assign(id=lambda rows: rows["bare_id"], framing=BARE)
     cubes_by_cell: dict[Cell, dict[str, ScoreCube]] = {}
+    place = CELL.index("framing")
     for cell, cube in score_cubes(pd.concat([prefixed, bare]), likelihoods):
-        place = CELL.index("framing")
-        cubes_by_cell.setdefault((*cell[:place], BARE, *cell[place + 1 :]), {})[cell[place]] = cube
+        bare_cell = (*cell[:place], BARE, *cell[place + 1 :])
+        cube_by_prefix = cubes_by_cell.setdefault(bare_cell, {})
+        cube_by_prefix[cell[place]] = cube
     return cubes_by_cell
 
 
@@ -163,14 +165,13 @@ def start_flips(cube: ScoreCube, started: ScoreCube | None, level: float, lackin
     """
     after = pd.DataFrame() if started is None else started.biases()
     bare = cube.biases()
-    attributes, templates = (
-        bare.index.intersection(after.index),
-        bare.columns.intersection(after.columns),
-    )
+    attributes = bare.index.intersection(after.index)
+    templates = bare.columns.intersection(after.columns)
     if not len(attributes) or not len(templates):
         return Figure("start_flips", None, 0, "pairs", reason=lacking)
-    sides = (np.sign(biases.loc[attributes, templates].to_numpy()) for biases in (bare, after))
-    flips = np.not_equal(*sides)
+    bare_signs = np.sign(bare.loc[attributes, templates].to_numpy())
+    after_signs = np.sign(after.loc[attributes, templates].to_numpy())
+    flips = np.not_equal(bare_signs, after_signs)
     over = mean_interval(flips.mean(axis=1), level)
     low, high = max(0.0, over.low), min(1.0, over.high)
     return Figure(
@@ -215,7 +216,8 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
     mean, n = float(values.mean()), len(values)
     if n < FEWEST_UNITS or np.ptp(values) == 0:
         return Interval(mean, math.nan, math.nan)
-    return Estimate(mean, float(values.var(ddof=1)) / n, n - 1.0).interval(level)
+    variance = float(values.var(ddof=1)) / n
+    return Estimate(mean, variance, n - 1.0).interval(level)
 
 
 def halving_weights(poles: NDArray[np.int8]) -> Floats:
@@ -225,7 +227,8 @@ def halving_weights(poles: NDArray[np.int8]) -> Floats:
     Such halves cancel the groups out, which other regroupings do not (docs/controls.md). Empty
     where the groups differ in size or have one target; `poles`: [targets] 1 or -1.
     """
-    first, other = np.flatnonzero(poles == 1), np.flatnonzero(poles == -1)
+    first = np.flatnonzero(poles == 1)
+    other = np.flatnonzero(poles == -1)
     n = len(first)
     if n != len(other) or n < 2:
         return np.empty((0, len(poles)))
@@ -254,7 +257,9 @@ def association_figures(
     biases = cube.biases().mean(axis=1).to_numpy(dtype=np.float64)
     split = cube.scores.mean(axis=1) @ ways.T
     if n > 1:
-        control = finite_or_none(float(np.median(split.std(axis=0, ddof=1)))) if len(ways) else None
+        control = None
+        if len(ways):
+            control = finite_or_none(float(np.median(split.std(axis=0, ddof=1))))
         yield Figure(SPREAD, float(biases.std(ddof=1)), n, UNIT, control=control)
     else:
         yield Figure(SPREAD, None, n, UNIT, reason=f"fewer than two {UNIT}")
@@ -283,22 +288,23 @@ def _r_over_all(
     """The interval of r on Fisher's z, over all three facets; none where one of them has too few
     levels.
     """
-    facets = [Facet.of(int(there.sum())), Facet.of(len(cube.templates)), Facet(cube.poles.tolist())]
-    if (
-        min(len(members) for facet in facets for members in facet.members()) < 2
-        or there.sum() < FEWEST_UNITS
-    ):
+    facets = [
+        Facet.of(int(there.sum())),
+        Facet.of(len(cube.templates)),
+        Facet(cube.poles.tolist()),
+    ]
+    members = chain.from_iterable(facet.members() for facet in facets)
+    if min(map(len, members)) < 2 or there.sum() < FEWEST_UNITS:
         return None, None
     scores, criterion = cube.scores[there], aligned_criterion[there]
 
     def on_z(attributes: UnitMask, templates: UnitMask, targets: UnitMask) -> float:
-        first, other = targets & (cube.poles == 1), targets & (cube.poles == -1)
-        means = scores[attributes][:, templates].mean(axis=1) @ (
-            first / first.sum() - other / other.sum()
-        )
-        return math.atanh(
-            np.clip(correlation(means, criterion[attributes]), ROUNDING - 1, 1 - ROUNDING)
-        )
+        first = targets & (cube.poles == 1)
+        other = targets & (cube.poles == -1)
+        between = first / first.sum() - other / other.sum()
+        means = scores[attributes][:, templates].mean(axis=1) @ between
+        r = correlation(means, criterion[attributes])
+        return math.atanh(np.clip(r, ROUNDING - 1, 1 - ROUNDING))
 
     interval = jackknife_crossed(on_z, facets).interval(level)
     return finite_or_none(math.tanh(interval.low)), finite_or_none(math.tanh(interval.high))

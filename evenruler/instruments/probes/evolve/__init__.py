@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,17 +69,16 @@ class EvolutionRun:
     @property
     def tries(self) -> list[RewordingAttempt]:
         """Every reply of the operator."""
-        return [attempt for generation in self.generations for attempt in generation.tries]
+        return list(chain.from_iterable(generation.tries for generation in self.generations))
 
     @property
     def in_words(self) -> str:
         """A line that sums the run up: generations, replies and sentences."""
-        taken = sum(attempt.reason is None for attempt in self.tries)
+        tries = self.tries
+        taken = sum(attempt.reason is None for attempt in tries)
         sentences = sum(measured.sentences for _, measured in self.measured())
-        summary = (
-            f"{self.generations[-1].number} generations, {taken} of {len(self.tries):,} "
-            "replies taken"
-        )
+        last = self.generations[-1]
+        summary = f"{last.number} generations, {taken} of {len(tries):,} replies taken"
         return f"{self.name} run: {summary}, {sentences:,} sentences"
 
     @property
@@ -86,18 +86,17 @@ class EvolutionRun:
         """Share of replies that keep every rule, whether they were accepted or another was more
         acceptable.
         """
-        return sum(attempt.reason in (None, OUTDONE) for attempt in self.tries) / max(
-            1, len(self.tries)
-        )
+        tries = self.tries
+        n_passed = sum(attempt.reason in (None, OUTDONE) for attempt in tries)
+        return n_passed / max(1, len(tries))
 
     def measured(self) -> list[tuple[str, TemplateMeasurement]]:
         """Slug and measurements of every template, each once."""
-        pairs = (
-            pair
-            for generation in self.generations
-            for pair in zip(generation.population, generation.measured, strict=True)
-        )
-        return list({template.slug: measured for template, measured in pairs}.items())
+        measurement_by_slug: dict[str, TemplateMeasurement] = {}
+        for generation in self.generations:
+            for template, measured in zip(generation.population, generation.measured, strict=True):
+                measurement_by_slug[template.slug] = measured
+        return list(measurement_by_slug.items())
 
 
 def replies_as_jsonl(runs: Iterable[EvolutionRun], asking: OperatorSettings) -> str:
@@ -143,25 +142,20 @@ def tables_of(
     tries = pd.DataFrame(
         map(asdict, run.tries), columns=[field.name for field in fields(RewordingAttempt)]
     )
-    gradients = [
-        (slug, place, word.begin, word.word, word.gradient)
-        for slug, measured in run.measured()
-        for place, word in enumerate(measured.gradients, start=1)
-    ]
-    biases = [
-        (slug, attribute, bias)
-        for slug, measured in run.measured()
-        for attribute, bias in zip(attributes, measured.biases, strict=True)
-    ]
+    tries = tries.assign(operator=run.evolution.operator, accepted=tries["reason"].isna())
+    gradients: list[tuple[str, int, int, str, float]] = []
+    biases: list[tuple[str, str, float]] = []
+    for slug, measured in run.measured():
+        for place, word in enumerate(measured.gradients, start=1):
+            gradients.append((slug, place, word.begin, word.word, word.gradient))
+        for attribute, bias in zip(attributes, measured.biases, strict=True):
+            biases.append((slug, attribute, bias))
+    populations = [_population_table(run.evolution, generation) for generation in run.generations]
+    gradient_columns = ["template", "place", "begin", "word", "gradient"]
     frame_by_table = {
-        "history": pd.concat(
-            [_population_table(run.evolution, generation) for generation in run.generations],
-            ignore_index=True,
-        ),
-        "tries": tries.assign(operator=run.evolution.operator, accepted=tries["reason"].isna()),
-        "gradients": pd.DataFrame(
-            gradients, columns=["template", "place", "begin", "word", "gradient"]
-        ),
+        "history": pd.concat(populations, ignore_index=True),
+        "tries": tries,
+        "gradients": pd.DataFrame(gradients, columns=gradient_columns),
         "biases": pd.DataFrame(biases, columns=["template", "attribute", "bias"]),
     }
     return {
@@ -171,15 +165,18 @@ def tables_of(
 
 
 def _population_table(evolution: Evolution, generation: Generation) -> pd.DataFrame:
-    rows = [
-        {
-            "generation": generation.number,
-            **asdict(template),
-            "hotspot": telling.word if (telling := find_hotspot(measured.gradients)) else None,
-            "sentences": measured.sentences if template.born == generation.number else 0,
-        }
-        for template, measured in zip(generation.population, generation.measured, strict=True)
-    ]
+    rows: list[dict[str, Any]] = []
+    for template, measured in zip(generation.population, generation.measured, strict=True):
+        hotspot = find_hotspot(measured.gradients)
+        is_new = template.born == generation.number
+        rows.append(
+            {
+                "generation": generation.number,
+                **asdict(template),
+                "hotspot": hotspot.word if hotspot else None,
+                "sentences": measured.sentences if is_new else 0,
+            }
+        )
     population_frame = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1)
     population_frame = population_frame.rename(columns={"slug": "template"})
     return population_frame.assign(
@@ -193,11 +190,13 @@ def _add_ids_and_checksums(
     """The table with rounded numbers, and with ids and checksums of its rows."""
     table = without_last_bits(table)
     values = table.astype(object).where(table.notna(), None).to_dict("records")
-    ids = [
-        row_id(family="probes", benchmark=benchmark, **{key: str(row[key]) for key in identity})
-        for row in values
-    ]
-    checksums = [content_sha256(*(row[key] for key in content)) for row in values]
+    ids: list[str] = []
+    checksums: list[str] = []
+    for row in values:
+        keys = {key: str(row[key]) for key in identity}
+        ids.append(row_id(family="probes", benchmark=benchmark, **keys))
+        covered = [row[key] for key in content]
+        checksums.append(content_sha256(*covered))
     return table.assign(id=ids, content_sha256=checksums, framing=BARE)
 
 
@@ -237,48 +236,43 @@ def evolve(
     """
     source: ProbeSource = declaration.source
     wanted: Evolve = declaration.settings.evolve
-    runs, attributes = (
-        runs_of(declaration, load, generations_folder, replies),
-        list(source.attributes),
-    )
+    runs = runs_of(declaration, load, generations_folder, replies)
+    attributes = list(source.attributes)
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
-    refused, sets = (
-        fitness.exclusion_reasons(pool, wanted.closeness),
-        fitness.choose_sets(pool, attributes, wanted),
-    )
+    refused = fitness.exclusion_reasons(pool, wanted.closeness)
+    sets = fitness.choose_sets(pool, attributes, wanted)
     if not sets["chosen"]:
-        what = f"no template may be chosen: each is one of {sorted(set(filter(None, refused)))}"
+        reasons = sorted(set(filter(None, refused)))
+        what = f"no template may be chosen: each is one of {reasons}"
         raise UserError(
             what,
             where=declaration.name,
             remedy="lower `evolve.closeness`, or start with other templates",
         )
-    evolved_source = as_source(source, wanted, runs[0], [pool.templates[i] for i in sets["chosen"]])
+    chosen_templates = [pool.templates[i] for i in sets["chosen"]]
+    evolved_source = as_source(source, wanted, runs[0], chosen_templates)
     first = next(iter(evolved_source.sets.values()))
     article = declaration.settings.article_of(wanted.start)
     shared = {"variant": article, "source": first.source, "licence": first.licence}
     frames = [tables_of(run, attributes, declaration.name, shared) for run in runs]
-    rows = {
-        name: pd.concat([run_frames[name] for run_frames in frames], ignore_index=True)
-        for name in TOLD
-    }
-    choices = {
+    rows: dict[str, pd.DataFrame] = {}
+    for name in TOLD:
+        frames_of_table = [run_frames[name] for run_frames in frames]
+        rows[name] = pd.concat(frames_of_table, ignore_index=True)
+    choices: dict[str, Any] = {
         "template": [template.slug for template in pool.templates],
         "root": pool.roots,
         "closeness": pool.closeness,
         "item_rest_correlation": pool.item_rest(),
         "refused": refused,
-        **{
-            name: [i in chosen for i in range(len(pool.templates))] for name, chosen in sets.items()
-        },
     }
+    for name, indices in sets.items():
+        choices[name] = [i in indices for i in range(len(pool.templates))]
     content = ["root", "refused", *sets]
-    rows["choices"] = _add_ids_and_checksums(
-        pd.DataFrame(choices).assign(**shared), declaration.name, ["template"], content
-    )
-    schema = {name: getattr(schemas, name.upper()) for name in rows} | {
-        "biases": schemas.OWN_BIASES
-    }
+    choices_table = pd.DataFrame(choices).assign(**shared)
+    rows["choices"] = _add_ids_and_checksums(choices_table, declaration.name, ["template"], content)
+    schema = {name: getattr(schemas, name.upper()) for name in rows}
+    schema["biases"] = schemas.OWN_BIASES
     tables = {
         name: table_of(table_rows[schema[name].names], schema[name])
         for name, table_rows in rows.items()
@@ -294,9 +288,8 @@ def record_operator_replies(
     """
     evolve: Evolve = declaration.settings.evolve
     runs = runs_of(declaration, load, generations_folder)
-    return replies_as_jsonl(runs, OperatorSettings(evolve.new_tokens, evolve.shots)), [
-        run.in_words for run in runs
-    ]
+    asking = OperatorSettings(evolve.new_tokens, evolve.shots)
+    return replies_as_jsonl(runs, asking), [run.in_words for run in runs]
 
 
 def merge_replies(recorded: str, new: str) -> str:
@@ -324,15 +317,14 @@ def runs_of(
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
     evolve: Evolve = declaration.settings.evolve
-    model, embedder, asking = (
-        load(evolve.model),
-        load(settings.embedder),
-        OperatorSettings(evolve.new_tokens, evolve.shots),
-    )
+    model = load(evolve.model)
+    embedder = load(settings.embedder)
+    asking = OperatorSettings(evolve.new_tokens, evolve.shots)
     operator: Operator
     if replies is None:
         writer = load(evolve.operator)
-        operator, operator_identity = ModelOperator(writer, asking), writer.engine
+        operator = ModelOperator(writer, asking)
+        operator_identity = writer.engine
     else:
         operator = ReplayedOperator(evolve.operator, asking, replies)
         operator_identity = content_sha256(replies.read_text(encoding="utf-8"))
@@ -350,28 +342,24 @@ def runs_of(
         source.model_dump(mode="json", exclude=UNUSED),
     ]
     depends += [model.engine, operator_identity, embedder.engine]
+    checksum = content_sha256(*depends)[:16]
+    run_names = [schemas.GUIDED]
+    if evolve.ablation:
+        run_names.append(schemas.RANDOM)
     runs = []
-    for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
+    for run in run_names:
         evolution = Evolution(ruler, operator, embed, evolve, run)
-        path = (
-            generations_folder / f"{declaration.name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
-        )
+        path = generations_folder / f"{declaration.name}-{run}-{checksum}.jsonl"
         # No `splitlines`: replies may hold other characters that it takes for the end of a line.
-        lines = (
-            path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
-        )
+        lines: list[str] = []
+        if path.exists():
+            lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         generations = list(map(LINES.validate_json, lines))
-        for generation in evolution.generations(
-            starting_templates(source, evolve.start), tuple(generations)
-        ):
+        start = starting_templates(source, evolve.start)
+        for generation in evolution.generations(start, tuple(generations)):
             generations.append(generation)
-            write_text_atomically(
-                path,
-                "".join(
-                    f"{LINES.dump_json(saved_generation).decode()}\n"
-                    for saved_generation in generations
-                ),
-            )
+            saved_lines = [LINES.dump_json(saved).decode() + "\n" for saved in generations]
+            write_text_atomically(path, "".join(saved_lines))
         runs.append(EvolutionRun(run, evolution, tuple(generations)))
     return runs
 
@@ -404,19 +392,22 @@ def as_source(
         ELITES: (elites, run.evolution.best(last)),
         POPULATION: ("The whole last population", last.population),
     }
-    sets = {
-        name: TemplateSet(
+    origin = (
+        f"{first.source or source.source}; rewordings by {run.evolution.operator}, prompted by "
+        "Even Ruler"
+    )
+    sets: dict[str, TemplateSet] = {}
+    for name, (title, templates) in titles.items():
+        entries = {
+            template.slug: TemplateEntry(text=template.text, keying=template.keying)
+            for template in templates
+        }
+        sets[name] = TemplateSet(
             title=title,
-            source=f"{first.source or source.source}; rewordings by {run.evolution.operator}, "
-            "prompted by Even Ruler",
+            source=origin,
             licence=first.licence or source.licence,
-            templates={
-                template.slug: TemplateEntry(text=template.text, keying=template.keying)
-                for template in templates
-            },
+            templates=entries,
         )
-        for name, (title, templates) in titles.items()
-    }
     evolved_source = source.model_copy(update={"sets": sets, "title": f"{source.title}{EVOLVED}"})
     if run.passed >= evolve.bar:
         return evolved_source

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from evenruler.instruments.probes.evolve.population import (
     RewordingAttempt,
     RewordingRequest,
     Template,
+    TemplateMeasurement,
     TemplateMeter,
 )
 from evenruler.instruments.probes.evolve.validation import (
@@ -76,10 +78,8 @@ class Evolution:
         done = list(finished)
         if not done:
             print_note(f"{self._run} run, generation 0: {len(start)} templates to start with")
-            measured, acceptability = (
-                self._ruler.measure(start),
-                self._ruler.acceptability([template.text for template in start]),
-            )
+            measured = self._ruler.measure(start)
+            acceptability = self._ruler.acceptability([template.text for template in start])
             done.append(
                 Generation(0, tuple(start), tuple(measured), tuple(acceptability.tolist()), ())
             )
@@ -92,56 +92,54 @@ class Evolution:
         """One row per template of a population: raw parts of its fitness, `*_part`, `fitness`, and
         `place` from 1.
         """
+        biases = np.array([measured.biases for measured in generation.measured]).T
+        gradients: list[list[float]] = []
+        for measured in generation.measured:
+            gradients.append([word.gradient for word in measured.gradients])
+        texts = [template.text for template in generation.population]
         raw = fitness.raw_fitness_parts(
-            np.array([measured.biases for measured in generation.measured]).T,
-            [[word.gradient for word in measured.gradients] for measured in generation.measured],
-            self.embed([template.text for template in generation.population]),
-            [distinct_words(template.text) for template in generation.population],
+            biases,
+            gradients,
+            self.embed(texts),
+            [distinct_words(text) for text in texts],
             self._settings.alpha_clip,
         )
         appraisal = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
-        return appraisal.assign(
-            place=np.argsort(rank_templates(appraisal["fitness"].to_numpy(), generation.population))
-            + 1
-        )
+        order = rank_templates(appraisal["fitness"].to_numpy(), generation.population)
+        return appraisal.assign(place=np.argsort(order) + 1)
 
     def best(self, generation: Generation) -> list[Template]:
         """The elites of a population, the best first."""
         return [generation.population[i] for i in self._order(generation)[: self.elites]]
 
     def _order(self, generation: Generation) -> list[int]:
-        return [int(i) for i in np.argsort(self.appraised(generation)["place"].to_numpy())]
+        places = self.appraised(generation)["place"].to_numpy()
+        return [int(i) for i in np.argsort(places)]
 
     def _next(self, done: Sequence[Generation], number: int) -> Generation:
         last = done[-1]
         order = self._order(last)
         elites = [last.population[i] for i in order[: self.elites]]
-        seen = {
-            normalise_text(template.text)
-            for generation in done
-            for template in generation.population
-        }
+        seen: set[str] = set()
+        for generation in done:
+            seen.update(normalise_text(template.text) for template in generation.population)
         places = list(self._places(last, order, number))
         tries = list(self._fill(places, number, seen))
         children = {place.child: place.acceptability for place in places if place.child is not None}
         print_note(
             f"{self._run} run, generation {number} of {self._settings.generations}: "
-            f"{len(children)} new "
-            f"templates of {len(places)} wanted, from {len(tries)} replies"
+            f"{len(children)} new templates of {len(places)} wanted, from {len(tries)} replies"
         )
-        measurement_by_template = {
-            template: (measured, likely)
-            for generation in done
-            for template, measured, likely in zip(
-                generation.population, generation.measured, generation.acceptability, strict=True
-            )
-        }
+        measurement_by_template: dict[Template, tuple[TemplateMeasurement, float]] = {}
+        for generation in done:
+            pairs = zip(generation.measured, generation.acceptability, strict=True)
+            measurement_by_template.update(zip(generation.population, pairs, strict=True))
         if children:
-            new = zip(children.items(), self._ruler.measure(list(children)), strict=True)
-            measurement_by_template |= {
-                template: (measured, acceptability) for (template, acceptability), measured in new
-            }
-        population = [*elites, *self._reserve(done, elites, len(places) - len(children)), *children]
+            measured_children = self._ruler.measure(list(children))
+            pairs = zip(measured_children, children.values(), strict=True)
+            measurement_by_template.update(zip(children, pairs, strict=True))
+        reserve = self._reserve(done, elites, len(places) - len(children))
+        population = [*elites, *reserve, *children]
         measured, acceptability = zip(
             *(measurement_by_template[template] for template in population), strict=True
         )
@@ -159,10 +157,8 @@ class Evolution:
         for place in range(len(last.population) - self.elites):
             index = tournament(order, settings.tournament, draw)
             place_draw = np.random.default_rng([settings.seed, number, place])
-            chance, voice = (
-                place_draw.random(),
-                int(place_draw.integers(len(self._operator.voices))),
-            )
+            chance = place_draw.random()
+            voice = int(place_draw.integers(len(self._operator.voices)))
             parent, gradients = last.population[index], last.measured[index].gradients
             floor = last.acceptability[index] - settings.acceptability
             attempts = range(settings.tries)
@@ -202,14 +198,14 @@ class Evolution:
                 return
             sampled_wishes = [
                 (place.wishes[attempt - 1], sample)
-                for place in empty
-                for sample in range(1, samples + 1)
+                for place, sample in product(empty, range(1, samples + 1))
             ]
             seeds = [
                 self.seed_of(number, wish.place, attempt, sample) for wish, sample in sampled_wishes
             ]
             replies = self._operator.reword([wish for wish, _ in sampled_wishes], seeds)
-            tries, passed = list[RewordingAttempt](), list[str]()
+            tries: list[RewordingAttempt] = []
+            passed: list[str] = []
             for (wish, sample), (prompt, reply) in zip(sampled_wishes, replies, strict=True):
                 shown = reply[:LONGEST]
                 text, reason = read_reply(wish, shown)
@@ -255,7 +251,8 @@ class Evolution:
         """Seed of one reply, from nothing but its place in the run: generation, place, attempt,
         sample.
         """
-        return int(np.random.SeedSequence([self._settings.seed, *place]).generate_state(1)[0])
+        sequence = np.random.SeedSequence([self._settings.seed, *place])
+        return int(sequence.generate_state(1)[0])
 
 
 def _fill_population_slot(
@@ -267,7 +264,8 @@ def _fill_population_slot(
     """Fill a place with its most acceptable valid sample, the first of equals; return its samples
     with outcomes.
     """
-    outcomes, sample_texts = [], set[str]()
+    outcomes: list[RewordingAttempt] = []
+    sample_texts: set[str] = set()
     for attempt in tries:
         reason, text = attempt.reason, normalise_text(attempt.text or "")
         if reason is None and text in seen | sample_texts:
@@ -280,16 +278,12 @@ def _fill_population_slot(
     if not left:
         return outcomes
     best = max(left, key=lambda i: acceptability[outcomes[i].text or ""])
-    attempt, parent, text = (
-        outcomes[best],
-        place.wishes[outcomes[best].attempt - 1].parent,
-        outcomes[best].text or "",
-    )
-    slug, came_by = (
-        f"g{attempt.generation}-{attempt.place}",
-        (attempt.operation, attempt.voice, attempt.word),
-    )
-    place.child = Template(slug, text, parent.keying, attempt.generation, parent.slug, *came_by)
+    chosen = outcomes[best]
+    parent = place.wishes[chosen.attempt - 1].parent
+    text = chosen.text or ""
+    slug = f"g{chosen.generation}-{chosen.place}"
+    came_by = (chosen.operation, chosen.voice, chosen.word)
+    place.child = Template(slug, text, parent.keying, chosen.generation, parent.slug, *came_by)
     place.acceptability = acceptability[text]
     seen.add(normalise_text(text))
     return [

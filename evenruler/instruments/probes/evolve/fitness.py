@@ -7,9 +7,9 @@ set is chosen from the templates of all generations, and judged as a whole.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Final
 
 import numpy as np
@@ -22,7 +22,12 @@ from evenruler.instruments.probes.declare.settings import (
     FitnessWeights,
     split_attributes,
 )
-from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
+from evenruler.instruments.probes.evolve.population import (
+    Generation,
+    Template,
+    TemplateMeasurement,
+    WordGradient,
+)
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
 from evenruler.measurement.checks import Floats, correlation_matrix
 from evenruler.tables.frames import round_significant, without_last_bits
@@ -56,7 +61,8 @@ def raw_fitness_parts(
     0 for a single template. ValueError where arguments are not finite, or differ in their number of
     templates.
     """
-    matrix, rows = np.asarray(biases, dtype=np.float64), np.asarray(embeddings, dtype=np.float64)
+    matrix = np.asarray(biases, dtype=np.float64)
+    rows = np.asarray(embeddings, dtype=np.float64)
     sizes = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
     if len(sizes) > 1:
         raise ValueError(
@@ -65,12 +71,13 @@ def raw_fitness_parts(
     alpha_of_others = np.full(matrix.shape[1], -np.inf)  # where there is none
     if matrix.shape[0] > 1 and matrix.shape[1] > 2:
         alpha_of_others = np.nan_to_num(item_statistics(matrix).alpha_if_removed, nan=-np.inf)
+    gradient_focus = [
+        float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients
+    ]
     frame = pd.DataFrame(
         {
             "alpha_contribution": 0 - alpha_of_others.clip(-clip, clip),
-            "gradient_focus": [
-                float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients
-            ],
+            "gradient_focus": gradient_focus,
             "semantic_diversity": np.nan_to_num(semantic_diversity(rows)),
             "lexical_diversity": np.nan_to_num(lexical_diversity(token_sets)),
         }
@@ -84,7 +91,8 @@ def normalise_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """
     least = frame.min()
     spread = frame.max() - least
-    equal = spread <= 10.0**-DECIMALS * frame.abs().max().clip(lower=1)
+    size = frame.abs().max().clip(lower=1)
+    equal = spread <= 10.0**-DECIMALS * size
     return ((frame - least) / spread.mask(equal)).fillna(0.5)
 
 
@@ -98,9 +106,11 @@ def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
     """
     normal = normalise_columns(frame) / sum(dict(weights).values())
     part_weights = zip(RAW, dict(weights).values(), strict=True)  # fields of both are in one order
-    contributions = pd.DataFrame(
-        {f"{raw.split('_')[0]}_part": normal[raw] * weight for raw, weight in part_weights}
-    )
+    contribution_by_part = {}
+    for raw, weight in part_weights:
+        part = raw.split("_")[0]
+        contribution_by_part[f"{part}_part"] = normal[raw] * weight
+    contributions = pd.DataFrame(contribution_by_part)
     return without_last_bits(contributions.assign(fitness=contributions.sum(axis=1)))
 
 
@@ -179,11 +189,9 @@ def pool_of(
     generations: Sequence[Generation], embed: Callable[[list[str]], NDArray[np.float32]]
 ) -> CandidatePool:
     """All templates of a run's generations; `embed` gives [texts, dimensions] of their texts."""
-    measured = {
-        t: m
-        for generation in generations
-        for t, m in zip(generation.population, generation.measured, strict=True)
-    }
+    measured: dict[Template, TemplateMeasurement] = {}
+    for generation in generations:
+        measured.update(zip(generation.population, generation.measured, strict=True))
     templates = sorted(measured, key=lambda template: template.slug)
     template_by_slug = {template.slug: template for template in templates}
     roots: list[str] = []
@@ -194,17 +202,25 @@ def pool_of(
     vectors = np.asarray(embed([template.text for template in templates]), dtype=np.float64)
     directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     start = directions[[template.parent is None for template in templates]].mean(axis=0)
+    closeness = directions @ start / np.linalg.norm(start)
     tokens = [distinct_words(template.text) for template in templates]
+    jaccard_rows: list[list[float]] = []
+    for words in tokens:
+        jaccard_rows.append([_jaccard_similarity(words, other_words) for other_words in tokens])
+    biases = [measured[template].biases for template in templates]
     return CandidatePool(
         templates=tuple(templates),
         roots=tuple(roots),
-        biases=np.array([measured[template].biases for template in templates]).T,
+        biases=np.array(biases).T,
         cosine=_round_array(directions @ directions.T),
-        jaccard=_round_array(
-            np.array([[len(a & b) / max(1, len(a | b)) for b in tokens] for a in tokens])
-        ),
-        closeness=_round_array(directions @ start / np.linalg.norm(start)),
+        jaccard=_round_array(np.array(jaccard_rows)),
+        closeness=_round_array(closeness),
     )
+
+
+def _jaccard_similarity(words: frozenset[str], other_words: frozenset[str]) -> float:
+    """The share of the words of two texts that both have; 0 where neither has any."""
+    return len(words & other_words) / max(1, len(words | other_words))
 
 
 def exclusion_reasons(pool: CandidatePool, floor: float) -> list[str | None]:
@@ -262,24 +278,30 @@ def choose_best_set(
     `allowed`: indices that may be chosen; `size`: of the set, at most the number of lineages.
     Returns sorted indices in the pool; ties go to the first set by slugs.
     """
-    allowed, size = sorted(allowed), min(size, len({pool.roots[i] for i in allowed}))
+    allowed = sorted(allowed)
+    size = min(size, len({pool.roots[i] for i in allowed}))
 
-    def distinct(sets: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """The sets without two templates of one lineage."""
-        return [chosen for chosen in sets if len({pool.roots[i] for i in chosen}) == len(chosen)]
+    def is_distinct(chosen: tuple[int, ...]) -> bool:
+        """Whether no two templates are of one lineage."""
+        return len({pool.roots[i] for i in chosen}) == len(chosen)
 
+    def find_best(sets: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        """The set with the highest worth, the first of equals."""
+        return sets[int(np.argmax(set_worth(pool, sets, weights)))]
+
+    if not size:
+        return ()
     if math.comb(len(allowed), size) <= MOST_SETS:
-        sets = distinct(combinations(allowed, size))
-        return sets[int(np.argmax(set_worth(pool, sets, weights)))] if size else ()
+        return find_best(list(filter(is_distinct, combinations(allowed, size))))
     firsts = {pool.roots[i]: i for i in reversed(allowed)}
     best = tuple(sorted(firsts.values())[:size])
     while True:
         candidates = [i for i in allowed if i not in best]
-        sets = [
-            best,
-            *distinct(tuple(sorted({*best, new} - {old})) for old in best for new in candidates),
-        ]
-        better = sets[int(np.argmax(set_worth(pool, sets, weights)))]
+        exchanges: list[tuple[int, ...]] = []
+        for old, new in product(best, candidates):
+            exchanged = {*best, new} - {old}
+            exchanges.append(tuple(sorted(exchanged)))
+        better = find_best([best, *filter(is_distinct, exchanges)])
         if better == best:
             return best
         best = better
@@ -303,9 +325,9 @@ def set_worth(
         for matrix in (correlation_matrix(pool.biases), pool.cosine, pool.jaccard)
     )
     divisor = 1 + (COMMON_LENGTH - 1) * r
-    alpha = np.where(divisor > 0, COMMON_LENGTH * r / np.where(divisor > 0, divisor, 1), -1).clip(
-        -1, 1
-    )
+    is_defined = divisor > 0
+    alpha = COMMON_LENGTH * r / np.where(is_defined, divisor, 1)
+    alpha = np.where(is_defined, alpha, -1).clip(-1, 1)
     return _round_array(
         weights.alpha * alpha
         + weights.semantic_diversity * (1 - cosine)

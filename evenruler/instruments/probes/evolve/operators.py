@@ -56,14 +56,12 @@ class OperatorSettings:
         self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
     ) -> list[tuple[str, int, int]]:
         """Prompt, seed and most new tokens of each wish."""
-        return [
-            (
-                few_shot_prompt(wish, seed) if self.few_shot else chat_instruction(wish),
-                seed,
-                self.new_tokens_of(wish.word is not None),
-            )
-            for wish, seed in zip(wishes, seeds, strict=True)
-        ]
+        questions: list[tuple[str, int, int]] = []
+        for wish, seed in zip(wishes, seeds, strict=True):
+            prompt = few_shot_prompt(wish, seed) if self.few_shot else chat_instruction(wish)
+            new_tokens = self.new_tokens_of(wish.word is not None)
+            questions.append((prompt, seed, new_tokens))
+        return questions
 
     def new_tokens_of(self, word: bool) -> int:
         """Most new tokens of a reply, by whether one word is to be replaced."""
@@ -89,8 +87,9 @@ class ModelOperator:
         replies: dict[int, str] = {}
         for length in sorted({tokens for _, _, tokens in questions}):
             indices = [i for i, (_, _, tokens) in enumerate(questions) if tokens == length]
+            prompts = [questions[i][0] for i in indices]
             written = self._model.generate(
-                [questions[i][0] for i in indices],
+                prompts,
                 sampling=Sampling(length, TEMPERATURE, TOP_P),
                 seeds=[questions[i][1] for i in indices],
                 chat=not self._asking.few_shot,
@@ -121,18 +120,20 @@ def few_shot_prompt(wish: RewordingRequest, seed: int) -> str:
             f"Sentence: {sentence}\nSynonyms of {word}: {synonyms}\n"
             for sentence, word, synonyms in REPLACED
         ]
-        return "\n".join([*solved, f"Sentence: {text}\nSynonyms of {wish.word.word}:"])
-    voice, use = VOICES[str(wish.voice)], slot_word_class(ATTRIBUTE, text)
-    opening, label = voice["openings"][seed % len(voice["openings"])], voice["label"]
+        unsolved = f"Sentence: {text}\nSynonyms of {wish.word.word}:"
+        return "\n".join([*solved, unsolved])
+    voice = VOICES[str(wish.voice)]
+    openings, label = voice["openings"], voice["label"]
+    opening = openings[seed % len(openings)]
+    use = slot_word_class(ATTRIBUTE, text)
+    candidates = NEGATING if count_negations(text) else PLAIN
     sentences = [
-        other
-        for other in (NEGATING if count_negations(text) else PLAIN)
-        if use in (None, slot_word_class(ATTRIBUTE, other))
+        sentence for sentence in candidates if use in (None, slot_word_class(ATTRIBUTE, sentence))
     ]
-    examples = [
-        f"Sentence: {sentence}\n{label}: {opening} {sentence[0].lower()}{sentence[1:]}\n"
-        for sentence in sentences
-    ]
+    examples = []
+    for sentence in sentences:
+        reworded = f"{opening} {sentence[0].lower()}{sentence[1:]}"
+        examples.append(f"Sentence: {sentence}\n{label}: {reworded}\n")
     return "\n".join([*examples, f"Sentence: {text}\n{label}:"])
 
 

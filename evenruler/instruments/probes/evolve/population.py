@@ -126,8 +126,11 @@ class TemplateMeter:
         first targets.
         """
         self._model, self._article = model, article
-        self._targets = [word for words in source.targets.values() for word in words.values()]
-        self._groups = [group for group, words in source.targets.items() for _ in words]
+        self._targets: list[str] = []
+        self._groups: list[str] = []
+        for group, words in source.targets.items():
+            self._targets += words.values()
+            self._groups += [group] * len(words)
         self._attributes = list(source.attributes.values())
         chosen = evenly_spread(list(source.attributes), gradient_attributes)
         self._of_gradients = [list(source.attributes).index(slug) for slug in chosen]
@@ -147,19 +150,19 @@ class TemplateMeter:
             sentence_lists.append(
                 [*self._filled(template.text, self._attributes), *chain.from_iterable(of_shorter)]
             )
-        texts = [text for sentences in sentence_lists for text in sentences]
+        texts = list(chain.from_iterable(sentence_lists))
         likelihoods = self._model.loglikelihood(texts)
         likelihoods.require_all(self._model.name, texts)
-        of_templates = np.split(likelihoods.nats, np.cumsum(list(map(len, sentence_lists))))[:-1]
+        lengths = [len(sentences) for sentences in sentence_lists]
+        of_templates = np.split(likelihoods.nats, np.cumsum(lengths))[:-1]
         measurements = []
         for template, sentences, template_nats in zip(
             templates, sentence_lists, of_templates, strict=True
         ):
             cells = bias(template_nats.reshape(-1, len(self._targets)), self._groups)
             whole, shortened = np.split(cells, [len(self._attributes)])
-            moved = np.abs(shortened.reshape(-1, len(self._few)) - whole[self._of_gradients]).mean(
-                axis=1
-            )
+            changes = shortened.reshape(-1, len(self._few)) - whole[self._of_gradients]
+            moved = np.abs(changes).mean(axis=1)
             gradients = [
                 WordGradient(*word, round_significant(gradient))
                 for word, gradient in zip(words_of(template.text), moved.tolist(), strict=True)
@@ -174,15 +177,16 @@ class TemplateMeter:
         """[n] mean log-likelihood of each template over attributes of gradients and all targets,
         nats per token.
         """
-        texts = [text for template in templates for text in self._filled(template, self._few)]
+        texts = list(
+            chain.from_iterable(self._filled(template, self._few) for template in templates)
+        )
         likelihoods = self._model.loglikelihood(texts)
         likelihoods.require_all(self._model.name, texts)
         per_token = (likelihoods.nats / likelihoods.tokens).reshape(
             len(templates), len(self._few) * len(self._targets)
         )
-        return np.array(
-            list(map(round_significant, per_token.mean(axis=1).tolist())), dtype=np.float64
-        )
+        means = per_token.mean(axis=1).tolist()
+        return np.array(list(map(round_significant, means)), dtype=np.float64)
 
     def _filled(self, text: str, attributes: Sequence[str]) -> list[str]:
         """[attributes x targets] every sentence of a template."""

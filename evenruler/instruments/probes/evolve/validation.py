@@ -105,13 +105,18 @@ def rejection_reason(
         return "same as the parent"
     if normalise_text(text) in taken:
         return COPY
-    if word is not None and (reason := _replacement_fault(text, parent, word)):
-        return reason
+    if word is not None:
+        reason = _replacement_fault(text, parent, word)
+        if reason:
+            return reason
     if _has_repetition(text) and not _has_repetition(parent):
         return "it repeats itself"
     if count_negations(text) != count_negations(parent):  # keying is inherited
         return "negation changed"
-    if word is None or same_role(parent, text, parent[word.begin + len(word.word) :]):
+    if word is None:
+        return None
+    after = parent[word.begin + len(word.word) :]
+    if same_role(parent, text, after):
         return None
     return "the new word has another role in the sentence"
 
@@ -140,24 +145,22 @@ def _form_fault(text: str, parent: str, max_words: int) -> str | None:
     counts = (text.count(ATTRIBUTE), text.count(TARGET))
     bare = text.replace(ATTRIBUTE, " ").replace(TARGET, " ")
     new_words = set(tokens(text)) - set(tokens(parent))
+    has_bracket = any(character in "{}[]<>|\\" for character in bare)
+    names_slot = not new_words.isdisjoint({"attribute", "attributes", "target", "targets"})
+    slots_within_words = set(_WITHIN_WORD.findall(text))
+    joins_slot = not slots_within_words <= set(_WITHIN_WORD.findall(parent))
+    end = text.rstrip("\"')")[-1:]
+    has_task_word = any(map(_TASK.fullmatch, new_words))
+    speaks_of_task = has_task_word or "language model" in normalise_text(text)
     rules = (
-        ("another slot, brace or tag", any(character in "{}[]<>|\\" for character in bare)),
+        ("another slot, brace or tag", has_bracket),
         ("a slot stands twice", max(counts) > 1),
         ("a slot is missing", min(counts) < 1),
-        (
-            "the name of a slot as a word",
-            not new_words.isdisjoint({"attribute", "attributes", "target", "targets"}),
-        ),
-        (
-            "a slot within a word",
-            not set(_WITHIN_WORD.findall(text)) <= set(_WITHIN_WORD.findall(parent)),
-        ),
-        ("no end of a sentence", text.rstrip("\"')")[-1:] not in {".", "!", parent[-1]}),
+        ("the name of a slot as a word", names_slot),
+        ("a slot within a word", joins_slot),
+        ("no end of a sentence", end not in {".", "!", parent[-1]}),
         ("several sentences", _SENTENCE_END.search(text) is not None),
-        (
-            "it speaks of the task",
-            "language model" in normalise_text(text) or any(map(_TASK.fullmatch, new_words)),
-        ),
+        ("it speaks of the task", speaks_of_task),
         ("not English", not is_english(text)),
         ("a slot stands for another kind of word", {"noun", "quality"} in uses),
     )
@@ -170,18 +173,22 @@ def _has_repetition(text: str) -> bool:
     """
     words = tokens(text)
     runs = list(zip(*(words[i:] for i in range(RUN)), strict=False))
-    twice = any(word == after != "that" for word, after in pairwise(words))
-    return twice or len(set(runs)) < len(runs) or any(len(set(run)) == 1 for run in runs)
+    has_doubled_word = any(word == after != "that" for word, after in pairwise(words))
+    has_loop = len(set(runs)) < len(runs)
+    has_single_word_run = any(len(set(run)) == 1 for run in runs)
+    return has_doubled_word or has_loop or has_single_word_run
 
 
 def _replacement_fault(text: str, parent: str, gone: WordGradient) -> str | None:
     """What is wrong with a template in which one word was to be replaced, or None."""
     begin, word = gone.begin, gone.word
     after = parent[begin + len(word) :]
-    last = _LAST_WORD.match(text[: len(text) - len(after)]) if text.endswith(after) else None
+    before = text[: len(text) - len(after)]
+    last = _LAST_WORD.match(before) if text.endswith(after) else None
     if last is not None and replace_word(parent, begin, word, last[1]) == text:
         return "another form of the same word" if _stem(last[1]) == _stem(word) else None
-    is_kept = tokens(text).count(word.lower()) >= tokens(parent).count(word.lower())
+    n_left = tokens(text).count(word.lower())
+    is_kept = n_left >= tokens(parent).count(word.lower())
     return "the word was left as it was" if is_kept else "more than one word changed"
 
 

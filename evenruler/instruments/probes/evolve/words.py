@@ -31,13 +31,13 @@ def words_of(text: str) -> list[tuple[int, str]]:
     ("{TARGET}'s") or to digits is left out, and so is an article before a slot.
     """
     runs = list(_RUN.finditer(text))
-    of_slots = {
-        run.start()
-        for run, following in pairwise(runs)
-        if run[0].lower() in ("a", "an", "the")
-        and "{" in following[0]
-        and _TO_SLOT.fullmatch(text, run.end(), following.start())
-    }
+    of_slots: set[int] = set()
+    for run, following in pairwise(runs):
+        is_article = run[0].lower() in ("a", "an", "the")
+        if is_article and "{" in following[0]:
+            gap = _TO_SLOT.fullmatch(text, run.end(), following.start())
+            if gap:
+                of_slots.add(run.start())
     return [
         (run.start(), run[0])
         for run in runs
@@ -155,9 +155,11 @@ class _Role:
         """Whether words of these roles may replace each other; number and case count only where
         both are known.
         """
-        seen = ((self.number, other.number), (self.case, other.case))
-        same = (self.kind, self.relation) == (other.kind, other.relation)
-        return same and all(None in pair or pair[0] == pair[1] for pair in seen)
+        if (self.kind, self.relation) != (other.kind, other.relation):
+            return False
+        fits_number = None in (self.number, other.number) or self.number == other.number
+        fits_case = None in (self.case, other.case) or self.case == other.case
+        return fits_number and fits_case
 
 
 def same_role(parent: str, text: str, after: str) -> bool:
@@ -178,19 +180,18 @@ def same_role(parent: str, text: str, after: str) -> bool:
 
 def _word_role(text: str, after: str) -> _Role:
     """The role of the word that stands right before `after`, the end of a template."""
-    words = {
-        slot: (_QUALITIES if slot_word_class(slot, text) == "quality" else _NOUNS)[slot]
-        for slot in (ATTRIBUTE, TARGET)
-    }
+    words: dict[str, str] = {}
+    for slot in (ATTRIBUTE, TARGET):
+        is_quality = slot_word_class(slot, text) == "quality"
+        words[slot] = _QUALITIES[slot] if is_quality else _NOUNS[slot]
     sentence = fill(text, words, "agree")
     end = len(sentence) - len(fill(after, words, "agree"))
     span = spacy_pipeline("lemmas")(sentence).char_span(end - 1, end, alignment_mode="expand")
     assert span is not None  # the range lies within the sentence
     word = span.root
     kind, relation = _kind_and_relation(word)
-    return _Role(
-        kind, relation, _NUMBER.get(word.tag_), next(iter(word.morph.get("Case", [])), None)
-    )
+    case = next(iter(word.morph.get("Case", [])), None)
+    return _Role(kind, relation, _NUMBER.get(word.tag_), case)
 
 
 def _kind_and_relation(word: "Token") -> tuple[str, str]:
@@ -200,13 +201,14 @@ def _kind_and_relation(word: "Token") -> tuple[str, str]:
         return "adjective", "acomp"  # "surprised" depends on "be", but "be" on "astonished"
     if word.tag_.startswith("JJ") or (participle and word.dep_ in ("amod", "acomp", "attr")):
         return "adjective", "acomp" if word.dep_ == "attr" else word.dep_
-    noun, adverb = word.dep_ == "npadvmod", word.dep_ == "advmod" and word.tag_.startswith("RB")
-    if (noun and word.lower_ in _TIMES) or (adverb and word.lower_ in _TIME_ADVERBS):
+    is_noun = word.dep_ == "npadvmod"
+    is_adverb = word.dep_ == "advmod" and word.tag_.startswith("RB")
+    if (is_noun and word.lower_ in _TIMES) or (is_adverb and word.lower_ in _TIME_ADVERBS):
         return "time", "advmod"
-    if word.tag_.startswith(
-        "W"
-    ):  # no two of these mean the same: "whom" and "who", "where" and "when"
+    # no two of these mean the same: "whom" and "who", "where" and "when"
+    if word.tag_.startswith("W"):
         return "when" if word.lower_ == "whenever" else word.lower_, word.dep_
     if word.pos_ == "PROPN":
         return "name", word.dep_
-    return word.tag_ if word.tag_.endswith("$") else word.tag_[:2], word.dep_
+    kind = word.tag_ if word.tag_.endswith("$") else word.tag_[:2]
+    return kind, word.dep_

@@ -126,7 +126,8 @@ def join_ratings(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     differs, a rating is no whole number from 1 to 5, or a rater occurs twice for an id or in
     several files.
     """
-    parts, sheet_of = [], dict[str, str]()
+    parts: list[pd.DataFrame] = []
+    sheet_of: dict[str, str] = {}
     for where, text in sheets.items():
         rows = _read_sheet(text, key, where)
         for rater, row in rows.drop_duplicates("rater")[["rater", "row"]].itertuples(index=False):
@@ -156,9 +157,8 @@ def _read_sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
 
     def refuse(bad: "pd.Series[bool]", what: str, remedy: str) -> None:
         if bad.any():
-            first = {
-                str(name): str(value)[:_SHORT_CELL] for name, value in rows[bad].iloc[0].items()
-            }
+            bad_row = rows[bad].iloc[0]
+            first = {str(name): str(value)[:_SHORT_CELL] for name, value in bad_row.items()}
             raise UserError(
                 what.format(**first), where=f"{where}: row {first['row']}", remedy=remedy
             )
@@ -184,7 +184,8 @@ def _read_sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
     for criterion in CRITERIA:
         rows[criterion] = rows[criterion].str.strip()
         numbers = pd.to_numeric(rows[criterion], errors="coerce")
-        bad = (rows[criterion] != "") & ~numbers.isin(np.arange(LOWEST, HIGHEST + 1))
+        is_on_scale = numbers.isin(np.arange(LOWEST, HIGHEST + 1))
+        bad = (rows[criterion] != "") & ~is_on_scale
         remedy = f"write a whole number from {LOWEST} to {HIGHEST}, or nothing"
         refuse(bad, f"{criterion} is {{{criterion}!r}}", remedy)
         rows[criterion] = numbers.astype(float)
@@ -215,7 +216,8 @@ def fleiss_kappa(ratings: ArrayLike) -> float:
     from statsmodels.stats.inter_rater import fleiss_kappa as kappa
 
     x = np.asarray(ratings, dtype=np.float64)
-    if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 2 or np.isnan(x).any():
+    is_large_enough = x.ndim == 2 and x.shape[0] >= 1 and x.shape[1] >= 2
+    if not is_large_enough or np.isnan(x).any():
         raise ValueError(
             f"expected units x raters without gaps, at least 1 x 2, got shape {x.shape}"
         )
@@ -252,7 +254,9 @@ def krippendorff_alpha(ratings: ArrayLike) -> float:
     expected = float(margins @ apart @ margins)
     if expected == 0:
         return math.nan
-    return 1 - (float(margins.sum()) - 1) * float((coincidences * apart).sum()) / expected
+    n = float(margins.sum())
+    observed = float((coincidences * apart).sum())
+    return 1 - (n - 1) * observed / expected
 
 
 ALL = "all"
@@ -303,7 +307,8 @@ def rating_statistics(
     placed = means.merge(membership, on="id")
     statistic_rows: list[RatingStatistic] = []
     for criterion in CRITERIA:
-        rated = placed[placed["criterion"] == criterion].set_index("set")["rating"].astype(float)
+        of_criterion = placed[placed["criterion"] == criterion]
+        rated = of_criterion.set_index("set")["rating"].astype(float)
         by_set = {
             name: rated[rated.index == name].to_numpy()
             for name in sorted(membership["set"].unique())
@@ -360,7 +365,8 @@ def _compare_sets(
     names, of_pairs = list(compared), np.empty(0)
     if null is None:
         f, p = stats.f_oneway(*compared.values())
-        anova = [float(f), float(len(compared) - 1), float(n - len(compared)), float(p)]
+        df_between, df_within = len(compared) - 1, n - len(compared)
+        anova = [float(f), float(df_between), float(df_within), float(p)]
         tukey = stats.tukey_hsd(*compared.values())
         interval = tukey.confidence_interval(level)
         of_pairs = np.stack([tukey.statistic, interval.low, interval.high, tukey.pvalue])
@@ -370,14 +376,15 @@ def _compare_sets(
         yield RatingStatistic(criterion, name, value, n, reason=null or reason)
     for a, b in combinations(by_set, 2):
         why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
-        difference, low, high, p = (
-            [None] * 4 if why else of_pairs[:, names.index(a), names.index(b)].tolist()
-        )
+        tukey_figures: list[float | None] = [None] * 4
+        if not why:
+            tukey_figures = of_pairs[:, names.index(a), names.index(b)].tolist()
+        difference, low, high, tukey_p = tukey_figures
         of_pair = len(by_set[a]) + len(by_set[b])
         yield RatingStatistic(
             criterion, "tukey_difference", difference, of_pair, a, b, low, high, why
         )
-        yield RatingStatistic(criterion, "tukey_p", p, of_pair, a, b, reason=why)
+        yield RatingStatistic(criterion, "tukey_p", tukey_p, of_pair, a, b, reason=why)
 
 
 def _rater_agreement(
@@ -425,9 +432,9 @@ def _rater_agreement(
                 low=finite_or_none(interval.low),
                 high=finite_or_none(interval.high),
             )
-        yield RatingStatistic(
-            criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix)
-        )
+        index_name = index.split("_")[0]
+        n_left_out = float((~rated).sum())
+        yield RatingStatistic(criterion, f"{index_name}_left_out", n_left_out, len(matrix))
 
 
 def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
@@ -435,26 +442,19 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     shown = statistics.assign(told=[figure_in_words(row) for _, row in statistics.iterrows()])
     named = {str(name): rows.reset_index(drop=True) for name, rows in shown.groupby("statistic")}
     places = key.groupby("id")["set"].nunique()
-    spread = named["sd"]["value"].map(lambda sd: "" if pd.isna(sd) else f"; SD {sd:.2f}")
+    spread = named["sd"]["value"].map(_format_sd)
     means = named["mean"].assign(told=named["mean"]["told"] + spread)
-    rows: list[list[str]] = [
-        [
-            str(criterion),
-            *group["told"],
-            _anova_in_words(statistics[statistics["criterion"] == criterion]),
-        ]
-        for criterion, group in means.groupby("criterion", sort=False)
-    ]
-    tables: list[tuple[str, list[str], list[list[str]]]]
-    tables = [("Means by set", ["criterion", *means["set"].unique(), "ANOVA"], rows)]
+    rows: list[list[str]] = []
+    for criterion, group in means.groupby("criterion", sort=False):
+        anova = _anova_in_words(statistics[statistics["criterion"] == criterion])
+        rows.append([str(criterion), *group["told"], anova])
+    tables: list[tuple[str, list[str], list[list[str]]]] = []
+    tables.append(("Means by set", ["criterion", *means["set"].unique(), "ANOVA"], rows))
     if "tukey_p" in named:
-        pairs, p = (
-            named["tukey_difference"],
-            named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _format_p(p)),
-        )
-        rows = np.column_stack(
-            [pairs["criterion"], pairs["set"] + " - " + pairs["other"], pairs["told"], p]
-        ).tolist()
+        pairs = named["tukey_difference"]
+        p = named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _format_p(p))
+        sets = pairs["set"] + " - " + pairs["other"]
+        rows = np.column_stack([pairs["criterion"], sets, pairs["told"], p]).tolist()
         tables.append(("Pairs of sets (Tukey HSD)", ["criterion", "pair", "difference", "p"], rows))
     agreed = [named["missing"]["criterion"]]
     for index, left_out in (
@@ -470,11 +470,12 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
         "left out",
     ]
     tables.append(("Agreement of raters", columns, np.column_stack(agreed).tolist()))
+    missing = named["missing"].set_index("criterion")
     return _render_template(
         "report.md.j2",
         n_probes=len(places),
         n_raters=ratings["rater"].nunique(),
-        missing=named["missing"].set_index("criterion").loc[ALL],
+        missing=missing.loc[ALL],
         shared=int((places > 1).sum()),
         tables=tables,
     )
@@ -495,8 +496,14 @@ def _anova_in_words(of_criterion: pd.DataFrame) -> str:
     if pd.isna(anova["anova_f"]):
         return f"none ({reason})"
     degrees = f"{anova['anova_df_between']:.0f}, {anova['anova_df_within']:.0f}"
-    note, p = "" if pd.isna(reason) else f" ({reason})", _format_p(anova["anova_p"])
-    return f"F({degrees}) = {anova['anova_f']:.2f}, p {p if p.startswith('<') else f'= {p}'}{note}"
+    note = "" if pd.isna(reason) else f" ({reason})"
+    p = _format_p(anova["anova_p"])
+    p_label = p if p.startswith("<") else f"= {p}"
+    return f"F({degrees}) = {anova['anova_f']:.2f}, p {p_label}{note}"
+
+
+def _format_sd(sd: float) -> str:
+    return "" if pd.isna(sd) else f"; SD {sd:.2f}"
 
 
 def _format_p(p: float) -> str:

@@ -60,11 +60,10 @@ def _make_picture(name: str, chart: Any, more: str = "", **placeholder_values: o
 
 def of_probes(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:
     """A section for every set of templates."""
-    return [
-        _of_set(domain, source, name, tables)
-        for domain, source in sources.items()
-        for name in source.sets
-    ]
+    set_sections: list[Section] = []
+    for domain, source in sources.items():
+        set_sections += [_of_set(domain, source, name, tables) for name in source.sets]
+    return set_sections
 
 
 def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> Section:
@@ -79,10 +78,8 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
         return Section(title, f"{text} {WORDS['unasked']}", instrument=domain)
     pictures = []
     if source.criterion is not None:
-        associations, label = (
-            here["associations"].dropna(subset=["criterion"]),
-            source.criterion.label,
-        )
+        associations = here["associations"].dropna(subset=["criterion"])
+        label = source.criterion.label
         caption_words = {
             "direction": source.direction.removeprefix("positive means "),
             "n": str(associations["attribute"].nunique()),
@@ -117,13 +114,11 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
             correlation_label = (
                 with_interval(item["item_rest_correlation"], item["low"], item["high"], 2) or "none"
             )
-            cells.append(
-                Cell(correlation_label, "unfit" if not control and item["high"] < 0 else None)
-            )
+            is_unfit = not control and item["high"] < 0
+            cells.append(Cell(correlation_label, "unfit" if is_unfit else None))
         rows.append(cells)
-    return Section(
-        title, text, [*pictures, *make_tables(WORDS["tables"]["items"], rows, models)], domain
-    )
+    item_tables = make_tables(WORDS["tables"]["items"], rows, models)
+    return Section(title, text, [*pictures, *item_tables], domain)
 
 
 COMPARED = {
@@ -146,10 +141,13 @@ def of_evolution(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Sec
 
 def _of_evolution(domain: str, tables: Tables) -> Section:
     here = {name: table[table["benchmark"] == domain] for name, table in tables.items()}
-    run = GUIDED if GUIDED in set(here["history"]["run"]) else RANDOM
-    history, gradients = (here[name][here[name]["run"] == run] for name in ("history", "gradients"))
-    last = history[history["generation"] == history["generation"].max()].sort_values("place")
-    of_run = f" Of the {run} run." if here["history"]["run"].nunique() > 1 else ""
+    runs = here["history"]["run"]
+    run = GUIDED if GUIDED in set(runs) else RANDOM
+    history = here["history"][runs == run]
+    gradients = here["gradients"][here["gradients"]["run"] == run]
+    is_last = history["generation"] == history["generation"].max()
+    last = history[is_last].sort_values("place")
+    of_run = f" Of the {run} run." if runs.nunique() > 1 else ""
     parts: list[Table | Picture] = [
         *comparison_tables(here["comparisons"]),
         *_by_generation(here["generations"]),
@@ -159,10 +157,8 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
         _make_picture("fitness", charts.fitness_parts(last), of_run),
         *rewording_tables(here["rewordings"]),
     ]
-    models, operators = (
-        here["generations"]["model"].dropna().unique(),
-        sorted(here["rewordings"]["operator"].unique()),
-    )
+    models = here["generations"]["model"].dropna().unique()
+    operators = sorted(here["rewordings"]["operator"].unique())
     summary = (
         f"{(history['generation'] == 0).sum()} templates evolved over "
         f"{last['generation'].iloc[0]} generations"
@@ -170,9 +166,9 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
     summary += f" on {join_names(list(models))}" if len(models) else ""
     summary += f", reworded by {join_names(operators)}" if operators else ""
     summary += "; the evolved set is chosen out of all that were measured."
-    return Section(
-        "How it evolved", f"{summary} {WORDS['ablation']}" if of_run else summary, parts, domain
-    )
+    if of_run:
+        summary += f" {WORDS['ablation']}"
+    return Section("How it evolved", summary, parts, domain)
 
 
 def _by_generation(figures: pd.DataFrame) -> list[Picture]:
@@ -181,29 +177,27 @@ def _by_generation(figures: pd.DataFrame) -> list[Picture]:
     shown = figures[figures["figure"].isin(panels)]
     if shown["value"].isna().all():
         return []
-    lacking = [
-        f"{panels[record['figure']]} of generation {record['generation']} ({record['run']}): "
-        f"{record['reason']}"
-        for record in shown[shown["value"].isna()]
-        .sort_values(["run", "generation"])
-        .to_dict("records")
-    ]
+    missing = shown[shown["value"].isna()].sort_values(["run", "generation"])
+    lacking = []
+    for record in missing.to_dict("records"):
+        panel = panels[record["figure"]]
+        population = f"generation {record['generation']} ({record['run']})"
+        lacking.append(f"{panel} of {population}: {record['reason']}")
     alphas = (
         shown[shown["figure"] == "alpha_at_8"].dropna(subset=["value"]).sort_values("generation")
     )
     best = alphas.loc[alphas.groupby("run")["value"].idxmax()]  # the earliest of equals
     highest = " Alpha is highest in generation {} of the {} run, {:.2f}."
-    alpha_line = "".join(
-        highest.format(*peak)
-        for peak in zip(best["generation"], best["run"], best["value"], strict=True)
-    )
+    peaks = zip(best["generation"], best["run"], best["value"], strict=True)
+    alpha_line = "".join(highest.format(*peak) for peak in peaks)
     more = f"{alpha_line} Lacking: {'; '.join(lacking)}." if lacking else alpha_line
     return [_make_picture("generations", charts.draw_generations(shown, panels), more)]
 
 
 def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
     """A table per pair of sets, a row per figure and model."""
-    names = list(dict.fromkeys([*COMPARED, *sorted(comparisons["figure"].unique())]))
+    figures = sorted(comparisons["figure"].unique())
+    names = list(dict.fromkeys([*COMPARED, *figures]))
     ordered = comparisons.assign(order=comparisons["figure"].map(names.index))
     ordered = ordered.sort_values(["order", "transfer", "model"])
     tables: list[Table] = []
@@ -212,7 +206,9 @@ def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
             WORDS["sets"].get(set_name, f"The set {set_name}") for set_name in (name, against)
         )
         rows = [_comparison_row(record) for record in pair.to_dict("records")]
-        words = WORDS["tables"]["comparisons"] | ({"caption": ""} if tables else {})
+        words = WORDS["tables"]["comparisons"]
+        if tables:
+            words = {**words, "caption": ""}
         tables += make_tables(
             words,
             rows,
@@ -224,18 +220,17 @@ def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
 
 
 def _comparison_row(record: Mapping[Any, Any]) -> list[str | Cell]:
-    difference, held_out = (
-        format_figure({**record, "value": record["difference"]}),
-        isinstance(record["half"], str),
-    )
+    difference = format_figure({**record, "value": record["difference"]})
     if not is_missing(record["difference"]):
         lacking = f" ({record['reason']})" if isinstance(record["reason"], str) else ""
         difference = f"{difference}\u00a0{record['unit']}{lacking}"
+    heading = COMPARED.get(record["figure"], record["figure"].replace("_", " "))
+    if isinstance(record["half"], str):
+        heading += ", held out"
+    role = "transfer: it did not evolve on it" if record["transfer"] else "on which it evolved"
     return [
-        COMPARED.get(record["figure"], record["figure"].replace("_", " "))
-        + (", held out" if held_out else ""),
-        f"{record['model']}, "
-        f"{'transfer: it did not evolve on it' if record['transfer'] else 'on which it evolved'}",
+        heading,
+        f"{record['model']}, {role}",
         format_number(record["value"]),
         format_number(record["other"]),
         difference,
@@ -246,20 +241,21 @@ def elite_origin_tables(history: pd.DataFrame) -> list[Table]:
     """Every elite of the last population with the template of the start that it descends from."""
     template_rows = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
-    elites = history[
-        (history["generation"] == history["generation"].max()) & history["elite"]
-    ].sort_values("place")
+    is_last = history["generation"] == history["generation"].max()
+    elites = history[is_last & history["elite"]].sort_values("place")
     rows: list[list[str | Cell]] = []
     for record in elites.to_dict("records"):
         line = template_rows.loc[trace_lineage(record["template"], parents)]
         steps = []
         for step in line.iloc[-2::-1].to_dict("records"):  # first to last
-            about = next(
-                (str(step[name]) for name in ("word", "voice") if isinstance(step[name], str)), ""
-            )
-            steps.append(f"{step['operation']}{f' ({about})' if about else ''}")
+            step_label = str(step["operation"])
+            about = step["word"] if isinstance(step["word"], str) else step["voice"]
+            if isinstance(about, str) and about:
+                step_label += f" ({about})"
+            steps.append(step_label)
         steps_label = f"{len(steps)}: {', '.join(steps)}" if steps else "0: as it was"
-        rows.append([str(record["place"]), record["text"], line["text"].iloc[-1], steps_label])
+        founder_text = line["text"].iloc[-1]
+        rows.append([str(record["place"]), record["text"], founder_text, steps_label])
     return make_tables(WORDS["tables"]["pairs"], rows)
 
 
@@ -267,19 +263,21 @@ def rewording_tables(shares: pd.DataFrame) -> list[Table]:
     """Share of accepted rewordings, and reasons for rejecting others, by operation and voice."""
     rows: list[list[str | Cell]] = []
     for key, group in shares.groupby(["run", "operation", "voice"], sort=True, dropna=False):
-        n, taken = int(group["n"].sum()), int(group.loc[group["reason"].isna(), "n"].sum())
-        passed = taken + int(group.loc[group["reason"] == OUTDONE, "n"].sum())
-        refused = group[group["reason"].notna() & (group["reason"] != OUTDONE)]
+        n = int(group["n"].sum())
+        is_taken = group["reason"].isna()
+        is_outdone = group["reason"] == OUTDONE
+        taken = int(group.loc[is_taken, "n"].sum())
+        passed = taken + int(group.loc[is_outdone, "n"].sum())
+        refused = group[~is_taken & ~is_outdone]
         counts = refused.sort_values(["n", "reason"], ascending=[False, True])  # equals by name
-        reason_labels = [
-            f"{reason} ({n})" for reason, n in zip(counts["reason"], counts["n"], strict=True)
-        ][:MOST_REASONS]
+        n_by_reason = zip(counts["reason"], counts["n"], strict=True)
+        reason_labels = [f"{reason} ({n_refused})" for reason, n_refused in n_by_reason]
+        reason_labels = reason_labels[:MOST_REASONS]
         n_others = int(counts["n"].iloc[MOST_REASONS:].sum())
         if n_others:
             reason_labels.append(f"others ({n_others})")
         reasons = ", ".join(reason_labels)
         named = (name if isinstance(name, str) else "" for name in key)
-        rows.append(
-            [*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons]
-        )
+        passed_label = f"{passed:,} ({100 * passed / n:.0f}%)"
+        rows.append([*named, f"{n:,}", passed_label, f"{taken:,}", reasons])
     return make_tables(WORDS["tables"]["rewordings"], rows, most=MOST_REASONS)

@@ -1,6 +1,7 @@
 """Charts of the probes family: template sets on models, with one panel per model; and evolution."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final
 
 import pandas as pd
@@ -22,11 +23,9 @@ def draw_validity(associations: pd.DataFrame, criterion_label: str, first: str) 
     columns = ["model", "word", "centred", "low", "high", "criterion", "match"]
     data = associations[columns].reset_index(drop=True)
     across, up = _normalise_values(data["centred"]), _normalise_values(data["criterion"])
-    named = [
-        point
-        for _, rows in data.groupby("model", sort=True)
-        for point in _choose_labelled_points(rows["centred"], across, up)
-    ]
+    named: list[Any] = []
+    for _, rows in data.groupby("model", sort=True):
+        named += _choose_labelled_points(rows["centred"], across, up)
     data = data.assign(name=data["word"].where(data.index.isin(named), ""))
     return CHARTS.chart("validity", data, criterion=criterion_label, first=first)
 
@@ -37,15 +36,17 @@ def _choose_labelled_points(
     """Points at either end whose names do not overlap, the outermost first; `across`, `up`: shares
     of the panel.
     """
+
+    def are_apart(point: Any, other: Any) -> bool:
+        """Whether the names of two points do not overlap."""
+        is_beside = abs(across[point] - across[other]) > BESIDE
+        return bool(is_beside or abs(up[point] - up[other]) > APART)
+
     order = biases.sort_values(kind="stable").index
     ends = zip(order[:NAMED_AT_EACH_END], order[::-1][:NAMED_AT_EACH_END], strict=True)
     named_points: list[Any] = []
-    for candidate in dict.fromkeys(point for pair in ends for point in pair):
-        if all(
-            abs(across[candidate] - across[other]) > BESIDE
-            or abs(up[candidate] - up[other]) > APART
-            for other in named_points
-        ):
+    for candidate in dict.fromkeys(chain.from_iterable(ends)):
+        if all(are_apart(candidate, point) for point in named_points):
             named_points.append(candidate)
     return named_points
 
@@ -102,7 +103,8 @@ def draw_generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
     """Figures of populations by generation, with intervals: one panel per figure of `labels`, one
     line per run.
     """
-    figure_rows = figures[figures["figure"].isin(figures.loc[figures["value"].notna(), "figure"])]
+    defined = figures.loc[figures["value"].notna(), "figure"]
+    figure_rows = figures[figures["figure"].isin(defined)]
     data = figure_rows[["run", "generation", "figure", "value", "low", "high", "n", "unit"]].round(
         DIGITS
     )
@@ -128,6 +130,7 @@ def fitness_parts(templates: pd.DataFrame) -> Any:
     columns, labels = ["said", "text", "elite", "fitness"], list(PARTS.values())
     parts = named.rename(columns=PARTS).melt(columns, labels, "part", "value").round(DIGITS)
     parts = parts.assign(order=parts["part"].map(labels.index))
-    elites = ", ".join(f"'{place}.'" for place in templates.loc[templates["elite"], "place"])
+    elite_places = templates.loc[templates["elite"], "place"]
+    elites = ", ".join(f"'{place}.'" for place in elite_places)
     data = {"parts": parts, "sums": named[["said", "fitness"]].round(DIGITS)}
     return CHARTS.chart("fitness", data, order=list(named["said"]), elites=elites, parts=labels)

@@ -44,7 +44,8 @@ def family_tree(history: pd.DataFrame) -> Any:
     it are left out.
     """
     tree = ancestry_table(history)
-    last, lanes = int(tree["last"].max()), int(tree["lane"].max()) + 1
+    last = int(tree["last"].max())
+    lanes = int(tree["lane"].max()) + 1
     nodes = _format_nodes(tree)
     here = [name for name in OPERATIONS if name in set(nodes["operation"])]
     # Rules between the generations that a template lived in; paler where it was out of the
@@ -56,22 +57,22 @@ def family_tree(history: pd.DataFrame) -> Any:
     )
     # Edges from the parent, in the generation before the birth, to the child.
     children = tree.dropna(subset=["parent"])
-    lane, operation = tree["lane"].loc[children["parent"]].to_numpy(), children["operation"]
     edges = {
         "generation": children["born"] - 1,
         "born": children["born"],
-        "lane": lane,
+        "lane": tree["lane"].loc[children["parent"]].to_numpy(),
         "to": children["lane"],
+        "operation": children["operation"],
     }
-    named = (
-        nodes[nodes["place"].notna()].assign(last=last, generation=last).fillna({"parent": NONE})
-    )
+    named = nodes[nodes["place"].notna()].assign(last=last, generation=last)
+    named = named.fillna({"parent": NONE})
+    named = named.assign(said=named["shown"] + ". " + named["text"])
     data = {
         "lives": lives,
-        "edges": pd.DataFrame({**edges, "operation": operation}),
+        "edges": pd.DataFrame(edges),
         "nodes": nodes.fillna({"parent": NONE}),
         "founders": nodes[nodes["parent"].isna()],
-        "named": named.assign(said=named["shown"] + ". " + named["text"]),
+        "named": named,
     }
     return CHARTS.chart(
         "tree",
@@ -128,7 +129,8 @@ def ancestry_table(history: pd.DataFrame) -> pd.DataFrame:
     # Ties between founders, and between children of one age: the best-placed descendants first.
     best_first = sorted(best, key=best.__getitem__)
     tree = latest.loc[best_first]
-    born, last = (dict(zip(best_first, tree[name], strict=True)) for name in ("born", "last"))
+    born = dict(zip(best_first, tree["born"], strict=True))
+    last = dict(zip(best_first, tree["last"], strict=True))
     lanes = _assign_lanes(born, last, parents)
     columns = [
         "text",
@@ -210,10 +212,7 @@ def lay_out_text(
     line, column = 0, 0.0
     for match in re.finditer(r"\S+", text):
         parts = _split_at_gradients(match, span_by_begin)
-        widths = [
-            len(part) if value is None else max(len(part), len(gradient_label(value)) * NUMBER)
-            for part, value in parts
-        ]
+        widths = [_measure_width(part, value) for part, value in parts]
         if column and column + sum(widths) > COLUMNS:
             line, column = line + 1, 0.0
         for (part, value), width in zip(parts, widths, strict=True):
@@ -228,12 +227,21 @@ def _split_at_gradients(
 ) -> list[tuple[str, float | None]]:
     """The text between two spaces, split where a word with a gradient begins and ends."""
     parts: list[tuple[str, float | None]] = []
-    position = match.start()
-    for begin in (begin for begin in span_by_begin if match.start() <= begin < match.end()):
-        end, value = span_by_begin[begin]
-        parts += [(match.string[position:begin], None), (match.string[begin:end], value)]
-        position = end
-    return [part for part in [*parts, (match.string[position : match.end()], None)] if part[0]]
+    text, position = match.string, match.start()
+    for begin, (end, gradient) in span_by_begin.items():
+        if match.start() <= begin < match.end():
+            parts.append((text[position:begin], None))
+            parts.append((text[begin:end], gradient))
+            position = end
+    parts.append((text[position : match.end()], None))
+    return [part for part in parts if part[0]]
+
+
+def _measure_width(text: str, gradient: float | None) -> float:
+    """The width of a piece of a line, in characters: at least that of its number."""
+    if gradient is None:
+        return len(text)
+    return max(len(text), len(gradient_label(gradient)) * NUMBER)
 
 
 def gradient_label(gradient: float) -> str:
@@ -257,7 +265,9 @@ def _lay_out_templates(
     templates: pd.DataFrame, gradients: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """One row per piece of a line, and one row per template where it begins."""
-    words, starts, top = [], [], 0.0
+    words: list[dict[str, Any]] = []
+    starts: list[dict[str, Any]] = []
+    top = 0.0
     gradients_by_template = {
         slug: group.sort_values("begin") for slug, group in gradients.groupby("template")
     }
@@ -271,9 +281,8 @@ def _lay_out_templates(
         )
         measured = [piece for piece in placed if piece.gradient is not None]
         highest = max(measured, key=lambda piece: piece.gradient or 0.0, default=None)
-        starts.append(
-            {"line": top, "column": 0, "said": f"{record['place']}.", "elite": record["elite"]}
-        )
+        place_label = f"{record['place']}."
+        starts.append({"line": top, "column": 0, "said": place_label, "elite": record["elite"]})
         for piece in placed:
             number = "" if piece.gradient is None else gradient_label(piece.gradient)
             piece_columns = {
@@ -283,4 +292,6 @@ def _lay_out_templates(
             }
             words.append({**asdict(piece), **piece_columns, "line": top + piece.line})
         top += placed[-1].line + 1 + GAP
-    return pd.DataFrame(words).round({"gradient": DIGITS}), pd.DataFrame(starts).round({"line": 2})
+    words_table = pd.DataFrame(words).round({"gradient": DIGITS})
+    starts_table = pd.DataFrame(starts).round({"line": 2})
+    return words_table, starts_table

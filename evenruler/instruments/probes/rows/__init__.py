@@ -39,7 +39,8 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
             pc.and_(pc.equal(history["run"], schemas.GUIDED), last)
         )
         tables |= declaration.made
-    lines = [f"{len(compiled['probes']):,} sentences, {len(compiled['rejected']):,} rejected"]
+    n_sentences, n_rejected = len(compiled["probes"]), len(compiled["rejected"])
+    lines = [f"{n_sentences:,} sentences, {n_rejected:,} rejected"]
     plan = plan_with_sizes(
         declaration,
         partial(_build_plan, declaration.name, declaration.source),
@@ -93,16 +94,14 @@ def _choice_plan(source: ProbeSource) -> Plan:
     variance.
     """
     lists = list(source.placebos)
-    nouns = [
-        pair
-        for two in zip(lists[::2], lists[1::2], strict=False)
-        for pair in zip(*two, strict=True)
-    ]
+    nouns: list[tuple[str, str]] = []
+    for first_list, second_list in zip(lists[::2], lists[1::2], strict=False):
+        nouns += zip(first_list, second_list, strict=True)
+    targets = zip(*source.targets.values(), strict=False)
+    placebo_pairs = zip(nouns[::2], nouns[1::2], strict=False)
     return {
-        "pairs": [list(pair) for pair in zip(*source.targets.values(), strict=False)],
-        "placebo_pairs": [
-            list(map(list, two)) for two in zip(nouns[::2], nouns[1::2], strict=False)
-        ],
+        "pairs": [list(pair) for pair in targets],
+        "placebo_pairs": [[list(first), list(second)] for first, second in placebo_pairs],
         "known": load_control_pairs(),
     }
 
@@ -123,10 +122,8 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
     probes, rejected = split_duplicates(
         _sentence_rows(name, source, settings), "set", "text", what="sentence"
     )
-    templates, attributes = (
-        list(_template_rows(name, source, settings)),
-        list(_attribute_rows(name, source)),
-    )
+    templates = list(_template_rows(name, source, settings))
+    attributes = list(_attribute_rows(name, source))
     return {
         "probes": probes,
         "templates": templates,
@@ -136,16 +133,15 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
 
 
 def _sentence_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
-    groups = [
-        (group, pole, target, word)
-        for (group, targets), pole in zip(source.targets.items(), (1, -1), strict=True)
-        for target, word in targets.items()
-    ]
+    target_rows: list[tuple[str, int, str, str]] = []
+    for (group, targets), pole in zip(source.targets.items(), (1, -1), strict=True):
+        target_rows += [(group, pole, target, word) for target, word in targets.items()]
     for template in _template_rows(name, source, settings):
-        for (attribute, word), (group, pole, target, of_target) in product(
-            source.attributes.items(), groups
+        for (attribute, attribute_word), (group, pole, target, target_word) in product(
+            source.attributes.items(), target_rows
         ):
-            text = fill(template["text"], {ATTRIBUTE: word, TARGET: of_target}, template["variant"])
+            words = {ATTRIBUTE: attribute_word, TARGET: target_word}
+            text = fill(template["text"], words, template["variant"])
             row = {
                 **template,
                 "attribute": attribute,
@@ -154,9 +150,10 @@ def _sentence_rows(name: str, source: ProbeSource, settings: Settings) -> Iterat
                 "target": target,
                 "text": text,
             }
-            checksum = content_sha256(
-                text, row["keying"], group, pole, *["control"] * row["control"]
-            )
+            content = [text, row["keying"], group, pole]
+            if row["control"]:
+                content.append("control")
+            checksum = content_sha256(*content)
             yield {**row, "id": sentence_id(name, row, BARE), "content_sha256": checksum}
 
 
@@ -182,15 +179,17 @@ def _template_rows(name: str, source: ProbeSource, settings: Settings) -> Iterat
 
 
 def _attribute_rows(name: str, source: ProbeSource) -> Iterator[Row]:
-    criterion, keyed = source.published, source.keys.keyed if source.keys else {}
+    criterion = source.published
+    keyed = source.keys.keyed if source.keys else {}
     for slug, word in source.attributes.items():
         value = criterion.values[slug] if criterion else None
         match = criterion.matches[slug] if criterion else "none"
-        content = (word, value, match, *([keyed[word]] if word in keyed else []))
+        content: list[Any] = [word, value, match]
+        if word in keyed:
+            content.append(keyed[word])
+        attribute_id = row_id(family="probes", benchmark=name, attribute=slug)
         yield {
-            **common_columns(
-                row_id(family="probes", benchmark=name, attribute=slug), source, *content
-            ),
+            **common_columns(attribute_id, source, *content),
             "attribute": slug,
             "word": word,
             "criterion": value,

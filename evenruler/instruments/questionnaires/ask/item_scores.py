@@ -45,7 +45,10 @@ COLUMNS = ["questionnaire", "item", "measure", "value", "n"]
 
 def distinct_sentences(prompts: pd.DataFrame) -> list[str]:
     """The distinct premises and hypotheses of prompts, sorted."""
-    return sorted({text for side in SIDES for text in prompts[side]})
+    sentences: set[str] = set()
+    for side in SIDES:
+        sentences.update(prompts[side])
+    return sorted(sentences)
 
 
 def probability_of_acceptable(
@@ -81,7 +84,8 @@ def acceptability_figures(
     rows = []
     for (questionnaire, item), of_item in prompts.groupby(["questionnaire", "item"], sort=True):
         values = [by_text[text] for text in distinct_sentences(of_item)]
-        rows.append((questionnaire, item, measure, float(np.mean(values)), len(values)))
+        mean = float(np.mean(values))
+        rows.append((questionnaire, item, measure, mean, len(values)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -100,9 +104,11 @@ def embedding_request(tables: Tables, plan: Plan) -> RequestBatch:
     """A request for embeddings of the questions, published and in a user's licensed wording, and of
     source prompts.
     """
-    items, chosen = tables["items"], source_prompts(tables["prompts"])
+    items = tables["items"]
+    chosen = source_prompts(tables["prompts"])
     licensed = _licensed_questions(items, plan)
-    rows = pd.DataFrame({"id": [*items["id"], *licensed, *chosen["id"]]})
+    ids = [*items["id"], *licensed, *chosen["id"]]
+    rows = pd.DataFrame({"id": ids})
     texts = [*items["original"], *licensed.values(), *chosen["whole"]]
     return RequestBatch(
         "embeddings", "embed", rows, {"text": texts}, by=plan["embedder"], of_instrument=True
@@ -123,8 +129,9 @@ def _licensed_questions(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
 
 def judge_request(tables: Tables, plan: Plan) -> RequestBatch:
     """A request to the judge about every sentence, including those of twins."""
-    judge, texts = plan["judge"], distinct_sentences(tables["prompts"])
-    table, inputs = SLOR if judge["operation"] == "slor" else ACCEPTABILITY, {"text": texts}
+    judge = plan["judge"]
+    table = SLOR if judge["operation"] == "slor" else ACCEPTABILITY
+    inputs = {"text": distinct_sentences(tables["prompts"])}
     return RequestBatch(
         table,
         judge["operation"],
@@ -142,8 +149,11 @@ def content_figures(tables: Tables, twins: Tables, plan: Plan, answers: Tables) 
     `tables` has `prompts`, and `items` with a column `questionnaire`; `twins` the same for twins.
     """
     embeddings = answers["embeddings"]
-    vectors = dict(zip(embeddings["id"], map(np.asarray, embeddings["vector"]), strict=True))
-    figures = [similarity_figures(tables["prompts"], tables["items"], vectors)] if vectors else []
+    arrays = map(np.asarray, embeddings["vector"])
+    vectors = dict(zip(embeddings["id"], arrays, strict=True))
+    figures: list[pd.DataFrame] = []
+    if vectors:
+        figures.append(similarity_figures(tables["prompts"], tables["items"], vectors))
     by_text = _judge_figures(plan, answers)
     if by_text:
         measure = SLOR if len(answers[SLOR]) else ACCEPTABILITY
@@ -151,8 +161,11 @@ def content_figures(tables: Tables, twins: Tables, plan: Plan, answers: Tables) 
             (tables["prompts"], measure),
             (twins["prompts"], f"{measure}_of_twins"),
         ):
-            figures += [acceptability_figures(prompts, by_text, name)] if len(prompts) else []
-    return pd.concat(figures, ignore_index=True) if figures else pd.DataFrame(columns=COLUMNS)
+            if len(prompts):
+                figures.append(acceptability_figures(prompts, by_text, name))
+    if not figures:
+        return pd.DataFrame(columns=COLUMNS)
+    return pd.concat(figures, ignore_index=True)
 
 
 def similarity_figures(
@@ -170,7 +183,8 @@ def similarity_figures(
         prompted = by_item[item["questionnaire"], item["item"]]
         shown = np.stack([vectors[prompt] for prompt in prompted])
         published = "similarity" if item["wording"] == "held" else "similarity_to_paraphrase"
-        for measure, question in ((published, item["id"]), ("similarity", licensed_id(item["id"]))):
+        licensed = licensed_id(item["id"])
+        for measure, question in ((published, item["id"]), ("similarity", licensed)):
             if question in vectors:
                 cosine = float(shown.dot(vectors[question]).mean())
                 rows.append((item["questionnaire"], item["item"], measure, cosine, len(prompted)))
@@ -179,15 +193,14 @@ def similarity_figures(
 
 def _judge_figures(plan: Plan, answers: Tables) -> dict[str, float]:
     """The judge's figure by sentence."""
-    by_model, by_classifier = answers[SLOR], answers[ACCEPTABILITY]
+    by_model = answers[SLOR]
+    by_classifier = answers[ACCEPTABILITY]
     if len(by_model):
         return dict(zip(by_model["text"], by_model["slor"], strict=True))
     if not len(by_classifier):
         return {}
-    logits, labels = (
-        np.stack(by_classifier["logits"].tolist()),
-        list(by_classifier["labels"].iloc[0]),
-    )
+    logits = np.stack(by_classifier["logits"].tolist())
+    labels = list(by_classifier["labels"].iloc[0])
     shares = probability_of_acceptable(logits, labels, plan["judge"]["model"])
     return dict(zip(by_classifier["text"], shares, strict=True))
 
@@ -266,10 +279,12 @@ def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> floa
     Raises:
         ValueError: No term is a source term, or shapes do not match.
     """
-    shares, source = np.asarray(pss, dtype=np.float64), np.asarray(is_source, dtype=bool)
+    shares = np.asarray(pss, dtype=np.float64)
+    source = np.asarray(is_source, dtype=bool)
     by_intensifier = np.asarray(weights, dtype=np.float64)
-    if shares.shape != (len(source), len(by_intensifier)):
-        raise ValueError(f"PSS is {shares.shape}, expected {(len(source), len(by_intensifier))}")
+    expected_shape = (len(source), len(by_intensifier))
+    if shares.shape != expected_shape:
+        raise ValueError(f"PSS is {shares.shape}, expected {expected_shape}")
     if not source.any():
         raise ValueError("no term is a source term")
     return float((shares[source] * by_intensifier).mean())
@@ -308,17 +323,18 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
     by_item = dict(iter(prompts.groupby(["questionnaire", "item", "twin"])))
     for key in items[["questionnaire", "item", "twin"]].itertuples(index=False, name=None):
         rows = by_item.get(key)
-        whole = (
-            rows is not None and len(rows) == rows["term"].nunique() * rows["intensifier"].nunique()
-        )
-        if rows is None or not whole or "source" not in set(rows["polarity"]):
-            what, where = (
-                "prompts were rejected, so that it cannot be normalised",
-                f"{key[0]}, item {key[1]}",
-            )
+        if rows is None or not _is_whole(rows):
             raise UserError(
-                what, where=where, remedy="see rejected.parquet and fix its templates or terms"
+                "prompts were rejected, so that it cannot be normalised",
+                where=f"{key[0]}, item {key[1]}",
+                remedy="see rejected.parquet and fix its templates or terms",
             )
+
+
+def _is_whole(prompts: pd.DataFrame) -> bool:
+    """Whether an item's prompts have every term with every intensifier, and a source term."""
+    n_expected = prompts["term"].nunique() * prompts["intensifier"].nunique()
+    return len(prompts) == n_expected and "source" in set(prompts["polarity"])
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> pd.DataFrame:
@@ -350,11 +366,12 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
             )
     parts = []
     for _, rows in joined.groupby([*MODEL, "item", "twin"], sort=True):
-        if rows["configuration"].iloc[0] == OPTIONS:  # shares sum to 1 within each term already
+        form = rows["configuration"].iloc[0]
+        if form == OPTIONS:  # shares sum to 1 within each term already
             with np.errstate(divide="ignore"):
                 parts.append(rows.assign(log_p=np.log(rows[SHARE]), pss=rows[SHARE]))
             continue
-        if rows["configuration"].iloc[0] in LIKELIHOODS:
+        if form in LIKELIHOODS:
             log_p = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
             if not np.isfinite(log_p).all():
                 raise ValueError("a log-probability is not a number")
@@ -369,9 +386,8 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
         long = pss.reset_index().melt(id_vars="term", var_name="intensifier", value_name="pss")
         parts.append(rows.merge(long, on=["term", "intensifier"], validate="1:1"))
     cells = pd.concat(parts, ignore_index=True)
-    return cells.assign(p=np.exp(cells["log_p"])).drop(
-        columns=["id", "log_p", *scores["measure"].unique()]
-    )
+    cells = cells.assign(p=np.exp(cells["log_p"]))
+    return cells.drop(columns=["id", "log_p", *scores["measure"].unique()])
 
 
 def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
@@ -388,15 +404,17 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
         weights = pss.columns.get_level_values("weight").to_numpy(dtype=np.float64)
         # Chat answers are not normalised over terms, so inverse terms are subtracted.
         scored = contrast_score if identity["configuration"] == OPTIONS else item_score
+        score = item["keying"] * scored(pss, is_source, weights)
+        shares = pss.to_numpy()
         rows.append(
             {
                 **identity,
                 "subscale": item["subscale"],
                 "keying": item["keying"],
-                "score": item["keying"] * scored(pss, is_source, weights),
-                "silhouette": silhouette(pss.to_numpy(), is_source),
-                "pss_low": float(pss.to_numpy().min()),
-                "pss_high": float(pss.to_numpy().max()),
+                "score": score,
+                "silhouette": silhouette(shares, is_source),
+                "pss_low": float(shares.min()),
+                "pss_high": float(shares.max()),
                 "n": int(is_source.sum()) * len(weights),
             }
         )
@@ -409,7 +427,8 @@ def silhouette(pss: NDArray[np.float64], is_source: NDArray[np.bool_]) -> float:
 
     From -1 to 1 (fully separated); NaN where a vector is constant, or a group has no term.
     """
-    if is_source.all() or not is_source.any() or len(pss) < 3 or constant_columns(pss.T).any():
+    is_one_group = is_source.all() or not is_source.any()
+    if is_one_group or len(pss) < 3 or constant_columns(pss.T).any():
         return float("nan")
     return float(silhouette_score(pss, is_source, metric="correlation"))
 
@@ -429,16 +448,10 @@ def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for (configuration, fact), group in answers.groupby(["configuration", "fact"], sort=True):
         table = group.pivot(index="term", columns="word", values="nats")
         pss = two_way_of_logs(table.to_numpy(), plan["temperature"])
-        points = dict(
-            zip(table.index, pss @ np.array([weights[word] for word in table.columns]), strict=True)
-        )
-        rows.append(
-            {
-                "configuration": configuration,
-                "fact": fact,
-                "right": points["right"] > points["wrong"],
-            }
-        )
+        word_weights = np.array([weights[word] for word in table.columns])
+        points = dict(zip(table.index, pss @ word_weights, strict=True))
+        is_right = points["right"] > points["wrong"]
+        rows.append({"configuration": configuration, "fact": fact, "right": is_right})
     return pd.DataFrame(rows, columns=["configuration", "fact", "right"])
 
 
@@ -488,18 +501,15 @@ def scores(
     chosen, shares = options.parse_option_answers(tables, plan, answers)
     of_options = options.of_prompts(tables["prompts"], shares)
     of_options = of_options.assign(configuration=OPTIONS, corpus="", fit=0, epoch=0, measure=SHARE)
-    of_chat = (options.score_facts(shares, plan) if len(chosen) else NO_FACTS).assign(
-        configuration=OPTIONS
-    )
+    chat_facts = options.score_facts(shares, plan) if len(chosen) else NO_FACTS
+    chat_facts = chat_facts.assign(configuration=OPTIONS)
     rows = concat_frames([*answer_frames, of_options])
     kind = rows["configuration"].map(KINDS)
     answered = rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
     bare = answered[answered["corpus"] == ""]
     is_unprefixed = bare["id"].isin(tables["prompts"]["id"])
-    item_answers, prefixed_answers = (
-        bare[is_unprefixed & bare["id"].isin(prompts["id"])],
-        bare[~is_unprefixed],
-    )
+    item_answers = bare[is_unprefixed & bare["id"].isin(prompts["id"])]
+    prefixed_answers = bare[~is_unprefixed]
     reads = VERBALISER in subject.forms  # it asks a question, which can follow a prefix
     cells = (
         cells_of(prompts, item_answers, scoring)
@@ -516,18 +526,19 @@ def scores(
         """Score only the items of these prompts."""
         return score_items(rows, items[items["item"].isin(rows["item"])], prompt_answers, scoring)
 
-    prefixed, adapted = [none], [none.assign(corpus="", fit=0, epoch=0)]
+    prefixed = [none]
     framed = prefixed_rows(prompts if reads else prompts[:0], plan)
     for prefix, rows in framed.groupby("framing", sort=True) if len(framed) else ():
-        own_answers = prefixed_answers[prefixed_answers["id"].isin(rows["id"])].assign(
-            framing=prefix
-        )
-        prefixed.append(scored(rows, own_answers))
+        prefix_answers = prefixed_answers[prefixed_answers["id"].isin(rows["id"])]
+        prefixed.append(scored(rows, prefix_answers.assign(framing=prefix)))
+    adapted = [none.assign(corpus="", fit=0, epoch=0)]
     then = answered[answered["corpus"] != ""]
+    adapted_prompts = prompts[prompts["id"].isin(then["id"])]
     for _, group in then.groupby(STAGE, sort=True):
-        adapted.append(
-            scored(prompts[prompts["id"].isin(then["id"])], group).assign(**group[STAGE].iloc[0])
-        )
+        stage_scores = scored(adapted_prompts, group)
+        adapted.append(stage_scores.assign(**group[STAGE].iloc[0]))
+    known = concat_frames([of_facts(answers["known_answers"], plan), chat_facts])
+    weight_by_order = options.by_order(shares, prompts)
     return {
         "cells": cells,
         "items": item_scores(cells, items) if len(item_answers) else none,
@@ -535,14 +546,9 @@ def scores(
         "prefixed": concat_frames(prefixed),
         "adapted": concat_frames(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
-        "known": concat_frames([of_facts(answers["known_answers"], plan), of_chat]).assign(
-            model=subject.name
-        ),
+        "known": known.assign(model=subject.name),
         "chosen": chosen.assign(model=subject.name),
-        "by_order": options.by_order(shares, prompts)
-        .rename_axis("turn")
-        .rename("points")
-        .reset_index(),
+        "by_order": weight_by_order.rename_axis("turn").rename("points").reset_index(),
         "content": content_figures(item_tables, twins, plan, answers),
         "course": adaptation_course(answers, subject.name),
     }

@@ -60,17 +60,15 @@ def option_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     rows = []
     for is_fact, name, text, words in (*_of_prompts(tables), *_of_facts(plan)):
         orders = min(plan["orders"], FEWEST_ORDERS) if is_fact else plan["orders"]
+        keyed_words = list(words.items())
         for turn in range(orders):
             places = option_order(len(words), turn, orders)
-            options = [list(words.items())[place] for place in places]
-            listed = "\n".join(
-                f"{letter}. {word}" for letter, (_, word) in zip(LETTERS, options, strict=False)
-            )
-            keys, option_words = zip(*options, strict=True)
+            keys, option_words = zip(*[keyed_words[place] for place in places], strict=True)
+            lettered = zip(LETTERS, option_words, strict=False)
+            listed = "\n".join(f"{letter}. {word}" for letter, word in lettered)
             rows.append((name, turn, is_fact, keys, option_words, PROMPT.format(text, listed)))
-    return pd.DataFrame(rows, columns=["id", "turn", "known", "keys", "words", "prompt"]).astype(
-        {"turn": "int8"}
-    )
+    questions = pd.DataFrame(rows, columns=["id", "turn", "known", "keys", "words", "prompt"])
+    return questions.astype({"turn": "int8"})
 
 
 def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
@@ -86,7 +84,8 @@ def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]
     ):
         first = group.iloc[0]
         words = dict(zip(group["id"], group["word"].str.lower(), strict=True))
-        yield False, first["id"], f"{first['before']}{GAP}{first['after']}", words
+        question = f"{first['before']}{GAP}{first['after']}"
+        yield False, first["id"], question, words
 
 
 def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
@@ -95,24 +94,20 @@ def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
     for place, fact in enumerate(plan["accuracy"].get("facts", [])):
         text = fact["template"].replace("{i}", INTENSIFIER)
         for term in ("right", "wrong"):
-            yield (
-                True,
-                f"{place} {term}",
-                text.replace("{t}", fact[term]).replace(INTENSIFIER, GAP),
-                words,
-            )
+            question = text.replace("{t}", fact[term]).replace(INTENSIFIER, GAP)
+            yield True, f"{place} {term}", question, words
 
 
 def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Request letter probabilities where the model gives them, else a reply to each question."""
     question_rows = option_questions(tables, plan)
     if subject.can("words"):
-        rows = question_rows.loc[
-            question_rows.index.repeat(question_rows["keys"].map(len)), ["id", "turn", "prompt"]
-        ]
-        rows = rows.assign(
-            form=[letter for keys in question_rows["keys"] for letter in LETTERS[: len(keys)]]
-        )
+        n_options = question_rows["keys"].map(len)
+        letters: list[str] = []
+        for n in n_options:
+            letters.extend(LETTERS[:n])
+        rows = question_rows.loc[question_rows.index.repeat(n_options), ["id", "turn", "prompt"]]
+        rows = rows.assign(form=letters)
         inputs = {name: rows[name].tolist() for name in ("prompt", "form")}
         yield RequestBatch(
             LETTER_MASS, "words", rows[["id", "turn", "form"]], inputs, {"chat": True}
@@ -137,30 +132,22 @@ def parse_option_answers(
         types = {"known": bool, "share": float, "mass": float}
         nothing = pd.DataFrame(columns=[*CHOSEN, "key", "share"]).astype(types)
         return nothing[CHOSEN], nothing[SHARES]
-    readings = (_by_mass if len(answers[LETTER_MASS]) else _by_reply)(
-        option_questions(tables, plan), answers
-    )
+    parse = _by_mass if len(answers[LETTER_MASS]) else _by_reply
+    readings = parse(option_questions(tables, plan), answers)
     word_rows = readings[readings["shares"].notna()].explode(["keys", "shares"], ignore_index=True)
-    shares = word_rows.rename(columns={"keys": "key", "shares": "share"}).astype(
-        {"share": "float64"}
-    )
-    return readings[CHOSEN], shares[SHARES]
+    shares = word_rows.rename(columns={"keys": "key", "shares": "share"})
+    return readings[CHOSEN], shares.astype({"share": "float64"})[SHARES]
 
 
 def _by_mass(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     letters = answers[LETTER_MASS]
-    by_letter = letters.assign(p=np.exp(letters["nats"] + letters["ends"])).pivot(
-        index=["id", "turn"], columns="form", values="p"
-    )
-    of_question = by_letter.apply(lambda row: (row.dropna() / row.sum()).tolist(), axis=1).rename(
-        "shares"
-    )
-    shares_and_mass = pd.concat(
-        [of_question, by_letter.sum(axis=1).rename("mass")], axis=1
-    ).reset_index()
-    return question_rows.merge(shares_and_mass, on=["id", "turn"]).assign(
-        rule="mass", reply=None, reason=None
-    )
+    letters = letters.assign(p=np.exp(letters["nats"] + letters["ends"]))
+    by_letter = letters.pivot(index=["id", "turn"], columns="form", values="p")
+    shares = by_letter.apply(lambda row: (row.dropna() / row.sum()).tolist(), axis=1)
+    mass = by_letter.sum(axis=1)
+    shares_and_mass = pd.concat([shares.rename("shares"), mass.rename("mass")], axis=1)
+    rows = question_rows.merge(shares_and_mass.reset_index(), on=["id", "turn"])
+    return rows.assign(rule="mass", reply=None, reason=None)
 
 
 def _by_reply(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
@@ -172,18 +159,20 @@ def _by_reply(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
             continue
         reading = read_choice(row["reply"], row["words"])
         rule, outcome = reading.rule, reading.outcome
-        if rule == "none" and (filled := _find_gap_word(row["reply"], row)) is not None:
-            rule, outcome = "option", filled
-        parsed_replies.append(
-            (rule, None if outcome is None else [float(word == outcome) for word in row["words"]])
-        )
+        if rule == "none":
+            gap_word = _find_gap_word(row["reply"], row)
+            if gap_word is not None:
+                rule, outcome = "option", gap_word
+        shares = None if outcome is None else [float(word == outcome) for word in row["words"]]
+        parsed_replies.append((rule, shares))
     rules_and_shares = pd.DataFrame(parsed_replies, columns=["rule", "shares"], index=rows.index)
     return rows.assign(**rules_and_shares, mass=np.nan)
 
 
 def _find_gap_word(reply: str, row: Mapping[Any, Any]) -> str | None:
     """The word with which a reply repeats the sentence, its gap filled; None if not exactly one."""
-    normalised_reply, text = normalise_surface(reply), row["prompt"].split("\n\n")[1]
+    normalised_reply = normalise_surface(reply)
+    text = row["prompt"].split("\n\n")[1]
     matching_words = [
         word
         for word in row["words"]
@@ -199,7 +188,8 @@ def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
     """
     share_by_key = shares[~shares["known"]].groupby("key")["share"].mean()
     rows = prompts.assign(value=prompts["id"].map(share_by_key))
-    whole = rows["value"].notna().groupby([rows["item"], rows["twin"]]).transform("all")
+    is_answered = rows["value"].notna()
+    whole = is_answered.groupby([rows["item"], rows["twin"]]).transform("all")
     return rows.loc[whole, ["id", "value"]]
 
 
@@ -207,18 +197,16 @@ def score_facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """`fact, right`: whether its right term gets the more frequent words; false where one is
     unanswered.
     """
+    accuracy_plan = plan["accuracy"]
     fact_shares = shares[shares["known"]]
-    weighed = fact_shares["share"] * fact_shares["key"].map(
-        plan["accuracy"].get("words", {})
-    ).astype("float64")
-    by_order = (
-        weighed.groupby([fact_shares["id"], fact_shares["turn"]]).sum().groupby(level="id").mean()
-    )
-    fact_rows = pd.DataFrame({"fact": range(len(plan["accuracy"].get("facts", [])))})
-    right, wrong = (
-        by_order.reindex(fact_rows["fact"].astype(str) + f" {term}").to_numpy()
-        for term in ("right", "wrong")
-    )
+    word_weights = fact_shares["key"].map(accuracy_plan.get("words", {}))
+    weighed = fact_shares["share"] * word_weights.astype("float64")
+    by_order = weighed.groupby([fact_shares["id"], fact_shares["turn"]]).sum()
+    by_term = by_order.groupby(level="id").mean()
+    fact_rows = pd.DataFrame({"fact": range(len(accuracy_plan.get("facts", [])))})
+    numbers = fact_rows["fact"].astype(str)
+    right = by_term.reindex(numbers + " right").to_numpy()
+    wrong = by_term.reindex(numbers + " wrong").to_numpy()
     return fact_rows.assign(right=right - wrong > 1e-9)  # tolerance for summation order
 
 
@@ -234,11 +222,9 @@ def check_option_validity(chosen: pd.DataFrame) -> ValidityCheck:
         return ValidityCheck()
     if item_answers["mass"].isna().any():
         item_fitness = fitness_of(count_replies(item_answers))
-        return (
-            ValidityCheck(doubt=not_read(count_replies(fact_answers)))
-            if item_fitness == ValidityCheck()
-            else item_fitness
-        )
+        if item_fitness != ValidityCheck():
+            return item_fitness
+        return ValidityCheck(doubt=not_read(count_replies(fact_answers)))
     mass = float(item_answers["mass"].mean())
     reason = (
         f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"
@@ -251,9 +237,6 @@ def by_order(shares: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Series[float]":
     item_shares = shares[~shares["known"]].merge(
         prompts[["id", "weight"]], left_on="key", right_on="id", suffixes=("", "_of")
     )
-    weighed = (
-        item_shares.assign(points=item_shares["share"] * item_shares["weight"])
-        .groupby(["turn", "id"])["points"]
-        .sum()
-    )
+    item_shares = item_shares.assign(points=item_shares["share"] * item_shares["weight"])
+    weighed = item_shares.groupby(["turn", "id"])["points"].sum()
     return weighed.groupby(level="turn").mean()

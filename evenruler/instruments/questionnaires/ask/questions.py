@@ -27,16 +27,22 @@ OF_BOTH = ("items", "terms", "prompts")
 
 def asked_forms(subject: Subject) -> list[str]:
     """The forms in which the model is asked: `options` or the others, if only one was wanted."""
-    return [
-        form for form in subject.forms if subject.asked_in(OPTIONS if form == OPTIONS else ENTAIL)
-    ]
+    forms: list[str] = []
+    for form in subject.forms:
+        group = OPTIONS if form == OPTIONS else ENTAIL
+        if subject.asked_in(group):
+            forms.append(form)
+    return forms
 
 
 def split_by_placebo(tables: Tables) -> tuple[Tables, Tables]:
     """Split `items`, `terms` and `prompts` by `twin`: the tables of items, and those of twins."""
-    item_tables = {name: tables[name][tables[name]["twin"] == 0] for name in OF_BOTH}
-    twins = {name: tables[name][tables[name]["twin"] > 0] for name in OF_BOTH}
-    return {**tables, **item_tables}, {**tables, **twins}
+    item_tables, twins = {**tables}, {**tables}
+    for name in OF_BOTH:
+        table = tables[name]
+        item_tables[name] = table[table["twin"] == 0]
+        twins[name] = table[table["twin"] > 0]
+    return item_tables, twins
 
 
 def prefixed_rows(prompts: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFrame:
@@ -69,7 +75,8 @@ def locate_intensifiers(tables: Tables) -> dict[str, list[str]]:
         begin, end = locate_slot_word(
             row[f"{side}_template"], INTENSIFIER, {TERM: row["word"]}, row["variant"], sentence
         )
-        before, after = ("", f" {row['hypothesis']}") if first else (f"{row['premise']} ", "")
+        before = "" if first else f"{row['premise']} "
+        after = f" {row['hypothesis']}" if first else ""
         parts["before"].append(before + sentence[:begin])
         parts["word"].append(sentence[begin:end])
         parts["after"].append(sentence[end:] + after)
@@ -91,41 +98,37 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Every fact of the plan, with its right and its wrong term and every intensifier, in the
     likelihood forms.
     """
-    fact_prompts = [
-        {
-            "fact": n,
-            "term": term,
-            "word": word,
-            "template": fact["template"].replace("{i}", "{INTENSIFIER}"),
-        }
-        | {"filling": fact[term]}
-        for n, fact in enumerate(plan["accuracy"].get("facts", []))
-        for term in ("right", "wrong")
-        for word in plan["accuracy"]["words"]
-    ]
+    fact_prompts = pd.DataFrame(_fact_prompts(plan))
+    if fact_prompts.empty:
+        return
     for form in asked_forms(subject):
-        if form in LIKELIHOODS and fact_prompts:
-            rows = pd.DataFrame(fact_prompts)[["fact", "term", "word"]].assign(configuration=form)
-            parts = [
-                row["template"].replace("{t}", row["filling"]).partition(INTENSIFIER)
-                for row in fact_prompts
-            ]
-            if form == SENTENCE and subject.can("loglikelihood"):
-                texts = [
-                    before + row["word"] + after
-                    for row, (before, _, after) in zip(fact_prompts, parts, strict=True)
-                ]
-                yield RequestBatch(
-                    "known_answers", "loglikelihood", rows, {"text": texts}, {"every": True}
-                )
-            elif form != SENTENCE and subject.can("in_place"):
-                places = {"before": [before for before, *_ in parts], "word": rows["word"].tolist()}
-                yield RequestBatch(
-                    "known_answers",
-                    "in_place",
-                    without_token_counts(rows),
-                    {**places, "after": [after for *_, after in parts]},
-                )
+        if form not in LIKELIHOODS:
+            continue
+        rows = fact_prompts[["fact", "term", "word"]].assign(configuration=form)
+        if form == SENTENCE and subject.can("loglikelihood"):
+            texts = fact_prompts["before"] + fact_prompts["word"] + fact_prompts["after"]
+            yield RequestBatch(
+                "known_answers", "loglikelihood", rows, {"text": texts.tolist()}, {"every": True}
+            )
+        elif form != SENTENCE and subject.can("in_place"):
+            inputs = {side: fact_prompts[side].tolist() for side in ("before", "word", "after")}
+            yield RequestBatch("known_answers", "in_place", without_token_counts(rows), inputs)
+
+
+def _fact_prompts(plan: Plan) -> Iterator[dict[str, object]]:
+    """Every fact with each term and word: the text `before` the word, the `word`, and `after` it."""
+    for number, fact in enumerate(plan["accuracy"].get("facts", [])):
+        template = fact["template"].replace("{i}", INTENSIFIER)
+        for term in ("right", "wrong"):
+            before, _, after = template.replace("{t}", fact[term]).partition(INTENSIFIER)
+            for word in plan["accuracy"]["words"]:
+                yield {
+                    "fact": number,
+                    "term": term,
+                    "word": word,
+                    "before": before,
+                    "after": after,
+                }
 
 
 def without_token_counts(rows: pd.DataFrame) -> pd.DataFrame:
@@ -165,27 +168,24 @@ def adaptation_states(plan: Plan, subject: Subject) -> Iterator[State]:
     if subject.adapted is None:
         return
     corpora = sorted(plan["corpora"].items())
-    corpus_sentences = (
-        (
-            name,
-            corpus_plan["sentences"]
-            if "sentences" in corpus_plan
-            else lines_of(corpus_plan["file"], f"corpus {name}"),
-        )
-        for name, corpus_plan in corpora
-    )
     recipes = tuple(
         (name, corpus_plan["epochs"], corpus_plan["learning_rate"], corpus_plan["batch"])
         for name, corpus_plan in corpora
     )
+    corpus_sentences: list[tuple[str, tuple[str, ...]]] = []
+    for name, corpus_plan in corpora:
+        if "sentences" in corpus_plan:
+            sentences = corpus_plan["sentences"]
+        else:
+            sentences = lines_of(corpus_plan["file"], f"corpus {name}")
+        corpus_sentences.append((name, tuple(sentences)))
     # Equal for all questionnaires whose models are adapted to the same corpora.
-    adaptation = Adaptation(
-        tuple((name, tuple(sentences)) for name, sentences in corpus_sentences), recipes
-    )
+    adaptation = Adaptation(tuple(corpus_sentences), recipes)
     for corpus, epochs, *_ in adaptation.recipes:
         for fit in range(1, plan["fits"] + 1):
             on_the_way = range(1, epochs) if subject.adapted == "every" and fit == 1 else ()
-            yield from (State(adaptation, corpus, fit, epoch) for epoch in (0, *on_the_way, epochs))
+            for epoch in (0, *on_the_way, epochs):
+                yield State(adaptation, corpus, fit, epoch)
 
 
 def adaptation_items(tables: Tables, plan: Plan) -> Tables:
@@ -242,11 +242,8 @@ def adaptation_course(answers: Tables, model: str) -> pd.DataFrame:
         _measure_rows(replies, "reply", text=replies["reply"], reason=replies["reason"], n=1),
         _measure_rows(losses, "loss", value=losses["loss"], reason=loss_reasons, n=losses["n"]),
     ]
-    return (
-        pd.concat(measure_frames, ignore_index=True)
-        .assign(model=model)
-        .sort_values(STAGE, kind="stable")
-    )
+    course = pd.concat(measure_frames, ignore_index=True).assign(model=model)
+    return course.sort_values(STAGE, kind="stable")
 
 
 def _measure_rows(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:

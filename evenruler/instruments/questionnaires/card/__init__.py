@@ -35,10 +35,22 @@ WORDS: dict[str, Any] = read_yaml(HERE / "words.yaml")
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
     """The card of one questionnaire: texts, figures and the task for lm-evaluation-harness."""
-    source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
-    shown = prompts.loc[(prompts["twin"] == 0) & (prompts["polarity"] == "source"), "id"].tolist()
+    source, settings = declaration.source, declaration.settings
+    prompts = tables["prompts"]
+    is_shown = (prompts["twin"] == 0) & (prompts["polarity"] == "source")
+    shown = prompts.loc[is_shown, "id"].tolist()
     scored = {key: plan[key] for key in ("temperature", "three_way", "stop_below")}
-    scale = {word: level.weight for level in source.responses.levels for word in level.words}
+    scale: dict[str, float] = {}
+    for level in source.responses.levels:
+        scale |= dict.fromkeys(level.words, level.weight)
+    harness = harness_files(
+        declaration.name,
+        source,
+        source.responses,
+        declaration.version,
+        temperature=settings.temperature,
+        three_way=settings.three_way,
+    )
     return assemble_card(
         WORDS,
         *(declaration, tables, plan, evidence),
@@ -49,14 +61,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         items=list(source.items),
         of_items=[*_of_items()],
         quality_of_any=list(_of_any_model(source)),
-        harness=harness_files(
-            declaration.name,
-            source,
-            source.responses,
-            declaration.version,
-            temperature=settings.temperature,
-            three_way=settings.three_way,
-        ),
+        harness=harness,
         harness_task=task_name(declaration.name),
     )
 
@@ -65,33 +70,31 @@ def _summarise_evidence(evidence: Evidence, bar: float) -> dict[str, Any]:
     """Which models are accurate enough; alpha and correlations over models, or why not; effects of
     adaptation.
     """
-    over_models = {
-        name.replace(declare.RHO, "rho with "): record
-        for name, record in evidence.get("all", {}).get(OF_ANY_MODEL, {}).items()
-        if name.startswith(("alpha", declare.RHO))
-    }
+    is_accurate: dict[str, bool] = {}
+    for models in evidence.values():
+        for model, figures in models.items():
+            low = figures.get("accuracy", {}).get("low")
+            if low is not None:
+                is_accurate[model] = low > bar  # the same in all parts
+    over_models: dict[str, Any] = {}
+    lacking: list[tuple[str, str]] = []
+    for name, record in evidence.get("all", {}).get(OF_ANY_MODEL, {}).items():
+        if not name.startswith(("alpha", declare.RHO)):
+            continue
+        label = name.replace(declare.RHO, "rho with ")
+        if record["value"] is None:
+            lacking.append((record["reason"], label))
+        else:
+            over_models[label] = record["value"]
+    moved: list[tuple[str, str, Any]] = []
+    for _, model, name, record in headline_figures(evidence):
+        if name.startswith(declare.MOVED) and record["value"] is not None:
+            moved.append((name.removeprefix(declare.MOVED), model, record))
     return {
-        "accurate": {
-            model: figures["accuracy"]["low"] > bar  # the same in all parts
-            for models in evidence.values()
-            for model, figures in models.items()
-            if figures.get("accuracy", {}).get("low") is not None
-        },
-        "over_models": {
-            name: record["value"]
-            for name, record in over_models.items()
-            if record["value"] is not None
-        },
-        "lacking": group_by_key(
-            (record["reason"], name)
-            for name, record in over_models.items()
-            if record["value"] is None
-        ),
-        "moved": [
-            (name.removeprefix(declare.MOVED), model, record)
-            for _, model, name, record in headline_figures(evidence)
-            if name.startswith(declare.MOVED) and record["value"] is not None
-        ],
+        "accurate": is_accurate,
+        "over_models": over_models,
+        "lacking": group_by_key(lacking),
+        "moved": moved,
     }
 
 
@@ -124,9 +127,8 @@ def _of_items() -> Iterator[FigureHeading]:
     yield from (FigureHeading(name, **words[name]) for name in declare.OF_ITEMS)
     for form in declare.CONFIGURATIONS:
         rest = words[declare.ITEM_REST]
-        yield FigureHeading(
-            declare.of_those(declare.ITEM_REST, form), f"{rest['heading']}, {form}", rest["meaning"]
-        )
+        figure = declare.of_those(declare.ITEM_REST, form)
+        yield FigureHeading(figure, f"{rest['heading']}, {form}", rest["meaning"])
 
 
 def task_name(questionnaire: str) -> str:
@@ -145,19 +147,23 @@ def harness_files(
 ) -> dict[str, str]:
     """The files of the folder `lm_eval/`, by name."""
 
-    def prompts(wording: Wording) -> int:
+    def count_prompts(wording: Wording) -> int:
         return len(wording.terms.words) * len(scale.intensifiers)
 
     template = task_template(HERE / "task.yaml.j2")
+    prompts_of_items: dict[str, int] = {}
+    prompts_of_twins: dict[str, list[int]] = {}
+    for slug, item in source.items.items():
+        prompts_of_items[slug] = count_prompts(item)
+        if item.twins:
+            prompts_of_twins[slug] = [count_prompts(twin) for twin in item.twins]
     settings = {
         "content_free": CONTENT_FREE,
-        "items": {slug: prompts(item) for slug, item in source.items.items()},
+        "items": prompts_of_items,
         "subscales": source.subscales,
         "temperature": temperature,
         "three_way": three_way,
-        "twins": {
-            slug: [*map(prompts, item.twins)] for slug, item in source.items.items() if item.twins
-        },
+        "twins": prompts_of_twins,
     }
     task = template.render(
         task=task_name(questionnaire),

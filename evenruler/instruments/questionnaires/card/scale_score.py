@@ -55,8 +55,11 @@ def docs(rows: Any) -> Any:
     """
     from datasets import concatenate_datasets
 
-    first = {hypothesis: row for row, hypothesis in reversed(list(enumerate(rows["hypothesis"])))}
-    empty = rows.select(sorted(first.values())).map(lambda _: {"premise": SETTINGS["content_free"]})
+    first: dict[str, int] = {}
+    for row, hypothesis in enumerate(rows["hypothesis"]):
+        first.setdefault(hypothesis, row)
+    distinct = rows.select(sorted(first.values()))
+    empty = distinct.map(lambda _: {"premise": SETTINGS["content_free"]})
     return concatenate_datasets([rows, empty])
 
 
@@ -92,20 +95,19 @@ def answer(answers: Sequence[Answer]) -> float:
 
 def beyond_twins(answers: Sequence[Answer]) -> float:
     """Mean over items of the answer minus the mean of its impersonal twins."""
-    score_by_item, *scores_per_twin = (
-        item_scores([answer for answer in answers if _is_empty(answer) or answer["twin"] == twin])
-        for twin in sorted({answer["twin"] for answer in answers} | {0})
-    )
-    twins = {
-        item: [twin_scores[item] for twin_scores in scores_per_twin if item in twin_scores]
-        for item in score_by_item
-    }
-    differences = [score_by_item[item] - fmean(scores) for item, scores in twins.items() if scores]
-    return (
-        fmean(differences) * len({answer["intensifier"] for answer in answers})
-        if differences
-        else math.nan
-    )
+    scores_per_twin: list[dict[str, float]] = []
+    for twin in sorted({answer["twin"] for answer in answers} | {0}):
+        of_twin = [answer for answer in answers if _is_empty(answer) or answer["twin"] == twin]
+        scores_per_twin.append(item_scores(of_twin))
+    score_by_item, *scores_of_twins = scores_per_twin
+    differences: list[float] = []
+    for item, item_score in score_by_item.items():
+        controls = [twin_scores[item] for twin_scores in scores_of_twins if item in twin_scores]
+        if controls:
+            differences.append(item_score - fmean(controls))
+    if not differences:
+        return math.nan
+    return fmean(differences) * len({answer["intensifier"] for answer in answers})
 
 
 def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
@@ -151,9 +153,9 @@ def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> flo
     }
     terms = {p["term"]: p["polarity"] == "source" for p in prompts}
     weights = {p["intensifier"]: p["weight"] for p in prompts}
-    by_intensifier = {
-        word: _normalise_log_values([shares[term, word] for term in terms]) for word in weights
-    }
+    by_intensifier: dict[str, list[float]] = {}
+    for word in weights:
+        by_intensifier[word] = _normalise_log_values([shares[term, word] for term in terms])
     weighted = []
     for row, is_source in enumerate(terms.values()):
         over_intensifiers = _normalise_log_values([by_intensifier[word][row] for word in weights])

@@ -1,6 +1,6 @@
 """Declarations of questionnaires: settings, source, response scale and corpora."""
 
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,14 +91,13 @@ def headings(plan: Plan) -> list[FigureHeading]:
         "n": sum(pair["set"] == MNLI for pair in accuracy_plan["pairs"]),
         "bar": accuracy_plan["bar"],
     }
-    figure_headings = [
-        FigureHeading(
-            name, **{**heading_fields, "meaning": heading_fields["meaning"].format(**placeholders)}
-        )
-        for name, heading_fields in _FIGURES.items()
-    ]
+    figure_headings: list[FigureHeading] = []
+    for name, heading_fields in _FIGURES.items():
+        meaning = heading_fields["meaning"].format(**placeholders)
+        figure_headings.append(FigureHeading(name, **{**heading_fields, "meaning": meaning}))
     for name, corpus_plan in sorted(plan["corpora"].items()):
-        if intervention := corpus_plan["control_of"]:
+        intervention = corpus_plan["control_of"]
+        if intervention:
             what = (
                 f"how far a model's answers move when it is adapted to {name}, the control of "
                 f"{intervention}"
@@ -202,26 +201,24 @@ class Settings(BaseSettings):
 
         By t over items with SD `SPREAD`; None where items or twins are too few for a verdict.
         """
-        if (
-            len(source.items) < self.least
-            or min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS
-        ):
+        n_items = len(source.items)
+        if n_items < self.least:
+            return None
+        if min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS:
             return None
         wanted = next(n for n in count(self.least) if minimum_detectable_effect(n) <= self.smallest)
         return (
-            f"{minimum_detectable_effect(len(source.items)):.1f} points beyond twins, where items vary by "
+            f"{minimum_detectable_effect(n_items):.1f} points beyond twins, where items vary by "
             f"{SPREAD:g}; "
             f"{self.smallest:g} points would take {wanted} items of {FEWEST_TWINS} twins"
         )
 
     def uses(self, source: Any) -> list[ToolUse]:
         """The models in use: the embedder, and the judge of acceptability, if any."""
-        judge = (
-            []
-            if self.acceptability is None
-            else [ToolUse(self.acceptability, ("slor", "classify"), "acceptability")]
-        )
-        return [ToolUse(self.embedder, "embed", "embedder"), *judge]
+        tools = [ToolUse(self.embedder, "embed", "embedder")]
+        if self.acceptability is not None:
+            tools.append(ToolUse(self.acceptability, ("slor", "classify"), "acceptability"))
+        return tools
 
     def warnings(self, source: Any) -> list[str]:
         """Warnings on too few items, and on controls that do not match what they control: twins,
@@ -232,9 +229,8 @@ class Settings(BaseSettings):
             for name, corpus in source.corpora.items()
             if corpus.matched is not None
         }
-        unlike = control_mismatches(
-            {name: corpus.sentences for name, corpus in source.corpora.items()}, matches
-        )
+        sentences = {name: corpus.sentences for name, corpus in source.corpora.items()}
+        unlike = control_mismatches(sentences, matches)
         n = len(source.items)
         warnings = [*self.twin_warnings(source), *unlike]
         if n < self.least:
@@ -249,14 +245,13 @@ class Settings(BaseSettings):
         """
         if not source.twins:
             return ["no item has a twin (`twins`), so no score has a control or a verdict"]
-        return [
-            f"items.{slug}: {complaint}"
-            for slug, item in source.items.items()
-            for complaint in (
-                *placebo_warnings(item, item.twins),
-                *unlike_in_valence(item, item.twins),
+        warnings: list[str] = []
+        for slug, item in source.items.items():
+            complaints = chain(
+                placebo_warnings(item, item.twins), unlike_in_valence(item, item.twins)
             )
-        ]
+            warnings += [f"items.{slug}: {complaint}" for complaint in complaints]
+        return warnings
 
 
 class Source(QuestionnaireSource):
@@ -283,25 +278,22 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     # Corpora may only refer to existing questionnaires, and each intervention has at most one
     # control.
     folder = shared / "corpora"
-    questionnaire_names, controlled_interventions = (
-        {path.stem for path in path.parent.glob("*.yaml")},
-        set[str](),
-    )
+    questionnaire_names = {path.stem for path in path.parent.glob("*.yaml")}
+    controlled_interventions: set[str] = set()
     interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
     for name, corpus in corpora.items():
         for questionnaire in corpus.expect:
             if questionnaire not in questionnaire_names:
-                what, where = (
-                    f"no questionnaire {questionnaire!r}",
-                    f"{folder / f'{name}.yaml'}: expect",
-                )
                 raise UserError(
-                    what, where=where, remedy=suggest_nearest(questionnaire, questionnaire_names)
+                    f"no questionnaire {questionnaire!r}",
+                    where=f"{folder / f'{name}.yaml'}: expect",
+                    remedy=suggest_nearest(questionnaire, questionnaire_names),
                 )
     for name, corpus in corpora.items():
         if corpus.matched is None:
             continue
-        where, to = f"{folder / f'{name}.yaml'}: matched.to", corpus.matched.to
+        where = f"{folder / f'{name}.yaml'}: matched.to"
+        to = corpus.matched.to
         if to not in interventions:
             remedy = "put it under `corpora` of params.yaml, or check the name"
             raise UserError(f"no intervention {to!r} is in use", where=where, remedy=remedy)
@@ -310,10 +302,8 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
                 f"{to!r} has another control", where=where, remedy="keep one under `corpora`"
             )
         controlled_interventions.add(to)
-    pairs, facts = (
-        load_pairs(shared / "pairs" / "entailment-pairs.csv"),
-        load_facts(shared / "pairs" / "facts.csv"),
-    )
+    pairs = load_pairs(shared / "pairs" / "entailment-pairs.csv")
+    facts = load_facts(shared / "pairs" / "facts.csv")
     shares = {"responses": scale, "corpora": corpora, "pairs": pairs, "facts": facts}
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 

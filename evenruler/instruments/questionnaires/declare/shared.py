@@ -65,16 +65,15 @@ def control_mismatches(
     limit.
     """
     for control, match in sorted(matches.items()):
-        control_profile, corpus_profile = (
-            profile_sentences(corpora[control]),
-            profile_sentences(corpora[match.to]),
-        )
-        for key, value in control_profile.items():
+        control_profile = profile_sentences(corpora[control])
+        corpus_profile = profile_sentences(corpora[match.to])
+        for key, control_mean in control_profile.items():
+            corpus_mean = corpus_profile[key]
             most = getattr(match, key)
-            if abs(value - corpus_profile[key]) > most:
+            if abs(control_mean - corpus_mean) > most:
                 yield (
-                    f"control {control} has {key} {value:.2f}, {match.to} "
-                    f"{corpus_profile[key]:.2f}; they may differ by "
+                    f"control {control} has {key} {control_mean:.2f}, {match.to} "
+                    f"{corpus_mean:.2f}; they may differ by "
                     f"{most:g}: fix the sentences, or `matched.{key}`"
                 )
 
@@ -94,7 +93,8 @@ def lines_of(file: str, where: str) -> list[str]:
     if not lines.is_file():
         raise UserError(f"no file {file}", where=where, remedy="put it there or check the name")
     text = read_text(lines)
-    sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+    stripped_lines = [line.strip() for line in text.splitlines()]
+    sentences = list(dict.fromkeys(line for line in stripped_lines if line))
     if not sentences:
         raise UserError("holds no sentence", where=str(lines), remedy="write a sentence a line")
     return sentences
@@ -261,5 +261,9 @@ def first_pairs(pairs: Sequence[LabelledPair], n: int) -> list[LabelledPair]:
     by_set: dict[str, dict[str, list[LabelledPair]]] = defaultdict(lambda: defaultdict(list))
     for pair in pairs:
         by_set[pair.set][pair.label].append(pair)
-    in_turn = (chain.from_iterable(zip_longest(*of_set.values())) for of_set in by_set.values())
-    return [pair for of_set in in_turn for pair in list(filter(None, of_set))[:n]]
+    chosen_pairs: list[LabelledPair] = []
+    for by_label in by_set.values():
+        in_turn = chain.from_iterable(zip_longest(*by_label.values()))
+        pairs_of_set = [pair for pair in in_turn if pair is not None]
+        chosen_pairs += pairs_of_set[:n]
+    return chosen_pairs

@@ -5,7 +5,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final, Literal
@@ -113,15 +113,20 @@ class ResponseScale(StrictModel):
         weights = [level.weight for level in self.levels]
         if any(b <= a for a, b in pairwise(weights)):
             raise ValueError(f"weights {weights} do not rise from level to level")
-        words = [word for level in self.levels for word in level.words.values()]
-        if duplicate := find_duplicates(self.intensifiers) or find_duplicates(words):
+        duplicate = find_duplicates(self.intensifiers) or find_duplicates(self.words)
+        if duplicate:
             raise ValueError(f"{describe_duplicates(*duplicate)} stands at two levels")
         return self
 
     @property
     def intensifiers(self) -> list[str]:
         """Slugs of all intensifiers, lowest level first."""
-        return [slug for level in self.levels for slug in level.words]
+        return list(chain.from_iterable(level.words for level in self.levels))
+
+    @property
+    def words(self) -> list[str]:
+        """Words of all intensifiers, lowest level first."""
+        return list(chain.from_iterable(level.words.values() for level in self.levels))
 
 
 class ItemTerms(StrictModel):
@@ -134,8 +139,11 @@ class ItemTerms(StrictModel):
 
     @model_validator(mode="after")
     def _disjoint(self) -> "ItemTerms":
+        duplicate = find_duplicates(self.words)
         slugs = sorted(self.source.keys() & self.inverse.keys())
-        if duplicate := find_duplicates(self.words) or (slugs and (slugs[0], slugs[0])):
+        if duplicate is None and slugs:
+            duplicate = (slugs[0], slugs[0])
+        if duplicate:
             raise ValueError(
                 f"{describe_duplicates(*duplicate)} is both a source and an inverse term"
             )
@@ -170,8 +178,12 @@ class Wording(StrictModel):
         """Mean valence of its prompts with the terms of one polarity, without intensifiers, -1 to
         1.
         """
-        text, terms = f"{self.premise} {self.hypothesis}", self.terms.by_polarity[polarity].values()
-        return mean(valence(fill(text, {TERM: term, INTENSIFIER: ""}, "literal")) for term in terms)
+        text = f"{self.premise} {self.hypothesis}"
+        valences: list[float] = []
+        for term in self.terms.by_polarity[polarity].values():
+            prompt = fill(text, {TERM: term, INTENSIFIER: ""}, "literal")
+            valences.append(valence(prompt))
+        return mean(valences)
 
     @model_validator(mode="after")
     def _lint(self) -> "Wording":
@@ -191,23 +203,27 @@ class Wording(StrictModel):
             if re.search(rf"\b{re.escape(word)}\b", text, flags=re.IGNORECASE):
                 raise ValueError(f"the term {word!r} stands in a template, which should be neutral")
         for template in self.templates.values():
-            if complaint := verb_error(template):
+            complaint = verb_error(template)
+            if complaint:
                 raise ValueError(complaint)
         return self
 
 
 def placebo_mismatch(item: Wording, twin: Wording) -> str | None:
     """Why a twin does not fit its item, by automatic checks; None where they pass."""
-    if somebody := SOMEBODY.search(" ".join([*twin.templates.values(), *twin.terms.words])):
+    text = " ".join([*twin.templates.values(), *twin.terms.words])
+    if somebody := SOMEBODY.search(text):
         return f"{somebody[0]!r} is about a person, but a twin is about none"
     for side, template in twin.templates.items():
-        item_slots, twin_slots = (
-            " and ".join(sorted(slots(side_template))) or "no slot"
-            for side_template in (item.templates[side], template)
-        )
+        item_slots = _name_slots(item.templates[side])
+        twin_slots = _name_slots(template)
         if item_slots != twin_slots:
             return f"its {side} holds {twin_slots}, that of its item {item_slots}"
     return None
+
+
+def _name_slots(template: str) -> str:
+    return " and ".join(sorted(slots(template))) or "no slot"
 
 
 def placebo_warnings(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
@@ -219,9 +235,9 @@ def placebo_warnings(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
         )
     for number, twin in enumerate(twins, start=1):
         for polarity, wanted in item.terms.by_polarity.items():
-            there = len(twin.terms.by_polarity[polarity])
-            if there != len(wanted):
-                yield f"twin {number} has {there} {polarity} terms, the item {len(wanted)}"
+            n_terms = len(twin.terms.by_polarity[polarity])
+            if n_terms != len(wanted):
+                yield f"twin {number} has {n_terms} {polarity} terms, the item {len(wanted)}"
 
 
 def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
@@ -230,14 +246,13 @@ def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
 
     The latter is the contrast that the normalisation uses.
     """
-    source, inverse = (
-        (item.valence_of(side), mean(twin.valence_of(side) for twin in twins))
-        for side in ("source", "inverse")
-    )
-    contrast = (source[0] - inverse[0], source[1] - inverse[1])
-    for what, (item_valence, twin_valence) in (
-        ("source terms", source),
-        ("source less inverse terms", contrast),
+    item_source = item.valence_of("source")
+    twin_source = mean(twin.valence_of("source") for twin in twins)
+    item_contrast = item_source - item.valence_of("inverse")
+    twin_contrast = twin_source - mean(twin.valence_of("inverse") for twin in twins)
+    for what, item_valence, twin_valence in (
+        ("source terms", item_source, twin_source),
+        ("source less inverse terms", item_contrast, twin_contrast),
     ):
         if abs(item_valence - twin_valence) > MOST_VALENCE:
             yield (
@@ -261,7 +276,8 @@ class QuestionnaireItem(Wording):
     @model_validator(mode="after")
     def _alike(self) -> "QuestionnaireItem":
         for number, twin in enumerate(self.twins, start=1):
-            if complaint := placebo_mismatch(self, twin):
+            complaint = placebo_mismatch(self, twin)
+            if complaint:
                 raise ValueError(f"twin {number}: {complaint}")
         return self
 
@@ -324,11 +340,11 @@ class QuestionnaireSource(instrument.Source):
         """Slug, item, number of the twin (0: the item itself) and wording: every item, then every
         twin.
         """
-        yield from ((slug, item, 0, item) for slug, item in self.items.items())
         for slug, item in self.items.items():
-            yield from (
-                (slug, item, number, twin) for number, twin in enumerate(item.twins, start=1)
-            )
+            yield slug, item, 0, item
+        for slug, item in self.items.items():
+            for number, twin in enumerate(item.twins, start=1):
+                yield slug, item, number, twin
 
     @property
     def twins(self) -> int:
@@ -345,7 +361,8 @@ class QuestionnaireSource(instrument.Source):
         seen: dict[tuple[str, str, str], str] = {}
         for slug, _, _, item in self.worded:
             for word in item.terms.words:
-                first = seen.setdefault((item.premise, item.hypothesis, fold_text(word)), slug)
+                prompt = (item.premise, item.hypothesis, fold_text(word))
+                first = seen.setdefault(prompt, slug)
                 if first != slug:
                     raise ValueError(f"items {first!r} and {slug!r} ask the same of {word!r}")
         return self
@@ -381,28 +398,23 @@ def verb_error(template: str) -> str | None:
 def refuse_own_intensifiers(source: QuestionnaireSource, scale: ResponseScale, path: Path) -> None:
     """UserError where a template contains an intensifier of the scale."""
     for slug, _, twin, wording in source.worded:
-        if word := own_intensifier(wording, scale):
-            what, remedy = (
-                f"the intensifier {word!r} stands in a template",
-                "take it out: {INTENSIFIER} says how often",
-            )
+        word = own_intensifier(wording, scale)
+        if word:
+            place = f"{slug}, twin {twin}" if twin else slug
             raise UserError(
-                what, where=f"{path}: items.{slug}{f', twin {twin}' if twin else ''}", remedy=remedy
+                f"the intensifier {word!r} stands in a template",
+                where=f"{path}: items.{place}",
+                remedy="take it out: {INTENSIFIER} says how often",
             )
 
 
 def own_intensifier(wording: Wording, scale: ResponseScale) -> str | None:
     """The first intensifier of a scale that occurs in a template of an item or twin."""
     templates = f"{wording.premise} {wording.hypothesis}"
-    intensifiers = sorted(word for level in scale.levels for word in level.words.values())
-    return next(
-        (
-            w
-            for w in intensifiers
-            if re.search(rf"\b{re.escape(w)}\b", templates, flags=re.IGNORECASE)
-        ),
-        None,
-    )
+    for word in sorted(scale.words):
+        if re.search(rf"\b{re.escape(word)}\b", templates, flags=re.IGNORECASE):
+            return word
+    return None
 
 
 def load_scale(path: Path) -> ResponseScale:

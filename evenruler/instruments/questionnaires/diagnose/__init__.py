@@ -1,6 +1,6 @@
 """Figures of models on questionnaires, and of how well questionnaires measure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -78,13 +78,15 @@ def figures(
         model_figures(items, scores["twins"], cells, accuracy, fits, resampling.level),
         of_options(cells, scores["by_order"]["points"], resampling.level),
         pd.DataFrame(_corpus_change_rows(name, on_the_way, resampling.level)),
+        shifts,
     ]
+    labelled_items = items.assign(model=population.method_label(items))
     return {
         **judged,
         "items": items,
         "twins": scores["twins"],
-        "quality": of_silhouettes(items.assign(model=population.method_label(items))),
-        "figures": pd.concat([*figure_frames, shifts]).reindex(columns=schemas.FIGURES.names),
+        "quality": of_silhouettes(labelled_items),
+        "figures": pd.concat(figure_frames).reindex(columns=schemas.FIGURES.names),
         "trajectories": on_the_way,
         "changes": intervention_changes(on_the_way, plan),
         "headlines": _made_of(items, scores["twins"], tables["prompts"]),
@@ -106,34 +108,32 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     firsts: dict[str, Record] = {}
     for record in records:
         firsts.setdefault(record.instrument, record)
-    content = concat_frames([record.found["content_of_any"] for record in firsts.values()])
-    items, twins = (
-        concat_frames([record.found[table] for record in records]) for table in ("items", "twins")
-    )
-    agreed = over_fits(
-        [record.subject for record in records], items, twins, members, resampling.level
-    )
+    content = _concat_found(firsts.values(), "content_of_any")
+    items = _concat_found(records, "items")
+    twins = _concat_found(records, "twins")
+    subjects = [record.subject for record in records]
+    agreed = over_fits(subjects, items, twins, members, resampling.level)
     confirmed = judge_headlines(records, resampling.level)
-    scales, quality = population.scale_scores(items, members), of_content(content)
+    scales = population.scale_scores(items, members)
+    of_population = population_figures(items, scales, content, resampling, members)
+    quality = of_content(content)
     tables = {
-        "accuracy": concat_frames(
-            [record.found["accuracy_of_any"] for record in records]
-        ).drop_duplicates(),
+        "accuracy": _concat_found(records, "accuracy_of_any").drop_duplicates(),
         "population": population_rows,
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": pd.concat(
-            [confirmed, population_figures(items, scales, content, resampling, members), agreed]
-        ),
-        "course": concat_frames(
-            [record.found["course_of_any"] for record in records]
-        ).drop_duplicates(),
+        "figures": pd.concat([confirmed, of_population, agreed]),
+        "course": _concat_found(records, "course_of_any").drop_duplicates(),
     }
     judged = concat_frames([quality, *(record.found["quality"] for record in records)])
     counted = judged[judged["model"].isna() | judged["model"].isin(members)]
     refuse_poor(counted, [name for name, record in firsts.items() if record.plan["stop_below"]])
     return tables
+
+
+def _concat_found(records: Iterable[Record], table: str) -> pd.DataFrame:
+    return concat_frames(record.found[table] for record in records)
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
@@ -158,12 +158,11 @@ def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) ->
     """The rows behind `BEYOND`, in points: answers to every item (`pole` 1) and to each of its
     twins (`pole` 0).
     """
-    rows, headline_frames = (
-        row_hashes(prompts.filter(READS["prompts"]), ["item"]),
-        [pd.DataFrame(columns=HEADLINES.names)],
-    )
+    rows = row_hashes(prompts.filter(READS["prompts"]), ["item"])
+    n_intensifiers = prompts["intensifier"].nunique()
+    headline_frames = [pd.DataFrame(columns=HEADLINES.names)]
     for pole, scores in ((1, items), (0, twins)):
-        value = scores["score"] * prompts["intensifier"].nunique()
+        value = scores["score"] * n_intensifiers
         headline_rows = scores.assign(
             model=population.method_label(scores),
             unit=scores["item"],

@@ -199,10 +199,11 @@ def _alpha_figure(x: NDArray[np.float64], level: float) -> Figure:
         reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
     elif constant_columns(x).any():
         reason = "an item has the same score on all models"
-    elif finite_or_none(alpha := measurement.cronbach_alpha(x)) is None:
-        reason = UNDEFINED
     if reason:
         return Figure("alpha", None, n, "lineages", reason=reason)
+    alpha = measurement.cronbach_alpha(x)
+    if finite_or_none(alpha) is None:
+        return Figure("alpha", None, n, "lineages", reason=UNDEFINED)
     interval = measurement.feldt_interval(alpha, n, k, level)
     return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
 

@@ -62,36 +62,35 @@ def pairs_of(plan: Plan) -> list[CorpusPair]:
         for name, corpus_plan in plan["corpora"].items()
         if corpus_plan["control_of"]
     }
-    return [
-        CorpusPair(name, controls.get(name), corpus_plan["expected"])
-        for name, corpus_plan in sorted(plan["corpora"].items())
-        if corpus_plan["control_of"] is None
-    ]
+    pairs: list[CorpusPair] = []
+    for name, corpus_plan in sorted(plan["corpora"].items()):
+        if corpus_plan["control_of"] is None:
+            pairs.append(CorpusPair(name, controls.get(name), corpus_plan["expected"]))
+    return pairs
 
 
 def answer_trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
     """The mean answer at every stage, in points, as `schemas.TRAJECTORIES`; epoch 0 is the
     unadapted model.
     """
-    before = items[
-        items["item"].isin(adapted["item"]) & items["configuration"].isin(adapted["configuration"])
-    ]
+    has_item = items["item"].isin(adapted["item"])
+    has_form = items["configuration"].isin(adapted["configuration"])
+    before = items[has_item & has_form]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
-    stage_means = (
-        whole.groupby([*MODEL, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
-    )
-    return stage_means.assign(answer=stage_means["mean"] * words, n=stage_means["size"]).drop(
-        columns=["mean", "size"]
-    )
+    scores = whole.groupby([*MODEL, *STAGE], sort=True)["score"]
+    means = scores.agg(["mean", "size"]).reset_index()
+    means = means.assign(answer=means["mean"] * words, n=means["size"])
+    return means.drop(columns=["mean", "size"])
 
 
 def intervention_changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The change of each fit, as `schemas.CHANGES`, for interventions that have a control."""
     key = [*MODEL, "fit"]
-    before = trajectories[trajectories["epoch"] == 0].set_index(["corpus", *key])["answer"]
+    epochs = trajectories["epoch"]
     last = trajectories.groupby("corpus")["epoch"].transform("max")
-    after = trajectories[trajectories["epoch"] == last].set_index(["corpus", *key])["answer"]
+    before = trajectories[epochs == 0].set_index(["corpus", *key])["answer"]
+    after = trajectories[epochs == last].set_index(["corpus", *key])["answer"]
     rows = []
     for pair in pairs_of(plan):
         if pair.control is None or pair.corpus not in after:
@@ -102,13 +101,9 @@ def intervention_changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame
             "after_control": after[pair.control],
         }
         pair_columns = {"corpus": pair.corpus, "control": pair.control, "expected": pair.expected}
-        rows.append(
-            pd.DataFrame(answers)
-            .reset_index()
-            .assign(
-                **pair_columns, difference=lambda frame: frame["after"] - frame["after_control"]
-            )
-        )
+        pair_rows = pd.DataFrame(answers).reset_index()
+        difference = pair_rows["after"] - pair_rows["after_control"]
+        rows.append(pair_rows.assign(**pair_columns, difference=difference))
     columns = [
         *key,
         "before",
@@ -127,8 +122,9 @@ def corpus_change_figures(trajectories: pd.DataFrame, level: float) -> Iterator[
     form.
     """
     for corpus, group in trajectories.groupby("corpus", sort=True):
-        ends = group.pivot(index="fit", columns="epoch", values="answer")
-        yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level)
+        answers = group.pivot(index="fit", columns="epoch", values="answer")
+        changes = answers.iloc[:, -1] - answers[0]
+        yield _mean_change(CHANGED + str(corpus), changes.to_numpy(), level)
 
 
 def intervention_headlines(
@@ -142,20 +138,17 @@ def intervention_headlines(
     """
     for pair in pairs_of(plan):
         pair_changes = changes[changes["corpus"] == pair.corpus]
-        ends = [
+        before, after, after_control = (
             pair_changes[side].to_numpy(dtype=np.float64)
             for side in ("before", "after", "after_control")
-        ]
-        has_verdict = (
-            form not in BY_FACTS and len(pair_changes) >= FEWEST_FITS
-        )  # with fewer fits the course is shown without a verdict
-        forgot = (
-            _accuracy_lost(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level)
-            if has_verdict
-            else None
         )
+        forgot = None
+        # With fewer fits the course is shown without a verdict.
+        if form not in BY_FACTS and len(pair_changes) >= FEWEST_FITS:
+            corpora = [pair.corpus, pair.control]
+            forgot = _accuracy_lost(course, corpora, plan["accuracy"]["bar"], level)
         figure = beside_control(
-            MOVED + pair.corpus, ends[1] - ends[0], ends[2] - ends[0], plan["smallest"]
+            MOVED + pair.corpus, after - before, after_control - before, plan["smallest"]
         )
         yield figure, ValidityCheck(unfit=forgot)
 
@@ -168,49 +161,58 @@ def beside_control(
 
     Null: t of the change with the corpus, since sign flips of five fits give no p below .0625.
     """
-    n, differences = len(corpus_changes), corpus_changes - control
+    n = len(corpus_changes)
+    differences = corpus_changes - control
     levels = {FITS: n}
     if not n:
         return HeadlineTest(
             name, FITS, levels, None, smallest, lacking="no corpus that is its control"
         )
-    value, placebo = float(differences.mean()), float(control.mean())
-    lacking = f"{n} fit{'s' * (n > 1)} (at least {FEWEST_FITS} needed)" if n < FEWEST_FITS else None
-    if lacking is None and constant_columns(differences[:, None]).any():
+    placebo = float(control.mean())
+    lacking = None
+    if n < FEWEST_FITS:
+        counted = "1 fit" if n == 1 else f"{n} fits"
+        lacking = f"{counted} (at least {FEWEST_FITS} needed)"
+    elif constant_columns(differences[:, None]).any():
         lacking = "fits without variation"
     if lacking:
         p_null = _over_fits(corpus_changes).p() if n > 1 else 1.0
-        bare = Interval(value, nan, nan)
+        bare = Interval(float(differences.mean()), nan, nan)
         return HeadlineTest(name, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
     effect = _over_fits(corpus_changes)
     comparison = PairedPlacebos(
         placebo, _over_fits(differences), _over_fits(corpus_changes / 2 - control)
     )
-    specific, p = (
-        comparison.difference,
-        assertion_p_values(effect, effect.p(), comparison, smallest),
-    )
-    ends = (specific.interval(), specific.detectable(), p)
+    specific = comparison.difference
     return HeadlineTest(
-        name, FITS, levels, specific.interval(), smallest, effect.p(), placebo, *ends
+        name,
+        FITS,
+        levels,
+        effect=specific.interval(),
+        smallest=smallest,
+        p_null=effect.p(),
+        placebo=placebo,
+        specific=specific.interval(),
+        detectable=specific.detectable(),
+        p=assertion_p_values(effect, effect.p(), comparison, smallest),
     )
 
 
 def _over_fits(values: Floats) -> Estimate:
-    return sum_estimates(
-        float(values.mean()), [(float(values.var(ddof=1)) / len(values), len(values) - 1.0)]
-    )
+    n = len(values)
+    variance = float(values.var(ddof=1)) / n
+    return sum_estimates(float(values.mean()), [(variance, n - 1.0)])
 
 
 def _mean_change(name: str, values: Floats, level: float) -> Figure:
     """A mean change with its t interval over fits."""
+    reason = None
     if len(values) < FEWEST_FITS:
-        few = f"no interval: fewer than {FEWEST_FITS} {FITS}"
-        return Figure(name, float(values.mean()), len(values), FITS, reason=few)
-    if constant_columns(values[:, None]).any():
-        return Figure(
-            name, float(values.mean()), len(values), FITS, reason="no interval: all fits are alike"
-        )
+        reason = f"no interval: fewer than {FEWEST_FITS} {FITS}"
+    elif constant_columns(values[:, None]).any():
+        reason = "no interval: all fits are alike"
+    if reason:
+        return Figure(name, float(values.mean()), len(values), FITS, reason=reason)
     return jackknife_figure(name, np.mean, values, PLAIN, level, FITS)
 
 
@@ -220,8 +222,9 @@ def _accuracy_lost(
     """The reason why a model adapted to one of the corpora is below the bar, in words; None where
     it is above.
     """
-    accuracy = course[(course["measure"] == "accuracy") & (course["epoch"] > 0)]
-    for corpus, group in accuracy[accuracy["corpus"].isin(corpora)].groupby("corpus", sort=True):
+    is_accuracy = (course["measure"] == "accuracy") & (course["epoch"] > 0)
+    accuracy = course[is_accuracy & course["corpus"].isin(corpora)]
+    for corpus, group in accuracy.groupby("corpus", sort=True):
         last = group[group["epoch"] == group["epoch"].max()]
         record = interval_of(float(last["value"].mean()), int(last["n"].iloc[0]), level)
         adapted_fitness = check_accuracy_validity({**record, "chance": 1 / len(LABELS)}, bar)
@@ -245,8 +248,9 @@ def judge_headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
     """
     groups: dict[tuple[str, tuple[str, ...]], dict[str, Record]] = {}
     for record in records:
-        key = (record.instrument, recipe_of(record.subject) or (record.subject.name,))
-        groups.setdefault(key, {})[record.subject.name] = record
+        name = record.subject.name
+        recipe = recipe_of(record.subject) or (name,)
+        groups.setdefault((record.instrument, recipe), {})[name] = record
     rows: list[Row] = []
     for (questionnaire, _), fits in groups.items():
         judged = list(_of_group(list(fits.values()), level))
@@ -261,11 +265,10 @@ def recipe_label(names: Sequence[str]) -> str:
     name.
     """
     first, *other_names = sorted(names)
-    return (
-        f"{first} and {len(other_names)} other fit{'s' * (len(other_names) > 1)}"
-        if other_names
-        else first
-    )
+    if not other_names:
+        return first
+    fits = "fit" if len(other_names) == 1 else "fits"
+    return f"{first} and {len(other_names)} other {fits}"
 
 
 def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
@@ -273,7 +276,8 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
     fit.
     """
     by_name = {record.subject.name: record for record in fits}
-    label, bar = recipe_label(list(by_name)), fits[0].plan["accuracy"]["bar"]
+    label = recipe_label(list(by_name))
+    bar = fits[0].plan["accuracy"]["bar"]
     bars = {
         name: fitness_by_form(record.found, record.subject.forms, bar)
         for name, record in by_name.items()
@@ -290,77 +294,67 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
             figure, of_items = _form_headline([by_name[name] for name in counted], form)
             fit = bars[counted[0]][form]
             if figure.lacking and form == OPTIONS:
-                figure = replace(figure, lacking=f"{figure.lacking}{_unread_items_note(fits[0])}")
+                unread = _unread_items_note(fits[0])
+                figure = replace(figure, lacking=f"{figure.lacking}{unread}")
             if figure.lacking and fit.doubt:  # otherwise its reason would hide the doubt
-                figure = replace(
-                    figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note)))
-                )
+                note = f"{UNTOLD}: {fit.doubt}."
+                if figure.note:
+                    note = f"{note} {figure.note}"
+                figure = replace(figure, note=note)
             yield WHOLE, label_with_method(label, form), figure, fit
-            yield from (
-                (item, label_with_method(label, form), item_figure, ValidityCheck())
-                for item, item_figure in of_items
-            )
-        elif form == OPTIONS and len(
-            fits[0].found["chosen"]
-        ):  # asked, but no item was fully answered
-            levels, lacking = {UNIT: 0, "twins": 0, "fits": 1}, "no completely answered item"
+            for item, item_figure in of_items:
+                yield item, label_with_method(label, form), item_figure, ValidityCheck()
+        # Asked, but no item was fully answered.
+        elif form == OPTIONS and len(fits[0].found["chosen"]):
             figure = HeadlineTest(
-                BEYOND, UNIT, levels, None, fits[0].plan["smallest"], lacking=lacking
+                BEYOND,
+                UNIT,
+                levels={UNIT: 0, "twins": 0, "fits": 1},
+                effect=None,
+                smallest=fits[0].plan["smallest"],
+                lacking="no completely answered item",
             )
             yield WHOLE, label_with_method(label, form), figure, bars[fits[0].subject.name][form]
     for name, record in by_name.items():
         changes, course = record.found["changes"], record.found["course_of_any"]
-        for form in sorted({*record.found["trajectories"]["configuration"]} & {*bars[name]}):
+        adapted_forms = {*record.found["trajectories"]["configuration"]}
+        for form in sorted(adapted_forms & {*bars[name]}):
             before = bars[name][form]
-            for figure, after in intervention_headlines(
+            headlines = intervention_headlines(
                 changes[changes["configuration"] == form], course, record.plan, form, level
-            ):
-                yield (
-                    WHOLE,
-                    label_with_method(name, form),
-                    figure,
-                    after if before.unfit is None else before,
-                )
+            )
+            for figure, after in headlines:
+                fit = after if before.unfit is None else before
+                yield WHOLE, label_with_method(name, form), figure, fit
 
 
 def _unread_items_note(record: Record) -> str:
     """How many items lack a term, their own or of a twin, by options; empty where none does."""
     prompt_keys = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
     scored_keys = {
-        key
-        for table in ("items", "twins")
-        for key in _score_column(record.found[table], OPTIONS, "score").index
+        *_score_column(record.found["items"], OPTIONS, "score").index,
+        *_score_column(record.found["twins"], OPTIONS, "score").index,
     }
-    lost, n = (
-        len({item for item, _ in prompt_keys - scored_keys}),
-        len({item for item, _ in prompt_keys}),
-    )
-    return f"; {lost} of {n} items have a term without a readable reply" if lost else ""
+    n_lost = len({item for item, _ in prompt_keys - scored_keys})
+    n_items = len({item for item, _ in prompt_keys})
+    if not n_lost:
+        return ""
+    return f"; {n_lost} of {n_items} items have a term without a readable reply"
 
 
 def _form_headline(
     fits: Sequence[Record], form: str
 ) -> tuple[HeadlineTest, Iterator[tuple[str, Figure]]]:
     """The headline of fits in one form, and its item analysis."""
+    plan = fits[0].plan
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
-    item_scores, twins = (
-        pd.concat(
-            [_score_column(record.found[table], form, "score") for record in fits],
-            axis=1,
-            join="inner",
-        )
-        for table in ("items", "twins")
-    )
-    twin_means = twins.groupby(level="item").mean()
-    both = item_scores.index.get_level_values("item").intersection(twin_means.index)
-    answers, controls = (
-        table.loc[both].to_numpy(dtype=np.float64).T * intensifiers
-        for table in (item_scores.droplevel("twin"), twin_means)
-    )
-    plan, fewest = (
-        fits[0].plan,
-        int(twins.groupby(level="item").size().loc[both].min()) if len(both) else 0,
-    )
+    item_scores = _scores_of_fits(fits, "items", form).droplevel("twin")
+    twin_scores = _scores_of_fits(fits, "twins", form).groupby(level="item")
+    twin_means = twin_scores.mean()
+    both = item_scores.index.intersection(twin_means.index)
+    answers = item_scores.loc[both].to_numpy(dtype=np.float64).T * intensifiers
+    controls = twin_means.loc[both].to_numpy(dtype=np.float64).T * intensifiers
+    fewest = int(twin_scores.size().loc[both].min()) if len(both) else 0
     figure = placebo_contrast(
         answers,
         controls,
@@ -373,11 +367,17 @@ def _form_headline(
         _score_column(record.found["items"], form, "silhouette").droplevel("twin")
         for record in fits
     ]
-    apart = pd.concat(silhouettes, axis=1).mean(axis=1).reindex(both).to_numpy(dtype=np.float64)
-    analysis = of_items(both.tolist(), answers, controls, apart)
-    return replace(
-        figure, note=influential_items_note(figure, both.tolist(), answers, controls)
-    ), analysis
+    mean_silhouettes = pd.concat(silhouettes, axis=1).mean(axis=1)
+    apart = mean_silhouettes.reindex(both).to_numpy(dtype=np.float64)
+    items = both.tolist()
+    note = influential_items_note(figure, items, answers, controls)
+    return replace(figure, note=note), of_items(items, answers, controls, apart)
+
+
+def _scores_of_fits(fits: Sequence[Record], table: str, form: str) -> pd.DataFrame:
+    """Scores by item and twin, a column a fit; those that every fit has."""
+    columns = [_score_column(record.found[table], form, "score") for record in fits]
+    return pd.concat(columns, axis=1, join="inner")
 
 
 def _score_column(table: pd.DataFrame, form: str, column: str) -> "pd.Series[float]":
@@ -395,16 +395,17 @@ def of_items(
     """
     fits, n = answers.shape
     for place, item in enumerate(items):
-        item_answer, twin_answer = float(answers[:, place].mean()), float(controls[:, place].mean())
+        item_answer = float(answers[:, place].mean())
+        twin_answer = float(controls[:, place].mean())
         yield item, Figure(OF_ITEMS[0], item_answer, fits, FITS, control=twin_answer)
-        none = None if np.isfinite(apart[place]) else "its terms get the same answers"
-        yield (
-            item,
-            Figure(OF_ITEMS[1], finite_or_none(float(apart[place])), fits, FITS, reason=none),
-        )
+        silhouette = finite_or_none(float(apart[place]))
+        reason = "its terms get the same answers" if silhouette is None else None
+        yield item, Figure(OF_ITEMS[1], silhouette, fits, FITS, reason=reason)
         if n > FEWEST_UNITS:
-            rest = [np.delete(table, place, axis=1) for table in (answers, controls)]
-            without = beyond_twins(*rest)[1].difference.interval()
+            rest_answers = np.delete(answers, place, axis=1)
+            rest_controls = np.delete(controls, place, axis=1)
+            _, paired = beyond_twins(rest_answers, rest_controls)
+            without = paired.difference.interval()
             yield item, Figure(OF_ITEMS[2], without.value, n - 1, UNIT, without.low, without.high)
 
 
@@ -422,29 +423,39 @@ def influential_items_note(
     """Items that carry much of the headline, and items whose form is odd; None where there are
     none.
     """
-    if figure.specific is None:
+    specific = figure.specific
+    if specific is None:
         return None
-    beyond_by_item, twins = (answers - controls).mean(axis=0), controls.mean(axis=0)
-    value, sentences = figure.specific.value, []
-    if figure.specific.low > 0 or figure.specific.high < 0:  # skipped where the headline may be 0
-        shares = beyond_by_item / len(items) / value
+    beyond_by_item = (answers - controls).mean(axis=0)
+    sentences: list[str] = []
+    if specific.low > 0 or specific.high < 0:  # skipped where the headline may be 0
+        shares = beyond_by_item / len(items) / specific.value
         carry = [
             f"{item} {share:.0%}"
             for item, share in zip(items, shares, strict=True)
             if share > THIRD
         ]
-        sentences += [f"More than a third of it comes from {' and '.join(carry)}."] if carry else []
-    other_twins = [
-        np.delete(twins, place) for place in range(len(twins)) if len(twins) > FEWEST_UNITS
-    ]
-    far = [max(FAR, 2 * float(rest.std(ddof=1))) for rest in other_twins]
-    odd = [items[n] for n, rest in enumerate(other_twins) if abs(twins[n] - rest.mean()) > far[n]]
-    sentences += (
-        [f"The sentence form of {', '.join(odd)} behaves differently even in impersonal twins."]
-        if odd
-        else []
-    )
+        if carry:
+            sentences.append(f"More than a third of it comes from {' and '.join(carry)}.")
+    odd = _items_of_odd_form(items, controls.mean(axis=0))
+    if odd:
+        sentences.append(
+            f"The sentence form of {', '.join(odd)} behaves differently even in impersonal twins."
+        )
     return " ".join(sentences) or None
+
+
+def _items_of_odd_form(items: Sequence[str], twins: Floats) -> list[str]:
+    """The items whose twins differ from those of the others; `twins`: [items] means."""
+    if len(twins) <= FEWEST_UNITS:
+        return []
+    odd: list[str] = []
+    for place, twin_mean in enumerate(twins):
+        rest = np.delete(twins, place)
+        far = max(FAR, 2 * float(rest.std(ddof=1)))
+        if abs(twin_mean - rest.mean()) > far:
+            odd.append(items[place])
+    return odd
 
 
 def placebo_contrast(
@@ -460,9 +471,13 @@ def placebo_contrast(
     levels = {UNIT: items, "twins": twins, "fits": fits}
     if not items:
         return HeadlineTest(BEYOND, UNIT, levels, None, smallest, lacking="no twins")
-    few = [f"{items} item{'s' * (items > 1)} (at least {least} needed)"] if items < least else []
+    few: list[str] = []
+    if items < least:
+        item_noun = "items" if items > 1 else "item"
+        few.append(f"{items} {item_noun} (at least {least} needed)")
     if twins < FEWEST_TWINS:
-        few.append(f"{twins} twin{'s' * (twins > 1)} per item (at least {FEWEST_TWINS} needed)")
+        twin_noun = "twins" if twins > 1 else "twin"
+        few.append(f"{twins} {twin_noun} per item (at least {FEWEST_TWINS} needed)")
     lacking = ", and ".join(few) or None
     if items < 2:  # no variance over items with one item
         difference = Interval(float((answers - controls).mean()), nan, nan)
@@ -497,11 +512,11 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     wide = both.pivot_table(index="unit", columns="pole", values="value", aggfunc="mean")
     wide = wide.reindex(columns=[1, 0]).dropna()
     answers, controls = wide.to_numpy(dtype=np.float64).T[:, None]
-    of_twins = both.loc[both["unit"].isin(wide.index) & (both["pole"] == 0), "unit"]
-    twins = int(of_twins.value_counts().min()) if len(wide) else 0
-    return placebo_contrast(
-        answers, controls, twins, sign_flips((answers - controls)[0], 0), smallest, 2
-    )
+    is_twin = both["unit"].isin(wide.index) & (both["pole"] == 0)
+    twins_by_item = both.loc[is_twin, "unit"].value_counts()
+    twins = int(twins_by_item.min()) if len(wide) else 0
+    p_null = sign_flips((answers - controls)[0], 0)
+    return placebo_contrast(answers, controls, twins, p_null, smallest, 2)
 
 
 def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, PairedPlacebos]:
@@ -519,15 +534,10 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
 
     Source: docs/formulas.md, with simulated errors in docs/tested.md.
     """
-    item_answers, twin_answers = (
-        np.asarray(answers, dtype=np.float64),
-        np.asarray(controls, dtype=np.float64),
-    )
-    if (
-        item_answers.ndim != 2
-        or item_answers.shape != twin_answers.shape
-        or item_answers.shape[1] < 2
-    ):
+    item_answers = np.asarray(answers, dtype=np.float64)
+    twin_answers = np.asarray(controls, dtype=np.float64)
+    is_paired = item_answers.ndim == 2 and item_answers.shape == twin_answers.shape
+    if not is_paired or item_answers.shape[1] < 2:
         raise ValueError(
             f"expected the same fits and two items at least, got the shapes "
             f"{item_answers.shape} and {twin_answers.shape}"
@@ -537,16 +547,15 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
         table = of_own * item_answers - of_twins * twin_answers
         fits, items = table.shape
         if fits == 1:
-            return sum_estimates(
-                float(table.mean()), [(float(table.var(ddof=1)) / items, items - 1.0)]
-            )
+            variance = float(table.var(ddof=1)) / items
+            return sum_estimates(float(table.mean()), [(variance, items - 1.0)])
         return jackknife_crossed(
             lambda f, i: float(table[np.ix_(f, i)].mean()), [Facet.of(fits), Facet.of(items)]
         )
 
-    return weighted(1, 0), PairedPlacebos(
-        float(twin_answers.mean()), weighted(1, 1), weighted(0.5, 1)
-    )
+    effect = weighted(1, 0)
+    placebo = float(twin_answers.mean())
+    return effect, PairedPlacebos(placebo, weighted(1, 1), weighted(0.5, 1))
 
 
 def polarity_permutation_p(fits: Sequence[Record], form: str) -> float:
@@ -559,20 +568,14 @@ def polarity_permutation_p(fits: Sequence[Record], form: str) -> float:
     """
     polarity_sums = []
     for record in fits:
-        cells, keying = record.found["cells"], record.found["items"].set_index("item")["keying"]
-        form_cells = cells[cells["configuration"] == form]
-        weighed = form_cells.assign(
-            value=form_cells["weight"]
-            * form_cells["pss"]
-            * form_cells["item"].map(keying[~keying.index.duplicated()])
-        )
+        keying = record.found["items"].set_index("item")["keying"]
+        keying = keying[~keying.index.duplicated()]
+        cells = record.found["cells"]
+        cells = cells[cells["configuration"] == form]
+        keyed_weights = cells["weight"] * cells["pss"] * cells["item"].map(keying)
+        weighed = cells.assign(value=keyed_weights)
         polarity_sums.append(weighed.groupby(["item", "term", "polarity"])["value"].sum())
-    means = (
-        pd.concat(polarity_sums, axis=1)
-        .mean(axis=1)
-        .groupby(level=["item", "polarity"])
-        .mean()
-        .unstack()
-    )
+    term_means = pd.concat(polarity_sums, axis=1).mean(axis=1)
+    means = term_means.groupby(level=["item", "polarity"]).mean().unstack()
     means = means.reindex(columns=["source", "inverse"]).dropna()
     return 1.0 if means.empty else sign_flips(means["source"] - means["inverse"], 0)

@@ -94,10 +94,8 @@ def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
 
 def judged_by(accuracy_rows: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
     """By form of one model, the row of the pairs, or facts, on which accuracy is judged."""
-    return {
-        str(row["configuration"]): row
-        for row in accuracy_rows[accuracy_rows["set"].isin([MNLI, FACTS])].to_dict("records")
-    }
+    judged_rows = accuracy_rows[accuracy_rows["set"].isin([MNLI, FACTS])]
+    return {str(row["configuration"]): row for row in judged_rows.to_dict("records")}
 
 
 def check_accuracy_validity(record: Mapping[Any, Any] | None, bar: float) -> ValidityCheck:
@@ -107,10 +105,8 @@ def check_accuracy_validity(record: Mapping[Any, Any] | None, bar: float) -> Val
     if record["low"] > bar:
         return ValidityCheck()
     accuracy_label = f"{record['accuracy']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
-    reason = (
-        f"its accuracy on {record['n']} "
-        f"{FACTS if record.get('set') == FACTS else 'labelled pairs'} is {accuracy_label}"
-    )
+    questions = FACTS if record.get("set") == FACTS else "labelled pairs"
+    reason = f"its accuracy on {record['n']} {questions} is {accuracy_label}"
     return ValidityCheck(
         unfit=f"{reason}, interval not above {bar:g} (chance {record['chance']:.2f})"
     )
@@ -124,28 +120,22 @@ def fitness_by_form(
     `diagnosis_tables`: `accuracy_of_any`; `cells`, unfit where they are the same for all terms of
     all items; `chosen`, a chat model's answers.
     """
-    cells, judged, fits = (
-        diagnosis_tables["cells"],
-        judged_by(diagnosis_tables["accuracy_of_any"]),
-        {},
-    )
+    cells = diagnosis_tables["cells"]
+    judged = judged_by(diagnosis_tables["accuracy_of_any"])
+    fits: dict[str, ValidityCheck] = {}
     for form in forms:
         form_cells = cells[cells["configuration"] == form]
         by_word = form_cells.pivot(index=["item", "term"], columns="intensifier", values="pss")
         same = all_equal_reason(by_word, f"terms of {form_cells['item'].nunique()} items")
-        of_replies = (
-            options.check_option_validity(diagnosis_tables["chosen"])
-            if form == OPTIONS
-            else ValidityCheck()
-        )
-        if of_replies != ValidityCheck():
-            fits[form] = of_replies
-            continue
-        fits[form] = (
-            check_accuracy_validity(judged.get(form), bar)
-            if same is None
-            else ValidityCheck(unfit=same)
-        )
+        if form == OPTIONS:
+            of_replies = options.check_option_validity(diagnosis_tables["chosen"])
+            if of_replies != ValidityCheck():
+                fits[form] = of_replies
+                continue
+        if same is None:
+            fits[form] = check_accuracy_validity(judged.get(form), bar)
+        else:
+            fits[form] = ValidityCheck(unfit=same)
         if form == OPTIONS and fits[form].unfit is None:
             fits[form] = ValidityCheck(doubt=UNPLANTED)
     return fits
@@ -154,12 +144,14 @@ def fitness_by_form(
 def accuracy_figures(accuracy_rows: pd.DataFrame, configuration: str) -> list[Figure]:
     """Accuracy and AUC of one form as figures, with those of guessing as control."""
     figures = []
-    for row in accuracy_rows[accuracy_rows["configuration"] == configuration].to_dict("records"):
+    form_rows = accuracy_rows[accuracy_rows["configuration"] == configuration]
+    for row in form_rows.to_dict("records"):
+        n = row["n"]
         ending = "" if row["set"] in (MNLI, FACTS) else f"_of_{row['set']}"
         ends = {"low": row["low"], "high": row["high"], "control": row["chance"]}
-        figures.append(Figure(f"accuracy{ending}", row["accuracy"], row["n"], PAIRS, **ends))
+        figures.append(Figure(f"accuracy{ending}", row["accuracy"], n, PAIRS, **ends))
         if not pd.isna(row["auc"]):
-            figures.append(Figure(f"auc{ending}", row["auc"], row["n"], PAIRS, control=0.5))
+            figures.append(Figure(f"auc{ending}", row["auc"], n, PAIRS, control=0.5))
     return figures
 
 
@@ -184,11 +176,13 @@ def population_table(records: Sequence[Record]) -> pd.DataFrame:
     bars: dict[str, float] = {}
     for record in records:
         name = record.subject.name
-        bars[name] = max(bars.get(name, 0.0), float(record.plan["accuracy"]["bar"]))
+        bar = float(record.plan["accuracy"]["bar"])
+        bars[name] = max(bars.get(name, 0.0), bar)
     firsts = {record.subject.name: record for record in reversed(records)}
     rows = []
     for name, record in sorted(firsts.items()):
-        subject, judged = record.subject, judged_by(record.found["accuracy_of_any"])
+        subject = record.subject
+        judged = judged_by(record.found["accuracy_of_any"])
         for form in subject.forms:
             row = {
                 "model": name,
@@ -197,13 +191,11 @@ def population_table(records: Sequence[Record]) -> pd.DataFrame:
                 "configuration": form,
             }
             standing = _form_standing(form, judged.get(form), bars[name])
-            of_replies = (
-                options.check_option_validity(record.found["chosen"])
-                if form == OPTIONS
-                else ValidityCheck()
-            )
-            if why := of_replies.unfit or of_replies.doubt:
-                standing |= {"member": False, "standing": f"{why}, does not count"}
+            if form == OPTIONS:
+                of_replies = options.check_option_validity(record.found["chosen"])
+                reason = of_replies.unfit or of_replies.doubt
+                if reason:
+                    standing |= {"member": False, "standing": f"{reason}, does not count"}
             rows.append({**row, **standing})
     return pd.DataFrame(rows)
 
@@ -236,15 +228,12 @@ def method_label(rows: pd.DataFrame) -> "pd.Series[str]":
 def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) -> pd.DataFrame:
     """Mean item scores, standardised over `members` (all by default), as `schemas.SCALE_SCORES`."""
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
-    scores = (
-        both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
-    )
+    grouped = both.groupby([*MODEL, "subscale"], sort=True)["score"]
+    scores = grouped.agg(["mean", "size"]).reset_index()
     scores = scores.rename(columns={"mean": "score", "size": "n"})
-    reference_scores = (
-        scores["score"]
-        if members is None
-        else scores["score"].where(method_label(scores).isin(members))
-    )
+    reference_scores = scores["score"]
+    if members is not None:
+        reference_scores = reference_scores.where(method_label(scores).isin(members))
     by_scale = reference_scores.groupby(
         [scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")]
     )

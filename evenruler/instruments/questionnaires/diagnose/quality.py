@@ -68,15 +68,14 @@ def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
 
 def _quality_rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
     for record in figures.to_dict("records"):
-        threshold, verdict_name = (
-            THRESHOLDS.get(record["measure"]),
-            threshold_verdict(record["measure"], float(record["value"])),
-        )
+        threshold = THRESHOLDS.get(record["measure"])
+        verdict_name = threshold_verdict(record["measure"], float(record["value"]))
+        needs_work = verdict_name in ("weak", "poor")
         yield {
             **{str(column): cell for column, cell in record.items()},
             "threshold": threshold.good if threshold else None,
             "verdict": verdict_name,
-            "advice": threshold.advice if threshold and verdict_name in ("weak", "poor") else None,
+            "advice": threshold.advice if threshold and needs_work else None,
         }
 
 
@@ -114,19 +113,15 @@ def over_fits(
     """
     rows: list[Row] = []
     for fits in _by_recipe(subjects, members):
-        item_scores, twin_scores = (
-            _scores_by_questionnaire(frame, fits) for frame in (items, twins)
-        )
+        item_scores = _scores_by_questionnaire(items, fits)
+        twin_scores = _scores_by_questionnaire(twins, fits)
         for name in sorted(item_scores):
             figure = _agreement_figure(item_scores[name], twin_scores.get(name), level)
             for fit in fits:
                 rows += as_rows([figure], name, fit, WHOLE)
-    uncounted_models = {subject.name for subject in subjects if subject.recipe is not None} - set(
-        members
-    )
-    for (scale, model), part in items[items["model"].isin(uncounted_models)].groupby(
-        ["questionnaire", "model"], sort=True
-    ):
+    fitted_models = {subject.name for subject in subjects if subject.recipe is not None}
+    uncounted = items[items["model"].isin(fitted_models - set(members))]
+    for (scale, model), part in uncounted.groupby(["questionnaire", "model"], sort=True):
         figure = Figure(FIT_AGREEMENT, None, len(part), UNIT, reason=DOES_NOT_COUNT)
         rows += as_rows([figure], scale, model, WHOLE)
     return pd.DataFrame(rows)
@@ -136,7 +131,8 @@ def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[li
     """Groups of counting models fitted here that share lineage and recipe, except for the seed."""
     names_by_recipe: dict[Key, dict[str, None]] = {}
     for subject in subjects:
-        if (recipe := recipe_of(subject)) is not None and subject.name in members:
+        recipe = recipe_of(subject)
+        if recipe is not None and subject.name in members:
             names_by_recipe.setdefault(recipe, {})[subject.name] = None
     return [sorted(names) for _, names in sorted(names_by_recipe.items())]
 

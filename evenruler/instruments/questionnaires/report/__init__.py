@@ -3,6 +3,7 @@ their charts.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,9 +33,9 @@ __all__ = ["sections"]
 
 def sections(shown: ReportInput) -> list[Section]:
     """Sections on models, scores and items, and on adaptation where models were adapted."""
-    corpora = {
-        name: corpus for source in shown.sources.values() for name, corpus in source.corpora.items()
-    }
+    corpora: dict[str, CorpusSource] = {}
+    for source in shown.sources.values():
+        corpora.update(source.corpora)
     adapted = of_interventions(corpora, shown.tables) if len(shown.tables["trajectories"]) else []
     return [*of_questionnaires(shown.sources, shown.tables), *adapted]
 
@@ -57,36 +58,33 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     scores: list[Table | Picture] = [
         _score_table(name, source, tables) for name, source in declared.items()
     ]
-    templates = {
-        _item_label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
-        for name, source in declared.items()
-        for slug, item in source.items.items()
-    }
-    chart = heat_maps(_in_words(declared, tables["cells"], _model_headings(tables)), templates)
+    templates: dict[str, list[str]] = {}
+    for name, source in declared.items():
+        for slug, item in source.items.items():
+            lines = [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
+            templates[_item_label(name, slug)] = lines
+    cells = _in_words(declared, tables["cells"], _model_headings(tables))
+    chart = heat_maps(cells, templates)
     accuracy = tables["accuracy"]
     accuracy_by_key = {
         (row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")
     }
-    sets = {MNLI: "MNLI"} | {name: str(name) for name in sorted(set(accuracy["set"]) - {MNLI})}
-    rows: list[list[str | Cell]] = [
-        [
-            *(str(record[column]) for column in ("model", "kind", "lineage", "configuration")),
-            "" if is_missing(record["bar"]) else f"{record['bar']:.2f}",
-            *(
-                _accuracy_text(
-                    accuracy_by_key.get((record["model"], record["configuration"], name))
-                )
-                for name in sets
-            ),
-            Cell(str(record["standing"]), "found" if record["member"] else "unfit"),
-        ]
-        for record in tables["population"].to_dict("records")
-    ]
+    other_sets = sorted(set(accuracy["set"]) - {MNLI})
+    sets = {MNLI: "MNLI"} | {name: str(name) for name in other_sets}
+    rows: list[list[str | Cell]] = []
+    for record in tables["population"].to_dict("records"):
+        model, form = record["model"], record["configuration"]
+        identity = [str(model), str(record["kind"]), str(record["lineage"]), str(form)]
+        bar = "" if is_missing(record["bar"]) else f"{record['bar']:.2f}"
+        accuracies = [_accuracy_text(accuracy_by_key.get((model, form, name))) for name in sets]
+        standing = Cell(str(record["standing"]), "found" if record["member"] else "unfit")
+        rows.append([*identity, bar, *accuracies, standing])
     measured = [f"accuracy, {name} pairs" for name in sets.values()]
+    picture = Picture(**WORDS["pictures"]["heat_maps"], chart=chart)
     parts: dict[str, list[Table | Picture]] = {
         "models": [*make_tables(WORDS["tables"]["models"], rows, measured)],
         "scores": scores,
-        "items": [*_item_tables(tables), Picture(**WORDS["pictures"]["heat_maps"], chart=chart)],
+        "items": [*_item_tables(tables), picture],
     }
     return [
         Section(**WORDS["sections"][name], parts=section_parts)
@@ -99,10 +97,8 @@ def _accuracy_text(record: Mapping[Any, Any] | None) -> str:
         return "not asked"
     ends = f"[{record['low']:.3f}, {record['high']:.3f}]"
     auc = "" if is_missing(record["auc"]) else f"; AUC {record['auc']:.3f}"
-    return (
-        f"{record['accuracy']:.3f} {ends}, n = {record['n']:,}; guessing "
-        f"{record['chance']:.3f}{auc}"
-    )
+    accuracy = f"{record['accuracy']:.3f} {ends}, n = {record['n']:,}"
+    return f"{accuracy}; guessing {record['chance']:.3f}{auc}"
 
 
 def _score_table(questionnaire: str, source: Source, tables: Tables) -> Table:
@@ -114,43 +110,26 @@ def _score_table(questionnaire: str, source: Source, tables: Tables) -> Table:
     rows: list[list[str | Cell]] = []
     for subscale in (WHOLE, *subscales):
         subscale_rows = scales[scales["subscale"] == subscale]
-        scored = {
-            model: _score_text(record)
-            for model, record in zip(
-                model_labels(subscale_rows), subscale_rows.to_dict("records"), strict=True
-            )
-        }
+        score_texts = map(_score_text, subscale_rows.to_dict("records"))
+        scored = dict(zip(model_labels(subscale_rows), score_texts, strict=True))
         items = join_names([str(n) for n in sorted(subscale_rows["n"].unique())])
-        rows.append(
-            [
-                f"score{_subscale_suffix(subscale)}, {items} items",
-                *(scored.get(model, "") for model in models),
-            ]
-        )
+        label = f"score{_subscale_suffix(subscale)}, {items} items"
+        rows.append([label, *(scored.get(model, "") for model in models)])
     for name, label in WORDS["of_a_model"].items():
         records = _records_by_model(figures, name, WHOLE)
         rows.append([label, *(_figure_cell(records.get(model)) for model in models)])
     # Figures without a model; correlations with other scales last.
     figure_names = set(figures.loc[figures["model"].isna(), "figure"])
-    rho = {
-        name: name.removeprefix(RHO).partition(" ")
-        for name in sorted(figure_names)
-        if name.startswith(RHO)
-    }
     labels = {name: label for name, label in WORDS["of_any_model"].items() if name in figure_names}
-    labels |= {
-        name: f"rho with {other}, asked by {form.strip('()')}"
-        for name, (other, _, form) in rho.items()
-    }
+    for name in sorted(figure_names):
+        if name.startswith(RHO):
+            other, _, form = name.removeprefix(RHO).partition(" ")
+            labels[name] = f"rho with {other}, asked by {form.strip('()')}"
     for name, label in labels.items():
         for subscale in (WHOLE, *subscales):
             for record in _records_by_model(figures, name, subscale).values():
-                rows.append(
-                    [
-                        f"{label}{_subscale_suffix(subscale)}",
-                        Cell(format_figure(record), columns=len(models)),
-                    ]
-                )
+                figure = Cell(format_figure(record), columns=len(models))
+                rows.append([f"{label}{_subscale_suffix(subscale)}", figure])
     twinless = "" if source.twins else " Its items have no twins, so no score has a verdict."
     caption = f"Measures {source.construct_}; {source.direction}.{twinless}"
     return Table(["", *models.values()], rows, f"{source.title} ({questionnaire})", caption)
@@ -160,13 +139,14 @@ def _figure_cell(record: Mapping[Any, Any] | None) -> str | Cell:
     """A figure with its control, marked where the instrument is invalid on the model."""
     if record is None:
         return ""
-    control, verdict = format_number(record.get("control")), record.get("verdict")
-    label = f"{format_figure(record)}; control {control}" if control else format_figure(record)
-    return (
-        label
-        if verdict is None or pd.isna(verdict)
-        else Cell(f"{label}: {verdict}", Verdict(verdict).mark)
-    )
+    label = format_figure(record)
+    control = format_number(record.get("control"))
+    if control:
+        label = f"{label}; control {control}"
+    verdict = record.get("verdict")
+    if verdict is None or pd.isna(verdict):
+        return label
+    return Cell(f"{label}: {verdict}", Verdict(verdict).mark)
 
 
 def _subscale_suffix(subscale: str) -> str:
@@ -176,12 +156,15 @@ def _subscale_suffix(subscale: str) -> str:
 def _model_headings(tables: Tables) -> dict[str, str]:
     """Models in the order of the population, with their headings."""
     population = tables["population"]
-    standing = zip(model_labels(population), population["member"], strict=True)
-    return {model: f"{model}{'' if member else ' (does not count)'}" for model, member in standing}
+    headings: dict[str, str] = {}
+    for model, is_member in zip(model_labels(population), population["member"], strict=True):
+        headings[model] = model if is_member else f"{model} (does not count)"
+    return headings
 
 
 def _records_by_model(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
-    rows = figures[(figures["figure"] == figure) & (figures["part"] == subscale)]
+    is_chosen = (figures["figure"] == figure) & (figures["part"] == subscale)
+    rows = figures[is_chosen]
     return {record["model"]: record for record in rows.to_dict("records")}
 
 
@@ -192,57 +175,57 @@ def _score_text(record: Mapping[Any, Any]) -> str:
         for place in ("z", "normal")
         if not is_missing(record[place])
     ]
-    return f"{format_number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
+    score = format_number(record["score"], SCORE_DECIMALS)
+    return f"{score}; {', '.join(place) or 'no z'}"
 
 
 def _item_tables(tables: Tables) -> list[Table]:
     """One row per item, those that need work first."""
+    items, quality = tables["items"], tables["quality"]
+    models = _model_headings(tables)
     # The range of PSS in words, by questionnaire and item, then by model.
-    items, quality, models = tables["items"], tables["quality"], _model_headings(tables)
     ranges: dict[Any, dict[str, str]] = {}
     for model, row in zip(model_labels(items), items.to_dict("records"), strict=True):
         range_by_model = ranges.setdefault((row["questionnaire"], row["item"]), {})
         range_by_model[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
-    counts = set(model_labels(tables["population"][tables["population"]["member"]]))
-    content = [
-        column
-        for column in dict.fromkeys(CONTENT.values())
-        if column in set(quality["measure"].map(CONTENT))
-    ]
-    analysed = tables["figures"][tables["figures"]["figure"].isin(OF_ITEMS)]
+    population = tables["population"]
+    counts = set(model_labels(population[population["member"]]))
+    measured = set(quality["measure"].map(CONTENT))
+    content = [column for column in dict.fromkeys(CONTENT.values()) if column in measured]
+    figures = tables["figures"]
+    analysed = figures[figures["figure"].isin(OF_ITEMS)]
     analysis_by_key = {
         key: _analysis_text(rows)
         for key, rows in analysed.groupby(["benchmark", "part", "model"], sort=True)
     }
     together = sorted(set(analysed["model"]))
-    judged = [model for model in models if model in set(quality["model"].dropna())]
-    rows = []
+    rated_models = set(quality["model"].dropna())
+    judged = [model for model in models if model in rated_models]
+    ranked_rows: list[tuple[list[int], list[str | Cell]]] = []
     for key, of_item in quality.groupby(["questionnaire", "item"], sort=True):
         by_column: dict[str, Cell] = {}
         for record in of_item.to_dict("records"):
-            column = (
-                CONTENT.get(record["measure"], "")
-                if pd.isna(record["model"])
-                else str(record["model"])
-            )
+            if pd.isna(record["model"]):
+                column = CONTENT.get(record["measure"], "")
+            else:
+                column = str(record["model"])
             by_column[column] = _quality_cell(record, counts, ranges.get(key, {}))
-        counted = of_item[of_item["model"].isin(counts) | of_item["model"].isna()].to_dict(
-            "records"
-        )
+        is_counted = of_item["model"].isin(counts) | of_item["model"].isna()
+        counted = of_item[is_counted].to_dict("records")
         order = sorted(list(MARKS).index(record["verdict"]) for record in counted)
         cells = [by_column.get(column, "") for column in [*content, *judged]]
-        advice = {
-            f"{CONTENT.get(record['measure'], 'SC')}: {record['advice']}": None
-            for record in counted
-            if not pd.isna(record["advice"])
-        }
+        advice: dict[str, None] = {}
+        for record in counted:
+            if not pd.isna(record["advice"]):
+                column = CONTENT.get(record["measure"], "SC")
+                advice[f"{column}: {record['advice']}"] = None
         answered = [analysis_by_key.get((*key, model), "") for model in together]
-        rows.append((order, [_item_label(*key), *cells, *answered, "; ".join(advice) or "nothing"]))
+        to_do = "; ".join(advice) or "nothing"
+        ranked_rows.append((order, [_item_label(*key), *cells, *answered, to_do]))
     judged_by = [f"SC {models[model]}" for model in judged]
     columns = [*content, *judged_by, *(f"points, {model}" for model in together)]
-    return make_tables(
-        WORDS["tables"]["items"], [row for _, row in sorted(rows, key=lambda row: row[0])], columns
-    )
+    ranked_rows.sort(key=itemgetter(0))
+    return make_tables(WORDS["tables"]["items"], [row for _, row in ranked_rows], columns)
 
 
 def _analysis_text(figures: pd.DataFrame) -> str:
@@ -251,12 +234,10 @@ def _analysis_text(figures: pd.DataFrame) -> str:
     records: list[Mapping[Any, Any]] = [*figures.to_dict("records")]
     for record in records:
         if record["figure"] in WORDS["of_items"]:
-            twins = (
-                ""
-                if is_missing(record["control"])
-                else f", twins {format_number(record['control'])}"
-            )
-            phrases.append(f"{WORDS['of_items'][record['figure']]} {format_figure(record)}{twins}")
+            phrase = f"{WORDS['of_items'][record['figure']]} {format_figure(record)}"
+            if not is_missing(record["control"]):
+                phrase += f", twins {format_number(record['control'])}"
+            phrases.append(phrase)
     return "; ".join(phrases)
 
 
@@ -272,12 +253,11 @@ def _quality_cell(
     if not pd.isna(record["model"]):
         mark = MARKS[verdict] if record["model"] in counts else "told"
         return Cell(f"{label} {verdict}, {ranges[record['model']]}", mark)
-    paraphrased = (
-        " to paraphrase, unrated" if record["measure"] == "similarity_to_paraphrase" else ""
-    )
-    return Cell(
-        f"{label} {verdict}" if verdict != "told" else f"{label}{paraphrased}", MARKS[verdict]
-    )
+    if verdict != "told":
+        label = f"{label} {verdict}"
+    elif record["measure"] == "similarity_to_paraphrase":
+        label = f"{label} to paraphrase, unrated"
+    return Cell(label, MARKS[verdict])
 
 
 def _item_label(questionnaire: object, item: object) -> str:
@@ -286,34 +266,30 @@ def _item_label(questionnaire: object, item: object) -> str:
 
 def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]) -> pd.DataFrame:
     """Cells with words in place of slugs, in the order of the declaration."""
-    written = [
-        {"questionnaire": name, "item": item, "polarity": polarity, "term": term, "word": word}
-        for name, source in declared.items()
-        for item, entry in source.items.items()
-        for polarity, words in entry.terms.by_polarity.items()
-        for term, word in words.items()
-    ]
-    intensifiers = [
-        {"questionnaire": name, "intensifier": slug, "shown": word}
-        for name, source in declared.items()
-        for level in source.responses.levels
-        for slug, word in level.words.items()
-    ]
     key = ["questionnaire", "item", "polarity", "term"]
+    written: list[tuple[str, ...]] = []
+    intensifiers: list[tuple[str, ...]] = []
+    for name, source in declared.items():
+        for slug, item in source.items.items():
+            for polarity, words in item.terms.by_polarity.items():
+                for term, word in words.items():
+                    written.append((name, slug, polarity, term, word))
+        for level in source.responses.levels:
+            for intensifier, word in level.words.items():
+                intensifiers.append((name, intensifier, word))
+    term_words = pd.DataFrame(written, columns=[*key, "word"])
+    shown_words = pd.DataFrame(intensifiers, columns=["questionnaire", "intensifier", "shown"])
     by_model = pd.DataFrame({"model": list(models), "named": list(models.values())})
     cells = cells.assign(model=model_labels(cells))
-    joined = by_model.merge(pd.DataFrame(written), how="cross").merge(
-        cells, on=["model", *key], validate="1:m"
-    )
-    joined = joined.merge(
-        pd.DataFrame(intensifiers), on=["questionnaire", "intensifier"], validate="m:1"
-    )
+    joined = by_model.merge(term_words, how="cross")
+    joined = joined.merge(cells, on=["model", *key], validate="1:m")
+    joined = joined.merge(shown_words, on=["questionnaire", "intensifier"], validate="m:1")
     if len(joined) != len(cells):
         raise ValueError(
             f"{len(cells) - len(joined)} cells are not of the declared items, terms and "
             "intensifiers"
         )
-    items = [_item_label(*key) for key in zip(joined["questionnaire"], joined["item"], strict=True)]
+    items = list(map(_item_label, joined["questionnaire"], joined["item"]))
     return joined.assign(
         item=items, term=joined["word"], intensifier=joined["shown"], model=joined["named"]
     )
@@ -332,45 +308,36 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
     controls = {
         corpus.matched.to: name for name, corpus in corpora.items() if corpus.matched is not None
     }
-    ways = {
-        name: [
-            f"{scale} {'stays' if way == 'none' else way}"
-            for scale, way in corpora[name].expect.items()
+    interventions = [name for name, corpus in corpora.items() if corpus.role == "intervention"]
+    expectations: list[str] = []
+    for name in interventions:
+        moves = [
+            f"{scale} {'stays' if direction == 'none' else direction}"
+            for scale, direction in corpora[name].expect.items()
         ]
-        for name in _intervention_names(corpora)
-    }
-    expected = "; ".join(
-        f"{name}: {', '.join(scale_moves) or 'nothing'}" for name, scale_moves in ways.items()
-    )
-    named_alike = tables["trajectories"].assign(model=model_labels(tables["trajectories"]))
-    intervention_by_corpus = {name: name for name in _intervention_names(corpora)} | {
-        control: intervention for intervention, control in controls.items()
-    }
-    lines = named_alike.assign(
-        intervention=named_alike["corpus"].map(intervention_by_corpus),
-        role=named_alike["corpus"].map({name: corpus.role for name, corpus in corpora.items()}),
+        expectations.append(f"{name}: {', '.join(moves) or 'nothing'}")
+    intervention_by_corpus = {name: name for name in interventions}
+    intervention_by_corpus |= {control: name for name, control in controls.items()}
+    role_by_corpus = {name: corpus.role for name, corpus in corpora.items()}
+    trajectories = tables["trajectories"]
+    lines = trajectories.assign(
+        model=model_labels(trajectories),
+        intervention=trajectories["corpus"].map(intervention_by_corpus),
+        role=trajectories["corpus"].map(role_by_corpus),
     )
     moved = figures[figures["figure"].str.startswith(MOVED)].dropna(subset=["low", "value"])
     differences = moved.assign(
         intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"]
     )
     words = WORDS["pictures"]["courses"]
+    caption = words["caption"].format(expected="; ".join(expectations))
     chart = draw_trajectories(lines, differences)
-    parts: list[Table | Picture] = [
-        Picture(words["title"], words["caption"].format(expected=expected), chart),
-        *(
-            table
-            for name in _intervention_names(corpora)
-            for table in _intervention_tables(name, corpora, controls.get(name), figures)
-        ),
-        *_course_tables(course[course["measure"].isin(MEASURES)]),
-        *_reply_tables(course[course["measure"] == "reply"]),
-    ]
+    parts: list[Table | Picture] = [Picture(words["title"], caption, chart)]
+    for name in interventions:
+        parts += _intervention_tables(name, corpora, controls.get(name), figures)
+    parts += _course_tables(course[course["measure"].isin(MEASURES)])
+    parts += _reply_tables(course[course["measure"] == "reply"])
     return [Section(**WORDS["sections"]["interventions"], parts=parts)]
-
-
-def _intervention_names(corpora: Mapping[str, CorpusSource]) -> list[str]:
-    return [name for name, corpus in corpora.items() if corpus.role == "intervention"]
 
 
 def _intervention_tables(
@@ -380,30 +347,25 @@ def _intervention_tables(
     corpus = corpora[name]
     chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"])
     changed = [f"{CHANGED}{corpus_name}" for corpus_name in (name, control)]
-    rows = []
+    rows: list[list[str | Cell]] = []
     records: list[Mapping[Any, Any]] = [*chosen.to_dict("records")]
     for record in records:
-        here = figures[
-            (figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])
-        ]
+        benchmark, model = record["benchmark"], record["model"]
+        is_here = (figures["benchmark"] == benchmark) & (figures["model"] == model)
         record_by_figure: dict[Any, Any] = {
-            figure_record["figure"]: figure_record for figure_record in here.to_dict("records")
+            figure_record["figure"]: figure_record
+            for figure_record in figures[is_here].to_dict("records")
         }
-        expected = corpus.expect.get(str(record["benchmark"]), OPEN)
-        row: list[str | Cell] = [str(record["benchmark"]), str(record["model"])]
-        row += [
-            *(format_figure(record_by_figure.get(name), 3) for name in changed),
-            format_figure(record, 3),
-        ]
-        verdict = (
-            ""
-            if pd.isna(record["verdict"])
-            else Cell(record["verdict"], Verdict(record["verdict"]).mark)
-        )
-        why = "" if pd.isna(record["why"]) else str(record["why"])
-        rows.append(
-            [*row, {"none": "stays", OPEN: "nothing"}.get(expected, expected), verdict, why]
-        )
+        changes = [format_figure(record_by_figure.get(figure), 3) for figure in changed]
+        row: list[str | Cell] = [str(benchmark), str(model), *changes, format_figure(record, 3)]
+        expected = corpus.expect.get(str(benchmark), OPEN)
+        row.append({"none": "stays", OPEN: "nothing"}.get(expected, expected))
+        if pd.isna(record["verdict"]):
+            row.append("")
+        else:
+            row.append(Cell(record["verdict"], Verdict(record["verdict"]).mark))
+        row.append("" if pd.isna(record["why"]) else str(record["why"]))
+        rows.append(row)
     of_control = f" Control: {corpora[control].about}." if control else ""
     return make_tables(
         WORDS["tables"]["moved"],
@@ -419,19 +381,12 @@ def _course_tables(course: pd.DataFrame) -> list[Table]:
     epochs = sorted(first["epoch"].unique())
     rows = []
     for (model, corpus, measure), part in course.groupby(["model", "corpus", "measure"], sort=True):
-        values = part[part["fit"] == 1].set_index("epoch")["value"]
         label = MEASURES[str(measure)].format(n=part["n"].iloc[0])
+        first_fit = part[part["fit"] == 1].set_index("epoch")["value"]
+        course_of_fit = [format_number(first_fit.get(epoch)) for epoch in epochs]
         last = part[part["epoch"] == part["epoch"].max()]["value"]
         ends = [format_number(last.mean()), format_number(last.std(ddof=1)), str(len(last))]
-        rows.append(
-            [
-                str(model),
-                str(corpus),
-                label,
-                *(format_number(values.get(epoch)) for epoch in epochs),
-                *ends,
-            ]
-        )
+        rows.append([str(model), str(corpus), label, *course_of_fit, *ends])
     return make_tables(WORDS["tables"]["course"], rows, [f"epoch {epoch}" for epoch in epochs])
 
 
@@ -444,7 +399,8 @@ def _reply_tables(replies: pd.DataFrame) -> list[Table]:
             f"none ({record['reason']})" if pd.isna(record["text"]) else str(record["text"])
             for record in records
         ]
-        rows.append([str(model), str(corpus), texts[0], texts[-1] if len(texts) > 1 else ""])
+        last = texts[-1] if len(texts) > 1 else ""
+        rows.append([str(model), str(corpus), texts[0], last])
     return make_tables(WORDS["tables"]["replies"], rows)
 
 
@@ -459,20 +415,16 @@ def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> An
     lines = {"name": "templates", "value": [list(templates[name]) for name in items]}
     params = [_drop_down("item", items), _drop_down("model", models), lines]
     maps = [
-        CHARTS.part(
-            "heat_map",
-            title=title,
-            blocks=[
-                _heat_map_block(measure, name, "source"),
-                _heat_map_block(measure, name, "inverse"),
-            ],
-        )
-        for measure, name, title in (
-            ("p", "p", "raw: p"),
-            ("s", "PSS", "normalised: PSS, shares of a row"),
-        )
+        _heat_map("p", "p", "raw: p"),
+        _heat_map("s", "PSS", "normalised: PSS, shares of a row"),
     ]
     return CHARTS.chart("heat_maps", _heat_map_data(cells, items, models), maps=maps, params=params)
+
+
+def _heat_map(measure: str, name: str, title: str) -> Any:
+    """A map of one measure: a block of source terms, and one of inverse terms."""
+    blocks = [_heat_map_block(measure, name, polarity) for polarity in ("source", "inverse")]
+    return CHARTS.part("heat_map", title=title, blocks=blocks)
 
 
 def _drop_down(name: str, labels: Sequence[str]) -> dict[str, Any]:
@@ -495,16 +447,13 @@ def _heat_map_data(
 ) -> alt.InlineData:
     """CSV data with one line per prompt, and items and models by index."""
     prompt = ["item", "term", "polarity", "intensifier", "level"]
-    ordered = (
-        cells[prompt].drop_duplicates().sort_values("level", kind="stable").reset_index(drop=True)
-    )
+    prompts = cells[prompt].drop_duplicates()
+    ordered = prompts.sort_values("level", kind="stable").reset_index(drop=True)
     numbered = cells.assign(model=cells["model"].map(models.index))
-    tables = [
-        numbered.pivot(index=prompt, columns="model", values=measure)
-        .round(DIGITS)
-        .add_prefix(prefix)
-        for measure, prefix in (("p", "p"), ("pss", "s"))
-    ]
+    tables: list[pd.DataFrame] = []
+    for measure, prefix in (("p", "p"), ("pss", "s")):
+        by_model = numbered.pivot(index=prompt, columns="model", values=measure)
+        tables.append(by_model.round(DIGITS).add_prefix(prefix))
     wide = ordered.merge(pd.concat(tables, axis=1).reset_index(), on=prompt, validate="1:1")
     wide = wide.assign(item=wide["item"].map(items.index))
     text = wide.to_csv(index=False, lineterminator="\n")
@@ -529,13 +478,11 @@ def draw_trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> Any:
         data[f"lines_{place}"] = group[columns].round(DIGITS)
         panels = CHARTS.part("courses", lines=f"lines_{place}")
         if chosen.any():
-            table = differences[chosen][["questionnaire", "value", "low", "high", "n"]].round(
-                DIGITS
-            )
+            table = differences[chosen][["questionnaire", "value", "low", "high", "n"]]
+            table = table.round(DIGITS)
             first, every = f"first_{place}", f"differences_{place}"
             data |= {first: table[:1], every: table}
-            panels = CHARTS.part(
-                "beside", panels=[panels, CHARTS.part("differences", first=first, all=every)]
-            )
+            beside = CHARTS.part("differences", first=first, all=every)
+            panels = CHARTS.part("beside", panels=[panels, beside])
         rows.append({**panels, "title": {"text": f"{model}: {intervention}", "anchor": "start"}})
     return CHARTS.chart("trajectories", data, rows=rows)

@@ -39,13 +39,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     source: Source = declaration.source
     rows = fill_templates(declaration.name, source, source.responses)
     tables = {
-        name: table_of(table_rows, schema)
-        for name, table_rows, schema in (
-            ("items", rows.items, schemas.ITEMS),
-            ("terms", rows.terms, schemas.TERMS),
-            ("prompts", rows.prompts, schemas.PROMPTS),
-            ("rejected", rows.rejected, schemas.REJECTED),
-        )
+        "items": table_of(rows.items, schemas.ITEMS),
+        "terms": table_of(rows.terms, schemas.TERMS),
+        "prompts": table_of(rows.prompts, schemas.PROMPTS),
+        "rejected": table_of(rows.rejected, schemas.REJECTED),
     }
     messages = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
     plan = plan_with_sizes(
@@ -55,30 +52,15 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
 
 
 def _build_plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
-    framings, file = source.framings if settings.prefixed else None, source.original.file
+    framings = source.framings if settings.prefixed else None
+    file = source.original.file
     as_set = (
         *("asked", "temperature", "three_way", "stop_below", "smallest", "least", "embedder"),
         *("prefixed", "orders", "fits", "adapted", "adapted_pairs"),
     )
-    pairs = first_pairs(source.pairs, settings.accuracy_pairs)
     return {
         **{key: getattr(settings, key) for key in as_set},
-        # The pairs themselves are in the plan, so that every measurement asks the same ones.
-        "accuracy": {
-            "bar": settings.accuracy,
-            "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
-            "pairs": [
-                pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs
-            ],
-            "facts": [
-                fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts
-            ],
-            "words": {
-                word: level.weight
-                for level in source.responses.levels
-                for word in level.words.values()
-            },
-        },
+        "accuracy": _accuracy_plan(source, settings),
         # The file of unpublished wording, with items in the order of its lines; no text of it.
         "wording": None if file is None else {"file": file, "items": list(source.items)},
         "judge": _judge_plan(settings.acceptability, catalogue),
@@ -88,6 +70,26 @@ def _build_plan(name: str, source: Source, settings: Settings, catalogue: Catalo
             corpus: _corpus_plan(name, corpus, source, settings)
             for corpus in sorted(source.corpora)
         },
+    }
+
+
+def _accuracy_plan(source: Source, settings: Settings) -> dict[str, Any]:
+    """The bar of accuracy, and what it is measured on.
+
+    The pairs themselves are in the plan, so that every measurement asks the same ones.
+    """
+    pairs = first_pairs(source.pairs, settings.accuracy_pairs)
+    weight_by_word: dict[str, float] = {}
+    for level in source.responses.levels:
+        weight_by_word |= dict.fromkeys(level.words.values(), level.weight)
+    return {
+        "bar": settings.accuracy,
+        "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
+        "pairs": [
+            pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs
+        ],
+        "facts": [fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts],
+        "words": weight_by_word,
     }
 
 
@@ -171,12 +173,12 @@ def _source_and_licence(source: QuestionnaireSource) -> Row:
     original = source.original
     if original.wording != "held":
         return {}
-    our_licence, original_licence = source.licence, original.licence
+    licence = source.licence
+    if original.licence != licence:
+        licence = f"{licence}; wording: {original.licence}"
     return {
         "source": f"{source.source}; wording: {original.name} ({original.reference})",
-        "licence": our_licence
-        if our_licence == original_licence
-        else f"{our_licence}; wording: {original_licence}",
+        "licence": licence,
     }
 
 

@@ -52,21 +52,21 @@ def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int
     """
     plain = {line: _normalise_mark(mark) for line, mark in marks.items()}
     distinct_marks = {*plain.values()}
-    if wrong := next(
-        (line for line, mark in plain.items() if mark not in {ONE, *KEYED, *MARKED}), None
-    ):
-        what = (
-            f"{column} is {marks[wrong]!r}, expected 1 or -1 in every row, or R where an item "
-            "is keyed in reverse"
-        )
-        raise UserError(what, where=f"{where}: line {wrong}", remedy="write one of them")
-    is_key = column != "reverse" or (bool(distinct_marks & KEYED.keys()) and ONE in distinct_marks)
+    for line, mark in plain.items():
+        if mark not in {ONE, *KEYED, *MARKED}:
+            what = (
+                f"{column} is {marks[line]!r}, expected 1 or -1 in every row, or R where an item "
+                "is keyed in reverse"
+            )
+            raise UserError(what, where=f"{where}: line {line}", remedy="write one of them")
+    has_signs = bool(distinct_marks & KEYED.keys())
+    is_key = column != "reverse" or (has_signs and ONE in distinct_marks)
     if is_key:
-        lacking = next((line for line, mark in plain.items() if mark not in {ONE, *KEYED}), None)
-        if lacking is not None:
-            what = f"{column} is {marks[lacking]!r} in a column of 1 and -1"
-            remedy = "write 1 where the item is forward, -1 where it is reversed"
-            raise UserError(what, where=f"{where}: line {lacking}", remedy=remedy)
+        for line, mark in plain.items():
+            if mark not in {ONE, *KEYED}:
+                what = f"{column} is {marks[line]!r} in a column of 1 and -1"
+                remedy = "write 1 where the item is forward, -1 where it is reversed"
+                raise UserError(what, where=f"{where}: line {line}", remedy=remedy)
         return {line: KEYED.get(mark, False) for line, mark in plain.items()}
     if distinct_marks == {ONE}:
         what = f"every row has 1 under {column!r}: as a key it is forward, as a mark it is reversed"
@@ -74,7 +74,8 @@ def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int
             "call the column key if 1 is forward; write R in its place if every item is reversed"
         )
         raise UserError(what, where=where, remedy=remedy)
-    return {line: ({ONE: True} | KEYED | MARKED)[mark] for line, mark in plain.items()}
+    is_reversed = {ONE: True} | KEYED | MARKED
+    return {line: is_reversed[mark] for line, mark in plain.items()}
 
 
 def _normalise_mark(mark: str) -> str:
@@ -107,12 +108,9 @@ class ScaleFacts(StrictModel):
     @property
     def doubts(self) -> list[str]:
         """Doubts about the whole scale."""
-        often = re.search(WORDS["often"], self.responses, re.IGNORECASE)
-        return (
-            []
-            if often
-            else [f"items are asked by how often, which the answers do not say ({self.responses})"]
-        )
+        if re.search(WORDS["often"], self.responses, re.IGNORECASE):
+            return []
+        return [f"items are asked by how often, which the answers do not say ({self.responses})"]
 
 
 class ScaleItem(StrictModel):
@@ -147,12 +145,13 @@ def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
     if len(keyed) > 1:
         what = f"the columns {' and '.join(keyed)} both say how items are keyed"
         raise UserError(what, where=f"{path}: line 1", remedy="keep one of them")
-    marks = {line: row.pop(keyed[0]) for line, row in lines} if keyed else {}
-    is_reversed = reversed_rows(marks, keyed[0], str(path)) if marks else {}
-    rows = {
-        line: {name: " ".join(text.split()) for name, text in row.items() if text.strip()}
-        for line, row in lines
-    }
+    is_reversed: dict[int, bool] = {}
+    if keyed:
+        marks = {line: row.pop(keyed[0]) for line, row in lines}
+        is_reversed = reversed_rows(marks, keyed[0], str(path))
+    rows: dict[int, dict[str, str]] = {}
+    for line, row in lines:
+        rows[line] = {name: " ".join(text.split()) for name, text in row.items() if text.strip()}
     if not rows:
         raise UserError(
             "holds no item", where=str(path), remedy="write a row an item, in the column `item`"
@@ -160,16 +159,14 @@ def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
     first = min(rows)
     whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
     facts = validate(ScaleFacts, whole, path, under=f"line {first}")
-    item_rows: dict[int, dict[str, Any]] = {
-        line: {name: text for name, text in row.items() if whole.get(name) != text}
-        for line, row in rows.items()
-    }
-    for line, row in item_rows.items():
-        row["reverse"] = is_reversed.get(line, False)
-    return facts, {
-        line: validate(ScaleItem, row, path, under=f"line {line}")
-        for line, row in item_rows.items()
-    }
+    items: dict[int, ScaleItem] = {}
+    for line, row in rows.items():
+        fields: dict[str, Any] = {
+            name: text for name, text in row.items() if whole.get(name) != text
+        }
+        fields["reverse"] = is_reversed.get(line, False)
+        items[line] = validate(ScaleItem, fields, path, under=f"line {line}")
+    return facts, items
 
 
 def in_words(drafts: Mapping[str, "Draft"]) -> str:
@@ -178,10 +175,10 @@ def in_words(drafts: Mapping[str, "Draft"]) -> str:
         f"line {draft.line} ({slug})" for slug, draft in drafts.items() if draft.row.reverse
     ]
     verb = "is" if len(reversed_items) == 1 else "are"
-    return (
-        f"{len(reversed_items)} of {len(drafts)} items {verb} "
-        f"reversed{': ' if reversed_items else ''}{', '.join(reversed_items)}"
-    )
+    summary = f"{len(reversed_items)} of {len(drafts)} items {verb} reversed"
+    if not reversed_items:
+        return summary
+    return f"{summary}: {', '.join(reversed_items)}"
 
 
 def draft_items(
@@ -192,23 +189,19 @@ def draft_items(
 ) -> dict[str, Draft]:
     """Drafts by slug of the item: from rules, or, where they fail, from a model's paraphrase."""
     drafts: dict[str, Draft] = {}
+    n_digits = len(str(len(rows)))
     for number, (line, row) in enumerate(rows.items(), start=1):
         earlier_wordings = [
             earlier_draft.wording for earlier_draft in drafts.values() if earlier_draft.passes
         ]
-        draft = _draft_item(
-            line,
-            row,
-            facts.stem or "",
-            partial(lint_wording, scale=scale, others=earlier_wordings),
-            writer,
-        )
-        named = [
-            f"item-{number:0{len(str(len(rows)))}}",
-            *map(slug_of, draft.wording["terms"]["source"][:1]),
-        ]
-        slug = row.slug or "-".join(filter(None, named))
-        drafts[f"{slug}-{line}" if slug in drafts else slug] = draft
+        lint = partial(lint_wording, scale=scale, others=earlier_wordings)
+        draft = _draft_item(line, row, facts.stem or "", lint, writer)
+        first_source_term = draft.wording["terms"]["source"][:1]
+        slug_parts = [f"item-{number:0{n_digits}}", *map(slug_of, first_source_term)]
+        slug = row.slug or "-".join(filter(None, slug_parts))
+        if slug in drafts:
+            slug = f"{slug}-{line}"
+        drafts[slug] = draft
     return drafts
 
 
@@ -219,12 +212,11 @@ def _draft_item(
     lint: Callable[[Wording], None],
     writer: CausalModel | None,
 ) -> Draft:
+    since = ""
     time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
-    since = (
-        re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0]).capitalize()
-        if time
-        else ""
-    )
+    if time:
+        period = re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0])
+        since = period.capitalize()
     doubts = [
         doubt["says"]
         for doubt in WORDS["doubts"]
@@ -234,22 +226,22 @@ def _draft_item(
         doubts.append("not English")
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
         doubts.append("keyed in reverse, too: which way do its source terms point?")
-    wording, reasons = NONE, list[str]()
+    wording = NONE
+    reasons: list[str] = []
     for phrasing in _item_paraphrases(row.item, writer):
         try:
             draft_wording, unsure = item_to_templates(phrasing, since)
-            wording = wording if reasons else draft_wording
+            if not reasons:
+                wording = draft_wording
             lint(draft_wording)
         except ValueError as error:
-            reasons.append(
-                f"seed {len(reasons) - 1}: {phrasing!r}: {error}" if reasons else str(error)
-            )
+            of_reply = f"seed {len(reasons) - 1}: {phrasing!r}: " if reasons else ""
+            reasons.append(f"{of_reply}{error}")
         else:
-            unsure += (
-                [f"a model says {phrasing!r}, as of the item itself rules say: {reasons[0]}"]
-                if reasons
-                else []
-            )
+            if reasons:
+                unsure.append(
+                    f"a model says {phrasing!r}, as of the item itself rules say: {reasons[0]}"
+                )
             return Draft(line, row, draft_wording, True, doubts + unsure, reasons[1:])
     return Draft(line, row, wording, False, [f"no item yet: {reasons[0]}", *doubts], reasons[1:])
 
@@ -271,22 +263,21 @@ def lint_wording(wording: Wording, scale: source.ResponseScale, others: Sequence
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
     if word := source.own_intensifier(item, scale):
         raise ValueError(f"the intensifier {word!r} stands in a template")
-    alike = [
-        other
-        for other in others
-        if all(other[side] == text for side, text in item.templates.items())
-    ]
+    taken_words: set[str] = set()
+    for other in others:
+        if all(other[side] == text for side, text in item.templates.items()):
+            taken_words.update(*other["terms"].values())
     for word in item.terms.words:
-        if any(word in terms for other in alike for terms in other["terms"].values()):
+        if word in taken_words:
             raise ValueError(f"another item asks the same of {word!r}")
 
 
 def paraphrase_prompt(item: str) -> str:
     """The few-shot prompt for a paraphrase: examples of items in plain words, then the item."""
-    shown = [
-        "\n".join(f"{field}: {text}" for field, text in example.items())
-        for example in WORDS["examples"]
-    ]
+    shown: list[str] = []
+    for example in WORDS["examples"]:
+        lines = [f"{field}: {text}" for field, text in example.items()]
+        shown.append("\n".join(lines))
     return "\n\n".join([*shown, f"Item: {item}\nPlainly:"])
 
 

@@ -4,7 +4,7 @@ predicate's content.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,12 +61,18 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
     verb = aux or root
     state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
     begin, end, terms = _content_span(doc, root, verb, state)
-    doubts, after = list(_wording_doubts(doc, subject)), doc[end:].text
-    if left_out := re.search(r"^(or|and)\b.*|[—,;] ?(or|and)\b.*", after):
+    doubts = list(_wording_doubts(doc, subject))
+    after = doc[end:].text
+    left_out = re.search(r"^(or|and)\b.*|[—,;] ?(or|and)\b.*", after)
+    if left_out:
         after = after[: left_out.start()]
-    elif terms[0].startswith("so ") and (left_out := re.match("that .*", after)):
-        terms, after = [term.removeprefix("so ") for term in terms], ""
-    doubts += [f"{left_out[0]!r} is left out"] if left_out else []
+    elif terms[0].startswith("so "):
+        left_out = re.match("that .*", after)
+        if left_out:
+            terms = [term.removeprefix("so ") for term in terms]
+            after = ""
+    if left_out:
+        doubts.append(f"{left_out[0]!r} is left out")
 
     perfect = ""
     if since and state and begin > verb.i:
@@ -79,13 +85,14 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
     helpers = [
         token for token in root.lefts if token.dep_ == "aux" and (token.lemma_ == "do" or perfect)
     ]
-    kept_tokens = [
-        token for token in doc[:begin] if token not in negated + helpers or token == verb
-    ]
-    before = "".join(
-        perfect if perfect and token == verb else token.text_with_ws for token in kept_tokens
-    )
-    premise = re.sub(r" +(?=[.,;—])", "", f"{since} {before}{{TERM}} {after}.".strip())
+    before = ""
+    for token in doc[:begin]:
+        if token == verb:
+            before += perfect or token.text_with_ws
+        elif token not in negated + helpers:
+            before += token.text_with_ws
+    premise = f"{since} {before}{{TERM}} {after}.".strip()
+    premise = re.sub(r" +(?=[.,;—])", "", premise)
     if hypothesis is None:
         again = "do"
         if aux and root.tag_ == "VBN":
@@ -103,16 +110,21 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
 
 def to_first_person(item: str) -> tuple["Doc", str | None]:
     """An item as a first-person statement, and the hypothesis if its beginning determines one."""
-    text, hypothesis, nlp = item.translate(QUOTES).strip(" .?!"), None, spacy_pipeline("lemmas")
+    text = item.translate(QUOTES).strip(" .?!")
+    hypothesis: str | None = None
+    nlp = spacy_pipeline("lemmas")
     for short, long in CONTRACTED.items():
         text = re.sub(short, long, text, flags=re.IGNORECASE)
     for lead in WORDS["leads"]:
         text, n_matches = re.subn(f"^{lead['pattern']}", lead["as"], text, flags=re.IGNORECASE)
-        hypothesis = lead.get("hypothesis", hypothesis) if n_matches else hypothesis
-    doc = nlp("".join(_of_oneself(token) + token.whitespace_ for token in nlp(text)))
+        if n_matches:
+            hypothesis = lead.get("hypothesis", hypothesis)
+    first_person = [_of_oneself(token) + token.whitespace_ for token in nlp(text)]
+    doc = nlp("".join(first_person))
     if not len(doc):
         raise ValueError("nothing is said")
-    first, subject = doc[0], next((token for token in doc if token.dep_ in SUBJECTS), None)
+    first = doc[0]
+    subject = next((token for token in doc if token.dep_ in SUBJECTS), None)
     statement = doc.text if first.text == "I" else doc.text[0].lower() + doc.text[1:]
     if (
         subject is not None and subject.left_edge.i == 1 and first.lemma_ in ("be", "do", "have")
@@ -120,31 +132,30 @@ def to_first_person(item: str) -> tuple["Doc", str | None]:
         end = subject.right_edge.i + 1
         if end == len(doc):  # are my thoughts in a muddle
             end = next((token.i for token in subject.subtree if token.dep_ == "prep"), end)
-        statement = " ".join(
-            [doc[1:end].text, *([] if first.lemma_ == "do" else [first.lower_]), doc[end:].text]
-        )
+        verb = [] if first.lemma_ == "do" else [first.lower_]
+        statement = " ".join([doc[1:end].text, *verb, doc[end:].text])
     elif first.tag_ == "VBG" and first.dep_ == "ROOT":
         statement = f"I am {statement}"
     elif subject is None and first.tag_.startswith("VB"):
         statement = f"I {statement}"
     elif first.dep_ == "amod" and first.head.dep_ == "ROOT":  # little interest; poor appetite
         noun = doc[1 : first.head.i + 1].text
-        statement = (
-            f"I have {statement}"
-            if first.lower_ in WORDS["amounts"]
-            else f"my {noun} is {first.lower_}"
-        )
-    return nlp(re.sub(r"\bI (are|is|were)\b", "I am", statement)), hypothesis
+        if first.lower_ in WORDS["amounts"]:
+            statement = f"I have {statement}"
+        else:
+            statement = f"my {noun} is {first.lower_}"
+    statement = re.sub(r"\bI (are|is|were)\b", "I am", statement)
+    return nlp(statement), hypothesis
 
 
 def _of_oneself(token: "Token") -> str:
     """A second-person word in the first person."""
     if token.lower_ == "you":
         return "I" if token.dep_ in SUBJECTS else "me"
-    if token.tag_ == "VBG" and any(
-        conjunct.head.head.text == "hard" for conjunct in (token, *token.conjuncts)
-    ):
-        return token.lemma_  # hard to relaxing: hard to relax
+    if token.tag_ == "VBG":
+        conjuncts = (token, *token.conjuncts)
+        if any(conjunct.head.head.text == "hard" for conjunct in conjuncts):
+            return token.lemma_  # hard to relaxing: hard to relax
     return str(WORDS["oneself"].get(token.lower_, token.text))
 
 
@@ -153,27 +164,18 @@ def _content_span(
 ) -> tuple[int, int, list[str]]:
     """The content of a statement: index of its first token, index after its last, and its terms."""
     manner = [
-        token
-        for token in root.rights
-        if token.dep_ == "advmod" and any(_synonyms_and_opposites(token.lower_, None))
+        token for token in root.rights if token.dep_ == "advmod" and _is_known_term(token.lower_)
     ]
     rights = [
-        t
-        for t in root.rights
-        if t in manner or t.dep_ not in ("neg", "punct", "npadvmod", "advmod")
+        token
+        for token in root.rights
+        if token in manner or token.dep_ not in ("neg", "punct", "npadvmod", "advmod")
     ]
     head = rights[0] if rights and state and verb == root else root
-    wanting = (
-        head.dep_ == "prep"
-        and not head.n_rights
-        and not any(_synonyms_and_opposites(head.lower_, None))
-    )
-    if (
-        head.dep_ not in COMPLEMENTS
-        or head.pos_ == "VERB"
-        or wanting
-        or (head.dep_ == "dobj" and verb.lemma_ != "have")
-    ):
+    is_complement = head.dep_ in COMPLEMENTS and head.pos_ != "VERB"
+    is_wanting = head.dep_ == "prep" and not head.n_rights and not _is_known_term(head.lower_)
+    is_object_of_act = head.dep_ == "dobj" and verb.lemma_ != "have"
+    if not is_complement or is_wanting or is_object_of_act:
         head = manner[0] if manner and verb == root else root
     if head == root:
         if any(token.dep_ in ("ccomp", "cc") for token in root.rights):
@@ -189,23 +191,23 @@ def _content_span(
     phrases = [_phrase_span(token) for token in heads]
     if not phrases:
         raise ValueError("what it says is a clause")
-    end, terms = phrases[-1].end, [phrase.text for phrase in phrases]
+    end = phrases[-1].end
+    terms = [phrase.text for phrase in phrases]
     done = next((token for token in head.rights if token.dep_ == "xcomp" and token.conjuncts), None)
     if done is not None:  # able to stop or control
         both = (done, *done.conjuncts)
-        end, terms = both[-1].i + 1, [f"{terms[0]} to {token.text}" for token in both]
+        end = both[-1].i + 1
+        terms = [f"{terms[0]} to {token.text}" for token in both]
     if head.dep_ == "dobj" and " " in terms[0]:  # little interest or pleasure
-        terms = [term if " " in term else f"{terms[0].split()[0]} {term}" for term in terms]
+        amount = terms[0].split()[0]
+        terms = [term if " " in term else f"{amount} {term}" for term in terms]
     return phrases[0].start, end, terms
 
 
 def _is_quality(token: "Token") -> bool:
     """Whether a word is not a verb, or is one that describes a quality (worried)."""
-    return (
-        token.pos_ not in ("VERB", "AUX")
-        or token.tag_ == "VBN"
-        or any(_synonyms_and_opposites(token.lower_, None))
-    )
+    is_verb = token.pos_ in ("VERB", "AUX")
+    return not is_verb or token.tag_ == "VBN" or _is_known_term(token.lower_)
 
 
 def _phrase_span(head: "Token") -> "Span":
@@ -224,29 +226,36 @@ def _terms_by_polarity(
     terms: Sequence[str], root: "Token", verbal: bool, negated: bool
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Source and inverse terms, and doubts about them."""
-    like = {
-        term: _synonyms_and_opposites(term, root.tag_ if verbal else None) for term in terms[:MOST]
-    }
-    doubts, opposed, item_terms = [], [], list(like)
+    tag = root.tag_ if verbal else None
+    like = {term: _synonyms_and_opposites(term, tag) for term in terms[:MOST]}
+    doubts: list[str] = []
+    opposed: list[list[str]] = []
     for term, (_, against) in like.items():
         words = ["no" if root.lemma_ == "have" else "not", term]
         if verbal and root.tag_ in WORDS["denied"]:  # leaves me cold: does not leave me cold
             modal = any(token.tag_ == "MD" for token in root.lefts)  # I can relax: I can not relax
-            words = ["not" if modal else WORDS["denied"][root.tag_], root.lemma_, *term.split()[1:]]
-        doubts += [] if against else [f"no opposite of {term!r} is known, a negation stands there"]
+            negation = "not" if modal else WORDS["denied"][root.tag_]
+            words = [negation, root.lemma_, *term.split()[1:]]
+        if not against:
+            doubts.append(f"no opposite of {term!r} is known, a negation stands there")
         opposed.append(against or [" ".join(words)])
-    wanted = max(FEWEST, len(item_terms))
-    more = [term for same, _ in like.values() for term in same if term not in item_terms][
-        : wanted - len(item_terms)
-    ]
-    inverse = [*dict.fromkeys(term for turn in zip_longest(*opposed) for term in turn if term)][
-        :wanted
-    ]
+    wanted = max(FEWEST, len(like))
+    synonyms = chain.from_iterable(same for same, _ in like.values())
+    more = [term for term in synonyms if term not in like][: wanted - len(like)]
+    source = [*like, *more]
+    in_turn = chain.from_iterable(zip_longest(*opposed))
+    inverse = list(dict.fromkeys(term for term in in_turn if term))[:wanted]
     doubts += [f"not of the item: {term!r}" for term in more]
-    if min(len(item_terms + more), len(inverse)) < FEWEST:
+    if min(len(source), len(inverse)) < FEWEST:
         doubts.append(f"fewer than {FEWEST} terms a side")
-    sides = (inverse, item_terms + more) if negated else (item_terms + more, inverse)
-    return dict(zip(("source", "inverse"), sides, strict=True)), doubts
+    if negated:
+        source, inverse = inverse, source
+    return {"source": source, "inverse": inverse}, doubts
+
+
+def _is_known_term(term: str) -> bool:
+    """Whether a term has a synonym or an opposite in the word lists."""
+    return any(_synonyms_and_opposites(term, None))
 
 
 def _synonyms_and_opposites(term: str, tag: str | None) -> tuple[list[str], list[str]]:
@@ -256,31 +265,32 @@ def _synonyms_and_opposites(term: str, tag: str | None) -> tuple[list[str], list
     words = term.lower().split()
     for n in range(len(words), 0, -1):
         start, end = " ".join(words[:n]), " ".join(words[-n:])
-        for pair in (
-            row for opposite_sides in OPPOSITES for row in (opposite_sides, opposite_sides[::-1])
-        ):
-            if start in pair[0] and (n == len(words) or tag in (None, "VB", "VBP")):
-                before, after = "", f" {' '.join(words[n:])}"
-            elif end in pair[0] and (
-                n > 1 or end.endswith("ly")
-            ):  # worry too much: worry too little
-                before, after = f"{' '.join(words[:-n])} ", ""
-            elif end in pair[0] and tag is None:  # easily annoyed: patient
+        for like, unlike in _pair_opposites():
+            if start in like and (n == len(words) or tag in (None, "VB", "VBP")):
+                before, after = "", " ".join(words[n:])
+            elif end in like and (n > 1 or end.endswith("ly")):  # worry too much: worry too little
+                before, after = " ".join(words[:-n]), ""
+            elif end in like and tag is None:  # easily annoyed: patient
                 before, after = "", ""
             else:
                 continue
-            same, against = ([f"{before}{other}{after}".strip() for other in side] for side in pair)
+            same = [f"{before} {other} {after}".strip() for other in like]
+            against = [f"{before} {other} {after}".strip() for other in unlike]
             return [other for other in same if other != term.lower()], against
     return [], []
 
 
+def _pair_opposites() -> Iterator[tuple[list[str], list[str]]]:
+    """The near synonyms of each row of `OPPOSITES` with their opposites, and the other way round."""
+    for side, other_side in OPPOSITES:
+        yield side, other_side
+        yield other_side, side
+
+
 def _wording_doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
-    if any(
-        t.dep_ in CLAUSES
-        and t.pos_ != "ADJ"
-        and any(left_child.dep_ in SUBJECTS for left_child in t.lefts)
-        for t in doc
-    ):
+    clauses = [token for token in doc if token.dep_ in CLAUSES and token.pos_ != "ADJ"]
+    left_of_clauses = chain.from_iterable(clause.lefts for clause in clauses)
+    if any(token.dep_ in SUBJECTS for token in left_of_clauses):
         yield "double-barrelled: more than one clause"
     if any(token.dep_ == "conj" and not _is_quality(token) for token in doc):
         yield "double-barrelled: two verbs"

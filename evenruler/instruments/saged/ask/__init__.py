@@ -7,6 +7,7 @@ Features are of every reply and of its baseline, with names masked; each kind is
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -120,21 +121,15 @@ def requests(
         table, column, settings = _ASKED_OF_TOOLS[operation]
         if table in answers:
             continue
+        texts: list[str] = []
         if operation == "generate":
-            texts = [
-                question
-                for text_set in text_sets
-                for feature in features
-                for question in scorer_prompts(feature, text_set)[0]
-            ]
+            for text_set, feature in product(text_sets, features):
+                questions, _ = scorer_prompts(feature, text_set)
+                texts += questions
         else:  # embeddings of whole baselines are not needed
             needed_text_sets = text_sets if operation == "classify" else text_sets[:1]
-            texts = [
-                text
-                for text_set in needed_text_sets
-                for feature in features
-                for text in text_set.read(feature)
-            ]
+            for text_set, feature in product(needed_text_sets, features):
+                texts += text_set.read(feature)
         distinct = list(dict.fromkeys(texts))
         if distinct:
             rows = pd.DataFrame({"tool": tool, column: pd.Series(distinct, dtype="str")})
@@ -155,10 +150,8 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     classifier's labels.
     """
     prompts, generations = _prompts_and_replies(tables, plan, answers, subject)
-    models, names = (
-        ToolAnswers(answers, plan["embedder"]),
-        names_of(tables["prompts"], plan["masked"]),
-    )
+    models = ToolAnswers(answers, plan["embedder"])
+    names = names_of(tables["prompts"], plan["masked"])
     feature_tables = extract_features(
         prompts, generations, features_of(plan), models, names, plan["language"]
     )
@@ -193,19 +186,19 @@ def _prompts_and_replies(
     reply_texts = [None if pd.isna(text) else str(text) for text in replies["reply"]]
     distinct = list(dict.fromkeys(text for text in reply_texts if text is not None))
     foreign = dict(zip(distinct, is_other_language(distinct, plan["language"]), strict=True))
+    other_language = [
+        text is not None and not is_empty(text) and bool(foreign[text]) for text in reply_texts
+    ]
+    reached_limit = (replies["finish"] == "length").astype("boolean")
+    is_unknown = is_given & replies["finish"].isna()
     generations = replies.drop(columns=["reply", "finish"]).assign(
         model=subject.name,
         lineage=subject.lineage,
         generation=pd.array(reply_texts, dtype="str"),
         refusal=[text is not None and is_refusal(text) for text in reply_texts],
         empty=[text is not None and is_empty(text) for text in reply_texts],
-        other_language=[
-            text is not None and not is_empty(text) and bool(foreign[text]) for text in reply_texts
-        ],
-        cut=(replies["finish"] == "length")
-        .astype("boolean")
-        .mask(is_given & replies["finish"].isna())
-        & is_given,
+        other_language=other_language,
+        cut=reached_limit.mask(is_unknown) & is_given,
     )
     return prompts, generations[list(GENERATIONS.names)]
 
@@ -219,11 +212,14 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
     """
     roots = prompts["root_id"].map(prompts.set_index("id")["prompt"])
     rows = zip(prompts["prompt_type"], prompts["prompt"], roots, prompts["baseline"], strict=True)
-    parts = []
+    parts: list[Any] = []
     for kind, prompt, root, baseline in rows:
-        begun = kind == "split" and isinstance(baseline, str)
-        before = prompt if not isinstance(root, str) or str(baseline).startswith(prompt) else root
-        parts.append(baseline.removeprefix(before).lstrip() if begun else baseline)
+        if kind != "split" or not isinstance(baseline, str):
+            parts.append(baseline)
+            continue
+        begins_with_prompt = not isinstance(root, str) or baseline.startswith(prompt)
+        before = prompt if begins_with_prompt else root
+        parts.append(baseline.removeprefix(before).lstrip())
     return pd.Series(parts, index=prompts.index, dtype="str")
 
 
@@ -231,18 +227,12 @@ def prefixed_prompts(
     domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]
 ) -> pd.DataFrame:
     """Every prompt after every prefix, by `FRAMED`."""
-    rows = [
-        (
-            row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing),
-            framing,
-            before,
-            key,
-            concept,
-            root,
-        )
-        for key, concept, root in prompts[["id", "concept", "root_id"]].itertuples(index=False)
-        for framing, before in prefixes.items()
-    ]
+    rows: list[tuple[object, ...]] = []
+    bare_prompts = prompts[["id", "concept", "root_id"]]
+    for key, concept, root in bare_prompts.itertuples(index=False):
+        for framing, before in prefixes.items():
+            framed_id = row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing)
+            rows.append((framed_id, framing, before, key, concept, root))
     return pd.DataFrame(rows, columns=FRAMED.names)
 
 
@@ -259,9 +249,11 @@ def planned_replies(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFram
     Models that are not chat-tuned get no role; chat-tuned ones get `CONTINUE` before prompts that
     are beginnings.
     """
-    roles = {role["role"]: role["text"] for role in plan["roles"][: plan["most_roles"]]}
+    planned_roles = plan["roles"][: plan["most_roles"]]
+    roles = {role["role"]: role["text"] for role in planned_roles}
     if not subject.chats:
-        roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
+        empty_roles = {role: text for role, text in roles.items() if not text}
+        roles = empty_roles or {"no-role": ""}
     prompts = with_items(tables["prompts"], plan["items"])
     if subject.chats:
         before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
@@ -288,12 +280,10 @@ def repeated_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
     """The rows of at most `most` root items of each root concept, evenly spread in order of id."""
-    of_roots = prompts.groupby("root_concept")["root_id"].unique()
-    return prompts[
-        prompts["root_id"].isin(
-            [root_id for root_ids in of_roots for root_id in evenly_spread(sorted(root_ids), most)]
-        )
-    ]
+    chosen_ids: list[str] = []
+    for root_ids in prompts.groupby("root_concept")["root_id"].unique():
+        chosen_ids += evenly_spread(sorted(root_ids), most)
+    return prompts[prompts["root_id"].isin(chosen_ids)]
 
 
 def asked_replies(
@@ -313,15 +303,18 @@ def asked_replies(
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]
-    whole = (framed["before"] + " " + framed["bare_id"].map(texts)).str.removeprefix(" ")
+    prefixed_texts = framed["before"] + " " + framed["bare_id"].map(texts)
+    whole = prefixed_texts.str.removeprefix(" ")
     before = framed[["id", "root_id"]].assign(prompt=whole, framing=framed["framing"])
-    every = [(role, template) for role in roles for template in templates]
+    every = list(product(roles, templates))
     rows = []
     for key, root, prompt, framing in pd.concat([bare, before]).itertuples(index=False):
-        for role, template in every if framing == BARE else every[:1]:
+        configurations = every if framing == BARE else every[:1]
+        first_draw = repetitions if framing == RESEEDED else 0
+        for role, template in configurations:
             text = templates[template].replace(PROMPT, prompt)
             for repetition in range(repetitions):
-                draw = repetition + (repetitions if framing == RESEEDED else 0)
+                draw = first_draw + repetition
                 reply_seed = int(content_sha256(seed, root, role, template, draw)[:15], 16)
                 rows.append(
                     (key, framing, role, template, repetition, roles[role], text, reply_seed)
@@ -346,25 +339,24 @@ def names_of(prompts: pd.DataFrame, also: Collection[str] = ()) -> tuple[str, ..
         *prompts["keyword"],
         *(concept.replace("-", " ") for concept in prompts["concept"]),
     }
-    for column in ("prompt_spans", "baseline_spans"):
-        words |= {
-            span[side]
-            for spans in prompts[column]
-            for span in spans
-            for side in ("word", "replacement")
-        }
-    bare = {_ARTICLE.sub("", " ".join(str(word).split())) for word in words}
+    for spans in chain(prompts["prompt_spans"], prompts["baseline_spans"]):
+        for span in spans:
+            words |= {span["word"], span["replacement"]}
+    spaced_words = (" ".join(str(word).split()) for word in words)
+    bare = {_ARTICLE.sub("", word) for word in spaced_words}
     return tuple(sorted(bare - {""}))
 
 
 def mask_names(texts: Sequence[str], names: Sequence[str]) -> list[str]:
     """The texts with `MASK` in place of every name of `names_of`, as whole words."""
-    masked_texts = list(texts)
-    for place, text in enumerate(texts if names else ()):
+    if not names:
+        return list(texts)
+    masked_texts = []
+    for text in texts:
+        masked_text = text
         for match in reversed(find_words(text, names)):
-            masked_texts[place] = (
-                f"{masked_texts[place][: match.begin]}{MASK}{masked_texts[place][match.end :]}"
-            )
+            masked_text = masked_text[: match.begin] + MASK + masked_text[match.end :]
+        masked_texts.append(masked_text)
     return masked_texts
 
 
@@ -400,29 +392,20 @@ def extract_features(
     UserError where weights do not fit a model's labels; ValueError where the prompt of a reply is
     unknown, or an id occurs twice among the prompts.
     """
-    replies, columns = replies_of(prompts, generations, names, language), list[FeatureColumn]()
+    replies = replies_of(prompts, generations, names, language)
+    columns: list[FeatureColumn] = []
     for name, feature in features.items():
         feature_columns = measure_feature(name, feature, models, replies)
         if feature_columns:
-            reasons = union_categoricals(
-                [column.reason for column in feature_columns], sort_categories=True
-            )
-            counts = reasons.value_counts().drop(UNCOMPARED, errors="ignore")
-            if len(counts):
-                reason_counts = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
-                print_note(
-                    f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {reason_counts}"
-                )
+            _note_missing_numbers(name, feature_columns)
         columns += feature_columns
     topics = [column.topic for column in columns if column.topic]
     baselines = baselines_of(prompts, generations, language)
-    baseline_scores = [
-        baselines.frame[["id"]].assign(
-            feature=name, value=measure_feature(name, feature, models, baselines)[0].value
-        )
-        for name, feature in features.items()
-        if feature.kind in OF_TEXTS
-    ]
+    baseline_scores: list[pd.DataFrame] = []
+    for name, feature in features.items():
+        if feature.kind in OF_TEXTS:
+            column = measure_feature(name, feature, models, baselines)[0]
+            baseline_scores.append(baselines.frame[["id"]].assign(feature=name, value=column.value))
     of_baselines = (
         pd.concat(baseline_scores, ignore_index=True)
         if baseline_scores
@@ -434,6 +417,15 @@ def extract_features(
         "topics": of_clusters,
         "baselines": of_baselines,
     }
+
+
+def _note_missing_numbers(name: str, columns: Sequence[FeatureColumn]) -> None:
+    """Note how many rows of a feature lack a number, by reason."""
+    reasons = union_categoricals([column.reason for column in columns], sort_categories=True)
+    counts = reasons.value_counts().drop(UNCOMPARED, errors="ignore")
+    if len(counts):
+        reason_counts = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
+        print_note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {reason_counts}")
 
 
 def baselines_of(
@@ -473,9 +465,8 @@ def replies_of(
         pd.concat([replies["generation"], prompt_rows["baseline"]]).astype(object), sort=True
     )
     says = np.array([not is_empty(text) for text in distinct], dtype=bool)
-    places = np.append(
-        np.where(says, np.cumsum(says) - 1, EMPTY), NONE
-    )  # the last is for code -1, a missing text
+    text_places = np.where(says, np.cumsum(says) - 1, EMPTY)
+    places = np.append(text_places, NONE)  # the last is for code -1, a missing text
     place = places[codes]
     frame = replies[_REPLY].assign(domain=prompt_rows["domain"], concept=prompt_rows["concept"])
     texts = list(distinct[says])
@@ -494,11 +485,11 @@ def _feature_table(columns: list[FeatureColumn], replies: ReplyTexts) -> pd.Data
     if not columns:
         return pd.DataFrame({column: [] for column in FEATURES.names})
     names, feature_codes = np.unique([column.feature for column in columns], return_inverse=True)
-    features = np.repeat(feature_codes.astype(np.int32), [len(column.rows) for column in columns])
-    parts: dict[str, list[Any]] = {
-        name: [getattr(column, name) for column in columns]
-        for name in ("rows", "value", "baseline", "reason")
-    }
+    row_counts = [len(column.rows) for column in columns]
+    features = np.repeat(feature_codes.astype(np.int32), row_counts)
+    parts: dict[str, list[Any]] = {}
+    for name in ("rows", "value", "baseline", "reason"):
+        parts[name] = [getattr(column, name) for column in columns]
     columns.clear()
     values_by_column: dict[str, Any] = {
         "feature": pd.Categorical.from_codes(features, pd.Index(names.tolist()))

@@ -73,12 +73,16 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
 
     `cosine`: 1 minus the cosine, from 0 to 2, NaN where a vector is zero; `l2`: Euclidean.
     """
-    a, b = np.asarray(embeddings, dtype=np.float64), np.asarray(centres, dtype=np.float64)
+    a = np.asarray(embeddings, dtype=np.float64)
+    b = np.asarray(centres, dtype=np.float64)
     if metric == "l2":
         return np.asarray(np.linalg.norm(a - b, axis=-1))
-    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    a_lengths = np.linalg.norm(a, axis=-1)
+    b_lengths = np.linalg.norm(b, axis=-1)
+    lengths = a_lengths * b_lengths
     inner = np.einsum("...i,...i->...", a, b)
-    cosines = np.divide(inner, lengths, out=np.full(lengths.shape, np.nan), where=lengths > 0)
+    cosines = np.full(lengths.shape, np.nan)
+    np.divide(inner, lengths, out=cosines, where=lengths > 0)
     return np.asarray(1 - np.clip(cosines, -1, 1))
 
 
@@ -92,18 +96,17 @@ def cluster_positions(
     `sort`: rank of the cluster by the metric, 1 for the nearest; `distance`: distance from the
     centre by the metric. Ties go to the larger cluster.
     """
-    columns = [
-        distances(embeddings, centre, "l2" if form == "label" else metric) for centre in centres
-    ]
+    ranking_metric: Metric = "l2" if form == "label" else metric
+    columns = [distances(embeddings, centre, ranking_metric) for centre in centres]
     centre_distances: Floats = np.stack(columns, axis=-1)
     if form == "distance":
         return centre_distances
-    ranks = (
-        np.argsort(np.argsort(centre_distances, axis=-1, kind="stable"), axis=-1).astype(np.float64)
-        + 1
-    )
+    nearest_first = np.argsort(centre_distances, axis=-1, kind="stable")
+    ranks = np.argsort(nearest_first, axis=-1).astype(np.float64) + 1
     ranks[np.isnan(centre_distances)] = np.nan
-    return (ranks == 1).astype(np.float64) if form == "label" else ranks
+    if form == "label":
+        return (ranks == 1).astype(np.float64)
+    return ranks
 
 
 def topic_words(
@@ -119,20 +122,23 @@ def topic_words(
     alphabetically; none where no text has any.
     """
     words = [content_words(text) for text in texts]
-    lengths, clusters = [len(of_text) for of_text in words], int(members.max()) + 1
-    columns, vocabulary = pd.factorize(np.array([*chain(*words)], dtype=object), sort=True)
+    lengths = [len(of_text) for of_text in words]
+    clusters = int(members.max()) + 1
+    occurrences = np.array([*chain(*words)], dtype=object)
+    columns, vocabulary = pd.factorize(occurrences, sort=True)
     if not len(vocabulary):
         return [[] for _ in range(clusters)]
     table = np.zeros((clusters, len(vocabulary)))
-    np.add.at(table, (np.repeat(members, lengths), columns), np.repeat(counts, lengths))
-    weights = table * np.log1p(table.sum() / clusters / table.sum(axis=0))
-    best = np.argsort(-weights.round(9), axis=1, kind="stable")[
-        :, :WORDS
-    ]  # rounded, so that ties stay ties
-    return [
-        [vocabulary[i] for i in row if cluster_weights[i] > 0]
-        for row, cluster_weights in zip(best, weights, strict=True)
-    ]
+    rows = np.repeat(members, lengths)
+    np.add.at(table, (rows, columns), np.repeat(counts, lengths))
+    words_per_cluster = table.sum() / clusters
+    weights = table * np.log1p(words_per_cluster / table.sum(axis=0))
+    # Rounded, so that ties stay ties.
+    ranking = np.argsort(-weights.round(9), axis=1, kind="stable")
+    topics: list[list[str]] = []
+    for best, cluster_weights in zip(ranking[:, :WORDS], weights, strict=True):
+        topics.append([vocabulary[i] for i in best if cluster_weights[i] > 0])
+    return topics
 
 
 def content_words(text: str) -> list[str]:
@@ -141,7 +147,8 @@ def content_words(text: str) -> list[str]:
     """
     from spacy.lang.en.stop_words import STOP_WORDS
 
-    words = (_ENDING.sub("", word) for word in _WORD.findall(text.translate(_APOSTROPHES).lower()))
+    lower_text = text.translate(_APOSTROPHES).lower()
+    words = (_ENDING.sub("", word) for word in _WORD.findall(lower_text))
     return [
         word
         for word in words
@@ -169,7 +176,8 @@ def fill_question(question: str, generation: str, baseline: str) -> str:
     as they are.
     """
     texts = dict(zip(SCORED, (generation, baseline), strict=True))
-    return re.sub("|".join(map(re.escape, SCORED)), lambda match: texts[match.group()], question)
+    placeholders = "|".join(map(re.escape, SCORED))
+    return re.sub(placeholders, lambda match: texts[match.group()], question)
 
 
 def parse_score(reply: str | None, low: float, high: float) -> float | str:
@@ -184,7 +192,8 @@ def parse_score(reply: str | None, low: float, high: float) -> float | str:
     if reply is None:
         return NO_REPLY
     line = next((line for line in reply.splitlines() if line.strip()), "")
-    match = _READ.fullmatch(_MARKS.sub("", line).replace("\u2212", "-").strip())
+    bare_line = _MARKS.sub("", line).replace("\u2212", "-").strip()
+    match = _READ.fullmatch(bare_line)
     if match is None:
         return NO_NUMBER
     value = float(match["number"])
@@ -215,10 +224,9 @@ class ToolAnswers:
 
     def labels(self, classifier: str) -> list[str]:
         """The labels of a classifier; empty where it was not asked."""
-        return [
-            str(label)
-            for label in next(iter(self._by("classifications", classifier, "labels").values()), ())
-        ]
+        labels_by_text = self._by("classifications", classifier, "labels")
+        labels = next(iter(labels_by_text.values()), ())
+        return [str(label) for label in labels]
 
     def probabilities(self, classifier: str, texts: Sequence[str]) -> Floats:
         """[texts, labels] probabilities by a classifier; NaN where a text is too long."""
@@ -233,13 +241,12 @@ class ToolAnswers:
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str | None]:
         """A scorer's reply to each prompt, None where a server gave none."""
         reply_by_prompt = self._by("scored", scorer, "reply", asked="prompt")
-        return [
-            None if pd.isna(reply_by_prompt[prompt]) else str(reply_by_prompt[prompt])
-            for prompt in prompts
-        ]
+        scorer_replies = [reply_by_prompt[prompt] for prompt in prompts]
+        return [None if pd.isna(reply) else str(reply) for reply in scorer_replies]
 
     def _by(self, table: str, tool: str, answer: str, asked: str = "text") -> dict[str, Any]:
-        tool_answers = self._answers[table][self._answers[table]["tool"] == tool]
+        table_answers = self._answers[table]
+        tool_answers = table_answers[table_answers["tool"] == tool]
         return dict(zip(tool_answers[asked], tool_answers[answer], strict=True))
 
 
@@ -273,11 +280,9 @@ class ReplyTexts:
         """[texts, dimensions] embeddings of the texts as a feature reads them, cached."""
         key = (feature.model, feature.mask)
         if key not in self.known:
-            vectors = (
-                models.vectors(feature.model, self.read(feature))
-                if self.texts
-                else np.zeros((0, 1))
-            )
+            vectors: NDArray[Any] = np.zeros((0, 1))
+            if self.texts:
+                vectors = models.vectors(feature.model, self.read(feature))
             self.known[key] = np.asarray(vectors, dtype=np.float64)
         return self.known[key]
 
@@ -327,10 +332,8 @@ def _of_texts(
     """
     whys = np.full(len(replies.texts), lacking, dtype=object)
     if not feature.multilingual:
-        numbers, whys[replies.foreign] = (
-            np.where(replies.foreign, np.nan, numbers),
-            ANOTHER_LANGUAGE,
-        )
+        numbers = np.where(replies.foreign, np.nan, numbers)
+        whys[replies.foreign] = ANOTHER_LANGUAGE
     return _paired_columns(name, numbers, whys, replies.reply, replies.baseline)
 
 
@@ -349,16 +352,25 @@ def _take_numbers(
     what: str, numbers: Floats, lacking: Reasons, places: Places
 ) -> tuple[Floats, Reasons]:
     """[n] the number at each index, and the reason where there is none."""
-    whys = np.where(np.isnan(numbers) & (lacking != ""), f"{what}: " + lacking, "")
+    is_lacking = np.isnan(numbers) & (lacking != "")
+    whys = np.where(is_lacking, f"{what}: " + lacking, "")
     absent = ["", f"no {what}", f"empty {what}"]  # `UNPAIRED`, `NONE`, `EMPTY`
-    return np.append(numbers, [np.nan] * 3)[places], np.append(
-        whys, np.array(absent, dtype=object)
-    )[places]
+    all_numbers = np.append(numbers, [np.nan] * 3)
+    all_whys = np.append(whys, np.array(absent, dtype=object))
+    return all_numbers[places], all_whys[places]
 
 
 def _join_reasons(first: Reasons, second: Reasons) -> Reasons:
     both = (first != "") & (second != "") & (first != second)
-    return np.where(both, first + "; " + second, np.where(first != "", first, second))
+    either = np.where(first != "", first, second)
+    return np.where(both, first + "; " + second, either)
+
+
+def _lexicon_columns(
+    name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
+) -> list[FeatureColumn]:
+    numbers = vader_scores(replies.read(feature))
+    return _of_texts(name, feature, replies, numbers, "")
 
 
 def _classifier_columns(
@@ -367,7 +379,8 @@ def _classifier_columns(
     numbers, model = np.zeros(0), str(feature.model)
     if replies.texts:  # else nothing was asked, and the labels are unknown
         weights = np.array(feature.weights(name, models.labels(model)), dtype=np.float64)
-        numbers = models.probabilities(model, replies.read(feature)) @ weights + feature.offset
+        probabilities = models.probabilities(model, replies.read(feature))
+        numbers = probabilities @ weights + feature.offset
     return _of_texts(name, feature, replies, numbers, TOO_LONG)
 
 
@@ -377,18 +390,15 @@ def _distance_columns(
     points = replies.embeddings(models, feature)
     there = (replies.reply >= 0) & (replies.baseline >= 0)
     value = np.full(len(there), np.nan)
-    of_replies, of_baselines = points[replies.reply[there]], points[replies.baseline[there]]
+    of_replies = points[replies.reply[there]]
+    of_baselines = points[replies.baseline[there]]
     value[there] = distances(of_replies, of_baselines, feature.metric or "cosine")
     numbers, lacking = np.zeros(len(points)), np.full(len(points), "", dtype=object)
-    sides = (("reply", replies.reply), ("baseline", replies.baseline))
-    reason = _join_reasons(
-        *(_take_numbers(what, numbers, lacking, places)[1] for what, places in sides)
-    )
-    return [
-        _feature_column(
-            name, value, np.nan, np.where(there & np.isnan(value), NO_DIRECTION, reason)
-        )
-    ]
+    _, of_reply = _take_numbers("reply", numbers, lacking, replies.reply)
+    _, of_baseline = _take_numbers("baseline", numbers, lacking, replies.baseline)
+    absent = _join_reasons(of_reply, of_baseline)
+    reason = np.where(there & np.isnan(value), NO_DIRECTION, absent)
+    return [_feature_column(name, value, np.nan, reason)]
 
 
 def _cluster_columns(
@@ -398,14 +408,11 @@ def _cluster_columns(
     parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
     for part, rows in parts.items():
         domain, model, *values = map(str, part)
-        apart = (
-            ", ".join(f"{column}={value}" for column, value in zip(by, values, strict=True))
-            or "all"
-        )
+        conditions = [f"{column}={value}" for column, value in zip(by, values, strict=True)]
+        apart = ", ".join(conditions) or "all"
         about: dict[str, object] = {"domain": domain, "model": model, "part": apart}
-        columns += _cluster_part(
-            "-".join([name, *values]), about, feature, models, replies, rows.to_numpy()
-        )
+        part_name = "-".join([name, *values])
+        columns += _cluster_part(part_name, about, feature, models, replies, rows.to_numpy())
     return columns
 
 
@@ -419,18 +426,19 @@ def _cluster_part(
 ) -> Iterator[FeatureColumn]:
     """One column per cluster of the replies that are clustered together."""
     k, reply_places = feature.k or 2, replies.reply[rows]
-    bare = (replies.frame["framing"].to_numpy()[rows] == BARE) & (reply_places >= 0)
-    places, counts = np.unique(
-        reply_places[bare if bare.any() else reply_places >= 0], return_counts=True
-    )
+    has_text = reply_places >= 0
+    framings = replies.frame["framing"].to_numpy()[rows]
+    bare = (framings == BARE) & has_text
+    clustered = bare if bare.any() else has_text
+    places, counts = np.unique(reply_places[clustered], return_counts=True)
     numbers, topics = np.full((len(rows), k), np.nan), list[dict[str, object]]()
     if len(places):
         texts = [replies.read(feature)[place] for place in places]
         embeddings = replies.embeddings(models, feature)
         clustering = cluster_texts(texts, embeddings[places], counts, k, feature.seed or 0)
         form, metric = feature.form or "label", feature.metric or "cosine"
-        numbers[reply_places >= 0, : len(clustering.sizes)] = cluster_positions(
-            embeddings[reply_places[reply_places >= 0]], clustering.centres, form, metric
+        numbers[has_text, : len(clustering.sizes)] = cluster_positions(
+            embeddings[reply_places[has_text]], clustering.centres, form, metric
         )
         words = topic_words(texts, clustering.members, counts)
         topics = [
@@ -441,17 +449,16 @@ def _cluster_part(
         *[NO_DIRECTION] * len(topics),
         *[f"only {len(topics)} clusters of distinct replies"] * k,
     ]
-    absent = np.array(["no reply", "empty reply"], dtype=object)[np.minimum(reply_places, EMPTY)]
+    absent_reasons = np.array(["no reply", "empty reply"], dtype=object)
+    absent = absent_reasons[np.minimum(reply_places, EMPTY)]
     for i, value in enumerate(numbers.T):
-        reason = np.where(
-            reply_places < 0, absent, np.where(np.isnan(value), f"reply: {lacking[i]}", "")
-        )
-        topic = (
-            about | {"feature": f"{name}-{i}", "cluster": i} | topics[i]
-            if i < len(topics)
-            else None
-        )
-        yield _feature_column(f"{name}-{i}", value, np.nan, reason, rows, topic)
+        cluster_name = f"{name}-{i}"
+        unmeasured = np.where(np.isnan(value), f"reply: {lacking[i]}", "")
+        reason = np.where(has_text, unmeasured, absent)
+        topic: dict[str, object] | None = None
+        if i < len(topics):
+            topic = about | {"feature": cluster_name, "cluster": i} | topics[i]
+        yield _feature_column(cluster_name, value, np.nan, reason, rows, topic)
 
 
 def _scorer_columns(
@@ -459,13 +466,12 @@ def _scorer_columns(
 ) -> list[FeatureColumn]:
     questions, places = scorer_prompts(feature, replies)
     low, high = float(feature.low or 0), float(feature.high or 0)
-    scores = [
-        parse_score(reply, low, high) for reply in models.replies(str(feature.model), questions)
-    ]
-    numbers = np.array(
-        [np.nan if isinstance(score, str) else score for score in scores], dtype=np.float64
-    )
-    lacking = np.array([score if isinstance(score, str) else "" for score in scores], dtype=object)
+    scorer_replies = models.replies(str(feature.model), questions)
+    scores = [parse_score(reply, low, high) for reply in scorer_replies]
+    values = [np.nan if isinstance(score, str) else score for score in scores]
+    reasons = [score if isinstance(score, str) else "" for score in scores]
+    numbers = np.array(values, dtype=np.float64)
+    lacking = np.array(reasons, dtype=object)
     return _paired_columns(name, numbers, lacking, *np.split(places, 2))
 
 
@@ -477,18 +483,16 @@ def scorer_prompts(feature: Feature, replies: ReplyTexts) -> tuple[list[str], Pl
     scored = np.concatenate([replies.reply, replies.baseline])
     contexts = np.tile(replies.baseline, 2) if SCORED[1] in question else scored
     there = (scored >= 0) & (contexts >= 0)
-    pairs, of_pairs = np.unique(np.stack([scored, contexts])[:, there], axis=1, return_inverse=True)
+    paired = np.stack([scored, contexts])[:, there]
+    pairs, of_pairs = np.unique(paired, axis=1, return_inverse=True)
     places = np.where(scored < 0, scored, UNPAIRED)
     places[there] = of_pairs
-    return [
-        fill_question(question, texts[text], texts[context]) for text, context in pairs.T
-    ], places
+    questions = [fill_question(question, texts[text], texts[context]) for text, context in pairs.T]
+    return questions, places
 
 
 _MEASURE: Mapping[str, Callable[[str, Feature, ToolAnswers, ReplyTexts], list[FeatureColumn]]] = {
-    "lexicon": lambda name, feature, _, replies: _of_texts(
-        name, feature, replies, vader_scores(replies.read(feature)), ""
-    ),
+    "lexicon": _lexicon_columns,
     "classifier": _classifier_columns,
     "distance": _distance_columns,
     "clusters": _cluster_columns,

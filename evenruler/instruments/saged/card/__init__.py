@@ -27,31 +27,31 @@ def _baseline_kind(prompt: Mapping[Any, Any]) -> str:
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
     """Build the card of a domain."""
-    source, prompts, branched = (
-        declaration.source,
-        tables["prompts"],
-        is_branched(tables["prompts"]),
-    )
+    source, prompts = declaration.source, tables["prompts"]
+    branched = is_branched(prompts)
     # The example is a branched prompt if there are any.
     shown = prompts.sort_values("is_root", kind="stable").head(1).to_dict("records")
     baseline_kinds = [_baseline_kind(row) for row in shown]
+    rejection_reasons = tables["rejected"]["reason"].value_counts()
+    items_by_root = prompts.groupby("root_concept")["root_id"].nunique()
+    facts = {
+        "reasons": rejection_reasons.head(1).to_dict(),
+        "branched": branched,
+        "compared": bool(prompts["baseline"].notna().any()),
+        "from_table": source.material.kind == "table",
+        "concepts": ", ".join(source.members.values()),
+        "asked": set(prompts["concept"]),
+        "n_items": items_by_root.max(),
+        "least": FEWEST_INVENTED,
+        "direction": with_capital(source.direction),
+        "favour": in_words(plan),
+        "masked": [name for name, feature in plan["features"].items() if feature["mask"]],
+        "beside": "".join(baseline_kinds),
+    }
     return assemble_card(
         read_yaml(Path(__file__).with_name("words.yaml")),
         *(declaration, tables, plan, evidence),
-        said={
-            "reasons": tables["rejected"]["reason"].value_counts().head(1).to_dict(),
-            "branched": branched,
-            "compared": bool(prompts["baseline"].notna().any()),
-            "from_table": source.material.kind == "table",
-            "concepts": ", ".join(source.members.values()),
-            "asked": set(prompts["concept"]),
-            "n_items": prompts.groupby("root_concept")["root_id"].nunique().max(),
-            "least": FEWEST_INVENTED,
-            "direction": with_capital(source.direction),
-            "favour": in_words(plan),
-            "masked": [name for name, feature in plan["features"].items() if feature["mask"]],
-            "beside": "".join(baseline_kinds),
-        },
+        said=facts,
         example=shown[0]["id"] if shown else None,
         synthetic=branched or source.assemble.model is not None,
         parameters=source.assemble.model_dump(),

@@ -66,13 +66,12 @@ def in_words(plan: Plan) -> str:
         name: Feature.model_validate(feature).favour for name, feature in plan["features"].items()
     }
     ends = {"higher": "higher", "lower": "lower", "none": "neither end"}
-    clauses = [
-        (words, [name for name, favoured_end in favour.items() if favoured_end == end])
-        for end, words in ends.items()
-    ]
-    return "; ".join(
-        f"{', '.join(names)}: {words} is in favour" for words, names in clauses if names
-    )
+    clauses: list[str] = []
+    for end, words in ends.items():
+        names = [name for name, favoured_end in favour.items() if favoured_end == end]
+        if names:
+            clauses.append(f"{', '.join(names)}: {words} is in favour")
+    return "; ".join(clauses)
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
@@ -93,7 +92,8 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
         for concept, words in branches.items():
             parse_replacements(words, f"{path}: branch.replacements.{root}.{concept}")
     # Beside what `scrape` wrote there is no table.
-    if source.material.kind == "table" and (path.parent / str(source.material.path)).exists():
+    table_path = path.parent / str(source.material.path)
+    if source.material.kind == "table" and table_path.exists():
         prompts = read_prompts(path.stem, source, path.parent)[0]
         source._prompts = len(prompts)
         require_language(source, [row["sentence"] for row in prompts], f"{path}: language")
@@ -132,26 +132,20 @@ def parse_replacements(words: Mapping[str, str], where: str) -> Replacements:
         what = "a word or a replacement is empty" if clean else "no word to replace"
         raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
     if duplicates := find_duplicates(map(collapse_spaces, words)):
-        first, second = map(
-            repr if duplicates[0].isascii() and duplicates[1].isascii() else ascii, duplicates
-        )
+        are_ascii = duplicates[0].isascii() and duplicates[1].isascii()
+        first, second = map(repr if are_ascii else ascii, duplicates)
         raise UserError(
             f"{first} and {second} are one word to a reader", where=where, remedy="keep one of them"
         )
     key = tuple(sorted(clean))
     sought = cached_finder(key)
     plurals = {word: plural_of(clean[word]) for word in sought.plurals}
-    held = {
-        word: [
-            match.word
-            for form in (clean[word], plurals.get(word, ""))
-            for match in sought.anywhere(form)
-        ]
-        for word in clean
-    }
-    _refuse_what_is_held(
-        clean, {word: held_words for word, held_words in held.items() if held_words}, where
-    )
+    held: dict[str, list[str]] = {}
+    for word, replacement in clean.items():
+        matches = [*sought.anywhere(replacement), *sought.anywhere(plurals.get(word, ""))]
+        if matches:
+            held[word] = [match.word for match in matches]
+    _refuse_what_is_held(clean, held, where)
     return Replacements(clean, plurals, key)
 
 
@@ -159,7 +153,8 @@ def find_leaks(text: str, words: Iterable[str]) -> list[str]:
     """The given words that still occur in a text, in any case and as part of any name, each once,
     in text order.
     """
-    return list(dict.fromkeys(match.word for match in cached_finder(tuple(words)).anywhere(text)))
+    matches = cached_finder(tuple(words)).anywhere(text)
+    return list(dict.fromkeys(match.word for match in matches))
 
 
 def _refuse_what_is_held(
@@ -226,14 +221,14 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     path = folder / str(source.material.path)
     row_by_id, texts = dict[str, Row](), set[tuple[str, str]]()
     for line, cells in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
-        row = _parse_prompt(
-            domain, source, path, line, {name: cell.strip() for name, cell in cells.items()}
-        )
+        stripped_cells = {name: cell.strip() for name, cell in cells.items()}
+        row = _parse_prompt(domain, source, path, line, stripped_cells)
         text = (row["concept"], row["sentence"])
-        if row["id"] in row_by_id or text in texts:
+        is_known_id = row["id"] in row_by_id
+        if is_known_id or text in texts:
             same = (
                 "of this root_id and concept"
-                if row["id"] in row_by_id
+                if is_known_id
                 else "in these words, of another root_id,"
             )
             what = f"a prompt {same} was there before"
@@ -246,13 +241,12 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
         )
     rows = list(row_by_id.values())
     key = row_id(family=FAMILY, benchmark=domain, concept="", page=path.name)
+    sentences = (row["sentence"] for row in rows)
+    of_every_row = ("source_tag", "page_id", "revision_id", "url", "language")
     about = {
-        **common_columns(key, source, *(row["sentence"] for row in rows), variant="table"),
+        **common_columns(key, source, *sentences, variant="table"),
         "licence": source.material.licence or source.licence,
-        **{
-            name: rows[0][name]
-            for name in ("source_tag", "page_id", "revision_id", "url", "language")
-        },
+        **{name: rows[0][name] for name in of_every_row},
         "title": path.stem,
         "concept": "",
         "sentences": len(rows),
@@ -266,13 +260,16 @@ def _parse_prompt(
 ) -> Row:
     """One prompt of the table, by `schemas.SENTENCES`."""
     where = f"{path}: line {line}"
-    prompt, baseline, concept = cells["prompt"], cells.get("baseline", ""), cells.get("concept", "")
+    prompt = cells["prompt"]
+    baseline = cells.get("baseline", "")
+    concept = cells.get("concept", "")
     prompt_placeholders = parse_placeholders(prompt, where)
     if not prompt:
         raise UserError("no prompt", where=where, remedy="write one, or take the line out")
     for text in (prompt, baseline):
-        if wrong := find_flaw(text, lines=True):
-            raise UserError(wrong.what, where=where, remedy=wrong.remedy)
+        flaw = find_flaw(text, lines=True)
+        if flaw:
+            raise UserError(flaw.what, where=where, remedy=flaw.remedy)
     if bool(prompt_placeholders) == bool(concept):
         what = (
             "a concept and a placeholder"
@@ -298,22 +295,18 @@ def _parse_prompt(
             )
             raise UserError(what, where=where, remedy=remedy)
     stored_concept = concept or next(iter(source.concepts))
+    root = cells.get("root_id")
     return {
-        "id": row_id(
-            family=FAMILY,
-            benchmark=domain,
-            concept=concept,
-            sentence=cells.get("root_id") or prompt,
-        ),
+        "id": row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=root or prompt),
         "content_sha256": content_sha256(prompt, baseline),
         "concept": stored_concept,
         "keyword": source.form(stored_concept, "concept"),
         "sentence": prompt,
-        "root": cells.get("root_id") or None,
+        "root": root or None,
         "baseline": baseline or None,
         "note": cells.get("note") or None,
         "source_tag": path.name,
-        "title": cells.get("root_id") or path.stem,
+        "title": root or path.stem,
         "section": cells.get("topic", ""),
         "page_id": None,
         "revision_id": None,

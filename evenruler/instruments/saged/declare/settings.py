@@ -197,12 +197,12 @@ def declared_as(measured: str, declared: Iterable[str]) -> str | None:
     """The declared feature of a measured one; features of clusters have a suffix after the declared
     name.
     """
-    begins = (
-        name
-        for name in declared
-        if measured.startswith(name) and not measured[len(name) :][:1].isalnum()
-    )
-    return max(begins, key=len, default=None)
+    matching_names = []
+    for name in declared:
+        suffix = measured.removeprefix(name)
+        if measured.startswith(name) and not suffix[:1].isalnum():
+            matching_names.append(name)
+    return max(matching_names, key=len, default=None)
 
 
 Number = Annotated[int, Field(ge=1)]
@@ -295,12 +295,17 @@ def _in_words(entries: Any, info: ValidationInfo) -> Any:
     roles = entries_of_profile(entries, info)
     if not isinstance(roles, dict):
         return roles
+    text_by_role: dict[Any, Any] = {}
     for name, role in roles.items():
-        if isinstance(role, dict) and set(role) != {"text"}:
+        if not isinstance(role, dict):
+            text_by_role[name] = role
+        elif set(role) == {"text"}:
+            text_by_role[name] = role["text"]
+        else:
             raise ValueError(
                 f"{name}: found {role}, expected a system prompt, or `text` and `scale`"
             )
-    return {name: role["text"] if isinstance(role, dict) else role for name, role in roles.items()}
+    return text_by_role
 
 
 class Settings(BaseSettings):
@@ -398,15 +403,20 @@ class Settings(BaseSettings):
         if not lacking or not usable_features:
             return self
         settings = self.model_copy(update={"features": usable_features})
-        settings._waiting = f"{', '.join(lacking)}: {catalogue.to_be_given(lacking.values())}"
+        reason = catalogue.to_be_given(lacking.values())
+        settings._waiting = f"{', '.join(lacking)}: {reason}"
         return settings
 
     def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
         """Further input files of a domain: its text, and what `evenruler find` found for it."""
-        material, findings_file = material_of(name, source, root), DOMAINS / FOUND / f"{name}.yaml"
-        return ({"material": material} if material else {}) | (
-            {"found": findings_file} if (root / findings_file).exists() else {}
-        )
+        input_files: dict[str, Path] = {}
+        material = material_of(name, source, root)
+        if material:
+            input_files["material"] = material
+        findings_file = DOMAINS / FOUND / f"{name}.yaml"
+        if (root / findings_file).exists():
+            input_files["found"] = findings_file
+        return input_files
 
     def uses(self, source: Source) -> list[ToolUse]:
         """The models that it names, to measure replies, to write questions, to judge rows and to
@@ -449,12 +459,10 @@ class Settings(BaseSettings):
         """Warnings: ambiguous names in replacement maps, branched rows not read yet, and what has
         no verdict.
         """
-        words = {
-            word
-            for maps in source.replacements.values()
-            for replacement_map in maps.values()
-            for word in replacement_map
-        }
+        words: set[str] = set()
+        for maps in source.replacements.values():
+            for replacement_map in maps.values():
+                words.update(replacement_map)
         homonyms = sorted(words & HOMONYMS)
         warnings = (
             [f"{', '.join(homonyms)}: something else is called so too; read its rows"]

@@ -320,10 +320,13 @@ class Branching(StrictModel):
                 what = f"{len(concept_words)} words of {concept}, but {len(words)} of {first}"
                 raise ValueError(f"`words` has {what}; one stands for the other by its place")
         for root in self.roots:
-            for branch, concept_words in self.words.items() if root in self.words else ():
-                if branch != root:
-                    mapped = dict(zip(self.words[root], concept_words, strict=True))
-                    self.replacements.setdefault(root, {}).setdefault(branch, mapped)
+            if root not in self.words:
+                continue
+            for branch, branch_words in self.words.items():
+                if branch == root:
+                    continue
+                mapped = dict(zip(self.words[root], branch_words, strict=True))
+                self.replacements.setdefault(root, {}).setdefault(branch, mapped)
         if isinstance(self.to, dict) and set(self.to) != set(self.roots):
             raise ValueError(
                 f"`to` is by root for {', '.join(self.to)}, but the roots are "
@@ -358,7 +361,8 @@ class Branching(StrictModel):
     def branches_of(self, root: str, concepts: list[str]) -> list[str]:
         """The concepts that a root is branched to."""
         to = self.to.get(root, []) if isinstance(self.to, dict) else self.to
-        return [concept for concept in (concepts if to == "all" else to) if concept != root]
+        branches = concepts if to == "all" else to
+        return [concept for concept in branches if concept != root]
 
 
 class Source(BaseSource):
@@ -379,7 +383,8 @@ class Source(BaseSource):
     @model_validator(mode="after")
     def _lint(self) -> "Source":
         if self.branch is not None:
-            replaced, branches = self.branch.replacements, (to for _, to in self._branched)
+            replaced = self.branch.replacements
+            branches = (to for _, to in self._branched)
             for concept in chain(
                 self.branch.roots, self.branch.words, replaced, branches, *replaced.values()
             ):
@@ -388,15 +393,18 @@ class Source(BaseSource):
                         f"branch names the concept {concept!r}; "
                         f"{suggest_nearest(concept, self.concepts)}"
                     )
-            for root, concept in [] if self.branch.are_found else self.lacking:
+            lacking = [] if self.branch.are_found else self.lacking
+            if lacking:
+                root, concept = lacking[0]
                 raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
-        if (self.branch is not None and self.branch.are_found) != bool(
-            self.find and self.find.replacements
-        ):
+        uses_found = self.branch is not None and self.branch.are_found
+        finds = bool(self.find and self.find.replacements)
+        if uses_found != finds:
             raise ValueError(
                 f"`find.replacements` and `branch.replacements: {FOUND}` belong together"
             )
-        is_table, writes = self.material.kind == "table", self.assemble.model is not None
+        is_table = self.material.kind == "table"
+        writes = self.assemble.model is not None
         if writes != (self.assemble.method == "question" and not is_table):
             raise ValueError(
                 "`assemble.model` writes questions about text, so both belong together"
@@ -408,7 +416,8 @@ class Source(BaseSource):
             )
         if self.find is not None and "links" in self.find.by and self.material.is_ours:
             raise ValueError("find.by names links, which local text has none of")
-        if not self.in_english and (asks := self._asks_in_english):
+        asks = self._asks_in_english
+        if asks and not self.in_english:
             raise ValueError(
                 f"{asks} asks in English, and the texts are in {self.language!r}; leave it out"
             )
@@ -436,11 +445,14 @@ class Source(BaseSource):
                 raise ValueError(
                     f"the keyword {describe_duplicates(*duplicates[::-1])} is given twice for {slug}"
                 )
-        owners = {keyword: slug for slug in self.concepts for keyword in self.keywords_of(slug)}
-        keywords = [keyword for slug in self.concepts for keyword in self.keywords_of(slug)]
-        if duplicates := find_duplicates(keywords):
-            first = next(slug for slug in self.concepts if duplicates[0] in self.keywords_of(slug))
-            called, second = describe_duplicates(*duplicates[::-1]), owners[duplicates[1]]
+        pairs: list[tuple[str, str]] = []
+        for slug in self.concepts:
+            pairs += [(keyword, slug) for keyword in self.keywords_of(slug)]
+        if duplicates := find_duplicates(keyword for keyword, _ in pairs):
+            earlier, later = duplicates
+            first = next(slug for keyword, slug in pairs if keyword == earlier)
+            second = dict(pairs)[later]
+            called = describe_duplicates(later, earlier)
             raise ValueError(f"the keyword {called} belongs to two concepts, {first} and {second}")
         if duplicates := find_duplicates(concept.name for concept in self.concepts.values()):
             raise ValueError(f"two concepts are called {describe_duplicates(*duplicates)}")
@@ -497,11 +509,11 @@ class Source(BaseSource):
         """Pairs of a root and a concept that it is branched to."""
         if self.branch is None:
             return []
-        return [
-            (root, to)
-            for root in self.branch.roots
-            for to in self.branch.branches_of(root, list(self.concepts))
-        ]
+        concepts = list(self.concepts)
+        pairs: list[tuple[str, str]] = []
+        for root in self.branch.roots:
+            pairs += [(root, to) for to in self.branch.branches_of(root, concepts)]
+        return pairs
 
     @property
     def lacking(self) -> list[tuple[str, str]]:
@@ -517,10 +529,10 @@ class Source(BaseSource):
     def replacements(self) -> ByRoot:
         """By root and branch, the replacement of each word."""
         replacements = self.branch.replacements if self.branch else {}
-        return {
-            root: {to: replacements[root][to] for to in branches}
-            for root, branches in group_by_key(self._branched).items()
-        }
+        complete: ByRoot = {}
+        for root, branches in group_by_key(self._branched).items():
+            complete[root] = {to: replacements[root][to] for to in branches}
+        return complete
 
     def keywords_of(self, concept: str) -> list[str]:
         """The keywords of a concept: declared, else found, else its name."""
@@ -534,11 +546,9 @@ class Source(BaseSource):
     @property
     def names(self) -> list[str]:
         """All words that distinguish its concepts: names, keywords and forms, sorted."""
-        words = {
-            word
-            for concept in self.concepts.values()
-            for word in (concept.name, *concept.keywords, *concept.forms.values())
-        }
+        words: set[str] = set()
+        for concept in self.concepts.values():
+            words |= {concept.name, *concept.keywords, *concept.forms.values()}
         return sorted(words)
 
     @property

@@ -43,38 +43,36 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         of an unknown
     prompt.
     """
-    features, generations, prompts = (
-        measured["features"],
-        measured["generations"],
-        measured["prompts"],
-    )
+    features = measured["features"]
+    generations = measured["generations"]
+    prompts = measured["prompts"]
     declared, settings = features_of(plan), Disparities.model_validate(plan["disparities"])
     seed = resampling.seed
     is_bare = features["framing"] == BARE
-    replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
-    layout = arrange_scores(domain, features if is_bare.all() else features[is_bare], prompts)
+    is_bare_reply = generations["framing"] == BARE
+    replies = generations[is_bare_reply & generations["id"].isin(prompts["id"])]
+    bare_features = features if is_bare.all() else features[is_bare]
+    layout = arrange_scores(domain, bare_features, prompts)
     members, again = layout.without(plan["controls"]), measured["again"]
     again = again[~again["concept"].isin(plan["controls"])]
     summaries, disparities, shaped = describe_cells(members, settings, seed)
     nothing = unmeasured_reason(replies)
-    silent, ordered = (
-        silence_of(replies, prompts),
-        {name: declared[name] for name in plan["confirmatory"]},
-    )
+    silent = silence_of(replies, prompts)
+    ordered = {name: declared[name] for name in plan["confirmatory"]}
     confirmatory, favour, cells = judge_headlines(
         layout, silent, ordered, plan["controls"], settings, seed, nothing
     )
     is_reseeded = again["framing"] == RESEEDED
     prefixed = again[~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(members, measured["baselines"])
-    quality_rows = (
-        quality.nonresponse_figures(domain, replies, prompts),
-        quality.prefix_shift_figures(
-            domain, features, prompts, prefixed, plan["placebos"], resampling.level
-        ),
-        quality.seed_noise_figures(domain, features, prompts, again[is_reseeded]),
-        quality.tool_bias_figures(tools, str(layout.series["model"].iloc[0])),
+    model = str(layout.series["model"].iloc[0])
+    nonresponse = quality.nonresponse_figures(domain, replies, prompts)
+    prefix_shifts = quality.prefix_shift_figures(
+        domain, features, prompts, prefixed, plan["placebos"], resampling.level
     )
+    seed_noise = quality.seed_noise_figures(domain, features, prompts, again[is_reseeded])
+    bias_of_tools = quality.tool_bias_figures(tools, model)
+    quality_rows = (nonresponse, prefix_shifts, seed_noise, bias_of_tools)
     ranges = marked_rows(
         quality.headline_figures(disparities, settings, members.fewest_roots), nothing
     )
@@ -121,7 +119,8 @@ def figures(
     }
     diagnosis = diagnose(name, {**scores, **inputs}, plan, resampling)
     rested_on = row_hashes(tables["prompts"].filter(READS["prompts"]), ["root_id"])
-    made_of = diagnosis["headlines"].assign(rows=diagnosis["headlines"]["unit"].map(rested_on))
+    headlines = diagnosis["headlines"]
+    made_of = headlines.assign(rows=headlines["unit"].map(rested_on))
     return {**diagnosis, "topics": scores["topics"], "headlines": made_of}
 
 
@@ -130,18 +129,19 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     for every model.
     """
     tools = _concat_record_tables(records, "baselines", schemas.TOOL_BIAS)
-    measured = [
-        (record.instrument, feature, declared_as(feature, record.plan["features"]))
-        for record in records
-        if "summaries" in record.found
-        for feature in record.found["summaries"]["feature"].unique()
-    ]
+    compared = _concat_record_tables(records, "compared", schemas.DISPARITIES)
+    measured_rows: list[tuple[str, str, str | None]] = []
+    for record in records:
+        if "summaries" not in record.found:
+            continue
+        for feature in record.found["summaries"]["feature"].unique():
+            declared_name = declared_as(feature, record.plan["features"])
+            measured_rows.append((record.instrument, feature, declared_name))
+    measured = pd.DataFrame(measured_rows, columns=schemas.MEASURED.names)
     return {
-        "disparities": adjust_p(_concat_record_tables(records, "compared", schemas.DISPARITIES)),
+        "disparities": adjust_p(compared),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
-        "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(
-            ignore_index=True
-        ),
+        "measured": measured.drop_duplicates(ignore_index=True),
     }
 
 

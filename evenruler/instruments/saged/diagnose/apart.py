@@ -39,7 +39,8 @@ class MaxDeviationTest:
 
     def at(self, place: tuple[int, int]) -> Interval:
         """Value and interval of a series and concept."""
-        return Interval(*(float(ends[place]) for ends in (self.values, self.low, self.high)))
+        deviation, low, high = (array[place] for array in (self.values, self.low, self.high))
+        return Interval(float(deviation), float(low), float(high))
 
     def p_within(self, bound: float) -> float:
         """The p of a test that every concept lies within -bound to bound: the largest p of the
@@ -51,9 +52,9 @@ class MaxDeviationTest:
         inside = bound - np.abs(self.values)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(inside == 0, 0.0, inside / self.errors)
-        return float(
-            np.nanmax(np.where(np.isnan(t), np.nan, stats.t.sf(t, np.maximum(self.roots - 1, 1))))
-        )
+        df = np.maximum(self.roots - 1, 1)
+        p = np.where(np.isnan(t), np.nan, stats.t.sf(t, df))
+        return float(np.nanmax(p))
 
     @property
     def ranked(self) -> list[tuple[int, int]]:
@@ -63,16 +64,17 @@ class MaxDeviationTest:
         Rounded, since with two roles a concept deviates equally far in opposite directions, up to
         rounding.
         """
-        sizes = np.abs(self.values) / np.maximum(self.high - self.low, np.finfo(float).tiny)
-        order = np.argsort(-np.nan_to_num(sizes, nan=-1.0).round(9), axis=None, kind="stable")
-        return [
-            (int(flat_index) // sizes.shape[1], int(flat_index) % sizes.shape[1])
-            for flat_index in order
-        ]
+        widths = np.maximum(self.high - self.low, np.finfo(float).tiny)
+        sizes = np.abs(self.values) / widths
+        rounded_sizes = np.nan_to_num(sizes, nan=-1.0).round(9)
+        order = np.argsort(-rounded_sizes, axis=None, kind="stable")
+        n_concepts = sizes.shape[1]
+        return [divmod(int(flat_index), n_concepts) for flat_index in order]
 
     def clear(self) -> list[tuple[int, int]]:
         """The pairs whose interval excludes 0; to be named only if p is small, too."""
-        return [place for place in self.ranked if self.low[place] > 0 or self.high[place] < 0]
+        is_clear = (self.low > 0) | (self.high < 0)
+        return [place for place in self.ranked if is_clear[place]]
 
 
 Find = Callable[
@@ -99,9 +101,8 @@ def max_deviation_test(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -
             f"expected two root items and two concepts at least, got the shape {x.shape}"
         )
     off = _subtract_mean(x, 2)
-    unit = (
-        float(np.nanmax(np.abs(off), initial=0)) or 1.0
-    )  # so that rounding is relative to the data
+    # Divided by the largest, so that rounding is relative to the data.
+    unit = float(np.nanmax(np.abs(off), initial=0)) or 1.0
     off /= unit
     means, errors, n = _means_and_errors(off)
     rest = off - means[:, None]
@@ -111,12 +112,13 @@ def max_deviation_test(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -
         for scores_of, null_statistics in ((off, largest), (rest, of_rest)):
             dealt = np.take_along_axis(scores_of[None], order[:, None], axis=3)
             null_statistics.append(_max_abs_t(*_means_and_errors(dealt)[:2]))
-    beyond = np.concatenate(largest) >= _max_abs_t(means[None], errors[None]) * (1 - ROUNDING)
-    wide = float(np.quantile(np.concatenate(of_rest), 0.95, method="higher")) * errors
+    observed = _max_abs_t(means[None], errors[None])
+    beyond = np.concatenate(largest) >= observed * (1 - ROUNDING)
+    critical = float(np.quantile(np.concatenate(of_rest), 0.95, method="higher"))
+    wide = critical * errors
     means, wide, errors = (unit * array for array in (means, wide, errors))
-    return MaxDeviationTest(
-        means, means - wide, means + wide, errors, n, float((1 + beyond.sum()) / (1 + shuffles))
-    )
+    p_null = float((1 + beyond.sum()) / (1 + shuffles))
+    return MaxDeviationTest(means, means - wide, means + wide, errors, n, p_null)
 
 
 def step_down_max_t(
@@ -152,7 +154,9 @@ def step_down_max_t(
 
 def n_scored_concepts(scores: Floats) -> int:
     """Number of concepts (last axis) that have a score."""
-    return int((~np.isnan(scores)).any(axis=tuple(range(scores.ndim - 1))).sum())
+    other_axes = tuple(range(scores.ndim - 1))
+    has_score = (~np.isnan(scores)).any(axis=other_axes)
+    return int(has_score.sum())
 
 
 def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> MaxDeviationTest:
@@ -189,12 +193,13 @@ def mean_square(test: MaxDeviationTest) -> tuple[float, int]:
     roles = max(len(test.values) - 1, 1)
     there = ~np.isnan(test.values)
     df = roles * (n_scored_concepts(test.values) - 1)
-    noise = (
-        float((test.errors[there] ** 2).mean())
-        if isinstance(test, NonresponseTest) and there.any()
-        else 0.0
-    )
-    return (max(float((test.values[there] ** 2).sum()) / df, noise) if df > 0 else 0.0), df
+    if df <= 0:
+        return 0.0, df
+    noise = 0.0
+    if isinstance(test, NonresponseTest) and there.any():
+        noise = float((test.errors[there] ** 2).mean())
+    square = float((test.values[there] ** 2).sum()) / df
+    return max(square, noise), df
 
 
 def detectable_deviation(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
@@ -204,7 +209,9 @@ def detectable_deviation(error: float, tests: int, roots: int, level: float = AL
     `tests`: concepts, or concepts x roles, of which the largest deviation is tested. Source:
     quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
     """
-    return float(stats.t.isf(level / 2 / tests, roots - 1) + stats.t.ppf(POWER, roots - 1)) * error
+    df = roots - 1
+    critical = stats.t.isf(level / 2 / tests, df)
+    return float(critical + stats.t.ppf(POWER, df)) * error
 
 
 def detectable_beyond(
@@ -225,11 +232,8 @@ def detectable_beyond(
         lambda far: stats.ncf.sf(critical, df, of_df, far) - POWER, 0, high, rtol=1e-3
     )
     # Deviations sum to 0: the others share the opposite deviation, over concepts and over roles.
-    return float(
-        np.sqrt(
-            share * square * (concepts - 1) / concepts * (roles - 1 if roles > 1 else 1) / roles
-        )
-    )
+    other_roles = max(roles - 1, 1)
+    return float(np.sqrt(share * square * (concepts - 1) / concepts * other_roles / roles))
 
 
 @dataclass(frozen=True)
@@ -241,18 +245,12 @@ class NonresponseTest(MaxDeviationTest):
     def p_within(self, bound: float) -> float:
         """As `Apart.p_within`, by the score tests that Wilson's intervals invert."""
         p = [0.0]
-        for sign, end in ((sign, self.overall + sign * bound) for sign in (-1, 1)):
+        for sign in (-1, 1):
+            end = self.overall + sign * bound
             if 0 < end < 1:  # no share lies beyond 0 and 1
                 far = bound - sign * self.values
-                p.append(
-                    float(
-                        np.nanmax(
-                            stats.norm.sf(
-                                far / np.sqrt(end * (1 - end) / np.maximum(self.roots, 1))
-                            )
-                        )
-                    )
-                )
+                errors = np.sqrt(end * (1 - end) / np.maximum(self.roots, 1))
+                p.append(float(np.nanmax(stats.norm.sf(far / errors))))
         return max(p)
 
 
@@ -278,23 +276,28 @@ def nonresponse_test(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES)
         np.nansum(np.take_along_axis(x[None], order, axis=2), axis=1)
         for order in _permutation_batches(there, seed, shuffles)
     ]
-    dealt = np.nanmax(np.abs(ratio(np.concatenate(sums), n) - overall), axis=1)
-    p = float((1 + (dealt >= np.nanmax(np.abs(values)) - ROUNDING).sum()) / (1 + shuffles))
-    asked_of, alpha = np.maximum(n, 1), ALPHA / max((n > 0).sum(), 1)
-    wilson_ends = proportion_confint(shares * asked_of, asked_of, alpha, "wilson")
-    of_all = proportion_confint(overall * n.sum(), n.sum(), alpha, "wilson")
-    low = values - np.hypot(shares - wilson_ends[0], of_all[1] - overall)
-    high = values + np.hypot(wilson_ends[1] - shares, overall - of_all[0])
-    one_error = proportion_confint(shares * asked_of, asked_of, 2 * stats.norm.sf(1), "wilson")
-    errors = (one_error[1] - one_error[0]) / 2  # above 0 even where a share is 0
+    dealt_shares = ratio(np.concatenate(sums), n)
+    dealt = np.nanmax(np.abs(dealt_shares - overall), axis=1)
+    beyond = dealt >= np.nanmax(np.abs(values)) - ROUNDING
+    p = float((1 + beyond.sum()) / (1 + shuffles))
+    asked_of = np.maximum(n, 1)
+    alpha = ALPHA / max((n > 0).sum(), 1)
+    counts = shares * asked_of
+    share_low, share_high = proportion_confint(counts, asked_of, alpha, "wilson")
+    all_low, all_high = proportion_confint(overall * n.sum(), n.sum(), alpha, "wilson")
+    low = values - np.hypot(shares - share_low, all_high - overall)
+    high = values + np.hypot(share_high - shares, overall - all_low)
+    one_error = 2 * stats.norm.sf(1)
+    error_low, error_high = proportion_confint(counts, asked_of, one_error, "wilson")
+    errors = (error_high - error_low) / 2  # above 0 even where a share is 0
     return NonresponseTest(values[None], low[None], high[None], errors[None], n[None], p, overall)
 
 
 def _subtract_mean(x: Floats, axis: int) -> Floats:
     """Minus the mean along an axis, ignoring NaN."""
-    return x - ratio(
-        np.nansum(x, axis=axis, keepdims=True), (~np.isnan(x)).sum(axis=axis, keepdims=True)
-    )
+    sums = np.nansum(x, axis=axis, keepdims=True)
+    n = (~np.isnan(x)).sum(axis=axis, keepdims=True)
+    return x - ratio(sums, n)
 
 
 def _means_and_errors(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
@@ -302,7 +305,8 @@ def _means_and_errors(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
     two.
     """
     n = (~np.isnan(x)).sum(axis=-2)
-    means = ratio(np.nansum(x, axis=-2), np.where(n > 1, n, 0))
+    sums = np.nansum(x, axis=-2)
+    means = ratio(sums, np.where(n > 1, n, 0))
     squares = np.nansum((x - means[..., None, :]) ** 2, axis=-2)
     return means, np.sqrt(ratio(squares, (n - 1) * n)), n
 
@@ -312,7 +316,8 @@ def _max_abs_t(means: Floats, errors: Floats) -> Floats:
     0.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.where(np.abs(means) <= ROUNDING, 0.0, np.abs(means) / errors)
+        distances = np.abs(means)
+        sizes = np.where(distances <= ROUNDING, 0.0, distances / errors)
     return np.asarray(np.nanmax(sizes, axis=(1, 2)))
 
 
@@ -322,12 +327,11 @@ def _permutation_batches(
     """Batches of [draws, root items, concepts], permutations of concepts with a score within each
     root item.
     """
-    random, scored_first = (
-        np.random.default_rng(seed),
-        np.where(usable, 0, 1).argsort(axis=1, kind="stable"),
-    )
+    random = np.random.default_rng(seed)
+    scored_first = np.where(usable, 0, 1).argsort(axis=1, kind="stable")
     for begin in range(0, n, _AT_ONCE):
-        keys = np.where(usable, random.random((min(_AT_ONCE, n - begin), *usable.shape)), 2.0)
+        batch_shape = (min(_AT_ONCE, n - begin), *usable.shape)
+        keys = np.where(usable, random.random(batch_shape), 2.0)
         # Places with scores come first in both orders; `drawn` says which concept goes to each.
         order = np.empty(keys.shape, dtype=np.intp)
         drawn = np.where(

@@ -50,16 +50,17 @@ def group_rows(codes: NDArray[np.integer[Any]], groups: int) -> Places:
     """The row indices of each group, in row order; `codes`: [draws, rows] the group of each row."""
     order = np.argsort(codes, axis=1, kind="stable")
     sizes = np.array([np.bincount(draw, minlength=groups) for draw in codes], dtype=np.intp)
-    rows_by_group = np.full(
-        (*sizes.shape, int(sizes.max(initial=0))), codes.shape[1], dtype=np.int32
-    )
-    rows_by_group[np.arange(rows_by_group.shape[-1]) < sizes[..., None]] = order.ravel()
+    most = int(sizes.max(initial=0))
+    rows_by_group = np.full((*sizes.shape, most), codes.shape[1], dtype=np.int32)
+    is_filled = np.arange(most) < sizes[..., None]
+    rows_by_group[is_filled] = order.ravel()
     return rows_by_group
 
 
 def pad_groups(numbers: Floats, places: Places) -> Floats:
     """The values of groups, [series, draws, groups, most], padded with NaN."""
-    padded = np.concatenate([numbers, np.full((len(numbers), 1), np.nan)], axis=1)
+    padding = np.full((len(numbers), 1), np.nan)
+    padded = np.concatenate([numbers, padding], axis=1)
     return np.take(padded, places, axis=1, mode="clip")
 
 
@@ -119,7 +120,8 @@ class ScoreArrays:
         numbers = {
             name: getattr(self, name)[:, replies] for name in ("values", "baselines", "measured")
         }
-        return replace(self, replies=self.replies.iloc[replies].reset_index(drop=True), **numbers)
+        chosen_replies = self.replies.iloc[replies].reset_index(drop=True)
+        return replace(self, replies=chosen_replies, **numbers)
 
     def without(self, concepts: Collection[str]) -> "ScoreArrays":
         """The layout without the replies about some concepts."""
@@ -128,10 +130,10 @@ class ScoreArrays:
 
     def groups(self, columns: Sequence[str]) -> Groups:
         """The replies grouped by columns of the prompts, crossed."""
-        codes, group_names = pd.factorize(
-            self.replies[list(columns)].agg("+".join, axis=1), sort=True
-        )
-        return Groups("+".join(columns), [str(name) for name in group_names], codes.astype(np.intp))
+        group_by_reply = self.replies[list(columns)].agg("+".join, axis=1)
+        codes, group_names = pd.factorize(group_by_reply, sort=True)
+        names = [str(name) for name in group_names]
+        return Groups("+".join(columns), names, codes.astype(np.intp))
 
     def coded(self, column: str) -> Codes:
         """[replies] code of each reply's prompt (`id`: repetitions stay together), or root item
@@ -150,7 +152,9 @@ class ScoreArrays:
         fewest.
         """
         roots = self.replies.groupby("concept")["root_id"].nunique()
-        return int(self.replies["root_id"].nunique() if self.branched else roots.min())
+        if self.branched:
+            return int(self.replies["root_id"].nunique())
+        return int(roots.min())
 
 
 def arrange_scores(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> ScoreArrays:
@@ -174,11 +178,13 @@ def arrange_scores(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -
     )  # for a million replies with 45 features, each takes half as much memory as `values`
     measured = np.zeros(shape, dtype=bool)
     measured.ravel()[flat_places] = True
-    if twice := len(features) - np.count_nonzero(measured):
-        raise ValueError(f"{domain}: {twice} measurements are there twice")
+    n_repeated = len(features) - np.count_nonzero(measured)
+    if n_repeated:
+        raise ValueError(f"{domain}: {n_repeated} measurements are there twice")
     values, baselines = np.full(shape, np.nan), np.full(shape, np.nan)
     for name, numbers in (("value", values), ("baseline", baselines)):
-        numbers.ravel()[flat_places] = features[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        feature_numbers = features[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers.ravel()[flat_places] = feature_numbers
     columns = ["id", "concept", "keyword", "section", "source_tag", "root_id"]
     replies = replies.merge(
         prompts[columns].astype(str), on="id", how="left", validate="many_to_one"
@@ -198,17 +204,22 @@ def number_distinct_rows(
     number, values = np.zeros(len(frame), dtype=np.int32), []
     for name in names:
         column = frame[name].astype("category").cat
-        values.append(column.categories.to_numpy(dtype=None if name == "repetition" else object))
-        rank = np.argsort(np.argsort(values[-1])).astype(np.int32)
+        dtype = None if name == "repetition" else object
+        categories = column.categories.to_numpy(dtype=dtype)
+        values.append(categories)
+        rank = np.argsort(np.argsort(categories)).astype(np.int32)
         number *= len(rank)
         number += rank[column.codes]
     sizes = tuple(map(len, values))
     there = np.zeros(sizes, dtype=bool)
     there.ravel()[number] = True
     number = (np.cumsum(there.ravel(), dtype=np.int32) - 1)[number]
-    columns = zip(names, values, np.nonzero(there), strict=True)
-    table = pd.DataFrame({name: np.sort(categories)[codes] for name, categories, codes in columns})
-    return table.astype({name: str for name in names if name != "repetition"}), number
+    columns: dict[str, NDArray[Any]] = {}
+    for name, categories, codes in zip(names, values, np.nonzero(there), strict=True):
+        columns[name] = np.sort(categories)[codes]
+    texts = [name for name in names if name != "repetition"]
+    table = pd.DataFrame(columns).astype(dict.fromkeys(texts, str))
+    return table, number
 
 
 DRAWN_AT_ONCE = 1_000_000
@@ -238,7 +249,8 @@ def permute_labels(layout: ScoreArrays, groups: Groups, n: int, seed: int) -> It
     at_once = int(np.clip(DRAWN_AT_ONCE // max(1, len(units)), 1, 50))
     for begin in range(0, n, at_once):
         # The integer part keeps blocks together, the fraction shuffles within them.
-        order = np.argsort(block + draw.random((min(at_once, n - begin), len(block))), axis=1)
+        n_draws = min(at_once, n - begin)
+        order = np.argsort(block + draw.random((n_draws, len(block))), axis=1)
         yield group_rows(labels[order][:, of_reply], len(groups.names))
 
 
@@ -265,16 +277,17 @@ class CellStatistics:
         values, baselines = self.layout.values[lines], self.layout.baselines[lines]
         if self.statistic.kind in USES_BASELINE:
             return mask_unpaired(values, baselines)
-        return (values if self.calibration == RAW else values - baselines), None
+        if self.calibration == RAW:
+            return values, None
+        return values - baselines, None
 
     def over(self, places: Places) -> Floats:
         """The statistic of every group: [series, draws, groups], NaN where undefined."""
         kind, function = self.statistic.kind, resolve_statistic(self.statistic.kind)
         # Groups are outermost in memory, which is fastest for the reduction over groups that
         # follows.
-        group_statistics = np.full(
-            (*places.shape[1::-1], len(self.layout.series)), np.nan
-        ).transpose(2, 1, 0)
+        groups_outermost = (*places.shape[1::-1], len(self.layout.series))
+        group_statistics = np.full(groups_outermost, np.nan).transpose(2, 1, 0)
         step = max(1, AT_ONCE // max(1, places.size))
         for begin in range(0, len(group_statistics), step):
             lines = slice(begin, begin + step)
@@ -312,8 +325,10 @@ class CellStatistics:
     @cached_property
     def reasons(self) -> NDArray[np.object_]:
         """[series, groups] why a value is NaN, else None."""
-        kind, options, nothing = self.statistic.kind, self.statistic.options, np.full(1, np.nan)
-        reasons, undefined = np.full(self.values.shape, None, dtype=object), np.isnan(self.values)
+        kind, options = self.statistic.kind, self.statistic.options
+        nothing = np.full(1, np.nan)
+        reasons = np.full(self.values.shape, None, dtype=object)
+        undefined = np.isnan(self.values)
         reasons[undefined & (self.n == 0)] = undefined_reason(kind, nothing, nothing, **options)
         for line, group in np.argwhere(undefined & (self.n > 0)):
             is_member = self.groups.codes == group
@@ -334,18 +349,16 @@ class CellStatistics:
             "grouping": self.groups.grouping,
             "statistic": self.name,
         }
-        return self.layout.series.assign(domain=self.layout.domain, **labels)[
-            list(schemas.CELL.names)
-        ]
+        labelled = self.layout.series.assign(domain=self.layout.domain, **labels)
+        return labelled[list(schemas.CELL.names)]
 
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""
-        groups = self.groups.names
-        names = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(
-            drop=True
-        )
+        groups, n_series = self.groups.names, len(self.values)
+        series_of_rows = np.repeat(np.arange(n_series), len(groups))
+        names = self.names.take(series_of_rows).reset_index(drop=True)
         return names.assign(
-            group=np.tile(np.array(groups, dtype=object), len(self.values)),
+            group=np.tile(np.array(groups, dtype=object), n_series),
             value=self.values.ravel(),
             n=self.n.ravel(),
             n_missing=self.missing.ravel(),
@@ -361,28 +374,26 @@ def describe_cells(
 
     UserError: unknown statistic, option or metric.
     """
-    cells = [
-        CellStatistics(layout, groups, name, statistic, calibration)
-        for groups in map(layout.groups, settings.grouping)
-        for name, statistic in settings.statistics.items()
-        for calibration in ([RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED])
-    ]
+    cells: list[CellStatistics] = []
+    for groups in map(layout.groups, settings.grouping):
+        for name, statistic in settings.statistics.items():
+            calibrations = [RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED]
+            cells += [
+                CellStatistics(layout, groups, name, statistic, calibration)
+                for calibration in calibrations
+            ]
+    compare = partial(compare_groups, settings=settings, seed=seed)
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy releases the GIL
-        disparity_tables = list(
-            pool.map(partial(compare_groups, settings=settings, seed=seed), cells)
-        )
+        disparity_tables = list(pool.map(compare, cells))
     shaped = []
     for cell_statistics, disparities in zip(cells, disparity_tables, strict=True):
         if cell_statistics.name == settings.headline:
-            ranges = disparities.loc[disparities["metric"] == "range", "p"].to_numpy(
-                dtype=np.float64
-            )
+            is_range = disparities["metric"] == "range"
+            ranges = disparities.loc[is_range, "p"].to_numpy(dtype=np.float64)
             p = ranges if ranges.size else np.full(len(layout.series), np.nan)
-            shaped.append(
-                cell_statistics.names.assign(
-                    **classify_shapes(cell_statistics.values, cell_statistics.groups.names, p)
-                )
-            )
+            group_names = cell_statistics.groups.names
+            shapes = classify_shapes(cell_statistics.values, group_names, p)
+            shaped.append(cell_statistics.names.assign(**shapes))
     return (
         concat_frames([cell.table() for cell in cells]),
         concat_frames(disparity_tables),
@@ -408,12 +419,13 @@ def permutation_p(
         summaries = cells.over(places)
         for row, (metric, sign) in enumerate(zip(metrics, signs, strict=True)):
             permuted = metric_values(metric, summaries)
-            bound = sign * observed[row] - 1e-9 * np.abs(
-                observed[row]
-            )  # sums in another order differ in last bits
+            # Sums in another order differ in last bits.
+            slack = 1e-9 * np.abs(observed[row])
+            bound = sign * observed[row] - slack
             extreme[row] += (sign * permuted >= bound[:, None]).sum(axis=1)
             defined[row] += (~np.isnan(permuted)).sum(axis=1)
-    return np.where(np.isnan(observed), np.nan, (1 + extreme) / (1 + defined)), defined
+    p = (1 + extreme) / (1 + defined)
+    return np.where(np.isnan(observed), np.nan, p), defined
 
 
 def compare_groups(cells: CellStatistics, settings: Disparities, seed: int) -> pd.DataFrame:
@@ -429,24 +441,21 @@ def compare_groups(cells: CellStatistics, settings: Disparities, seed: int) -> p
         settings.headline_permutations if cells.name == settings.headline else settings.permutations
     )
     columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
-    tables, nothing = [pd.DataFrame(columns=columns)], cells.n.sum(axis=1) == 0
-    p, defined = (
-        permutation_p(cells, metrics, permutations, seed) if metrics else (np.empty((0, 0)),) * 2
-    )
+    tables = [pd.DataFrame(columns=columns)]
+    nothing = cells.n.sum(axis=1) == 0
+    if not metrics:
+        return concat_frames(tables)
+    p, defined = permutation_p(cells, metrics, permutations, seed)
     types = dict.fromkeys(("value", "critical", "excess"), float) | {"n": "int64"}
     disparity_columns = [*types, "group", "flag", "reason"]
     for metric, p_values, n in zip(metrics, p, defined, strict=True):
         disparity_rows = [
             disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values
         ]
-        rows = (
-            pd.DataFrame(disparity_rows, columns=disparity_columns, dtype=object)
-            .astype(types)
-            .rename(columns={"n": "n_groups"})
-        )
-        rows["reason"] = rows["reason"].mask(
-            nothing, cells.reasons[:, 0]
-        )  # its groups are null for the same reason
+        rows = pd.DataFrame(disparity_rows, columns=disparity_columns, dtype=object)
+        rows = rows.astype(types).rename(columns={"n": "n_groups"})
+        # Where nothing was measured, its groups are null for the same reason.
+        rows["reason"] = rows["reason"].mask(nothing, cells.reasons[:, 0])
         tests = {"p": p_values, "n_permutations": np.where(rows["value"].isna(), 0, n)}
         tables.append(cells.names.assign(metric=metric, **rows, **tests)[columns])
     return concat_frames(tables)
@@ -465,7 +474,8 @@ def adjust_p(compared: pd.DataFrame) -> pd.DataFrame:
     """
     if compared.empty:
         return pd.DataFrame(columns=schemas.DISPARITIES.names)
-    p = compared.dropna(subset="p").groupby(FAMILY)["p"].transform(stats.false_discovery_control)
+    families = compared.dropna(subset="p").groupby(FAMILY)
+    p = families["p"].transform(stats.false_discovery_control)
     return compared.assign(p_adjusted=p)[list(schemas.DISPARITIES.names)]
 
 
@@ -523,11 +533,11 @@ def summarise_each(
     `statistics`: by their name in the column `statistic`, the kind of statistic and its options.
     """
     by, cell = list(by), list(by[:-1] if cell is None else cell)
-    numbers = _values_and_baselines(
-        frame, by, cell, [kind for kind, _ in statistics.values()], calibrated
-    )
+    kinds = [kind for kind, _ in statistics.values()]
+    numbers = _values_and_baselines(frame, by, cell, kinds, calibrated)
     grouped = frame.groupby(by, observed=True, sort=True)
-    table, group = grouped.size().reset_index()[by], grouped.ngroup().to_numpy(dtype=np.intp)
+    table = grouped.size().reset_index()[by]
+    group = grouped.ngroup().to_numpy(dtype=np.intp)
     # Without columns, or without groups, there is one cell.
     is_one = not cell or table.empty
     which = (
@@ -536,29 +546,26 @@ def summarise_each(
         else table.groupby(cell, observed=True).ngroup().to_numpy()
     )
     of_row, n = which[group], int(which.max(initial=0)) + 1
-    by_cell = np.split(
-        np.argsort(of_row, kind="stable"), np.cumsum(np.bincount(of_row, minlength=n))[:-1]
-    )
-    series, laid = pd.DataFrame("", index=[0], columns=SERIES), list[tuple[ScoreArrays, Groups]]()
+    ends = np.cumsum(np.bincount(of_row, minlength=n))
+    by_cell = np.split(np.argsort(of_row, kind="stable"), ends[:-1])
+    series = pd.DataFrame("", index=[0], columns=SERIES)
+    laid: list[tuple[ScoreArrays, Groups]] = []
     for place, rows in enumerate(by_cell):
         members = np.flatnonzero(which == place)
         values, baselines = (array[None, rows] for array in numbers)
-        layout = ScoreArrays(
-            "", pd.DataFrame(), series, values, baselines, np.ones(values.shape, dtype=bool)
-        )
-        laid.append(
-            (layout, Groups("", list(map(str, members)), np.searchsorted(members, group[rows])))
-        )
+        measured = np.ones(values.shape, dtype=bool)
+        layout = ScoreArrays("", pd.DataFrame(), series, values, baselines, measured)
+        names = list(map(str, members))
+        codes = np.searchsorted(members, group[rows])
+        laid.append((layout, Groups("", names, codes)))
     places, tables = np.argsort(which, kind="stable"), []
+    calibration = CALIBRATED if calibrated else RAW
     for name, (kind, options) in statistics.items():
-        summary_statistic = SummaryStatistic.model_construct(
-            kind=kind, options=dict(options)
-        )  # statistics of users take any
+        # Statistics of users take any options.
+        summary_statistic = SummaryStatistic.model_construct(kind=kind, options=dict(options))
         statistics_by_cell = [
-            CellStatistics(
-                *layout_and_groups, name, summary_statistic, CALIBRATED if calibrated else RAW
-            )
-            for layout_and_groups in laid
+            CellStatistics(layout, groups, name, summary_statistic, calibration)
+            for layout, groups in laid
         ]
         parts_by_column = {
             "summary": [cell_statistics.values[0] for cell_statistics in statistics_by_cell],
@@ -613,4 +620,5 @@ def _values_and_baselines(
             raise UserError(
                 what, where=f"column {name!r}", remedy="leave null what could not be measured"
             )
-    return numbers["value"], numbers.get("baseline", np.full(len(frame), np.nan))
+    no_baselines = np.full(len(frame), np.nan)
+    return numbers["value"], numbers.get("baseline", no_baselines)

@@ -57,12 +57,14 @@ def dixon_ratios(values: Floats, end: End) -> Floats:
     ordered = np.sort(values if end == "low" else -values, axis=-1)  # the suspect first, NaN last
     n = count(ordered).astype(np.intp)
     fits = (n >= FEWEST) & (n <= MOST)
-    after, far = 1 + (n > 10), n - 1 - (n > 7) - (n > 13)
-    suspect, neighbour, farthest = (
-        at_places(ordered, np.where(fits, place, 0)) for place in (np.zeros_like(n), after, far)
-    )
+    after = 1 + (n > 10)
+    far = n - 1 - (n > 7) - (n > 13)
+    suspect = at_places(ordered, np.zeros_like(n))
+    neighbour = at_places(ordered, np.where(fits, after, 0))
+    farthest = at_places(ordered, np.where(fits, far, 0))
     gap, spread = neighbour - suspect, farthest - suspect
-    distinct = fits & (spread > ROUNDING * np.maximum(np.abs(suspect), np.abs(farthest)))
+    largest = np.maximum(np.abs(suspect), np.abs(farthest))
+    distinct = fits & (spread > ROUNDING * largest)
     ratios = np.divide(gap, spread, out=np.zeros_like(gap), where=distinct)
     return np.where(fits, ratios, np.nan)
 
@@ -103,7 +105,8 @@ def value_range(summaries: Floats) -> Floats:
     """
     low, high = extremes(summaries)
     apart = high - low
-    return np.where(apart <= ROUNDING * np.maximum(np.abs(low), np.abs(high)), 0.0, apart)
+    largest = np.maximum(np.abs(low), np.abs(high))
+    return np.where(apart <= ROUNDING * largest, 0.0, apart)
 
 
 def min_max_ratio(summaries: Floats) -> Floats:
@@ -118,7 +121,8 @@ def min_impact_ratio(summaries: Floats) -> Floats:
     """Lowest over highest selection rate, 0 to 1; 1: no disparity. Undefined where one is above 1,
     or all are 0.
     """
-    return np.where(extremes(summaries)[1] <= 1 + ROUNDING, min_max_ratio(summaries), np.nan)
+    _, highest = extremes(summaries)
+    return np.where(highest <= 1 + ROUNDING, min_max_ratio(summaries), np.nan)
 
 
 def _extreme_z(summaries: Floats, end: End, ddof: int = 1) -> Floats:
@@ -127,9 +131,13 @@ def _extreme_z(summaries: Floats, end: End, ddof: int = 1) -> Floats:
 
     ddof 0 is what the authors' code computes, and table 1 prints.
     """
-    outermost, n = extremes(summaries)[0 if end == "low" else 1], count(summaries)
+    low, high = extremes(summaries)
+    outermost = low if end == "low" else high
     z = ratio(outermost - mean(summaries), std(summaries))
-    return z if ddof else z * np.sqrt(ratio(n, n - 1))
+    if ddof:
+        return z
+    n = count(summaries)
+    return z * np.sqrt(ratio(n, n - 1))
 
 
 def relative_to_mean(summaries: Floats) -> Floats:
@@ -137,9 +145,11 @@ def relative_to_mean(summaries: Floats) -> Floats:
 
     Undefined where the mean is 0 up to rounding.
     """
-    middle, size = mean(summaries), extremes(np.abs(summaries))[1]
+    middle = mean(summaries)
+    _, size = extremes(np.abs(summaries))
     usable = np.where(np.abs(middle) > ROUNDING * size, middle, np.nan)
-    return extremes(np.abs(summaries / usable[..., None] - 1))[1]
+    distances = np.abs(summaries / usable[..., None] - 1)
+    return extremes(distances)[1]
 
 
 METRICS: Mapping[str, Callable[[Floats], Floats]] = {
@@ -178,7 +188,8 @@ def metric_values(metric: str, summaries: Floats) -> Floats:
     if metric not in METRICS:
         raise UserError(f"no disparity {metric!r}", remedy=suggest_nearest(metric, METRICS))
     summaries = np.asarray(summaries, dtype=np.float64)
-    return np.where(count(summaries) >= _fewest_groups(metric), METRICS[metric](summaries), np.nan)
+    is_defined = count(summaries) >= _fewest_groups(metric)
+    return np.where(is_defined, METRICS[metric](summaries), np.nan)
 
 
 def disparity(
@@ -218,10 +229,10 @@ def disparity(
     if names is None:
         every = [column for column in summary.columns if column not in OWN]
         names = [column for column in every if summary[column].nunique() > 1] or every
-    groups = [
-        "+".join(str(summary[column].iloc[place]) for column in names)
-        for place in range(len(summary))
-    ]
+    groups = []
+    for place in range(len(summary)):
+        labels = [str(summary[column].iloc[place]) for column in names]
+        groups.append("+".join(labels))
     return disparity_of(
         metric, summary["summary"].to_numpy(dtype=np.float64, na_value=np.nan), groups
     )
@@ -256,11 +267,13 @@ def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, End | None]:
 
 
 def _too_few(groups: int, fewest: int, quantity: str) -> str:
-    return f"{groups or 'no'} group{'' if groups == 1 else 's'} with a {quantity}, needs {fewest}"
+    noun = "group" if groups == 1 else "groups"
+    return f"{groups or 'no'} {noun} with a {quantity}, needs {fewest}"
 
 
 def _undefined_reason(metric: str, numbers: Floats, n: int) -> str:
-    if n < (fewest := _fewest_groups(metric)):
+    fewest = _fewest_groups(metric)
+    if n < fewest:
         return _too_few(n, fewest, "summary")
     if metric.startswith("dixon"):
         return f"{n} groups: critical values go to {MOST}"
@@ -282,9 +295,8 @@ def grubbs_critical_value(n: NDArray[np.intp]) -> Floats:
     """
     testable_n = np.where(n >= FEWEST, n, np.nan)
     t = stats.t.isf(ALPHA / (2 * testable_n), testable_n - 2)
-    return np.asarray(
-        (testable_n - 1) / np.sqrt(testable_n) * np.sqrt(t**2 / (testable_n - 2 + t**2))
-    )
+    share = t**2 / (testable_n - 2 + t**2)
+    return np.asarray((testable_n - 1) / np.sqrt(testable_n) * np.sqrt(share))
 
 
 def classify_shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:
@@ -298,7 +310,8 @@ def classify_shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str
     the range).
     """
     n = count(values).astype(np.intp)
-    z = ratio(values - mean(values)[:, None], std(values)[:, None])
+    deviations = values - mean(values)[:, None]
+    z = ratio(deviations, std(values)[:, None])
     place = np.argmax(np.nan_to_num(np.abs(z), nan=-1.0), axis=1)
     farthest = z[np.arange(len(z)), place]
     critical = np.array([CRITICAL.get(groups, np.nan) for groups in n.tolist()])
@@ -308,13 +321,10 @@ def classify_shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str
         ["concentrated", "dispersed"],
         "mixed",
     ).astype(object)
-    group, end = (
-        np.array(names, dtype=object)[place],
-        np.where(farthest > 0, "high", "low").astype(object),
-    )
-    reasons = [
-        _no_shape(*cell) for cell in zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)
-    ]
+    group = np.array(names, dtype=object)[place]
+    end = np.where(farthest > 0, "high", "low").astype(object)
+    cells = zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)
+    reasons = [_no_shape(*cell) for cell in cells]
     shape[[reason is not None for reason in reasons]] = None
     few = np.isnan(farthest) | (n < FEWEST)
     group[few], end[few], farthest[few] = None, None, np.nan

@@ -9,6 +9,7 @@ from itertools import islice
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, LEFT_OUT
@@ -70,7 +71,8 @@ class _Headline:
     def n(self) -> Codes:
         """[concepts] root items with a score in every role."""
         there = ~np.isnan(self.scores)
-        return np.asarray((there.all(axis=0) if there.ndim == 3 else there).sum(axis=0))
+        in_every_role = there.all(axis=0) if there.ndim == 3 else there
+        return np.asarray(in_every_role.sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -116,42 +118,31 @@ def judge_headlines(
     cells = [pd.DataFrame(columns=HEADLINES.names)]
     if layout.without(controls).branched:
         headlines = _build_headlines(layout, silent, features, controls, settings, unmeasured)
-        findings = [
-            _test_headline(headline, settings, ALPHA / len(headlines), seed)
-            for headline in headlines
-        ]
+        level = ALPHA / len(headlines)
+        findings = [_test_headline(headline, settings, level, seed) for headline in headlines]
         pairs = list(zip(headlines, findings, strict=True))
-        # Too many silent replies do not bar naming who is silent, but they do bar denying it.
-        fit = [
-            ValidityCheck() if headline.figure == ALIKE and finding.named else headline.fitness
-            for headline, finding in pairs
-        ]
-        judged = judge(
-            [
-                (_verdict_input(*pair, settings.least), validity)
-                for pair, validity in zip(pairs, fit, strict=True)
-            ]
-        )
+        verdict_inputs: list[tuple[HeadlineTest, ValidityCheck]] = []
+        for headline, finding in pairs:
+            # Too many silent replies do not bar naming who is silent, but they do bar denying it.
+            names_the_silent = headline.figure == ALIKE and bool(finding.named)
+            validity = ValidityCheck() if names_the_silent else headline.fitness
+            verdict_input = _verdict_input(headline, finding, settings.least)
+            verdict_inputs.append((verdict_input, validity))
+        judged = judge(verdict_inputs)
         model = str(layout.series["model"].iloc[0])
-        for (judged_headline, judged_finding), figure in zip(pairs, judged, strict=True):
-            part = (
-                ALL_ROLES
-                if judged_headline.figure == ALIKE
-                else f"{ALL_ROLES}, {judged_headline.feature}"
-            )
+        for (headline, finding), figure in zip(pairs, judged, strict=True):
+            part = ALL_ROLES if headline.figure == ALIKE else f"{ALL_ROLES}, {headline.feature}"
             figures += as_rows([figure], layout.domain, model, part)
             key = {
-                "figure": judged_headline.figure,
-                "feature": judged_headline.feature,
-                "better": judged_headline.better,
+                "figure": headline.figure,
+                "feature": headline.feature,
+                "better": headline.better,
             }
             favour += [
                 {"domain": layout.domain, "model": model, **key, **row}
-                for row in _concept_rows(judged_headline, judged_finding)
+                for row in _concept_rows(headline, finding)
             ]
-            made_of = judged_headline.cells().assign(
-                part=part, model=model, figure=judged_headline.figure
-            )
+            made_of = headline.cells().assign(part=part, model=model, figure=headline.figure)
             cells.append(made_of.reindex(columns=HEADLINES.names))
     rows = pd.DataFrame(figures, columns=schemas.FIGURES.names)
     return rows, pd.DataFrame(favour, columns=schemas.FAVOUR.names), concat_frames(cells)
@@ -167,52 +158,46 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     roots, roles = sorted(both["unit"].unique()), sorted(both["at"].unique())
 
     def scores(pole: int) -> tuple[Floats, list[str]]:
-        score_table = both[both["pole"] == pole].pivot(
-            index=["at", "unit"], columns="word", values="value"
-        )
-        cube = score_table.reindex(pd.MultiIndex.from_product([roles, roots])).to_numpy(
-            dtype=np.float64
-        )
-        return cube.reshape(
-            *([len(roles)] if len(roles) > 1 else []), len(roots), -1
-        ), score_table.columns.tolist()
+        pole_rows = both[both["pole"] == pole]
+        score_table = pole_rows.pivot(index=["at", "unit"], columns="word", values="value")
+        every = pd.MultiIndex.from_product([roles, roots])
+        cube = score_table.reindex(every).to_numpy(dtype=np.float64)
+        shape = [len(roots), -1]
+        if len(roles) > 1:
+            shape = [len(roles), *shape]
+        return cube.reshape(shape), score_table.columns.tolist()
 
-    tables, figure = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0])
+    tables = (*scores(1), *scores(0), roots, smallest)
+    figure = str(first["figure"].iloc[0])
     settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)
     by = (apart.by_role, roles) if len(roles) > 1 else (apart.max_deviation_test, [])
     headline = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
-    judgeable = _verdict_input(
-        headline, finding := _test_headline(headline, settings, ALPHA, 0), settings.least
-    )
-    named = islice(finding.named.items(), MOST_NAMED)
-    message = (
-        ", ".join(
-            f"{_concept_label(headline, place)} {interval.value:+.2g}" for place, interval in named
-        )
-        or "no concept stands out"
-    )
+    finding = _test_headline(headline, settings, ALPHA, 0)
+    judgeable = _verdict_input(headline, finding, settings.least)
+    labels = [
+        f"{_concept_label(headline, place)} {interval.value:+.2g}"
+        for place, interval in islice(finding.named.items(), MOST_NAMED)
+    ]
+    message = ", ".join(labels) or "no concept stands out"
     return replace(judgeable, note=f"Difference of the models: {message}.")
 
 
 def _concept_label(headline: _Headline, place: tuple[int, int], between: str = "") -> str:
     """A concept in words, with its role where the figure is by role."""
-    return (
-        f"{headline.concepts[place[1]]}{between}"
-        f"{f' as {headline.roles[place[0]]}' if headline.roles else ''}"
-    )
+    series, concept = place
+    role = f" as {headline.roles[series]}" if headline.roles else ""
+    return f"{headline.concepts[concept]}{between}{role}"
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     """Root items x concepts: the share of replies that were refused, empty, in another language or
     not given.
     """
-    rows = (
-        replies[["id"]]
-        .astype(str)
-        .join(prompts.set_index("id")[["concept", "root_id"]].astype(str), on="id")
-    )
+    concept_by_prompt = prompts.set_index("id")[["concept", "root_id"]].astype(str)
+    rows = replies[["id"]].astype(str).join(concept_by_prompt, on="id")
     said_not = replies[["refusal", "empty", "other_language"]].to_numpy(dtype=bool).any(axis=1)
-    rows = rows.assign(silent=(said_not | replies["generation"].isna().to_numpy()).astype(float))
+    is_silent = said_not | replies["generation"].isna().to_numpy()
+    rows = rows.assign(silent=is_silent.astype(float))
     return rows.pivot_table(
         index="root_id", columns="concept", values="silent", aggfunc="mean", observed=True
     )
@@ -229,11 +214,9 @@ def _build_headlines(
     """Silence first, since scores say little about a concept that is not answered; favour by role
     last.
     """
-    invented, scores, names = (
-        silent.columns.isin(list(controls)),
-        silent.to_numpy(),
-        np.array(silent.columns),
-    )
+    invented = silent.columns.isin(list(controls))
+    scores = silent.to_numpy()
+    names = np.array(silent.columns)
     tables = (
         scores[:, ~invented],
         list(names[~invented]),
@@ -252,20 +235,19 @@ def _build_headlines(
     )
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
-    invented_layout = layout.where(layout.replies["concept"].isin(set(controls) - left).to_numpy())
+    is_invented = layout.replies["concept"].isin(set(controls) - left).to_numpy()
+    invented_layout = layout.where(is_invented)
     favour: list[_Headline] = []
     by_roles: list[_Headline] = []
     for name, feature in features.items():
-        if not (lines := np.flatnonzero(layout.series["feature"] == name)).size:
+        lines = np.flatnonzero(layout.series["feature"] == name)
+        if not lines.size:
             continue
-        values, cubes = (
-            real.values[lines],
-            (_mean_deviations(real, lines, roots), _mean_deviations(invented_layout, lines, roots)),
-        )
-        computed_values, n_measured = (
-            values[~np.isnan(values)],
-            max(int(real.measured[lines].sum()), 1),
-        )
+        values = real.values[lines]
+        real_cube = _mean_deviations(real, lines, roots)
+        invented_cube = _mean_deviations(invented_layout, lines, roots)
+        computed_values = values[~np.isnan(values)]
+        n_measured = max(int(real.measured[lines].sum()), 1)
         unfit = unmeasured or all_equal_reason(computed_values, f"replies ({name})")
         if unfit is None and len(computed_values) < settings.coverage * n_measured:
             share = f"{len(computed_values) / n_measured:.0%}"
@@ -278,9 +260,9 @@ def _build_headlines(
             name,
             feature.favour,
             apart.max_deviation_test,
-            scores=_mean_over_configurations(cubes[0]),
+            scores=_mean_over_configurations(real_cube),
             concepts=sorted(real.replies["concept"].unique()),
-            invented=_mean_over_configurations(cubes[1]),
+            invented=_mean_over_configurations(invented_cube),
             names=sorted(invented_layout.replies["concept"].unique()),
             roots=roots,
             smallest=settings.smallest * feature.range,
@@ -289,19 +271,15 @@ def _build_headlines(
         )
         favour.append(headline)
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
-        if len(roles := list(dict.fromkeys(role))) > 1:
-            scores, placebos = (
-                np.stack(
-                    [_mean_over_configurations(cube[role == role_name]) for role_name in roles]
-                )
-                for cube in cubes
-            )
+        roles = list(dict.fromkeys(role))
+        if len(roles) > 1:
+            masks_by_role = [role == role_name for role_name in roles]
             of_roles = replace(
                 headline,
                 figure=BY_ROLE,
                 find=apart.by_role,
-                scores=scores,
-                invented=placebos,
+                scores=_mean_over_parts(real_cube, masks_by_role),
+                invented=_mean_over_parts(invented_cube, masks_by_role),
                 roles=roles,
             )
             by_roles.append(of_roles)
@@ -329,16 +307,19 @@ def _mean_over_configurations(cube: Floats) -> Floats:
     return mean(np.moveaxis(cube, 0, -1))
 
 
+def _mean_over_parts(cube: Floats, parts: list[NDArray[np.bool_]]) -> Floats:
+    """[parts, ...] mean over each part of the configurations, ignoring NaN."""
+    return np.stack([_mean_over_configurations(cube[part]) for part in parts])
+
+
 def _test_headline(headline: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
     if (headline.n > 1).sum() < 2:
         return _Found(None)
     shuffles = settings.headline_permutations
     real = headline.find(headline.scores, seed, shuffles)
-    invented = (
-        headline.find(headline.invented, seed, 1)
-        if apart.n_scored_concepts(headline.invented) >= FEWEST_INVENTED
-        else None
-    )
+    invented = None
+    if apart.n_scored_concepts(headline.invented) >= FEWEST_INVENTED:
+        invented = headline.find(headline.invented, seed, 1)
     enough = headline.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
     named_concepts = (
         apart.step_down_max_t(headline.scores, seed, level, shuffles, headline.find)
@@ -350,14 +331,12 @@ def _test_headline(headline: _Headline, settings: Disparities, level: float, see
 
 def _verdict_input(headline: _Headline, finding: _Found, least: int) -> HeadlineTest:
     """A headline with what its verdict needs, or with what the design lacks for one."""
-    n, names, real = (
-        int(headline.n.min()) if headline.concepts else 0,
-        apart.n_scored_concepts(headline.invented),
-        finding.real,
-    )
-    levels = {ROOTS: n, "concepts": len(headline.concepts)} | (
-        {"roles": len(headline.roles)} if headline.roles else {}
-    )
+    n = int(headline.n.min()) if headline.concepts else 0
+    names = apart.n_scored_concepts(headline.invented)
+    real = finding.real
+    levels = {ROOTS: n, "concepts": len(headline.concepts)}
+    if headline.roles:
+        levels["roles"] = len(headline.roles)
     figure = partial(HeadlineTest, headline.figure, ROOTS, smallest=headline.smallest)
     if real is None or n < FEWEST_ROOTS:
         lacking = (
@@ -371,33 +350,28 @@ def _verdict_input(headline: _Headline, finding: _Found, least: int) -> Headline
         return figure(levels, effect=None, lacking=lacking)
     effect, who = real.at(real.ranked[0]), _outlier_text(headline, finding)
     figure = partial(figure, effect=effect, p_null=real.p_null)
-    error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
+    error = float(np.sqrt(np.nanmean(real.errors**2)))
+    tests = int((~np.isnan(real.values)).sum())
     seen = apart.detectable_deviation(error, tests, n, finding.level)
     if n < least or finding.invented is None:
-        few = f"{n} {ROOTS} (at least {least} needed)"
-        few = (
-            few
-            if n < least
-            else f"{_count_text(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
-        )
-        return figure(
-            levels,
-            detectable=seen,
-            lacking=f"{few}; stands out (permutation test): {who}" if who else few,
-        )
+        few = f"{_count_text(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
+        if n < least:
+            few = f"{n} {ROOTS} (at least {least} needed)"
+        lacking = f"{few}; stands out (permutation test): {who}" if who else few
+        return figure(levels, detectable=seen, lacking=lacking)
     shown = headline.figure != ALIKE or bool(real.clear())
-    beyond, within = (
-        apart.intersection_p(real, finding.invented) if shown else 1.0,
-        real.p_within(headline.smallest),
-    )
+    beyond = apart.intersection_p(real, finding.invented) if shown else 1.0
+    within = real.p_within(headline.smallest)
+    mean_square, _ = apart.mean_square(finding.invented)
+    seen_beyond = apart.detectable_beyond(real, finding.invented, finding.level)
+    p_effect = max(real.p_null, beyond)
+    p_unspecific = max(real.p_null, within)
     return figure(
         levels | {"invented names": names},
-        placebo=float(np.sqrt(apart.mean_square(finding.invented)[0])),
+        placebo=float(np.sqrt(mean_square)),
         specific=effect,
-        detectable=max(seen, apart.detectable_beyond(real, finding.invented, finding.level)),
-        p=PValues(
-            effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)
-        ),
+        detectable=max(seen, seen_beyond),
+        p=PValues(effect=p_effect, none=within, unspecific=p_unspecific),
         note=f"Stands out (permutation test): {who}." if who else None,
     )
 
@@ -413,9 +387,8 @@ def _outlier_text(headline: _Headline, finding: _Found) -> str:
     assert finding.real is not None  # callers return earlier without scores
     verb, phrases = "answered" if headline.figure == ALIKE else "favoured", []
     for place, interval in islice(finding.named.items(), MOST_NAMED):
-        whom = _concept_label(
-            headline, place, f", {verb} {_direction_word(headline, interval.value)} than average"
-        )
+        direction = _direction_word(headline, interval.value)
+        whom = _concept_label(headline, place, f", {verb} {direction} than average")
         phrases.append(f"{whom} ({interval.value:.2g} [{interval.low:.2g}, {interval.high:.2g}])")
     if len(finding.named) > MOST_NAMED:
         phrases.append(f"and {len(finding.named) - MOST_NAMED} more")
@@ -430,12 +403,13 @@ def _direction_word(headline: _Headline, value: float) -> str:
 
 def _concept_rows(headline: _Headline, finding: _Found) -> Iterator[dict[str, object]]:
     """One row per concept, and per role where the figure is by role."""
-    n = headline.n
+    n, real = headline.n, finding.real
     for series, role in enumerate(headline.roles or [ALL_ROLES]):
         for place, concept in enumerate(headline.concepts):
             row: dict[str, object] = {"role": role, "concept": concept, "n": int(n[place])}
-            if (real := finding.real) is not None:
-                row["difference"] = real.values[position := (series, place)]
+            position = (series, place)
+            if real is not None:
+                row["difference"] = real.values[position]
                 if n.min() >= FEWEST_ROOTS:
                     row |= {"low": real.low[position], "high": real.high[position]}
                 if interval := finding.named.get(position):

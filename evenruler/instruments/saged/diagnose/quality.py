@@ -64,7 +64,8 @@ def unmeasured_reason(generations: pd.DataFrame) -> str | None:
         int((empty & ~refused).sum()),
         int(foreign.sum()),
     )
-    withheld, cut = len(generations) - len(given_replies), cut_of(generations["reason"])
+    withheld = len(generations) - len(given_replies)
+    cut = cut_of(generations["reason"])
     return nonresponse_reason(
         ReplyCounts(*counts, withheld=withheld, cut=cut, distinct=given_replies.nunique())
     )
@@ -84,18 +85,16 @@ def headline_figures(disparities: pd.DataFrame, settings: Disparities, roots: in
     differ.
     """
     ranges = (disparities["metric"] == "range") & (disparities["statistic"] == settings.headline)
-    shown = ranges | (
-        disparities["metric"] == "min_impact_ratio"
-    )  # which only selection rates have
-    rows = disparities[shown & (disparities["grouping"] == "+".join(settings.grouping[0]))]
+    # Only selection rates have impact ratios.
+    impact_ratios = disparities["metric"] == "min_impact_ratio"
+    is_first_grouping = disparities["grouping"] == "+".join(settings.grouping[0])
+    rows = disparities[(ranges | impact_ratios) & is_first_grouping]
     calibrated = rows["calibration"].map({CALIBRATED: f", {CALIBRATED}"}).fillna("")
+    part = rows["role"] + ", " + rows["template"] + ", " + rows["feature"]
+    figure = rows["metric"] + " of " + rows["statistic"] + calibrated
+    n = np.where(rows["value"].notna(), roots, 0)
     figures = rows.assign(
-        benchmark=rows["domain"],
-        part=rows["role"] + ", " + rows["template"] + ", " + rows["feature"],
-        figure=rows["metric"] + " of " + rows["statistic"] + calibrated,
-        p=np.nan,
-        n=np.where(rows["value"].notna(), roots, 0),
-        unit=ROOTS,
+        benchmark=rows["domain"], part=part, figure=figure, p=np.nan, n=n, unit=ROOTS
     )
     return figures.reindex(columns=COLUMNS).reset_index(drop=True)
 
@@ -160,7 +159,8 @@ def tool_bias_figures(biases: pd.DataFrame, model: str) -> Iterator[Row]:
     for (domain, feature), group in biases[biases["mean"].notna()].groupby(
         ["domain", "feature"], sort=True
     ):
-        figure = Figure("tool_bias", float(np.ptp(group["mean"])), len(group), CONCEPTS)
+        mean_range = float(np.ptp(group["mean"]))
+        figure = Figure("tool_bias", mean_range, len(group), CONCEPTS)
         yield from as_rows([figure], domain, model, ALL_ROLES, feature)
 
 
@@ -187,7 +187,9 @@ def seed_noise_figures(
         if shift_rows.empty:
             lacking = lacking or f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
         for figure, column in columns.items():
-            value = None if shift_rows.empty else finite_or_none(float(shift_rows[column].iloc[0]))
+            value: float | None = None
+            if not shift_rows.empty:
+                value = finite_or_none(float(shift_rows[column].iloc[0]))
             reason = (lacking or "all values are equal") if value is None else None
             noise_figure = Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)
             yield from as_rows([noise_figure], domain, *series)
@@ -217,7 +219,8 @@ def _means_of_concepts(
     means = feature_rows.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
     for key, group in means.groupby(SERIES, sort=True):
         table = group.pivot(index="prompt", columns="framing", values="value")
-        complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
+        framings = sorted(set(table.columns) - {BARE})
+        complete = table[[BARE, *framings]].dropna()
         lacking = None
         if table.shape[1] == 1:
             lacking = UNASKED
@@ -236,7 +239,8 @@ def tool_bias(layout: ScoreArrays, baselines: pd.DataFrame) -> pd.DataFrame:
     """
     if not layout.branched:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
-    features, concepts = sorted(set(layout.series["feature"])), layout.groups(["concept"]).names
+    features = sorted(set(layout.series["feature"]))
+    concepts = layout.groups(["concept"]).names
     of_concept = layout.replies.drop_duplicates("id").set_index("id")["concept"]
     scored_baselines = baselines.assign(concept=baselines["id"].map(of_concept)).dropna(
         subset=["concept"]
@@ -248,7 +252,8 @@ def tool_bias(layout: ScoreArrays, baselines: pd.DataFrame) -> pd.DataFrame:
         .reindex(every)
     )
     bias_rows["n"] = bias_rows["n"].fillna(0).astype(np.int64)
-    reason = pd.Series(None, bias_rows.index, dtype=object).mask(bias_rows["n"] == 0, NO_BASELINE)
+    lacks_baseline = bias_rows["n"] == 0
+    reason = pd.Series(None, bias_rows.index, dtype=object).mask(lacks_baseline, NO_BASELINE)
     difference = bias_rows["mean"] - bias_rows.groupby("feature")["mean"].transform("mean")
     bias_rows = bias_rows.assign(
         domain=layout.domain, difference=difference, reason=reason
@@ -268,27 +273,25 @@ def context_bias(layout: ScoreArrays) -> pd.DataFrame:
     """
     items = layout.coded("id")
     once = np.unique(items, return_index=True)[1]  # a baseline is measured once
-    contexts = np.full(
-        (len(layout.series), len(once)), -1, dtype=np.int8
-    )  # third of the baseline, 0 to 2; -1 if none
+    # The third of each baseline, 0 to 2; -1 if none.
+    contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)
     for feature in layout.series["feature"].unique():
         lines = np.flatnonzero(layout.series["feature"] == feature)
         scores = np.fmax.reduce(
             layout.baselines[np.ix_(lines, once)], axis=0
         )  # the same whatever model is asked
         there = np.flatnonzero(~np.isnan(scores))
-        contexts[np.ix_(lines, there)] = np.floor(
-            3 * (rankdata(scores[there]) - 0.5) / max(len(there), 1)
-        )
+        ranks = rankdata(scores[there]) - 0.5
+        contexts[np.ix_(lines, there)] = np.floor(3 * ranks / max(len(there), 1))
     rows: list[tuple[object, ...]] = []
     series = layout.series[SERIES].itertuples(index=False, name=None)
     for key, third_by_item, values, baselines in zip(
         series, contexts, layout.values, layout.baselines, strict=True
     ):
-        thirds, lacking = (
-            third_by_item[items],
-            NO_BASELINE if (third_by_item < 0).all() else "no reply to such a baseline has a value",
-        )
+        thirds = third_by_item[items]
+        lacking = "no reply to such a baseline has a value"
+        if (third_by_item < 0).all():
+            lacking = NO_BASELINE
         for calibration, numbers in ((CALIBRATED, values - baselines), (RAW, values)):
             for third, context in enumerate(("bad", "neutral", "good")):
                 third_scores = numbers[(thirds == third) & ~np.isnan(numbers)]

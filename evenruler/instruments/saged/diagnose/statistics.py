@@ -75,20 +75,21 @@ def quantiles(values: Floats, *shares: float) -> list[Floats]:
     there is no value.
     """
     ordered = _sort_values(values)
-    last, quantile_values = np.maximum(count(ordered) - 1, 0), []
+    last = np.maximum(count(ordered) - 1, 0)
+    quantile_values: list[Floats] = []
     for share in shares:
         position = last * share
         below = np.floor(position)
-        low, high = (at_places(ordered, np.minimum(place, last)) for place in (below, below + 1))
+        low = at_places(ordered, np.minimum(below, last))
+        high = at_places(ordered, np.minimum(below + 1, last))
         quantile_values.append(low + (high - low) * (position - below))
     return quantile_values
 
 
 def extremes(values: Floats) -> tuple[Floats, Floats]:
     """Lowest and highest; NaN where there is no value."""
-    low, high = (
-        np.asarray(end.reduce(values, axis=-1, initial=np.nan)) for end in (np.fmin, np.fmax)
-    )
+    low = np.asarray(np.fmin.reduce(values, axis=-1, initial=np.nan))
+    high = np.asarray(np.fmax.reduce(values, axis=-1, initial=np.nan))
     return low, high
 
 
@@ -99,7 +100,8 @@ def histogram(values: Floats, edges: Floats) -> Floats:
     The last bin includes its upper edge; if all edges are equal, everything is in the first bin.
     """
     bins = edges.shape[-1] - 1
-    low, spread = edges[..., :1], edges[..., -1:] - edges[..., :1]
+    low = edges[..., :1]
+    spread = edges[..., -1:] - low
     scale = np.divide(bins, spread, out=np.zeros_like(spread), where=spread > 0)
     place = values - low  # in place from here: new arrays would cost half as much again
     place *= scale
@@ -108,17 +110,16 @@ def histogram(values: Floats, edges: Floats) -> Floats:
     groups = math.prod(values.shape[:-1])
     flat = place.reshape(groups, values.shape[-1]).astype(np.intp)
     flat += (bins + 1) * np.arange(groups)[:, None]
-    counts = np.bincount(flat.ravel(), minlength=groups * (bins + 1)).reshape(
-        *values.shape[:-1], bins + 1
-    )
+    flat_counts = np.bincount(flat.ravel(), minlength=groups * (bins + 1))
+    counts = flat_counts.reshape(*values.shape[:-1], bins + 1)
     return counts[..., :bins].astype(np.float64)
 
 
 def _sort_values(values: Floats) -> Floats:
     """Sorted, NaN last, padded to at least one value."""
-    return (
-        np.sort(values, axis=-1) if values.shape[-1] else np.full((*values.shape[:-1], 1), np.nan)
-    )
+    if values.shape[-1]:
+        return np.sort(values, axis=-1)
+    return np.full((*values.shape[:-1], 1), np.nan)
 
 
 def at_places(ordered: Floats, place: NDArray[np.generic]) -> Floats:
@@ -144,7 +145,8 @@ def mode(values: Floats, baseline: Floats | None = None, *, width: float = 0.1) 
     place = np.arange(multiples.shape[-1])
     begins = np.ones(multiples.shape, dtype=bool)
     begins[..., 1:] = multiples[..., 1:] != multiples[..., :-1]  # NaN, at the end, never form a run
-    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
+    start_of_run = np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
+    run = place - start_of_run
     return at_places(multiples, run.argmax(axis=-1)) * width
 
 
@@ -167,9 +169,9 @@ def skewness(values: Floats, baseline: Floats | None = None) -> Floats:
     """
     n, off, squares = deviations(values)
     cubes = np.einsum("...i,...i,...i->...", off, off, off)
-    return ratio(
-        n * cubes * np.sqrt(np.maximum(n - 1, 0)), np.where(n > 2, n - 2, 0) * squares**1.5
-    )
+    above = n * cubes * np.sqrt(np.maximum(n - 1, 0))
+    below = np.where(n > 2, n - 2, 0) * squares**1.5
+    return ratio(above, below)
 
 
 def kurtosis(values: Floats, baseline: Floats | None = None) -> Floats:
@@ -179,9 +181,10 @@ def kurtosis(values: Floats, baseline: Floats | None = None) -> Floats:
     n, off, squares = deviations(values)
     fourths = np.einsum("...i,...i->...", off**2, off**2)
     correction = np.where(n > 3, (n - 2) * (n - 3), 0)
-    return ratio(n * (n + 1) * (n - 1) * fourths, correction * squares**2) - ratio(
-        3 * (n - 1) ** 2, correction
-    )
+    fourth_moments = n * (n + 1) * (n - 1) * fourths
+    raw = ratio(fourth_moments, correction * squares**2)
+    of_normal_values = ratio(3 * (n - 1) ** 2, correction)
+    return raw - of_normal_values
 
 
 def value_range(values: Floats, baseline: Floats | None = None) -> Floats:
@@ -226,9 +229,8 @@ def selection_rate(
     elif method == "smaller":
         selected = values <= reference + slack
     else:
-        width = np.asarray(margin, dtype=np.float64) * (
-            np.abs(reference) if method == "within_percentage" else 1
-        )
+        unit = np.abs(reference) if method == "within_percentage" else 1
+        width = np.asarray(margin, dtype=np.float64) * unit
         selected = np.abs(values - reference) <= width * _BOUND + slack
     return ratio(count_true(selected), count(values))
 
@@ -237,9 +239,12 @@ def correlation(values: Floats, baseline: Floats) -> Floats:
     """Pearson's r of values and their baselines, -1 to 1. Undefined below two pairs, or where
     either is constant.
     """
-    (_, first, of_first), (_, second, of_second) = map(deviations, mask_unpaired(values, baseline))
+    values, baseline = mask_unpaired(values, baseline)
+    _, first, of_first = deviations(values)
+    _, second, of_second = deviations(baseline)
     products = np.einsum("...i,...i->...", first, second)
-    return np.clip(ratio(products, np.sqrt(of_first) * np.sqrt(of_second)), -1, 1)
+    lengths = np.sqrt(of_first) * np.sqrt(of_second)
+    return np.clip(ratio(products, lengths), -1, 1)
 
 
 def kl_divergence(
@@ -252,12 +257,12 @@ def kl_divergence(
     all. `epsilon`: added to every count, so that the divergence is finite.
     """
     values, baseline = mask_unpaired(values, baseline)
-    first, second = (
-        histogram(sample, np.asarray(edges, dtype=np.float64)) + epsilon
-        for sample in (values, baseline)
-    )
+    bin_edges = np.asarray(edges, dtype=np.float64)
+    first = histogram(values, bin_edges) + epsilon
+    second = histogram(baseline, bin_edges) + epsilon
     total = first.sum(axis=-1)  # of both: they have the same n
-    divergence = ratio((first * np.log(first / second)).sum(axis=-1), total)
+    weighted_logs = first * np.log(first / second)
+    divergence = ratio(weighted_logs.sum(axis=-1), total)
     return np.where(count(values) > 0, np.maximum(divergence, 0), np.nan)
 
 
@@ -348,15 +353,14 @@ def resolve_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
             where=kind,
             remedy="low is the lower one",
         )
-    if (
-        kind == "selection_rate"
-        and complete_options["margin"] is None
-        and str(complete_options["method"]).startswith("within")
-    ):
-        what = f"the method {complete_options['method']} needs a margin"
-        raise UserError(
-            what, where=kind, remedy="give `margin`, how far from the standard still counts"
-        )
+    if kind == "selection_rate" and complete_options["margin"] is None:
+        method = str(complete_options["method"])
+        if method.startswith("within"):
+            raise UserError(
+                f"the method {method} needs a margin",
+                where=kind,
+                remedy="give `margin`, how far from the standard still counts",
+            )
     return complete_options
 
 
@@ -366,20 +370,21 @@ def _check_value(where: str, value: Any, default: Any, allowed: tuple[Any, ...])
             raise UserError(
                 f"found {value!r}", where=where, remedy=suggest_nearest(str(value), allowed)
             )
-    elif value is not None or default is not None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UserError(
-                f"found {value!r}, expected a number", where=where, remedy="write a number"
-            )
-        low, high = allowed[:2]
-        if not low <= value <= high or (allowed is _ABOVE_0 and value in allowed):
-            raise UserError(
-                f"found {value}",
-                where=where,
-                remedy=f"it lies from {low} to {high}, and is not nothing",
-            )
-        if allowed is _WHOLE and value != int(value):
-            raise UserError(f"found {value}", where=where, remedy="a whole number of bins")
+        return
+    if value is None and default is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UserError(f"found {value!r}, expected a number", where=where, remedy="write a number")
+    low, high = allowed[:2]
+    is_excluded_end = allowed is _ABOVE_0 and value in allowed
+    if is_excluded_end or not low <= value <= high:
+        raise UserError(
+            f"found {value}",
+            where=where,
+            remedy=f"it lies from {low} to {high}, and is not nothing",
+        )
+    if allowed is _WHOLE and value != int(value):
+        raise UserError(f"found {value}", where=where, remedy="a whole number of bins")
 
 
 def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float = 0.1) -> Floats:
@@ -388,15 +393,21 @@ def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float
     """
     if kind == "quantile":
         return quantiles(values, q)[0]
-    return mode(values, width=width) if kind == "mode" else STATISTICS[kind](values)
+    if kind == "mode":
+        return mode(values, width=width)
+    return STATISTICS[kind](values)
 
 
 def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
     """Edges of equal bins from the lowest to the highest number of a cell's pairs, float64[...,
     bins + 1].
     """
-    lows, highs = zip(*map(extremes, mask_unpaired(values, baseline)), strict=True)
-    return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)
+    values, baseline = mask_unpaired(values, baseline)
+    low_value, high_value = extremes(values)
+    low_baseline, high_baseline = extremes(baseline)
+    lows = np.minimum(low_value, low_baseline)
+    highs = np.maximum(high_value, high_baseline)
+    return np.linspace(lows, highs, bins + 1, axis=-1)
 
 
 def cell_options(
@@ -443,11 +454,12 @@ class OwnStatistic:
         """float64[...] for a block float64[..., n]; NaN where there is no value, the function fails
         or gives NaN.
         """
-        summaries: Floats = np.vectorize(
-            lambda group_values: self.of_group(group_values, options)[0],
-            [float],
-            signature="(n)->()",
-        )(values)
+
+        def summarise_group(group_values: Floats) -> float:
+            return self.of_group(group_values, options)[0]
+
+        summarise_groups = np.vectorize(summarise_group, [float], signature="(n)->()")
+        summaries: Floats = summarise_groups(values)
         return summaries
 
     def of_group(self, values: Floats, options: dict[str, Any]) -> tuple[float, str]:
@@ -458,7 +470,8 @@ class OwnStatistic:
         try:
             number = self.function(present, **options)
         except Exception as error:  # whatever a user's function raises is that group's reason
-            return math.nan, " ".join(f"{self.name} raised {type(error).__name__}: {error}".split())
+            reason = f"{self.name} raised {type(error).__name__}: {error}"
+            return math.nan, " ".join(reason.split())
         if not isinstance(number, numbers.Real):
             return math.nan, f"{self.name} gave {type(number).__name__}, not a number"
         if not math.isfinite(number):
@@ -508,7 +521,8 @@ def undefined_reason(
     if n < fewest:
         message = f"{n or 'no'} value{'s' if n > 1 else ''}{compared}"
         return message if fewest == 1 else f"{message}, needs {fewest}"
-    if kind in ("skewness", "kurtosis", "correlation") and not deviations(values)[2]:
+    needs_spread = kind in ("skewness", "kurtosis", "correlation")
+    if needs_spread and not deviations(values)[2]:
         return "all values are equal"
     if kind == "correlation" and baseline is not None and not deviations(baseline)[2]:
         return "all baselines are equal"

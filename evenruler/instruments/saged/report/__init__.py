@@ -3,6 +3,7 @@ drop-downs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ __all__ = ["sections"]
 
 Tables = Mapping[str, pd.DataFrame]
 Rows = list[list[str | Cell]]
+DrawnTable = tuple[str, pd.DataFrame, Callable[..., Any], list[str]]
+"""Name of a picture, its rows, the function that draws them, and the title it takes, if any."""
 
 WORDS = read_yaml(Path(__file__).with_name("words.yaml"))  # titles and captions
 
@@ -37,15 +40,11 @@ CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 
 def sections(shown: ReportInput) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all."""
-    tables, groupings = (
-        {name: _readable_rows(table, shown) for name, table in shown.tables.items()},
-        dict[str, str](),
-    )
+    tables = {name: _readable_rows(table, shown) for name, table in shown.tables.items()}
+    groupings: dict[str, str] = {}  # the one shown on the page, by domain
     for name, settings in shown.settings.items():
         declared = ["+".join(columns) for columns in settings.disparities.grouping]
-        groupings[name] = (
-            "concept" if "concept" in declared else declared[0]
-        )  # the one shown on the page
+        groupings[name] = "concept" if "concept" in declared else declared[0]
     every = tables["summaries"].groupby("domain")["grouping"].agg(set)
     for name, table in tables.items():
         if "grouping" in table:
@@ -69,13 +68,11 @@ def _readable_rows(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
     if {"role", "template"} <= set(table):
         many = {name: len(settings.templates) > 1 for name, settings in shown.settings.items()}
         several = table["domain"].map(many).astype(bool)
-        table = table.assign(
-            role=table["role"].where(~several, table["role"] + ", " + table["template"])
-        )
-    called = {
-        name: {key: concept.name for key, concept in source.concepts.items()}
-        for name, source in shown.sources.items()
-    }
+        role_and_template = table["role"] + ", " + table["template"]
+        table = table.assign(role=table["role"].where(~several, role_and_template))
+    called: dict[str, dict[str, str]] = {}
+    for name, source in shown.sources.items():
+        called[name] = {key: concept.name for key, concept in source.concepts.items()}
     for column in {"group", "concept"} & set(table):  # groups that are no concepts keep their names
         names = [
             called[name].get(key, key)
@@ -97,16 +94,16 @@ def _domain_section(name: str, settings: Settings, shown: Tables, others: list[s
         declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()
     }
     lacking = [feature for feature in settings.features if measured and feature not in measured]
-    sentences = [
-        _lead_text(here),
-        f"Declared but not measured at this scale or on this machine: {join_names(lacking)}."
-        if lacking
-        else "",
-        f"Groups by {join_names(others)} are in the tables of the diagnosis, not on this page."
-        if others
-        else "",
-    ]
-    return Section("Replies", " ".join(filter(None, sentences)), parts, name)
+    sentences = [_lead_text(here)]
+    if lacking:
+        sentences.append(
+            f"Declared but not measured at this scale or on this machine: {join_names(lacking)}."
+        )
+    if others:
+        sentences.append(
+            f"Groups by {join_names(others)} are in the tables of the diagnosis, not on this page."
+        )
+    return Section("Replies", " ".join(sentences), parts, name)
 
 
 def _lead_text(tables: Tables) -> str:
@@ -116,9 +113,11 @@ def _lead_text(tables: Tables) -> str:
         return "No model was asked."
     counts = {name: rates[name].nunique() for name in ("concept", "model", "role")}
     counts["feature"] = tables["summaries"]["feature"].nunique()
-    concepts, models, roles, features = (
-        f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items()
-    )
+    quantities = []
+    for noun, n in counts.items():
+        ending = "" if n == 1 else "s"
+        quantities.append(f"{n:,} {noun}{ending}")
+    concepts, models, roles, features = quantities
     sentences = [f"{concepts} asked about, {models} in {roles}, {features}."]
     if len(disparities) and disparities["value"].isna().all():
         sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
@@ -132,9 +131,13 @@ def _rate_tables(tables: Tables) -> list[Table]:
     rates, rows = tables["rates"], Rows()
     withheld = bool(rates["withheld"].sum())
     for (model, role), group in rates.groupby(["model", "role"], sort=True):
-        lacking = [f"{int(group['withheld'].sum()) or 'none'}"] if withheld else []
-        shares = [_rate_text(group, name) for name in ("refusals", "empty", "cut")]
-        rows.append([str(model), str(role), f"{int(group['n'].sum()):,}", *shares, *lacking])
+        n = int(group["n"].sum())
+        cells: list[str | Cell] = [str(model), str(role), f"{n:,}"]
+        cells += [_rate_text(group, name) for name in ("refusals", "empty", "cut")]
+        if withheld:
+            n_withheld = int(group["withheld"].sum())
+            cells.append(f"{n_withheld or 'none'}")
+        rows.append(cells)
     withheld_note = TABLES["rates"]["withheld"] if withheld else ""
     return make_tables(
         TABLES["rates"], rows, ["not given"] if withheld else [], withheld=withheld_note
@@ -144,19 +147,15 @@ def _rate_tables(tables: Tables) -> list[Table]:
 def _rate_text(rates: pd.DataFrame, column: str) -> str:
     if rates[column].isna().any():
         return "not said"  # a server did not say why replies ended
-    total, n = int(rates[column].sum()), int(rates["n"].sum())
+    total = int(rates[column].sum())
     if not total:
         return "none"
+    percent = 100 * total / int(rates["n"].sum())
     by = rates.groupby("concept", sort=True)[["n", column]].sum()
-    most = (
-        (by[column] / by["n"].where(by["n"] > 0))
-        .sort_values(ascending=False, kind="stable")
-        .index[0]
-    )
-    return (
-        f"{100 * total / n:.1f}%, {total:,} (most: {most}, {int(by.loc[most, column])} of "
-        f"{by.loc[most, 'n']})"
-    )
+    shares = by[column] / by["n"].where(by["n"] > 0)
+    most = shares.sort_values(ascending=False, kind="stable").index[0]
+    n_most, n_asked = int(by.loc[most, column]), by.loc[most, "n"]
+    return f"{percent:.1f}%, {total:,} (most: {most}, {n_most} of {n_asked})"
 
 
 def _topic_tables(tables: Tables, settings: Settings) -> list[Table]:
@@ -164,11 +163,10 @@ def _topic_tables(tables: Tables, settings: Settings) -> list[Table]:
     topics, rows = tables["topics"], Rows()
     declared = topics["feature"].map(lambda name: declared_as(name, settings.features) or name)
     for (feature, model, part), group in topics.groupby([declared, "model", "part"], sort=True):
-        cluster_labels = [
-            f"{cluster['cluster']}: {', '.join(list(cluster['words'])[:MOST_WORDS]) or 'no words'} "
-            f"({cluster['n']:,})"
-            for cluster in group.sort_values("cluster").to_dict("records")
-        ]
+        cluster_labels = []
+        for cluster in group.sort_values("cluster").to_dict("records"):
+            words = ", ".join(list(cluster["words"])[:MOST_WORDS]) or "no words"
+            cluster_labels.append(f"{cluster['cluster']}: {words} ({cluster['n']:,})")
         rows.append([str(feature), str(model), str(part), "; ".join(cluster_labels)])
     return make_tables(TABLES["topics"], rows)
 
@@ -177,28 +175,25 @@ def _figure_tables(tables: Tables) -> list[Table]:
     """Quality figures, one row each, one column per model; the pictures show disparities, and the
     grid headlines.
     """
-    figures, keys = (
-        tables["figures"],
-        tables["disparities"][["metric", "statistic"]].drop_duplicates(),
-    )
+    figures = tables["figures"]
+    keys = tables["disparities"][["metric", "statistic"]].drop_duplicates()
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys.itertuples(index=False)]
-    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), ALIKE, FAVOUR, BY_ROLE]
+    elsewhere += [f"{name}, calibrated" for name in elsewhere]
+    elsewhere += [ALIKE, FAVOUR, BY_ROLE]
     figures = figures[~figures["figure"].isin(elsewhere)]
     models, rows = sorted(figures["model"].dropna().unique()), Rows()
     for name, of_name in figures.sort_values("model", kind="stable").groupby("figure", sort=False):
         label = str(name).replace("_", " ")
         if of_name["value"].isna().all() and of_name["reason"].nunique() == 1:
-            rows.append(
-                [label, "all", Cell(format_figure(of_name.iloc[0]), columns=max(1, len(models)))]
-            )
+            wide_cell = Cell(format_figure(of_name.iloc[0]), columns=max(1, len(models)))
+            rows.append([label, "all", wide_cell])
             continue
         for part, group in of_name.groupby("part", sort=False):
             record_by_model: dict[Any, Any] = {
                 record["model"]: record for record in group.to_dict("records")
             }
-            rows.append(
-                [label, str(part), *(format_figure(record_by_model.get(model)) for model in models)]
-            )
+            cells = [format_figure(record_by_model.get(model)) for model in models]
+            rows.append([label, str(part), *cells])
     return make_tables(
         TABLES["figures"],
         rows,
@@ -229,18 +224,13 @@ def _not_computed(tables: Tables) -> list[Table]:
     )
     of_all = whole.groupby(kinds).agg(**counts).add_suffix("_of_all")
     null_counts = null_counts.sort_values("n", ascending=False).join(of_all, on=kinds)
-    rows: Rows = [
-        [
-            ", ".join(filter(None, (record["table"], record["calibration"]))),
-            str(record["reason"]),
-            *(
-                _abbreviate_names(sorted(record[column]), len(record[f"{column}_of_all"]))
-                for column in ("what", "feature")
-            ),
-            f"{record['n']:,} of {record['n_of_all']:,}",
-        ]
-        for record in null_counts.reset_index().to_dict("records")
-    ]
+    rows: Rows = []
+    for record in null_counts.reset_index().to_dict("records"):
+        table_label = ", ".join(filter(None, (record["table"], record["calibration"])))
+        what = _abbreviate_names(sorted(record["what"]), len(record["what_of_all"]))
+        features = _abbreviate_names(sorted(record["feature"]), len(record["feature_of_all"]))
+        n_null = f"{record['n']:,} of {record['n_of_all']:,}"
+        rows.append([table_label, str(record["reason"]), what, features, n_null])
     return make_tables(TABLES["nulls"], rows)
 
 
@@ -248,12 +238,10 @@ def _abbreviate_names(names: list[str], n_all: int) -> str:
     """Names in words: all as "every one", many as a few and the number of others."""
     if len(names) == n_all:
         return "every one" if n_all > 1 else names[0]
-    named = (
-        names
-        if len(names) <= MOST_NAMES
-        else [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} others"]
-    )
-    return join_names(named)
+    if len(names) > MOST_NAMES:
+        n_others = len(names) - MOST_NAMES + 1
+        names = [*names[: MOST_NAMES - 1], f"{n_others} others"]
+    return join_names(names)
 
 
 def _metric_label(name: str) -> str:
@@ -293,13 +281,9 @@ def picture_sections(settings: Mapping[str, Settings], tables: Tables) -> list[S
         ["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]
     ]
     texts, far, of_topics, more = _by_role(summaries, settings, tables["topics"])
-    drawn: list[tuple[str, pd.DataFrame, Callable[..., Any], list[str]]] = [
-        (
-            "calibration",
-            _deviation_rows(summaries[summaries["is_headline"]]),
-            charts.draw_calibration,
-            [],
-        ),
+    deviations = _deviation_rows(summaries[summaries["is_headline"]])
+    drawn: list[DrawnTable] = [
+        ("calibration", deviations, charts.draw_calibration, []),
         ("features", texts, charts.draw_features_by_role, []),
         ("distance", far, charts.by_role, [f"{called} distance from the baseline"]),
         ("topics", of_topics, charts.by_role, [called]),
@@ -308,9 +292,8 @@ def picture_sections(settings: Mapping[str, Settings], tables: Tables) -> list[S
     ]
     for name, table, draw, title in drawn:
         if len(table):
-            parts.append(
-                _make_picture(name, draw(table, choices, *title), more if name == "topics" else "")
-            )
+            chart = draw(table, choices, *title)
+            parts.append(_make_picture(name, chart, more if name == "topics" else ""))
     return [Section(_SAID["title"], _SAID["filters"], parts)]
 
 
@@ -343,31 +326,32 @@ def _collect_choices(
     tool: pd.DataFrame,
 ) -> Choices:
     """All names that pictures use, in the order of the declaration where there is one."""
-    measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
-    features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
+    measured_names = {*summaries["feature"], *tool["feature"]}
+    measured = sorted(measured_names, key=lambda name: (len(name), name))
+    features: list[str] = []
+    statistics: list[str] = []
+    disparities: list[str] = []
+    roles: list[str] = []
     for domain_settings in settings.values():
         declared = domain_settings.disparities
-        features += [
-            name
-            for feature in domain_settings.features
-            for name in measured
-            if declared_as(name, domain_settings.features) == feature
-        ]
+        for feature in domain_settings.features:
+            features += [
+                name for name in measured if declared_as(name, domain_settings.features) == feature
+            ]
         statistics += dict.fromkeys([declared.headline, *declared.statistics])
         disparities += [
             f"{_metric_label(metric)} of {statistic}"
-            for statistic in statistics
-            for metric in declared.metrics
+            for statistic, metric in product(statistics, declared.metrics)
         ]
         several = len(domain_settings.templates) > 1
         roles += [
             f"{role}, {template}" if several else role
-            for role in domain_settings.roles
-            for template in domain_settings.templates
+            for role, template in product(domain_settings.roles, domain_settings.templates)
         ]
-    reasons = [
-        reason for table in (summaries, compared, tool) for reason in table["reason"].dropna()
-    ]
+    groups = [*summaries["group"], *tool["concept"], *compared["group"].dropna()]
+    reasons: list[str] = []
+    for table in (summaries, compared, tool):
+        reasons += table["reason"].dropna().tolist()
     names = {
         "domain": list(settings),
         "feature": _in_order(measured, features),
@@ -376,7 +360,7 @@ def _collect_choices(
         "disparity": _in_order(compared["disparity"], disparities),
         "model": _in_order(summaries["model"]),
         "role": _in_order(summaries["role"], roles),
-        "group": _in_order([*summaries["group"], *tool["concept"], *compared["group"].dropna()]),
+        "group": _in_order(groups),
         "context": ["bad", "neutral", "good"],
         "shape": _in_order(compared["shape"].dropna()),
         "reason": _in_order(reasons),
@@ -388,7 +372,8 @@ def _collect_choices(
 def _in_order(names: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
     """The distinct names: in the order of the declaration, then undeclared ones."""
     here = sorted(set(names))
-    return list(dict.fromkeys([*(name for name in declared if name in here), *here]))
+    declared_first = [name for name in declared if name in here]
+    return list(dict.fromkeys([*declared_first, *here]))
 
 
 def _by_role(
@@ -399,22 +384,19 @@ def _by_role(
     """
     cells = summaries.dropna(subset=["value"]).groupby([*CELL, "is_headline"], sort=False)["value"]
     means = cells.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
-    features = {name: domain_settings.features for name, domain_settings in settings.items()}
-    measured_features = [
-        (features[domain], name)
-        for domain, name in zip(means["domain"], means["feature"], strict=True)
-    ]
-    kinds = [
-        domain_features[as_].kind if (as_ := declared_as(name, domain_features)) else None
-        for domain_features, name in measured_features
-    ]
+    kinds: list[str | None] = []
+    for domain, name in zip(means["domain"], means["feature"], strict=True):
+        declared_features = settings[domain].features
+        declared_name = declared_as(name, declared_features)
+        kinds.append(declared_features[declared_name].kind if declared_name else None)
     kind = pd.Series(kinds, means.index, dtype=object)
     raw = (means["calibration"] == "raw") & means.pop("is_headline")
     sizes = (
         topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
     )
     largest = sizes.groupby("domain").head(MOST_TOPICS)
-    drawn = raw & pd.MultiIndex.from_frame(means[["domain", "feature"]]).isin(largest.index)
+    measured = pd.MultiIndex.from_frame(means[["domain", "feature"]])
+    drawn = raw & measured.isin(largest.index)
     more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
     columns = [name for name in means if name not in ("calibration", "statistic")]
     return (
@@ -429,9 +411,12 @@ def _deviation_rows(headline: pd.DataFrame) -> pd.DataFrame:
     """Deviations of concepts from the mean of all, raw and calibrated, for features that have a
     baseline.
     """
-    cell, valued_rows = ["domain", "feature", "model", "role"], headline.dropna(subset=["value"])
-    both = valued_rows[valued_rows.groupby(cell)["calibration"].transform("nunique") == 2]
-    deviation = both["value"] - both.groupby([*cell, "calibration"])["value"].transform("mean")
+    cell = ["domain", "feature", "model", "role"]
+    valued_rows = headline.dropna(subset=["value"])
+    n_calibrations = valued_rows.groupby(cell)["calibration"].transform("nunique")
+    both = valued_rows[n_calibrations == 2]
+    means = both.groupby([*cell, "calibration"])["value"].transform("mean")
+    deviation = both["value"] - means
     return both.assign(deviation=deviation)[
         [*cell, "calibration", "group", "deviation", "value", "n"]
     ]

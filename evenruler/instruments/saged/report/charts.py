@@ -114,11 +114,9 @@ def draw_facets(
     row_header = {"labelFontSize": 12, "labelAngle": 0, "labelAlign": "left", "labelLimit": 150}
     of_panels: dict[str, Any] = {"type": "nominal", "title": None}
     if row and column:
-        order = [
-            f"{row_label}, {column_label}"
-            for row_label in sorts[row]
-            for column_label in sorts[column]
-        ]
+        order: list[str] = []
+        for row_label in sorts[row]:
+            order += [f"{row_label}, {column_label}" for column_label in sorts[column]]
         facet = {
             **of_panels,
             "field": "panel",

@@ -38,7 +38,8 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     if source.material.kind == "table":
         rows = own_rows(name, source, sentences)
     else:
-        writer, reader = source.assemble.model, source.branch.judge if source.branch else None
+        writer = source.assemble.model
+        reader = source.branch.judge if source.branch else None
         # More tokens than a question, or yes or no, needs: models write text around it.
         questions = (
             partial(request_questions, answer=_load_greedy_model(catalogue, writer, 100))
@@ -52,24 +53,21 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         )
         rows = rows_of(name, source, sentences, questions, judge)
     if not rows.prompts:
-        reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)
+        reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected)
         what = f"none of {len(rows.rejected):,} sentences became a prompt"
-        what += f" ({reasons[0][1]:,}: {reasons[0][0]})" if reasons else ""
+        for reason, n in reasons.most_common(1):
+            what += f" ({n:,}: {reason})"
         who = (
             f", or name another assemble.model than {source.assemble.model}"
             if source.assemble.model
             else ""
         )
         raise UserError(what, where=f"{name}: assemble", remedy=f"give it other text{who}")
-    branched, read = (
-        sum(not row["is_root"] for row in rows.prompts),
-        source.branch.read if source.branch else None,
-    )
+    branched = sum(not row["is_root"] for row in rows.prompts)
+    read = source.branch.read if source.branch else None
     if read is not None and read.of not in (None, branched):
-        what, remedy = (
-            f"`of` is {read.of}, but there are {branched} branched rows",
-            "read those that there are",
-        )
+        what = f"`of` is {read.of}, but there are {branched} branched rows"
+        remedy = "read those that there are"
         raise UserError(what, where=f"{name}: branch.read", remedy=remedy)
     tables = {
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
@@ -79,9 +77,12 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     }
     lines = []
     for row in count_items(rows.prompts):
-        changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
-        lines.append(f"{row['concept']}: {row['items']:,} items{changed}")
-    lines.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
+        line = f"{row['concept']}: {row['items']:,} items"
+        if source.branch:
+            line += f", {row['replaced']:.0%} of them with replacements"
+        lines.append(line)
+    n_prompts, n_rejected = len(rows.prompts), len(rows.rejected)
+    lines.append(f"{n_prompts:,} prompts, {n_rejected:,} sentences rejected")
     return BuiltInstrument(
         tables, plan_with_sizes(declaration, partial(plan_of, name, source)), lines
     )
@@ -103,23 +104,28 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "seed",
         "embedder",
     )
+    is_unread = source.branch is not None and source.branch.is_unread
+    framings = source.framings
+    roles = [{"role": role, "text": text} for role, text in settings.roles.items()]
+    templates = [
+        {"template": template, "text": text} for template, text in settings.templates.items()
+    ]
+    features = {
+        key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()
+    }
     return {
         "name": name,
         "language": source.language,
-        "asked": settings.asked and not (source.branch and source.branch.is_unread),
+        "asked": settings.asked and not is_unread,
         **{key: getattr(settings, key) for key in as_set},
         "controls": source.controls,
         "masked": source.names,
-        "prefixes": source.framings.prefixes if source.framings else {},
-        "placebos": source.framings.placebo_names if source.framings else [],
-        "roles": [{"role": role, "text": text} for role, text in settings.roles.items()],
-        "templates": [
-            {"template": template, "text": text} for template, text in settings.templates.items()
-        ],
+        "prefixes": framings.prefixes if framings else {},
+        "placebos": framings.placebo_names if framings else [],
+        "roles": roles,
+        "templates": templates,
         "confirmatory": confirmatory_of(settings.features),
-        "features": {
-            key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()
-        },
+        "features": features,
         "disparities": settings.disparities.model_dump(),
     }
 

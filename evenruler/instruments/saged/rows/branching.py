@@ -52,11 +52,11 @@ def unbranchable_reasons(
         return dict.fromkeys(maps, reason)
     doc = parse_docs([sentence], [keyword])[0]
     first = next((token for token in doc if token.is_alpha), doc[0])
-    if first.tag_ in ("NNP", "NNPS") and not any(
-        match.begin <= first.idx
-        for match in cached_finder(tuple(sorted(concept_words))).matches(sentence)
-    ):
-        return dict.fromkeys(maps, f"{NAMED}: {first.text!r}")
+    if first.tag_ in ("NNP", "NNPS"):
+        concept_finder = cached_finder(tuple(sorted(concept_words)))
+        concept_matches = concept_finder.matches(sentence)
+        if not any(match.begin <= first.idx for match in concept_matches):
+            return dict.fromkeys(maps, f"{NAMED}: {first.text!r}")
     fault_by_branch = {}
     for branch, replacements in maps.items():
         places = cached_finder(replacements.key).matches(sentence)
@@ -77,22 +77,25 @@ def _of_sentence(sentence: str, concept_words: Collection[str], others: Collecti
         for word in concept_words
         if len(word) >= _STEM and word.isalpha()
     ]
-    left = [
-        word
-        for word in re.finditer(r"\w+", sentence)
-        if not any(_overlaps(word.span(), match) for match in matches)
-    ]
-    faults += [
-        (DERIVED, *word.span())
-        for word in left
-        if any(stem in word[0].casefold() for stem in stems)
-    ]
+    for word in re.finditer(r"\w+", sentence):
+        if _overlaps_any(word.span(), matches):
+            continue
+        folded_word = word[0].casefold()
+        if any(stem in folded_word for stem in stems):
+            faults.append((DERIVED, *word.span()))
     faults += [(NAMED, *span) for span in _find_unreplaced_names(sentence, matches)]
-    return next((f"{fault}: {sentence[begin:end]!r}" for fault, begin, end in faults), "")
+    if not faults:
+        return ""
+    fault, begin, end = faults[0]
+    return f"{fault}: {sentence[begin:end]!r}"
 
 
 def _overlaps(span: tuple[int, int], match: Match) -> bool:
     return span[0] < match.end and match.begin < span[1]
+
+
+def _overlaps_any(span: tuple[int, int], matches: Sequence[Match]) -> bool:
+    return any(_overlaps(span, match) for match in matches)
 
 
 def _find_unreplaced_names(sentence: str, matches: Sequence[Match]) -> Iterator[tuple[int, int]]:
@@ -105,60 +108,52 @@ def _find_unreplaced_names(sentence: str, matches: Sequence[Match]) -> Iterator[
     ents = spacy_pipeline("entities")(sentence).ents
     named = [(ent.start_char, ent.end_char) for ent in ents if ent.label_ not in NO_NAMES]
     for word in re.finditer(r"\w+", sentence):
-        begins = word[0] == "I" or begins_sentence(sentence, word.start())
-        capital = word[0][0].isupper() and (
-            not begins or any(b <= word.start() < e for b, e in named)
-        )
-        if (capital or re.search(r"[^\W_a-zA-Z]", word[0])) and not any(
-            _overlaps(word.span(), match) for match in matches
-        ):
+        if _overlaps_any(word.span(), matches):
+            continue
+        place = word.start()
+        begins = word[0] == "I" or begins_sentence(sentence, place)
+        is_entity = any(begin <= place < end for begin, end in named)
+        capital = word[0][0].isupper() and (is_entity or not begins)
+        if capital or re.search(r"[^\W_a-zA-Z]", word[0]):
             yield word.span()
 
 
 def _replacement_fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
     """Why a word cannot be replaced where it stands, as the parser sees it; empty where it can."""
-    span = (
-        doc.char_span(place.begin, place.end, alignment_mode="expand") or doc[:]
-    )  # never the latter
+    # Never all of `doc`.
+    span = doc.char_span(place.begin, place.end, alignment_mode="expand") or doc[:]
     word, replacement = place.word, replacements.words[place.word]
     head = span[1 if _has_the(span.text) else 0 :].root
-    before, behind = doc[max(0, span.start - 1) : span.start], doc[span.end : span.end + 1]
-    kind, the = before[0].tag_ if before else "", before.text.lower() == "the"
+    before = doc[max(0, span.start - 1) : span.start]
+    behind = doc[span.end : span.end + 1]
+    kind = before[0].tag_ if before else ""
+    the = before.text.lower() == "the"
     joined = behind.text in ("-", "\u2013") and not span[-1].whitespace_
-    qualifies = (
-        _first_conjunct(head).dep_ in ("amod", "compound", "nmod")
-        and _first_conjunct(head).head.i >= span.end
-    )
+    conjunct = _first_conjunct(head)
+    qualifies = conjunct.dep_ in ("amod", "compound", "nmod") and conjunct.head.i >= span.end
     # "The French love wool": the verb behind it was taken for a noun.
-    bare = not (qualifies or joined) or (
-        the and not any(token.tag_.startswith(("VB", "MD")) for token in doc)
-    )
-    described = kind.startswith("JJ") or any(
-        token.dep_ in _DESCRIBING for token in head.lefts if token not in span
-    )
+    verbless = the and not any(token.tag_.startswith(("VB", "MD")) for token in doc)
+    bare = verbless or not (qualifies or joined)
+    describing = (token for token in head.lefts if token.dep_ in _DESCRIBING)
+    described = kind.startswith("JJ") or any(token not in span for token in describing)
     plural = word.endswith("s") and word[:-1] in replacements.words
-    # "audio engineer", "smith-farmer"; "Early Judaism"
-    term = (
-        (kind.startswith("NN") or joined)
-        if word.islower()
-        else before.start == 0 and kind[:2] in ("JJ", "NN", "VB")
-    )
+    if word.islower():  # "audio engineer", "smith-farmer"
+        term = kind.startswith("NN") or joined
+    else:  # "Early Judaism"
+        term = before.start == 0 and kind[:2] in ("JJ", "NN", "VB")
     has, brings, adjective = _has_the(word), _has_the(replacement), _is_adjective(word)
-    faults = {
-        ROLE: head.tag_.startswith("VB") or term,
-        FORM: (
-            bare
-            and (adjective or _is_adjective(replacement))
-            and head.dep_ not in ("acomp", "attr", "oprd")
-        )
-        or (brings and not the and (described or joined))
-        or (has and not brings and qualifies)
-        or (the and bare and word[0].isupper() and not (plural or has or brings)),
-    }
-    return next(
-        (f"{fault}: {span.text!r} by {replacement!r}" for fault, holds in faults.items() if holds),
-        "",
-    )
+    is_predicate = head.dep_ in ("acomp", "attr", "oprd")
+    bare_adjective = bare and not is_predicate and (adjective or _is_adjective(replacement))
+    unwanted_article = brings and not the and (described or joined)
+    lost_article = has and not brings and qualifies
+    bare_name = the and bare and word[0].isupper() and not (plural or has or brings)
+    if head.tag_.startswith("VB") or term:
+        fault = ROLE
+    elif bare_adjective or unwanted_article or lost_article or bare_name:
+        fault = FORM
+    else:
+        return ""
+    return f"{fault}: {span.text!r} by {replacement!r}"
 
 
 def _first_conjunct(head: "Token") -> "Token":
@@ -173,10 +168,10 @@ def _has_the(name: str) -> bool:
 @cache
 def _is_adjective(word: str) -> bool:
     """Whether the parser takes a word with a capital for an adjective before a noun."""
-    return (
-        word[0].isupper()
-        and spacy_pipeline("splitting")(f"The {word} people came.")[-4].tag_ == "JJ"
-    )
+    if not word[0].isupper():
+        return False
+    doc = spacy_pipeline("splitting")(f"The {word} people came.")
+    return doc[-4].tag_ == "JJ"
 
 
 Shape = Literal["as given", "capital", "capitals"]
@@ -209,9 +204,8 @@ class Branched:
     @property
     def places(self) -> list[tuple[int, ReplacedSpan]]:
         """Each span, after its beginning in the root."""
-        grown = accumulate(
-            (len(span.replacement) - len(span.word) for span in self.spans), initial=0
-        )
+        growths = (len(span.replacement) - len(span.word) for span in self.spans)
+        grown = accumulate(growths, initial=0)
         return [(span.begin - shift, span) for span, shift in zip(self.spans, grown, strict=False)]
 
     def up_to(self, cut: int) -> "Branched":
@@ -234,10 +228,10 @@ def branch_text(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branch
     Spans include articles and apostrophes that changed.
     """
     keys = {replacements.key for replacements in maps.values()}
-    places = {
-        key: [_replacement_site(text, match) for match in cached_finder(key).matches(text)]
-        for key in keys
-    }
+    places: dict[tuple[str, ...], list[_ReplacementSite]] = {}
+    for key in keys:
+        matches = cached_finder(key).matches(text)
+        places[key] = [_replacement_site(text, match) for match in matches]
     return {
         name: _replace_words(text, places[replacements.key], replacements)
         for name, replacements in maps.items()
@@ -257,7 +251,8 @@ class _ReplacementSite(NamedTuple):
 def _replacement_site(text: str, match: Match) -> _ReplacementSite:
     written, begin = text[match.begin : match.end], match.begin
     shape: Shape = "as given"
-    if written.isupper() and sum(map(str.isalpha, written)) > 1 and not match.word.isupper():
+    has_letters = sum(map(str.isalpha, written)) > 1
+    if has_letters and written.isupper() and not match.word.isupper():
         shape = "capitals"
     elif written[0].isupper() and (match.word[0].islower() or begins_sentence(text, begin)):
         shape = "capital"
@@ -268,10 +263,11 @@ def _replacement_site(text: str, match: Match) -> _ReplacementSite:
         before[1] != "A" or shape == "capitals" or begins_sentence(text, before.start())
     ):
         article, article_begin = before[1], before.start()
+    behind = text[match.end : match.end + 2]
+    has_apostrophe = behind[:1] in ("'", "\u2019") and not behind[1:].isalnum()
     bare = (
-        written[-1] in "sS"
-        and text[match.end : match.end + 1] in ("'", "\u2019")
-        and not text[match.end + 1 : match.end + 2].isalnum()
+        has_apostrophe
+        and written[-1] in "sS"
         and not _QUOTE.search(text, 0, begin + 1)  # else it may close a quotation
     )
     return _ReplacementSite(match, shape, article, article_begin, bare)
@@ -280,11 +276,9 @@ def _replacement_site(text: str, match: Match) -> _ReplacementSite:
 def _replace_words(
     text: str, places: Sequence[_ReplacementSite], replacements: Replacements
 ) -> Branched:
-    parts, spans, done = (
-        list[str](),
-        list[ReplacedSpan](),
-        0,
-    )  # `done`: characters of the root that are dealt with
+    parts: list[str] = []
+    spans: list[ReplacedSpan] = []
+    done = 0  # characters of the root that are dealt with
     length = 0  # of the branched text so far
     for place in places:
         # Beginning and end in the root of the text that is replaced, and its replacement.
@@ -301,7 +295,8 @@ def _replace_words(
         elif is_plural(replacement, replacements.words.values()) and _POSSESSIVE.match(text, end):
             new += text[end]
             end += 2
-        if (right := _fit_article(article, replacement, shape)) != article:
+        right = _fit_article(article, replacement, shape)
+        if right != article:
             new = right + text[article_begin + len(article) : begin] + new
             begin = article_begin
         length += begin - done
@@ -327,11 +322,9 @@ def _match_case(replacement: str, shape: Shape) -> str:
     if shape == "capitals":
         return replacement.upper()
     # A name of mixed case (eSwatini) keeps its first letter.
-    return (
-        replacement[0].upper() + replacement[1:]
-        if shape == "capital" and replacement.split()[0].islower()
-        else replacement
-    )
+    if shape == "capital" and replacement.split()[0].islower():
+        return replacement[0].upper() + replacement[1:]
+    return replacement
 
 
 @cache
@@ -355,17 +348,17 @@ def parse_docs(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]"
     """
     nlp = spacy_pipeline("splitting")
     docs = list(nlp.pipe(sentences, batch_size=BATCH))
-    doubtful = {
-        index: token.i
-        for index, (doc, keyword) in enumerate(zip(docs, keywords, strict=True))
-        for token in doc[:-1]
-        if token.lower_ == keyword.lower() and token.tag_ == "NNP" and token.nbor().is_alpha
-        if not _has_main_clause(doc) or (token.dep_ == "compound" and token.nbor().tag_ == "NNS")
-    }
-    again = nlp.pipe(
-        [_without_prefix_words(docs[index], place) for index, place in doubtful.items()],
-        batch_size=BATCH,
-    )
+    doubtful: dict[int, int] = {}
+    for index, (doc, keyword) in enumerate(zip(docs, keywords, strict=True)):
+        for token in doc[:-1]:
+            is_keyword = token.lower_ == keyword.lower() and token.tag_ == "NNP"
+            if not is_keyword or not token.nbor().is_alpha:
+                continue
+            is_in_plural = token.dep_ == "compound" and token.nbor().tag_ == "NNS"
+            if is_in_plural or not _has_main_clause(doc):
+                doubtful[index] = token.i
+    rewritten = [_without_prefix_words(docs[index], place) for index, place in doubtful.items()]
+    again = nlp.pipe(rewritten, batch_size=BATCH)
     for (index, place), read in zip(doubtful.items(), again, strict=True):
         verb = read[place].head
         near = verb.i == place + 1 or not _has_main_clause(docs[index])
@@ -424,13 +417,13 @@ def _cut_position(doc: "Doc", sentence: str, keyword: str) -> int:
     if len(words) <= LEAST:
         return 0
     places = (match.start() for match in _BOUNDARY.finditer(sentence))
-    behind = max(words[0] + 1, _end_of(doc, next(iter(find_words(sentence, [keyword])), None)))
+    keyword_match = next(iter(find_words(sentence, [keyword])), None)
+    behind = max(words[0] + 1, _end_of(doc, keyword_match))
     cuts = [place for place in places if behind <= place <= words[-LEAST]]
     if not cuts:
         return 0
-    wanted = next(
-        (end for end in _ends_of_verbs(doc) if end <= cuts[-1]), words[(len(words) - 1) // 2]
-    )
+    middle = words[(len(words) - 1) // 2]
+    wanted = next((end for end in _ends_of_verbs(doc) if end <= cuts[-1]), middle)
     outside = [cut for cut in cuts if not _ends_inside_quotes(sentence[:cut])] or cuts
     return next((cut for cut in outside if cut >= wanted), outside[-1])
 
@@ -456,8 +449,12 @@ def _ends_of_verbs(doc: "Doc") -> Iterator[int]:
     """
     verbs = [token for token in doc if token.tag_.startswith(("VB", "MD"))]
     root = next(token for token in doc if token.head == token and not token.is_space)
-    for verb in [*([root] if root in verbs else []), *verbs[:1]]:
-        last, head = verb, verb.head if verb.dep_ in _GROUP else verb
+    main_verbs = verbs[:1]
+    if root in verbs:
+        main_verbs = [root, *main_verbs]
+    for verb in main_verbs:
+        last = verb
+        head = verb.head if verb.dep_ in _GROUP else verb
         for token in doc[verb.i + 1 :]:
             if token != head and not (token.head == head and token.dep_ in _GROUP):
                 break

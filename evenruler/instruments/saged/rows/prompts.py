@@ -64,18 +64,14 @@ class _Root:
 
     def __init__(self, source: Source, root: str, maps: Mapping[str, Replacements]) -> None:
         self.maps = maps
-        self.own = {
-            *source.keywords_of(root),
-            *(word for branch in maps.values() for word in branch.words),
-        }
-        self.others = {
-            word
-            for concept in source.concepts
-            if concept != root
-            for word in source.keywords_of(concept)
-        }
-        replacement_words = chain.from_iterable(branch.words.values() for branch in maps.values())
-        self.others.update(word.removeprefix("the ") for word in replacement_words)
+        self.own = set(source.keywords_of(root))
+        self.others: set[str] = set()
+        for concept in source.concepts:
+            if concept != root:
+                self.others.update(source.keywords_of(concept))
+        for branch in maps.values():
+            self.own.update(branch.words)
+            self.others.update(word.removeprefix("the ") for word in branch.words.values())
 
     def unfit(self, sentence: Row, prompt: str) -> dict[str, str]:
         """The branches in which an item can have no row, and why."""
@@ -103,14 +99,15 @@ def rows_of(
     UserError where a replacement is not possible, or a branched item still contains words of its
     root.
     """
-    maps = {
-        root: {
+    maps: dict[str, dict[str, Replacements]] = {}
+    for root, branches in source.replacements.items():
+        maps[root] = {
             to: parse_replacements(words, f"{name}: branch.replacements.{root}.{to}")
             for to, words in branches.items()
         }
-        for root, branches in source.replacements.items()
-    }
-    how, prompts, tries = source.assemble, list[Row](), list[Row]()
+    how = source.assemble
+    prompts: list[Row] = []
+    tries: list[Row] = []
     rejected = [
         _rejected_row(row, how, "its concept is no root")
         for row in sentences
@@ -118,30 +115,30 @@ def rows_of(
     ]
     for root in source.roots:
         about = _Root(source, root, maps.get(root, {}))
-        items, left_out, refused = _draw_items(
-            [row for row in sentences if row["concept"] == root], how, questions, about
-        )
+        root_sentences = [row for row in sentences if row["concept"] == root]
+        items, left_out, refused = _draw_items(root_sentences, how, questions, about)
         rejected += left_out
         tries += refused
         rows_of_items = [list(_item_rows(name, source, item, about)) for item in items]
-        branched_rows = [row for rows in rows_of_items for row in rows if not row["is_root"]]
-        faults = (
-            judge([_prompt_with_baseline(row) for row in branched_rows])
-            if judge
-            else [""] * len(branched_rows)
-        )
-        verdicts = dict(zip((row["id"] for row in branched_rows), faults, strict=True))
+        every_row = chain.from_iterable(rows_of_items)
+        branched_rows = [row for row in every_row if not row["is_root"]]
+        faults: Sequence[str] = [""] * len(branched_rows)
+        if judge:
+            faults = judge([_prompt_with_baseline(row) for row in branched_rows])
+        branched_ids = [row["id"] for row in branched_rows]
+        fault_by_id = dict(zip(branched_ids, faults, strict=True))
         for item, item_rows in zip(items, rows_of_items, strict=True):
-            unfit = dict(item.unfit) | {
-                row["concept"]: why for row in item_rows if (why := verdicts.get(row["id"]))
-            }
+            unfit = dict(item.unfit)
+            for row in item_rows:
+                fault = fault_by_id.get(row["id"])
+                if fault:
+                    unfit[row["concept"]] = fault
             if not unfit or len(unfit) < len(about.maps):
                 prompts += [row for row in item_rows if row["concept"] not in unfit]
             for branch, reason in unfit.items():
                 key = id_of(name, item.sentence, branch)
-                rejected.append(
-                    _rejected_row({**item.sentence, "id": key, "concept": branch}, how, reason)
-                )
+                branch_sentence = {**item.sentence, "id": key, "concept": branch}
+                rejected.append(_rejected_row(branch_sentence, how, reason))
     return Rows(prompts, rejected, tries)
 
 
@@ -159,21 +156,20 @@ def _draw_items(
     """
     drawn = balanced_sample(sentences, "keyword", len(sentences), how.seed)
     items: dict[str, _Item] = {}
-    rejected, tries = list[Row](), list[Row]()
-    while drawn and (wanted := how.per_concept - len(items)):
+    rejected: list[Row] = []
+    tries: list[Row] = []
+    while drawn and len(items) != how.per_concept:
+        wanted = how.per_concept - len(items)
         batch, drawn = drawn[:wanted], drawn[wanted:]
-        for row, (prompt, refused) in zip(
-            batch, _assemble_prompts(batch, how, questions), strict=True
-        ):
+        assembled_prompts = _assemble_prompts(batch, how, questions)
+        for row, (prompt, refused) in zip(batch, assembled_prompts, strict=True):
             for number, (reply, why) in enumerate(refused):
                 tries.append(
                     {"sentence": row["sentence"], "attempt": number, "reply": reply, "reason": why}
                 )
-            reason = (
-                refused[-1][1]
-                if refused
-                else f"cannot be split: fewer than {LEAST} words after its keyword"
-            )
+            reason = f"cannot be split: fewer than {LEAST} words after its keyword"
+            if refused:
+                reason = refused[-1][1]
             unfit = about.unfit(row, prompt) if prompt else {}
             if prompt in items:
                 reason = "its prompt is that of another item"
@@ -183,13 +179,15 @@ def _draw_items(
                 items[prompt] = _Item(row, prompt, unfit)
                 continue
             rejected.append(_rejected_row(row, how, reason))
-    return list(items.values()), rejected + [not_drawn(row, how) for row in drawn], tries
+    rejected += [not_drawn(row, how) for row in drawn]
+    return list(items.values()), rejected, tries
 
 
 def _assemble_prompts(
     rows: Sequence[Row], how: PromptAssembly, questions: Questions | None
 ) -> Sequence[Question]:
-    sentences, keywords = [row["sentence"] for row in rows], [row["keyword"] for row in rows]
+    sentences = [row["sentence"] for row in rows]
+    keywords = [row["keyword"] for row in rows]
     if questions and how.method == "question":
         return questions(sentences, keywords)
     return [Question(beginning) for beginning in sentence_beginnings(sentences, keywords)]
@@ -206,13 +204,11 @@ def _item_rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator
     baselines = branch_text(text, maps)
     if source.assemble.method == "split":
         cut = _cut_after_replacements(len(prompt), baselines.values())
-        prompt, prompts = (
-            text[:cut],
-            {
-                concept: branched_baseline.up_to(cut)
-                for concept, branched_baseline in baselines.items()
-            },
-        )
+        prompt = text[:cut]
+        prompts = {
+            concept: branched_baseline.up_to(cut)
+            for concept, branched_baseline in baselines.items()
+        }
     else:
         prompts = branch_text(prompt, maps)
     yield prompt_row(
@@ -222,29 +218,32 @@ def _item_rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator
     for concept in maps:
         has_root_baseline = branch is None or not branch.counterfactual_baseline
         baseline = Branched(text, ()) if has_root_baseline else baselines[concept]
-        for row_text in (
-            [prompts[concept].text] if has_root_baseline else [prompts[concept].text, baseline.text]
-        ):
-            if (
-                branch
-                and not branch.allow_leaks
-                and (leaked_words := find_leaks(row_text, about.own))
-            ):
-                what, where = (
-                    f"{leaked_words[0]!r} of the root is still in {row_text[:60]!r}",
-                    f"{name}: {concept}",
-                )
-                raise UserError(
-                    what, where=where, remedy="fix branch.replacements, or set branch.allow_leaks"
-                )
+        branched_texts = [prompts[concept].text]
+        if not has_root_baseline:
+            branched_texts.append(baseline.text)
+        if branch and not branch.allow_leaks:
+            _refuse_leaks(branched_texts, about, f"{name}: {concept}")
         yield prompt_row(name, source, sentence, concept, prompts[concept], baseline)
+
+
+def _refuse_leaks(texts: Iterable[str], about: _Root, where: str) -> None:
+    """UserError where a branched text still contains a word of its root."""
+    for text in texts:
+        leaked_words = find_leaks(text, about.own)
+        if leaked_words:
+            what = f"{leaked_words[0]!r} of the root is still in {text[:60]!r}"
+            raise UserError(
+                what, where=where, remedy="fix branch.replacements, or set branch.allow_leaks"
+            )
 
 
 def _cut_after_replacements(cut: int, branched: Iterable[Branched]) -> int:
     """The cut, moved behind any replacement around it in any branch, so that all branches are cut
     at the same place.
     """
-    replaced = {(begin, begin + len(span.word)) for text in branched for begin, span in text.places}
+    replaced: set[tuple[int, int]] = set()
+    for text in branched:
+        replaced.update((begin, begin + len(span.word)) for begin, span in text.places)
     while ends := [end for begin, end in replaced if begin < cut < end]:
         cut = max(ends)
     return cut
@@ -260,21 +259,24 @@ def prompt_row(
 ) -> Row:
     """The row (`schemas.PROMPTS`) of a sentence, or of a prompt of a table, for a concept."""
     method = source.assemble.method
-    content_parts = (method, prompt.text, baseline.text if baseline else "")
+    baseline_text = baseline.text if baseline else None
+    baseline_spans = baseline.spans if baseline else ()
+    content_parts = (method, prompt.text, baseline_text or "")
+    common = common_columns(id_of(name, sentence, concept), source, *content_parts, variant=method)
     return {
-        **common_columns(id_of(name, sentence, concept), source, *content_parts, variant=method),
+        **common,
         **{key: sentence[key] for key in PROVENANCE},
         "concept": concept,
         "keyword": sentence["keyword"],
         "prompt_type": method,
         "prompt": prompt.text,
-        "baseline": baseline.text if baseline else None,
+        "baseline": baseline_text,
         "note": sentence["note"],
         "root_id": id_of(name, sentence, sentence["concept"]),
         "root_concept": sentence["concept"],
         "is_root": concept == sentence["concept"],
         "prompt_spans": [asdict(span) for span in prompt.spans],
-        "baseline_spans": [asdict(span) for span in baseline.spans] if baseline else [],
+        "baseline_spans": [asdict(span) for span in baseline_spans],
     }
 
 
@@ -314,41 +316,40 @@ def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
     beyond `per_concept` are rejected.
     """
     how, every = source.assemble, sorted(prompts, key=itemgetter("id"))
-    drawn = {row["id"] for row in balanced_sample(every, "section", how.per_concept, how.seed)}
-    concept_rows = [
-        concept_row
-        for row in every
-        if row["id"] in drawn
-        for concept_row in _concept_rows(name, source, row)
-    ]
-    return Rows(concept_rows, [not_drawn(row, how) for row in every if row["id"] not in drawn], [])
+    sample = balanced_sample(every, "section", how.per_concept, how.seed)
+    drawn = {row["id"] for row in sample}
+    concept_rows: list[Row] = []
+    rejected: list[Row] = []
+    for row in every:
+        if row["id"] in drawn:
+            concept_rows += _concept_rows(name, source, row)
+        else:
+            rejected.append(not_drawn(row, how))
+    return Rows(concept_rows, rejected, [])
 
 
 def _concept_rows(name: str, source: Source, row: Row) -> Iterator[Row]:
     """The rows of a prompt, one per concept that it is asked about."""
     texts = [row["sentence"], *filter(None, [row["baseline"]])]
-    names = {
-        placeholder
-        for text in texts
-        for _, placeholder, *_ in Formatter().parse(text)
-        if placeholder
-    }
+    names: set[str] = set()
+    for text in texts:
+        names.update(placeholder for _, placeholder, *_ in Formatter().parse(text) if placeholder)
     about = list(source.concepts) if names else [row["concept"]]
-    forms = {
-        concept: {name: source.form(concept, name) or "" for name in names} for concept in about
-    }
+    forms: dict[str, dict[str, str]] = {}
+    for concept in about:
+        forms[concept] = {
+            placeholder: source.form(concept, placeholder) or "" for placeholder in names
+        }
     root = {}
     if len(about) == 1 and row["root"] is not None:
         root = {"root_id": row_id(family=FAMILY, benchmark=name, root=row["root"])}
     for concept in about:
-        prompt, *baseline = (
+        prompt, *baselines = (
             fill_placeholders(text, forms[concept], forms[row["concept"]]) for text in texts
         )
+        baseline = baselines[0] if baselines else None
         sentence = row | {"keyword": source.form(concept, "concept")}
-        yield (
-            prompt_row(name, source, sentence, concept, prompt, baseline[0] if baseline else None)
-            | root
-        )
+        yield prompt_row(name, source, sentence, concept, prompt, baseline) | root
 
 
 def fill_placeholders(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
@@ -362,12 +363,10 @@ def fill_placeholders(text: str, words: Mapping[str, str], of_root: Mapping[str,
         parts.append(literal)
         if name is not None:
             begin = sum(map(len, parts))
-            word, root = (
-                word_by_name[name]
-                if begin
-                else word_by_name[name][:1].upper() + word_by_name[name][1:]
-                for word_by_name in (words, of_root)
-            )
+            word, root = words[name], of_root[name]
+            if begin == 0:
+                word = word[:1].upper() + word[1:]
+                root = root[:1].upper() + root[1:]
             parts.append(word)
             if word != root:
                 spans.append(ReplacedSpan(begin, begin + len(word), root, word))
@@ -379,10 +378,12 @@ def balanced_sample(rows: Sequence[Row], column: str, most: int, seed: int) -> l
 
     A larger sample begins with the rows of a smaller one.
     """
-    by_value = group_by_key((row[column], row) for row in sorted(rows, key=itemgetter("id")))
+    sorted_rows = sorted(rows, key=itemgetter("id"))
+    by_value = group_by_key((row[column], row) for row in sorted_rows)
     generator = np.random.default_rng(seed)
-    queues = [
-        [group[i] for i in generator.permutation(len(group))]
-        for _, group in sorted(by_value.items())
-    ]
-    return [row for turn in zip_longest(*queues) for row in turn if row is not None][:most]
+    queues: list[list[Row]] = []
+    for _, group in sorted(by_value.items()):
+        order = generator.permutation(len(group))
+        queues.append([group[place] for place in order])
+    in_turn = chain.from_iterable(zip_longest(*queues))
+    return [row for row in in_turn if row is not None][:most]

@@ -43,12 +43,14 @@ _OF_TEXT = re.compile(
 
 def judge_texts(texts: Sequence[str], answer: Answer) -> list[str]:
     """Why a language model refuses each text, with its reply; empty where that begins with yes."""
-    replies = answer([f"{_WORDS['judge']}\n\n{text}\n" for text in texts]) if texts else []
-    verdicts = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
-    return [
-        "" if re.match(r"\W*yes\b", verdict, re.IGNORECASE) else f"{JUDGED}: {verdict[:_SHOWN]!r}"
-        for verdict in verdicts
-    ]
+    requests = [f"{_WORDS['judge']}\n\n{text}\n" for text in texts]
+    replies = answer(requests) if requests else []
+    faults: list[str] = []
+    for reply in replies:
+        verdict = (reply.text or f"no reply: {reply.reason}").strip()
+        is_yes = re.match(r"\W*yes\b", verdict, re.IGNORECASE)
+        faults.append("" if is_yes else f"{JUDGED}: {verdict[:_SHOWN]!r}")
+    return faults
 
 
 class Question(NamedTuple):
@@ -74,36 +76,27 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
     question = questions[0]
     words = question.split()
     question_words = set(re.findall(r"\w+", question.casefold()))
-    names = {word[:_STEM] for word in re.findall(r"\w+", question)[1:] if word[0].isupper()}
+    words_behind_first = re.findall(r"\w+", question)[1:]
+    names = {word[:_STEM] for word in words_behind_first if word[0].isupper()}
     question_stems = {word[:_STEM] for word in _long_words(f"{question} {keyword}")}
-    # Words in a row, and those of the instruction.
-    question_tokens, instruction_tokens = (
-        re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION)
+    sentence_stems = {word[:_STEM] for word in re.findall(r"\w+", sentence)}
+    has_several_sentences = any(
+        begins_sentence(question, word.start()) for word in re.finditer(r"(?<=\s)\S", question)
     )
-    runs = {
-        tuple(instruction_tokens[i : i + _COPIED])
-        for i in range(len(instruction_tokens) - _COPIED + 1)
-    }
+    is_about_wording = bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence)
+    is_copy = bool(_word_runs(question) & _word_runs(INSTRUCTION))
+    gives_all_away = all(word[:_STEM] in question_stems for word in _long_words(sentence))
     faults = {
-        "several sentences": any(
-            begins_sentence(question, word.start()) for word in re.finditer(r"(?<=\s)\S", question)
-        ),
+        "several sentences": has_several_sentences,
         f"no {keyword!r} in it": not find_words(question, [keyword]),
         f"{len(words)} words, not {FEWEST} to {MOST}": not FEWEST <= len(words) <= MOST,
         "no question word": not question_words & _ASKING,
         "it asks for nothing in particular": bool(_NOTHING.match(question)),
         "it asks the reader": bool(question_words & {"you", "your", "yours"}),
-        "it asks for the wording": bool(_OF_TEXT.search(question))
-        and not _OF_TEXT.search(sentence),
-        "a copy of the instruction": any(
-            tuple(question_tokens[i : i + _COPIED]) in runs
-            for i in range(len(question_tokens) - _COPIED + 1)
-        ),
-        "a name that the sentence lacks": not names
-        <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
-        "every word of the sentence is in it": all(
-            word[:_STEM] in question_stems for word in _long_words(sentence)
-        ),
+        "it asks for the wording": is_about_wording,
+        "a copy of the instruction": is_copy,
+        "a name that the sentence lacks": not names <= sentence_stems,
+        "every word of the sentence is in it": gives_all_away,
     }
     reason = next((reason for reason, holds in faults.items() if holds), "")
     return "" if reason else question, reason
@@ -135,9 +128,8 @@ def request_questions(
             if question or reply.text is None:
                 waiting.remove(place)
             else:
-                prompts[place] += RETRY.format(
-                    reply=" ".join(reply.text.split())[:_SHOWN], reason=reason
-                )
+                shown_reply = " ".join(reply.text.split())[:_SHOWN]
+                prompts[place] += RETRY.format(reply=shown_reply, reason=reason)
     return questions
 
 
@@ -147,6 +139,12 @@ def _strip_label_and_quotes(line: str) -> str:
     while len(line) > 1 and line[0] in _QUOTES and line[-1] in _QUOTES:
         line = line[1:-1].strip()
     return line
+
+
+def _word_runs(text: str) -> set[tuple[str, ...]]:
+    """All runs of `_COPIED` words in a text, in lower case."""
+    words = re.findall(r"\w+", text.casefold())
+    return {tuple(words[i : i + _COPIED]) for i in range(len(words) - _COPIED + 1)}
 
 
 def _long_words(text: str) -> list[str]:

@@ -74,15 +74,16 @@ def titles_to_read(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """
     titles_by_concept: dict[str, list[str]] = {}
     for concept in source.roots:
-        titles_by_concept[concept] = page_titles = source.pages_of(concept)
-        if (how := source.around(concept)) is not None:
+        page_titles = source.pages_of(concept)
+        titles_by_concept[concept] = page_titles
+        how = source.around(concept)
+        if how is not None:
             ranks = [
                 reader.around(title, depth=how.depth, most=how.most, direction=how.direction)
                 for title in page_titles
             ]
-            near_first = dict.fromkeys(
-                [*page_titles, *filter(None, chain.from_iterable(zip_longest(*ranks)))]
-            )
+            linked_titles = filter(None, chain.from_iterable(zip_longest(*ranks)))
+            near_first = dict.fromkeys([*page_titles, *linked_titles])
             titles_by_concept[concept] = list(near_first)[: max(how.most, len(page_titles))]
     return titles_by_concept
 
@@ -106,14 +107,12 @@ def found_keywords(
 
     UserError where the domain has no `find`, or declares every keyword.
     """
-    how, names = (
-        source.find,
-        {
-            concept: declared_concept.name
-            for concept, declared_concept in source.concepts.items()
-            if not declared_concept.keywords
-        },
-    )
+    how = source.find
+    names = {
+        concept: declared_concept.name
+        for concept, declared_concept in source.concepts.items()
+        if not declared_concept.keywords
+    }
     if how is None or not names:
         what = (
             "no `find` in it" if how is None else "the keywords of every concept are given by hand"
@@ -138,14 +137,12 @@ def found_keywords(
         else:
             linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
             ranked_keywords = finding.rank_by_links(dict.fromkeys(linked), page_texts)
-        ways[concept][way] = (
-            finding.only_names(ranked_keywords)
-            if how.entities and way != "model"
-            else ranked_keywords
-        )
-    by_hand = {
-        word: concept for concept, entry in source.concepts.items() for word in entry.keywords
-    }
+        if how.entities and way != "model":
+            ranked_keywords = finding.only_names(ranked_keywords)
+        ways[concept][way] = ranked_keywords
+    by_hand: dict[str, str] = {}
+    for concept, entry in source.concepts.items():
+        by_hand |= dict.fromkeys(entry.keywords, concept)
     return finding.merge_rankings(names, ways, by_hand, how.most)
 
 
@@ -164,7 +161,8 @@ def found_yaml(
     yaml.indent(mapping=2, sequence=4, offset=2)
     yaml.width, yaml.preserve_quotes = 10_000, True
     document = yaml.load(before) or CommentedMap()
-    if concepts := _concepts_yaml(keywords, pages):
+    concepts = _concepts_yaml(keywords, pages)
+    if concepts:
         document["concepts"] = concepts
     notes = ""
     for branch in replaced:
@@ -193,12 +191,14 @@ def found_yaml(
 def _concepts_yaml(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -> CommentedMap:
     concepts = CommentedMap()
     for keyword in keywords:
-        words = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))[
-            "keywords"
-        ]
+        concept_yaml = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))
+        words = concept_yaml["keywords"]
         words.append(keyword.word)
-        how = ", ".join(f"{hit.way}: {_UNITS[hit.way]} {hit.score:.3g}" for hit in keyword.hits)
-        words.yaml_add_eol_comment(how or "its name", len(words) - 1)
+        ways = []
+        for hit in keyword.hits:
+            unit = _UNITS[hit.way]
+            ways.append(f"{hit.way}: {unit} {hit.score:.3g}")
+        words.yaml_add_eol_comment(", ".join(ways) or "its name", len(words) - 1)
     for concept, page_titles in pages.items():
         concepts.setdefault(concept, CommentedMap())["pages"] = list(page_titles)
     return concepts
@@ -224,10 +224,9 @@ def refresh_pages(
     known_rows: list[Row] = []
     pinned = source.material.revisions or {}
     if on_the_way.exists():
-        *whole, _ = on_the_way.read_text(encoding="utf-8").split(
-            "\n"
-        )  # an incomplete last line is dropped
-        known_rows = [row for line in whole for row in json.loads(line)]
+        lines = on_the_way.read_text(encoding="utf-8").split("\n")
+        for line in lines[:-1]:  # an incomplete last line is dropped
+            known_rows += json.loads(line)
         known_rows = [
             row
             for row in known_rows
@@ -240,14 +239,12 @@ def refresh_pages(
     write_text_atomically(on_the_way, json.dumps(known_rows) + "\n")
     with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
         wanted = titles_to_read(source, reader)
-        for title in pinned.keys() - {*chain.from_iterable(wanted.values())}:
-            remedy = (
-                f"name one that is; {suggest_nearest(title, chain.from_iterable(wanted.values()))}"
-            )
+        wanted_titles = list(chain.from_iterable(wanted.values()))
+        for title in pinned.keys() - set(wanted_titles):
             raise UserError(
                 f"{title!r} is no page that is read",
                 where=f"{domain}: material.revisions",
-                remedy=remedy,
+                remedy=f"name one that is; {suggest_nearest(title, wanted_titles)}",
             )
         for concept, page in wiki.fetch_pages(reader.read_page, wanted, known_pages(known_rows)):
             if isinstance(page, MissingPage):
@@ -276,7 +273,8 @@ def refresh_pages(
         on_the_way.unlink()
     for concept, page in missing:
         yield f"{domain}: {concept}: {page.asked!r} is missing: {page.reason}"
-    yield f"{domain}: {len(known_pages(pages))} pages in {folder.relative_to(root)}"
+    n_pages = len(known_pages(pages))
+    yield f"{domain}: {n_pages} pages in {folder.relative_to(root)}"
     if unanswered:
         yield f"{domain}: run it again to fetch the {unanswered} that had no answer"
 
@@ -301,25 +299,24 @@ def search_for_domain(
     if not anew and not (how and source.lacking):
         remedy = "edit it, or delete it to search again"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
-    findings, replaced, pages = finding.Findings([], []), Replaced([], []), dict[str, list[str]]()
+    findings = finding.Findings([], [])
+    replaced = Replaced([], [])
+    pages: dict[str, list[str]] = {}
     with (opened or _search_functions)(source, settings, catalogue) as means:
         pages_read = list(read_pages(domain, source, root))
         if anew and (source.find is None or source.find.by):
-            there = [(concepts, page) for concepts, page in pages_read if isinstance(page, Page)]
-            rows = [
-                row
-                for concepts, page in there
-                for concept in concepts
-                for row in page.rows(concept)
-            ]
-            findings = found_keywords(source, rows, means)
+            page_rows: list[Row] = []
+            for concepts, page in pages_read:
+                if isinstance(page, Page):
+                    for concept in concepts:
+                        page_rows += page.rows(concept)
+            findings = found_keywords(source, page_rows, means)
             words = group_by_key((keyword.concept, keyword.word) for keyword in findings.keywords)
-            source = source.with_found(
-                {
-                    concept: FoundKeywords(keywords=concept_keywords)
-                    for concept, concept_keywords in words.items()
-                }
-            )
+            keywords_by_concept = {
+                concept: FoundKeywords(keywords=concept_keywords)
+                for concept, concept_keywords in words.items()
+            }
+            source = source.with_found(keywords_by_concept)
         if how:
             rows = scrape(domain, source, pages_read).sentences
             about = group_by_key((row["concept"], row["sentence"]) for row in rows)
@@ -335,11 +332,14 @@ def search_for_domain(
         yield (
             f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
         )
-    counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not how else []
-    counted += [f"replacements for {len(replaced.branches) - len(lacking)} branches"] if how else []
-    yield (
-        f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
-    )
+    counted = []
+    if findings.keywords or not how:
+        counted.append(f"{len(findings.keywords)} keywords")
+    if how:
+        n_branches = len(replaced.branches) - len(lacking)
+        counted.append(f"replacements for {n_branches} branches")
+    counts = " and ".join(counted)
+    yield f"{domain}: {counts} in {path.relative_to(root)}; edit it, then `make repro`"
 
 
 @contextmanager
@@ -349,7 +349,8 @@ def _search_functions(
     """The functions that find; models and wiki are opened on first use."""
     from evenruler.models.catalogue import load_model
 
-    loaded, how = cache(lambda name: load_model(name, catalogue)), source.find
+    loaded = cache(lambda name: load_model(name, catalogue))
+    how = source.find
 
     def replies(
         model: str, prompts: Sequence[str], sampling: Sampling, seeds: Sequence[int]

@@ -77,27 +77,22 @@ def rank_by_replies(
     The model is called once, with a batch; the seeds of replies to a question are `seed`, `seed +
     1` ... Ties are in alphabetical order.
     """
-    wanted = [question.format(concept=concept) for question in QUESTIONS.values()]
-    prompts_and_seeds = [
-        (PROMPTS["keywords"].format(topic=topic, wanted=question), seed + n)
-        for question in wanted
-        for n in range(times)
-    ]
-    replies = ask(
-        [prompt for prompt, _ in prompts_and_seeds],
-        [prompt_seed for _, prompt_seed in prompts_and_seeds],
-    )
-    lists = [parse_list(reply) for _, reply in zip(prompts_and_seeds, replies, strict=True)]
-    written = _count_spellings(
-        word for words, _ in lists for word in words
-    )  # a list holds a word once
+    prompts: list[str] = []
+    seeds: list[int] = []
+    for question in QUESTIONS.values():
+        wanted = question.format(concept=concept)
+        prompt = PROMPTS["keywords"].format(topic=topic, wanted=wanted)
+        prompts += [prompt] * times
+        seeds += range(seed, seed + times)
+    replies = ask(prompts, seeds)
+    lists = [parse_list(reply) for _, reply in zip(prompts, replies, strict=True)]
+    words = chain.from_iterable(list_words for list_words, _ in lists)
+    refused = chain.from_iterable(refusals for _, refusals in lists)
+    written = _count_spellings(words)  # a list holds a word once
     hits = [
         KeywordHit(_commonest_spelling(forms), "model", forms.total()) for forms in written.values()
     ]
-    return RankedKeywords(
-        _rank_hits(hits),
-        list(dict.fromkeys(refused for _, refusals in lists for refused in refusals)),
-    )
+    return RankedKeywords(_rank_hits(hits), list(dict.fromkeys(refused)))
 
 
 def rank_by_similarity(
@@ -115,28 +110,28 @@ def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords
 
     Disambiguation in brackets, as in "Mercury (planet)", is removed.
     """
-    words = {word.casefold(): word for word in (_IN_BRACKETS.sub("", title) for title in titles)}
-    refused = [(word, reason) for word in words.values() if (reason := keyword_fault(word))]
-    # Titles begin with a capital even if they are no names.
-    forms_by_key = {
-        key: [word, word[0].lower() + word[1:]]
-        for key, word in words.items()
-        if not keyword_fault(word)
-    }
-    counts = Counter(
-        concept
-        for text in texts
-        for _, concept, _ in match_keywords(split_sentences(text), forms_by_key)
-    )
+    bare_titles = (_IN_BRACKETS.sub("", title) for title in titles)
+    words = {word.casefold(): word for word in bare_titles}
+    refused: list[tuple[str, str]] = []
+    forms_by_key: dict[str, list[str]] = {}
+    for key, word in words.items():
+        reason = keyword_fault(word)
+        if reason:
+            refused.append((word, reason))
+        else:
+            # Titles begin with a capital even if they are no names.
+            forms_by_key[key] = [word, word[0].lower() + word[1:]]
+    counts: Counter[str] = Counter()
+    for text in texts:
+        matches = match_keywords(split_sentences(text), forms_by_key)
+        counts.update(key for _, key, _ in matches)
     refused += [
         (word, "not in the text of its pages")
         for key, (word, _) in forms_by_key.items()
         if not counts[key]
     ]
-    return RankedKeywords(
-        _rank_hits(KeywordHit(forms_by_key[key][0], "links", n) for key, n in counts.items()),
-        refused,
-    )
+    hits = [KeywordHit(forms_by_key[key][0], "links", n) for key, n in counts.items()]
+    return RankedKeywords(_rank_hits(hits), refused)
 
 
 def only_names(ranked: RankedKeywords) -> RankedKeywords:
@@ -144,16 +139,14 @@ def only_names(ranked: RankedKeywords) -> RankedKeywords:
     amounts.
     """
     # spaCy recognises names less often alone than in a sentence.
-    docs = spacy_pipeline("entities").pipe(
-        [f"They wrote about {hit.word}." for hit in ranked.hits], batch_size=BATCH
-    )
-    kinds = {
-        hit: {entity.label_ for entity in doc.ents}
-        for hit, doc in zip(ranked.hits, docs, strict=True)
-    }
-    ranked_names = _split_by_reason(
-        ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name"
-    )
+    sentences = [f"They wrote about {hit.word}." for hit in ranked.hits]
+    docs = spacy_pipeline("entities").pipe(sentences, batch_size=BATCH)
+    names: set[KeywordHit] = set()
+    for hit, doc in zip(ranked.hits, docs, strict=True):
+        kinds = {entity.label_ for entity in doc.ents}
+        if kinds - NO_NAMES:
+            names.add(hit)
+    ranked_names = _split_by_reason(ranked.hits, lambda hit: "" if hit in names else "no name")
     return RankedKeywords(ranked_names.hits, [*ranked.refused, *ranked_names.refused])
 
 
@@ -185,26 +178,25 @@ def merge_rankings(
     were found for several, are refused. `ways`: results by concept and way, of which the first
     `most` words count.
     """
-    ranks = {
-        concept: _in_turn([ranked.hits[:most] for ranked in ranked_by_way.values()])
-        for concept, ranked_by_way in ways.items()
-    }
+    ranks: dict[str, dict[str, list[KeywordHit]]] = {}
+    for concept, ranked_by_way in ways.items():
+        best_hits = [ranked.hits[:most] for ranked in ranked_by_way.values()]
+        ranks[concept] = _in_turn(best_hits)
     finders = {concept: set(ranking) for concept, ranking in ranks.items()}
     owners = {word.casefold(): concept for word, concept in taken.items()}
     owners |= {name.casefold(): concept for concept, name in names.items()}
     keywords: list[Keyword] = []
     line = "{}: refused {!r} ({}): {}"
-    refused = [
-        line.format(concept, word, way, reason)
-        for concept, by_way in ways.items()
-        for way, ranked in by_way.items()
-        for word, reason in ranked.refused
-    ]
+    refused: list[str] = []
+    for concept, ranked_by_way in ways.items():
+        for way, ranked in ranked_by_way.items():
+            refused += [line.format(concept, word, way, reason) for word, reason in ranked.refused]
     for concept, hits_by_key in ranks.items():
-        keywords.append(
-            Keyword(concept, names[concept], tuple(hits_by_key.pop(names[concept].casefold(), ())))
-        )
-        accepted_hits, left_out = list[list[KeywordHit]](), list[tuple[list[KeywordHit], str]]()
+        name = names[concept]
+        name_hits = hits_by_key.pop(name.casefold(), [])
+        keywords.append(Keyword(concept, name, tuple(name_hits)))
+        accepted_hits: list[list[KeywordHit]] = []
+        left_out: list[tuple[list[KeywordHit], str]] = []
         for key, hits in hits_by_key.items():
             other_concepts = ", ".join(
                 other for other, keys in finders.items() if other != concept and key in keys
@@ -216,18 +208,16 @@ def merge_rankings(
             else:
                 accepted_hits.append(hits)
         keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in accepted_hits[:most]]
-        left_out = [*((hits, f"{most} are enough") for hits in accepted_hits[most:]), *left_out]
-        refused += [
-            line.format(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out
-        ]
+        beyond = [(hits, f"{most} are enough") for hits in accepted_hits[most:]]
+        for hits, reason in [*beyond, *left_out]:
+            refused.append(line.format(concept, hits[0].word, hits[0].way, reason))
     return Findings(keywords, refused)
 
 
 def _in_turn(ranks: Sequence[Sequence[KeywordHit]]) -> dict[str, list[KeywordHit]]:
     """Hits by word: the best of each way first, then the second of each, and so on."""
-    return group_by_key(
-        (hit.word.casefold(), hit) for hit in chain.from_iterable(zip_longest(*ranks)) if hit
-    )
+    hits = chain.from_iterable(zip_longest(*ranks))
+    return group_by_key((hit.word.casefold(), hit) for hit in hits if hit)
 
 
 def candidate_words(
@@ -238,9 +228,8 @@ def candidate_words(
 
     `similarity` is called once, with all words. Possessive endings and numbers are removed.
     """
-    written = _count_spellings(
-        _POSSESSIVE.sub("", word) for text in sentences for word in _A_WORD.findall(text)
-    )
+    all_words = chain.from_iterable(map(_A_WORD.findall, sentences))
+    written = _count_spellings(_POSSESSIVE.sub("", word) for word in all_words)
     words = [_commonest_spelling(forms) for _, forms in sorted(written.items())]
     values = similarity(concept, words) if words else []
     hits = [
@@ -319,11 +308,10 @@ def parse_list(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
     """
     text = reply.replace("**", "")
     bracketed = _BRACKETED.search(text)
-    lines = (
-        [bracketed[1]]
-        if bracketed
-        else [line.strip() for line in text.splitlines() if line.strip()]
-    )
+    if bracketed:
+        lines = [bracketed[1]]
+    else:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
     bullets = [_BULLET.match(line) for line in lines]
     is_list = bracketed or len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
     refused: dict[str, str] = {}
@@ -360,8 +348,10 @@ def _parse_entry(piece: str) -> tuple[str, str]:
     if (term[:1] in _QUOTES) != (term[-1:] in _QUOTES):
         return term, "a quotation mark that is open"
     term = " ".join(term.strip(_QUOTES).removeprefix("and ").split())
-    if reason := keyword_fault(term):
+    reason = keyword_fault(term)
+    if reason:
         return term, reason
-    return term, "a sentence" if _OF_SENTENCES.intersection(
-        re.split(r"['\u2019\s]", term.casefold())
-    ) else ""
+    words = re.split(r"['\u2019\s]", term.casefold())
+    if _OF_SENTENCES.intersection(words):
+        return term, "a sentence"
+    return term, ""

@@ -128,14 +128,14 @@ def sections_of(text: str) -> Sections:
     lead, *rest = _HEADING.split(text)
     if rest and rest[0] == "=" and not lead.strip():
         lead, *rest = rest[2:]
-    pairs = zip(["", *rest[1::3]], [lead, *rest[2::3]], strict=True)
-    return [
-        (heading, section_text)
-        for heading, section_text in (
-            (tidy_text(heading), tidy_text(text)) for heading, text in pairs
-        )
-        if section_text
-    ]
+    headings = ["", *rest[1::3]]
+    texts = [lead, *rest[2::3]]
+    sections: Sections = []
+    for heading, section_text in zip(headings, texts, strict=True):
+        tidied_text = tidy_text(section_text)
+        if tidied_text:
+            sections.append((tidy_text(heading), tidied_text))
+    return sections
 
 
 def html_sections(markup: str, no_prose: str) -> Sections:
@@ -156,13 +156,15 @@ def html_sections(markup: str, no_prose: str) -> Sections:
         part = element.text if event == "start" else element.tail
         if event == "start" and (element in skipped or element.tag in _LEVELS):
             walk.skip_subtree()
-            mark, title = (
-                "=" * _LEVELS.get(element.tag, 0),
-                " ".join(element.text_content().split()),
-            )
-            part = f"{mark} {title} {mark}" if element not in skipped else ""
+            part = ""
+            if element not in skipped:
+                mark = "=" * _LEVELS[element.tag]
+                title = " ".join(element.text_content().split())
+                part = f"{mark} {title} {mark}"
+        if element.tag in _BLOCKS:
+            pieces.append("\n")
         # Line breaks of the markup are not line breaks of the text.
-        pieces += ["\n" if element.tag in _BLOCKS else "", re.sub(r"\s+", " ", part or "")]
+        pieces.append(re.sub(r"\s+", " ", part or ""))
     return sections_of("".join(pieces))
 
 
@@ -178,7 +180,8 @@ def tidy_text(text: str) -> str:
     """One paragraph per line, without blank lines and repeated spaces, with composed letters
     (NFC).
     """
-    lines = (" ".join(line.split()) for line in unicodedata.normalize("NFC", text).splitlines())
+    composed_text = unicodedata.normalize("NFC", text)
+    lines = (" ".join(line.split()) for line in composed_text.splitlines())
     return "\n".join(line for line in lines if line)
 
 
@@ -230,14 +233,14 @@ def file_sections(content: bytes, name: str) -> Sections:
     UserError where the kind of file is unknown, it is too large or empty, or its encoding cannot be
     detected.
     """
-    if (ending := PurePath(name).suffix.lower()) not in ENDINGS:
-        what, suggestion = (
-            f"no text file by its ending ({ending or 'none'})",
-            suggest_nearest(ending, ENDINGS),
-        )
+    ending = PurePath(name).suffix.lower()
+    if ending not in ENDINGS:
+        what = f"no text file by its ending ({ending or 'none'})"
+        suggestion = suggest_nearest(ending, ENDINGS)
         raise UserError(what, where=name, remedy=f"convert it; {suggestion}")
     if len(content) > MOST_BYTES:
-        what = f"{len(content) / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:g} MB"
+        megabytes = len(content) / 1e6
+        what = f"{megabytes:.1f} MB, more than {MOST_BYTES / 1e6:g} MB"
         raise UserError(what, where=name, remedy="split it")
     if not content.strip():
         raise UserError("an empty file", where=name, remedy="fill it or take it out")
@@ -246,9 +249,10 @@ def file_sections(content: bytes, name: str) -> Sections:
         text = _PLAIN.render(_ENDED.sub(r"\1\n\n", text))
     elif ending in _MARKDOWN:
         text = _MARKDOWN_IT.render(_FRONT_MATTER.sub("", text))
-    if sections := html_sections(text, _NO_PROSE):
-        return sections
-    raise UserError("no text in it", where=name, remedy="fill it or take it out")
+    sections = html_sections(text, _NO_PROSE)
+    if not sections:
+        raise UserError("no text in it", where=name, remedy="fill it or take it out")
+    return sections
 
 
 def _decode(content: bytes, name: str, *, declares: bool) -> str:
@@ -267,13 +271,16 @@ def _candidate_encodings(content: bytes, *, declares: bool) -> Iterator[str]:
     guess.
     """
     yield "utf-8-sig"
-    if declared := _DECLARED.search(content[:4096]) if declares else None:
+    declared = _DECLARED.search(content[:4096]) if declares else None
+    if declared:
         yield declared[1].decode("ascii")
         return
     # Start a little before the first non-ASCII byte, at an even place, since some encodings take
     # two bytes.
     telling = _TELLING.search(content)
-    begin = max(0, telling.start() - 1000) // 2 * 2 if telling else 0
+    begin = 0
+    if telling:
+        begin = max(0, telling.start() - 1000) // 2 * 2
     guess = chardet.detect(content[begin : begin + _SAMPLE])
     if guess["encoding"] is not None and (guess["confidence"] or 0) >= _LEAST_CONFIDENCE:
         yield guess["encoding"]
@@ -289,11 +296,9 @@ def read_pages(
     place = material_of(domain, source, root)
     if place is not None and source.material.kind == "local":
         path = root / place
-        files = (
-            sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS)
-            if path.is_dir()
-            else [path]
-        )
+        files = [path]
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS)
         if not files:
             remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"
             raise UserError("an empty folder", where=str(path), remedy=remedy)
@@ -318,7 +323,8 @@ def read_pages(
         folder = root / place
         rows = read_table(folder / PAGES).to_pylist()
         for about in source.roots:
-            for page in known_pages([row for row in rows if row["concept"] == about]).values():
+            concept_rows = [row for row in rows if row["concept"] == about]
+            for page in known_pages(concept_rows).values():
                 yield [about], page
         for row in read_table(folder / MISSING).to_pylist():
             if row["concept"] in source.roots:
@@ -362,9 +368,11 @@ class PackagedExtracts:
         incomplete.
         """
         name = as_titled(title)
-        if (entry := self.entries.get(name)) is None:
+        entry = self.entries.get(name)
+        if entry is None:
             return MissingPage(title, "not in the collection of extracts")
-        if not (text := tidy_text(entry["extract"])):
+        text = tidy_text(entry["extract"])
+        if not text:
             return MissingPage(title, "an extract without text")
         return Page(
             asked=title,

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
@@ -68,7 +69,9 @@ def found_replacements(
     not specific to the root, and is replaced nowhere. Where some branches have replacements
     already, their words are used for the others.
     """
-    filled, lacking, all_left = list[Branch](), list[Branch](), list[str]()
+    filled: list[Branch] = []
+    lacking: list[Branch] = []
+    all_left: list[str] = []
     for root in dict.fromkeys(root for root, _ in source.lacking):
         search = _Search(source, how, write, root)
         branches = [branch for lacking_root, branch in source.lacking if lacking_root == root]
@@ -78,21 +81,13 @@ def found_replacements(
             lacking += [Branch(root, branch, {}, lacking=str(error)) for branch in branches]
             continue
         replies, faults = search.replies(branches, list(words))
-        stay = {
-            word: branch
-            for branch, replacements in replies.items()
-            for word in words
-            if replacements[word] == word
-        }
-        for branch, replacement_by_word in replies.items():
-            filled.append(
-                Branch(
-                    root,
-                    branch,
-                    words,
-                    {word: replacement_by_word[word] for word in words if word not in stay},
-                )
-            )
+        stay: dict[str, str] = {}
+        for branch, replacements in replies.items():
+            stay |= {word: branch for word in words if replacements[word] == word}
+        specific = [word for word in words if word not in stay]
+        for branch, replacements in replies.items():
+            specific_replacements = {word: replacements[word] for word in specific}
+            filled.append(Branch(root, branch, words, specific_replacements))
         lacking += [
             Branch(root, branch, words, lacking=reason) for branch, reason in faults.items()
         ]
@@ -108,13 +103,10 @@ class _Search:
 
     def __init__(self, source: Source, how: FindingReplacements, write: Write, root: str) -> None:
         self.source, self.how, self.write, self.root = source, how, write, root
-        self.name, self.seeds = source.concepts[root].name, range(how.seed, how.seed + how.times)
+        self.name = source.concepts[root].name
+        self.seeds = range(how.seed, how.seed + how.times)
         replacements_by_branch = source.branch.replacements.get(root, {}) if source.branch else {}
-        self.of_others = [
-            word
-            for replacement_by_word in replacements_by_branch.values()
-            for word in replacement_by_word
-        ]
+        self.of_others = list(chain.from_iterable(replacements_by_branch.values()))
         first: dict[str, tuple[str, str]] = {}
         for word in source.keywords_of(root):
             first.setdefault(word.casefold(), (word, "a keyword"))
@@ -135,11 +127,12 @@ class _Search:
             return self.fixed, []
         candidates = candidate_words(sentences, self.name, similarity)
         why = {hit.word.casefold(): f"similarity {hit.score:.3f}" for hit in candidates}
-        chosen = {
-            word: ", ".join(filter(None, [fixed_reason, why.get(word.casefold())]))
-            for word, fixed_reason in self.fixed.items()
-        }
-        left, beyond = list[str](), list[str]()
+        chosen: dict[str, str] = {}
+        for word, fixed_reason in self.fixed.items():
+            reasons = [fixed_reason, why.get(word.casefold())]
+            chosen[word] = ", ".join(filter(None, reasons))
+        left: list[str] = []
+        beyond: list[str] = []
         threshold = (
             auto_threshold(candidates, self._belongs)
             if self.how.threshold == "auto"
@@ -148,7 +141,8 @@ class _Search:
         for word in (hit.word for hit in candidates if hit.score >= threshold):
             if word.casefold() in map(str.casefold, chosen) or find_leaks(word, chosen):
                 continue  # its plural, for instance, is replaced with it
-            if reason := keyword_fault(word) or self._of_another(word):
+            reason = keyword_fault(word) or self._of_another(word)
+            if reason:
                 left.append(f"{self.root}: left {word!r}: {reason}")
             elif len(chosen) - len(self.fixed) == self.how.most:
                 beyond.append(repr(word))
@@ -167,7 +161,8 @@ class _Search:
         All branches are asked in one batch, then those with an unusable reply again, with another
         seed.
         """
-        tokens, listed = _TOKENS_OF_A_WORD * (len(words) + 2), json.dumps(words, ensure_ascii=False)
+        tokens = _TOKENS_OF_A_WORD * (len(words) + 2)
+        listed = json.dumps(words, ensure_ascii=False)
         asking, concepts = PROMPTS["analogies"], self.source.concepts
         prompt_by_branch = {
             branch: asking.format(concept=self.name, branch=concepts[branch].name, words=listed)
@@ -177,11 +172,8 @@ class _Search:
         faults = dict.fromkeys(branches, "")
         for seed in self.seeds:
             left = list(faults)
-            replies = (
-                self.write([prompt_by_branch[branch] for branch in left], seed, tokens)
-                if left
-                else []
-            )
+            prompts = [prompt_by_branch[branch] for branch in left]
+            replies = self.write(prompts, seed, tokens) if prompts else []
             for branch, reply in zip(left, replies, strict=True):
                 try:
                     replacements_by_branch[branch] = self._usable(reply, words)
@@ -198,7 +190,8 @@ class _Search:
         """The replacements in a reply; UnusableReplyError where they are invalid."""
         read = parse_proposals(reply, words)
         for word, replacement in read.items():
-            if reason := keyword_fault(replacement):
+            reason = keyword_fault(replacement)
+            if reason:
                 raise UnusableReplyError(f"{word!r} becomes {replacement[:80]!r}: {reason}")
         stay = [
             word
@@ -217,16 +210,18 @@ class _Search:
         prompt = PROMPTS["belongs"].format(concept=self.name, words=listed)
         for seed in self.seeds:
             (reply,) = self.write([prompt], seed, _TOKENS_OF_A_VERDICT)
-            if verdict := re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE):
+            verdict = re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE)
+            if verdict:
                 return verdict[1].lower() == "yes"
         raise UnusableReplyError(f"neither yes nor no in the reply {reply[:80]!r}")
 
     def _of_another(self, word: str) -> str:
         """Why a word belongs to another concept; empty where it does not."""
         for concept, entry in self.source.concepts.items():
-            if concept != self.root and find_leaks(
-                word, [entry.name, *self.source.keywords_of(concept)]
-            ):
+            if concept == self.root:
+                continue
+            keywords = [entry.name, *self.source.keywords_of(concept)]
+            if find_leaks(word, keywords):
                 return f"a keyword of {concept}"
         return ""
 
@@ -259,8 +254,9 @@ def parse_proposals(reply: str, words: Sequence[str]) -> dict[str, str]:
     The reply contains a JSON object; text around it and words not asked for are ignored.
     UnusableReplyError where there is no object of texts, or a word is missing.
     """
+    written_object = reply[reply.find("{") : reply.rfind("}") + 1]
     try:
-        parsed_reply: Any = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
+        parsed_reply: Any = json.loads(written_object)
     except json.JSONDecodeError:
         parsed_reply = None
     if not isinstance(parsed_reply, dict) or not all(

@@ -59,11 +59,13 @@ def split_sentences(text: str) -> list[str]:
             lines[-1] += f" {line}"
         else:
             lines.append(line)
-    parts = [part for line in lines for part in _split_long_paragraph(_strip_marks(line))]
-    parsed = spacy_pipeline("sentences").pipe(parts, batch_size=BATCH)
-    return [
-        sentence for doc in parsed for sentence in _join_spans([span.text for span in doc.sents])
-    ]
+    parts: list[str] = []
+    for line in lines:
+        parts += _split_long_paragraph(_strip_marks(line))
+    sentences: list[str] = []
+    for doc in spacy_pipeline("sentences").pipe(parts, batch_size=BATCH):
+        sentences += _join_spans([span.text for span in doc.sents])
+    return sentences
 
 
 def match_keywords(
@@ -75,11 +77,10 @@ def match_keywords(
     `keywords`. Keywords are matched as in `evenruler.text.whole_words`, but not in plurals that are
     no keywords themselves.
     """
-    owners = group_by_key(
-        (collapse_spaces(word), (concept, word))
-        for concept, words in keywords.items()
-        for word in words
-    )
+    owner_pairs: list[tuple[str, tuple[str, str]]] = []
+    for concept, words in keywords.items():
+        owner_pairs += [(collapse_spaces(word), (concept, word)) for word in words]
+    owners = group_by_key(owner_pairs)
     sought = cached_finder(tuple(owners))
     matches = []
     for sentence in dict.fromkeys(sentences):
@@ -93,12 +94,11 @@ def match_keywords(
 
 def _strip_marks(line: str) -> str:
     """A line without bullet and footnote marks; empty where it is a title."""
-    bare = " ".join(_BULLET.sub("", _FOOTNOTE.sub("", line).strip()).split())
-    return (
-        bare
-        if any(map(str.isalnum, bare)) and (_END.search(bare) or len(bare.split()) > _TITLE)
-        else ""
-    )
+    unmarked = _BULLET.sub("", _FOOTNOTE.sub("", line).strip())
+    bare = " ".join(unmarked.split())
+    has_words = any(map(str.isalnum, bare))
+    is_title = not _END.search(bare) and len(bare.split()) <= _TITLE
+    return bare if has_words and not is_title else ""
 
 
 def _split_long_paragraph(paragraph: str) -> Iterator[str]:
@@ -109,7 +109,10 @@ def _split_long_paragraph(paragraph: str) -> Iterator[str]:
     while len(paragraph) - begin > _PARSED_AT_ONCE:
         window = paragraph[begin : begin + _PARSED_AT_ONCE]
         ends = [match.end() for match in re.finditer(r"[a-z]{3}[.?!]\s(?=[A-Z])", window)]
-        end = ends[-1] if ends else window.rfind(" ") + 1 or len(window)
+        if ends:
+            end = ends[-1]
+        else:
+            end = window.rfind(" ") + 1 or len(window)
         yield window[:end].strip()
         begin += end
     if paragraph[begin:].strip():
@@ -122,17 +125,25 @@ def _join_spans(spans: Sequence[str]) -> Iterator[str]:
     """
     sentence = ""
     for span in filter(None, map(str.strip, spans)):
-        goes_on = sentence and (
-            not _ENDED.search(sentence)
-            or (_ABBREVIATED.search(sentence) and not _ABBREVIATED.fullmatch(sentence))
-            or span[0].islower()
-            or not any(map(str.isalnum, span))
-        )
-        if sentence and not goes_on:
+        if not sentence:
+            sentence = span
+        elif _continues_sentence(span, sentence):
+            sentence = f"{sentence} {span}"
+        else:
             yield sentence
-        sentence = f"{sentence} {span}" if goes_on else span
+            sentence = span
     if sentence:
         yield sentence
+
+
+def _continues_sentence(span: str, sentence: str) -> bool:
+    """Whether a span belongs to the sentence before it."""
+    if not _ENDED.search(sentence):
+        return True
+    if _ABBREVIATED.search(sentence) and not _ABBREVIATED.fullmatch(sentence):
+        return True
+    is_mark = not any(map(str.isalnum, span))
+    return span[0].islower() or is_mark
 
 
 class Scraped(NamedTuple):
@@ -157,25 +168,27 @@ def scrape(
     for concepts, page in read:
         fresh: Counter[str] = Counter()
         if isinstance(page, Page):
-            place, parts = page.provenance, list(chain.from_iterable(page.sections))
+            place = page.provenance
+            parts = list(chain.from_iterable(page.sections))
             reason = "no new sentence holds a keyword"
-            for row in _sentence_rows(
-                domain, page, {concept: source.keywords_of(concept) for concept in concepts}
-            ):
+            keywords = {concept: source.keywords_of(concept) for concept in concepts}
+            for row in _sentence_rows(domain, page, keywords):
                 if row["id"] not in row_by_id:
                     row_by_id[row["id"]] = row
                     fresh[row["concept"]] += 1
         else:
-            place = dict.fromkeys(("page_id", "revision_id")) | dict.fromkeys(
-                ("url", "language"), ""
-            )
-            place |= {
+            place = {
+                "page_id": None,
+                "revision_id": None,
+                "url": "",
+                "language": "",
                 "source_tag": page.asked,
                 "title": page.asked,
                 "source": source.source,
                 "licence": source.licence,
             }
-            parts, reason = [page.asked], page.reason
+            parts = [page.asked]
+            reason = page.reason
         shared = {
             "content_sha256": content_sha256(*parts),
             "variant": "page",
@@ -183,10 +196,8 @@ def scrape(
             **place,
         }
         for concept in concepts:
-            key, n = (
-                row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked),
-                fresh[concept],
-            )
+            key = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked)
+            n = fresh[concept]
             sources.append(
                 {
                     "id": key,
@@ -203,8 +214,9 @@ def _sentence_rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]
     """Matches on a page by `schemas.SENTENCES`, with repeats across sections."""
     for section, text in page.sections:
         for sentence, concept, keyword in match_keywords(split_sentences(text), keywords):
+            key = row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=sentence)
             yield {
-                "id": row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=sentence),
+                "id": key,
                 "content_sha256": content_sha256(sentence),
                 "concept": concept,
                 "keyword": keyword,
@@ -231,9 +243,8 @@ def write_sentence_tables(
         present = {row["concept"] for row in tables.sentences}
         without = [concept for concept in source.roots if concept not in present]
     if without and source.branch:
-        what = (
-            f"no sentence about {without[0]} (keywords {', '.join(source.keywords_of(without[0]))})"
-        )
+        keywords = ", ".join(source.keywords_of(without[0]))
+        what = f"no sentence about {without[0]} (keywords {keywords})"
         raise UserError(what, where=str(path), remedy="fix its keywords or give it more text")
     write_table(tables.sentences, schemas.SENTENCES, folder / "sentences.parquet")
     write_table(tables.sources, schemas.SOURCES, folder / "sources.parquet")
@@ -242,10 +253,7 @@ def write_sentence_tables(
     written = resolved.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
     yaml.dump(written, folder / "source.yaml")
     missing = sum(not row["sentences"] for row in tables.sources)
-    counted = (
-        f"{len(tables.sentences):,} sentences, {missing} of {len(tables.sources)} pages without any"
-    )
-    return [
-        f"{domain}: {line}"
-        for line in (*(f"no sentence about {concept}" for concept in without), counted)
-    ]
+    n_sentences, n_pages = len(tables.sentences), len(tables.sources)
+    lines = [f"no sentence about {concept}" for concept in without]
+    lines.append(f"{n_sentences:,} sentences, {missing} of {n_pages} pages without any")
+    return [f"{domain}: {line}" for line in lines]

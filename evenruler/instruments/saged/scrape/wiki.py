@@ -123,11 +123,9 @@ class RateLimitedTransport(httpx.BaseTransport):
 
         def asked_for(state: RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome else None
-            return (
-                error.wait
-                if isinstance(error, WikiUnavailableError) and error.wait is not None
-                else doubled(state)
-            )
+            if isinstance(error, WikiUnavailableError) and error.wait is not None:
+                return error.wait
+            return doubled(state)
 
         def may_pass(error: BaseException) -> bool:
             return (
@@ -147,7 +145,8 @@ class RateLimitedTransport(httpx.BaseTransport):
         return retrying(self._attempt, {"format": "json", "maxlag": 5, **params})
 
     def _attempt(self, params: Mapping[str, str | int]) -> dict[str, Any]:
-        if (wait := self._next_at - self._patience.now()) > 0:
+        wait = self._next_at - self._patience.now()
+        if wait > 0:
             self._patience.sleep(wait)
         self._next_at = self._patience.now() + 1 / self._patience.requests_per_second
         try:
@@ -425,9 +424,8 @@ class Wiki(AbstractContextManager["Wiki"]):
                 break
             # So many that enough remain even if all titles found so far are among them.
             linked = self.links(near, direction, most)
-            fresh = [linked_title for linked_title in linked if linked_title not in steps][
-                : most - len(titles)
-            ]
+            unseen = [linked_title for linked_title in linked if linked_title not in steps]
+            fresh = unseen[: most - len(titles)]
             steps |= dict.fromkeys(fresh, steps[near] + 1)
             titles += fresh
         return titles
@@ -456,9 +454,10 @@ def fetch_pages(
     `titles`: of each concept; `known_pages`: those of earlier runs, by the title asked for. A page
     wanted for two concepts is read once. UserError where the wiki refuses, or is unavailable.
     """
-    concepts = group_by_key(
-        (title, concept) for concept, wanted in titles.items() for title in dict.fromkeys(wanted)
-    )
+    pairs: list[tuple[str, str]] = []
+    for concept, wanted in titles.items():
+        pairs += [(title, concept) for title in dict.fromkeys(wanted)]
+    concepts = group_by_key(pairs)
     in_a_row = 0
     for title, askers in concepts.items():
         page = known_pages.get(title) or read(title)
