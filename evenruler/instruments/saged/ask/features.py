@@ -102,11 +102,10 @@ def cluster_positions(
     if form == "distance":
         return centre_distances
     nearest_first = np.argsort(centre_distances, axis=-1, kind="stable")
-    ranks = np.argsort(nearest_first, axis=-1).astype(np.float64) + 1
+    ranks: Floats = np.argsort(nearest_first, axis=-1).astype(np.float64) + 1
     ranks[np.isnan(centre_distances)] = np.nan
-    if form == "label":
-        return (ranks == 1).astype(np.float64)
-    return ranks
+    is_nearest: Floats = (ranks == 1).astype(np.float64)
+    return is_nearest if form == "label" else ranks
 
 
 def topic_words(
