@@ -43,24 +43,24 @@ MOST_IN_A_LINE = 15
 
 CEILINGS = {
     CODE: {
-        "vague names": 2442,
-        "cousins per 1,000 names": 22,
-        "lines over 15 nodes": 1779,
-        "statements over 25 nodes": 314,
-        "nested comprehensions": 338,
-        "nested conditionals": 29,
-        "lists times a condition": 41,
-        "walruses": 224,
-        "functions of one word": 1680,
-        "shared names of classes": 25,
-        "lines over 100 characters": 35,
+        "vague names": 83,
+        "cousins per 1,000 names": 20,
+        "lines over 15 nodes": 532,
+        "statements over 25 nodes": 152,
+        "nested comprehensions": 8,
+        "nested conditionals": 0,
+        "lists times a condition": 0,
+        "walruses": 48,
+        "functions of one word": 826,
+        "shared names of classes": 2,
+        "lines over 100 characters": 26,
     },
     TESTS: {
         "vague names": 3698,
         "cousins per 1,000 names": 19,
-        "lines over 15 nodes": 2883,
+        "lines over 15 nodes": 2820,
         "statements over 25 nodes": 861,
-        "lines over 100 characters": 82,
+        "lines over 100 characters": 83,
     },
 }
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
