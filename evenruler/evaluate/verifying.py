@@ -219,7 +219,7 @@ def _verify_figures(
     try:
         yield from _verify_sampled_answers(result, requests, answers, model)
     except (MissingAnswersError, ValueError, KeyError, TypeError) as error:
-        reason = f"{type(error).__name__}: {str(error):.100}"
+        reason = f"{type(error).__name__}: {error!s:.100}"
         yield OPEN, f"answers of {model} cannot be compared ({reason})"
 
 

@@ -99,7 +99,7 @@ def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     over fits.
 
     Source: Wilson (1927). Written out, since statsmodels, with the same ends, takes a second to
-        import.
+    import.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     divisor = 1 + z**2 / n

@@ -93,8 +93,9 @@ def is_other_language(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
     """Whether each text, of at least ten words, is in another language, with probability above .9.
 
     For English, also texts mostly in non-Latin letters. `language`: a two-letter code such as "en";
-    if the classifier does not know it, every value is False. Source: py3langid (Barbaresi), of
-    langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of byte n-grams.
+    if the classifier does not know it, every value is False.
+    Source: py3langid (Barbaresi), of langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of
+    byte n-grams.
     """
     identifier, is_other = _language_identifier(), np.zeros(len(texts), dtype=bool)
     for place, text in enumerate(texts if language in identifier.labels else ()):

@@ -169,8 +169,8 @@ def lean_headline(
     and the rest.
 
     `items`: by `schemas.ITEMS`, of one condition where conditions are scored separately; `units`:
-    in the plural. Source: docs/fixed.md ("The lean"); Kish (1965), Survey sampling, for effective
-    units.
+    in the plural.
+    Source: docs/fixed.md ("The lean"); Kish (1965), Survey sampling, for effective units.
     """
     lean_sums = Lean.of(items, score)
     g = len(lean_sums.units)
@@ -614,8 +614,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     """How much more one model leans than another, over the units asked of both models.
 
     `first`, `second`: linearised contributions of units to the lean and to its part by length and
-    frequency, by `tables.schemas.HEADLINES`; both are means of these. Source: docs/results.md
-    ("Compare").
+    frequency, by `tables.schemas.HEADLINES`; both are means of these.
+    Source: docs/results.md ("Compare").
     """
     both = first.merge(
         second, on=["unit", "pole"], suffixes=("_first", "_second"), validate="one_to_one"

@@ -47,7 +47,7 @@ class MaxDeviationTest:
         concepts, unadjusted.
 
         Source: the two one-sided tests of Schuirmann (1987); an intersection-union test, which
-            needs no correction.
+        needs no correction.
         """
         inside = bound - np.abs(self.values)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -91,8 +91,7 @@ def max_deviation_test(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -
     root items, the same in all series.
 
     Source: permutation of the largest of several studentised means, Westfall and Young (1993),
-        Resampling-based
-    multiple testing, single-step maxT.
+    Resampling-based multiple testing, single-step maxT.
     """
     x = np.asarray(scores, dtype=np.float64)
     x = x[None] if x.ndim == 2 else x
@@ -175,7 +174,7 @@ def intersection_p(real: MaxDeviationTest, invented: MaxDeviationTest) -> float:
     """The p of a test that real concepts differ by more than invented ones, the placebo.
 
     Source: F of two mean squares of means over the same root items, one-sided; both contain the
-        same noise.
+    same noise.
     """
     (square, df), (of_invented, of_df) = mean_square(real), mean_square(invented)
     if min(df, of_df) < 1 or of_invented == 0:
@@ -206,8 +205,8 @@ def detectable_deviation(error: float, tests: int, roots: int, level: float = AL
     """Minimum detectable deviation of one of several concepts, at power `POWER`, in the unit of its
     standard `error`.
 
-    `tests`: concepts, or concepts x roles, of which the largest deviation is tested. Source:
-    quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
+    `tests`: concepts, or concepts x roles, of which the largest deviation is tested.
+    Source: quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
     """
     df = roots - 1
     critical = stats.t.isf(level / 2 / tests, df)
@@ -261,8 +260,7 @@ def nonresponse_test(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES)
     withheld, 0 to 1; NaN where nothing was asked. Seed and shuffles as for `apart`.
 
     Source: intervals of Wilson (1927), corrected by Bonferroni over concepts, and of their
-        difference from that of all
-    by Newcombe (1998), method 10.
+    difference from that of all by Newcombe (1998), method 10.
     """
     from statsmodels.stats.proportion import proportion_confint  # takes a second to import
 
