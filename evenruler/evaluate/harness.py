@@ -125,8 +125,8 @@ def clustered(
     design effect.
 
     The design effect is the variance over units divided by that over documents. All but the value
-    are NaN below five units, or where the aggregate is undefined without some unit. Source: Tukey
-    (1958); for very many units in groups, Kott (2001), the delete-a-group jackknife.
+    are NaN below five units, or where the aggregate is undefined without some unit.
+    Source: Tukey (1958); for very many units in groups, Kott (2001), the delete-a-group jackknife.
     """
 
     def left_out(of: Sequence[Any]) -> Floats:

@@ -93,7 +93,7 @@ def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     over fits.
 
     Source: Wilson (1927). Written out, since statsmodels, with the same ends, takes a second to
-        import.
+    import.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)

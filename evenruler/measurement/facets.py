@@ -119,8 +119,9 @@ def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimat
 
     The variance is the sum of the jackknives over each facet, less those over each pair of facets,
     whose variance two facets share. `statistic` must be linear in the scores; it takes one mask
-    [levels] per facet. ValueError: a list has one level. Source: docs/formulas.md; for two facets
-    exactly Brennan's variance of a mean (2001, section 5.1).
+    [levels] per facet. ValueError: a list has one level.
+    Source: docs/formulas.md; for two facets exactly Brennan's variance of a mean (2001, section
+    5.1).
     """
     kept = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
     lists = [facet.members() for facet in facets]
@@ -275,8 +276,7 @@ def components(x: ArrayLike, facets: Sequence[str]) -> Components:
     one score per cell.
 
     ValueError: names do not fit the axes, a facet has a single level, or a score is not finite.
-        Source: Brennan (2001),
-    Generalizability Theory, chapter 3 and appendix B.
+    Source: Brennan (2001), Generalizability Theory, chapter 3 and appendix B.
     """
     scores = np.asarray(x, dtype=np.float64)
     if (
@@ -339,8 +339,9 @@ class Difference:
         the units.
 
         From 0 to 1; negative variances count as 0. `words`: per group. NaN where nothing varies;
-        ValueError for a number below 1. Source: Brennan (2001), E rho squared; the words of both
-        groups, of equal number, nested in fixed groups.
+        ValueError for a number below 1.
+        Source: Brennan (2001), E rho squared; the words of both groups, of equal number, nested in
+        fixed groups.
         """
         if min(templates, words) < 1:
             raise ValueError(
@@ -372,8 +373,8 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
 
     `x`: [units, templates, words] scores, fully crossed. `groups`: [words], 1 for the first group,
     -1 for the other; of equal size, at least two words each. ValueError where these do not fit, or
-    a score is not finite. Source: the mean squares of Brennan (2001) with words nested in fixed
-    groups.
+    a score is not finite.
+    Source: the mean squares of Brennan (2001) with words nested in fixed groups.
     """
     scores, signs = np.asarray(x, dtype=np.float64), np.asarray(groups)
     if (

@@ -31,8 +31,8 @@ def cronbach_alpha(x: ArrayLike) -> float:
 
     At most 1, higher is more reliable; negative where the items work against each other. NaN where
     the total is the same for every observation. ValueError: fewer than two items or two
-    observations, or values that are not finite. Source: Cronbach (1951), Coefficient alpha and the
-    internal structure of tests.
+    observations, or values that are not finite.
+    Source: Cronbach (1951), Coefficient alpha and the internal structure of tests.
     """
     matrix = as_items(x)
     if constant_total(matrix):
@@ -50,8 +50,8 @@ def feldt_interval(alpha: float, observations: int, items: int, level: float = 0
 
     Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for a
     NaN alpha. ValueError: an alpha above 1, fewer than two observations or items, or a `level`
-    outside (0, 1). Source: Feldt, Woodruff & Salih (1987), Statistical inference for coefficient
-    alpha.
+    outside (0, 1).
+    Source: Feldt, Woodruff & Salih (1987), Statistical inference for coefficient alpha.
     """
     check_level(level)
     if alpha > 1:
@@ -82,8 +82,8 @@ def spearman_brown(mean_correlation: float, items: int) -> float:
 
     The standardised alpha at a common length, which makes sets of different size comparable. At
     most 1. NaN where no such set can exist: k items cannot have a mean correlation of -1/(k-1) or
-    less. ValueError: a correlation outside [-1, 1], or fewer than one item. Source: Spearman
-    (1910); Brown (1910).
+    less. ValueError: a correlation outside [-1, 1], or fewer than one item.
+    Source: Spearman (1910); Brown (1910).
     """
     if abs(mean_correlation) > 1:
         raise ValueError(f"a correlation is between -1 and 1, got {mean_correlation}")
@@ -150,8 +150,9 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
 
     At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN
     where the values are constant; the ends also where raters agree perfectly. ValueError: fewer
-    than two targets or raters, or values that are not finite. Source: Shrout and Fleiss (1979),
-    Intraclass correlations, with their interval (Satterthwaite's degrees of freedom).
+    than two targets or raters, or values that are not finite.
+    Source: Shrout and Fleiss (1979), Intraclass correlations, with their interval (Satterthwaite's
+    degrees of freedom).
     """
     check_level(level)
     if constant_total(np.asarray(x, dtype=np.float64).reshape(-1, 1)):

@@ -70,8 +70,7 @@ def bootstrap(
             than two units to draw, or `level` or `n` is out of range.
 
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13; for clusters
-        Davison &
-    Hinkley (1997), Bootstrap Methods and their Application, section 3.8.
+    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 3.8.
     """
     from scipy import stats  # takes a second to import, and many commands resample nothing
 
@@ -178,8 +177,8 @@ def jackknife(
     Units are the rows of one or more arrays; the statistic is also called with one row left out of
     each. Ends are NaN below `FEWEST_UNITS` units, where the statistic is undefined without some
     unit, or where it is at a bound of its scale (an alpha of 1). ValueError: arrays differ in
-    length, or `level` is out of range. Source: Tukey (1958); Miller (1974), The jackknife: a
-    review, for scales.
+    length, or `level` is out of range.
+    Source: Tukey (1958); Miller (1974), The jackknife: a review, for scales.
     """
     check_level(level)
     samples = [np.asarray(array) for array in arrays]
@@ -220,8 +219,8 @@ def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
     exchangeable.
 
     `changes`: [units], or [units, classes], whose mean vector is compared by its length. All flips
-    are enumerated for up to twelve units, else `draws` are sampled. Source: Fisher (1935), The
-    design of experiments, section 21.
+    are enumerated for up to twelve units, else `draws` are sampled.
+    Source: Fisher (1935), The design of experiments, section 21.
     """
     x = np.asarray(changes, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x

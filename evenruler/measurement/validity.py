@@ -34,8 +34,9 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
 
     ValueError: fewer than four pairs, lengths that differ, values that are not finite, an input
         that is constant up to
-    rounding, or a `level` outside (0, 1). Source: Fisher (1921), On the "probable error" of a
-    coefficient of correlation; `scipy.stats.pearsonr`.
+    rounding, or a `level` outside (0, 1).
+    Source: Fisher (1921), On the "probable error" of a coefficient of correlation;
+    `scipy.stats.pearsonr`.
     """
     check_level(level)
     pairs = _as_pairs(x, y)
@@ -51,7 +52,8 @@ def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation
     """Pearson's r of paired values, with the jackknife interval on the scale of Fisher's z.
 
     Keeps its coverage under heavy tails, where the interval of Fisher's z covers 86 of 100
-    (docs/tested.md). ValueError: as `pearson`. Source: `evenruler.measurement.resampling`.
+    (docs/tested.md). ValueError: as `pearson`.
+    Source: `evenruler.measurement.resampling`.
     """
     found = pearson(x, y)
     pairs = _as_pairs(x, y)
@@ -66,8 +68,8 @@ def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
 
     The interval is Fisher's z with the standard error of Fieller et al., `sqrt(1.06/(n-3))`.
     ValueError: fewer than four pairs, lengths that differ, values that are not finite, a constant
-    input, or a `level` outside (0, 1). Source: Fieller, Hartley & Pearson (1957), Tests for rank
-    correlation coefficients I.
+    input, or a `level` outside (0, 1).
+    Source: Fieller, Hartley & Pearson (1957), Tests for rank correlation coefficients I.
     """
     check_level(level)
     pairs = _as_pairs(x, y)

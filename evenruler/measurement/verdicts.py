@@ -110,8 +110,8 @@ def confirmatory(
     """Build a headline figure from an estimate over random facets, its permutation p and its
     placebos.
 
-    `placebo` is None where the design has none; other arguments as in `Confirmatory`. Source:
-    docs/formulas.md.
+    `placebo` is None where the design has none; other arguments as in `Confirmatory`.
+    Source: docs/formulas.md.
     """
     if placebo is None:
         lacking = lacking or "no placebo"
@@ -143,7 +143,7 @@ def p_of(effect: Estimate, p_null: float, placebo: Paired | Lists, smallest: flo
     `confirmatory`.
 
     Source: Berger (1982), the intersection-union test, which needs no correction; Schuirmann
-        (1987).
+    (1987).
     """
     specific = placebo.specific(effect)
     same_sign = effect.value * specific.value > 0

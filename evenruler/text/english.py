@@ -89,8 +89,9 @@ def in_another(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
     """Whether each text, of at least ten words, is in another language, with probability above .9.
 
     For English, also texts mostly in non-Latin letters. `language`: a two-letter code such as "en";
-    if the classifier does not know it, every value is False. Source: py3langid (Barbaresi), of
-    langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of byte n-grams.
+    if the classifier does not know it, every value is False.
+    Source: py3langid (Barbaresi), of langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of
+    byte n-grams.
     """
     identifier, found = _identifier(), np.zeros(len(texts), dtype=bool)
     for place, text in enumerate(texts if language in identifier.labels else ()):

@@ -167,8 +167,8 @@ def headline(
     and the rest.
 
     `items`: by `schemas.ITEMS`, of one condition where conditions are scored separately; `units`:
-    in the plural. Source: docs/fixed.md ("The lean"); Kish (1965), Survey sampling, for effective
-    units.
+    in the plural.
+    Source: docs/fixed.md ("The lean"); Kish (1965), Survey sampling, for effective units.
     """
     found = Lean.of(items, score)
     g = len(found.units)
@@ -553,8 +553,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     """How much more one model leans than another, over the units asked of both models.
 
     `first`, `second`: linearised contributions of units to the lean and to its part by length and
-    frequency, by `tables.schemas.HEADLINES`; both are means of these. Source: docs/results.md
-    ("Compare").
+    frequency, by `tables.schemas.HEADLINES`; both are means of these.
+    Source: docs/results.md ("Compare").
     """
     both = first.merge(
         second, on=["unit", "pole"], suffixes=("_first", "_second"), validate="one_to_one"

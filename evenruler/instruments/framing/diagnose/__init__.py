@@ -134,7 +134,7 @@ def figures_of(
     `schemas.FIGURES`, and `HEADLINES`.
 
     Source: section 4.3; taking the mean of the effects as the probability of a shift is our
-        decision.
+    decision.
     """
     rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
     bars, cells = (

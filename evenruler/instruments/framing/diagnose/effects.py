@@ -83,8 +83,8 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     A pair is two cells of a task that differ only in one factor's cue, or in a placebo in its
     place. The paper always divides by two; here the mean is over the pairs that exist, with a share
     in both cells. `distributions`: by `schemas.DISTRIBUTIONS`, without excluded cells. Returns
-    `EFFECTS`, without stimuli that have no feasible pair. Source: section 4.3, GenEffect and
-    InstrEffect.
+    `EFFECTS`, without stimuli that have no feasible pair.
+    Source: section 4.3, GenEffect and InstrEffect.
     """
     found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
     if not found:
@@ -98,7 +98,8 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     it: `schemas.SHIFTS`.
 
     From -1 (the class occurs only without the cue) to 1 (only with it), 0 where it has no share in
-    either cell. Arguments as in `effects`. Source: section 5.3; 0 for 0 / 0 is our decision.
+    either cell. Arguments as in `effects`.
+    Source: section 5.3; 0 for 0 / 0 is our decision.
     """
     pair, found = [*MEASURED, "factor", "at", "stimulus"], []
     for of, less, more in pairs(

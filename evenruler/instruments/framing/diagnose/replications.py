@@ -242,8 +242,9 @@ def replications(
     `distributions` (without excluded cells) and `choices` (may be empty) by `schemas`, of one
     contrast; `outcomes`: surface forms of the classes; `groups`: of every stimulus, for `p-at`;
     both in the order of the source. ValueError where there are not two classes, or more than one
-    cue. Source: appendix B. The paper's tables of AS disagree with its text; the definition here is
-    our decision.
+    cue.
+    Source: appendix B. The paper's tables of AS disagree with its text; the definition here is our
+    decision.
     """
     framings = {*distributions["framing"], *choices["framing"]} - {
         BARE

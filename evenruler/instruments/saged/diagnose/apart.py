@@ -46,7 +46,7 @@ class Apart:
         concepts, unadjusted.
 
         Source: the two one-sided tests of Schuirmann (1987); an intersection-union test, which
-            needs no correction.
+        needs no correction.
         """
         inside = bound - np.abs(self.values)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,8 +84,7 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
     root items, the same in all series.
 
     Source: permutation of the largest of several studentised means, Westfall and Young (1993),
-        Resampling-based
-    multiple testing, single-step maxT.
+    Resampling-based multiple testing, single-step maxT.
     """
     x = np.asarray(scores, dtype=np.float64)
     x = x[None] if x.ndim == 2 else x
@@ -162,7 +161,7 @@ def beyond_invented(real: Apart, invented: Apart) -> float:
     """The p of a test that real concepts differ by more than invented ones, the placebo.
 
     Source: F of two mean squares of means over the same root items, one-sided; both contain the
-        same noise.
+    same noise.
     """
     (square, df), (of_invented, of_df) = mean_square(real), mean_square(invented)
     if min(df, of_df) < 1 or of_invented == 0:
@@ -192,8 +191,8 @@ def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> fl
     """Minimum detectable deviation of one of several concepts, at power `POWER`, in the unit of its
     standard `error`.
 
-    `tests`: concepts, or concepts x roles, of which the largest deviation is tested. Source:
-    quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
+    `tests`: concepts, or concepts x roles, of which the largest deviation is tested.
+    Source: quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
     """
     return float(stats.t.isf(level / 2 / tests, roots - 1) + stats.t.ppf(POWER, roots - 1)) * error
 
@@ -252,8 +251,7 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     withheld, 0 to 1; NaN where nothing was asked. Seed and shuffles as for `apart`.
 
     Source: intervals of Wilson (1927), corrected by Bonferroni over concepts, and of their
-        difference from that of all
-    by Newcombe (1998), method 10.
+    difference from that of all by Newcombe (1998), method 10.
     """
     from statsmodels.stats.proportion import proportion_confint  # takes a second to import
 

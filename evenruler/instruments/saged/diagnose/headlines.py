@@ -108,7 +108,8 @@ def confirmed(
 
     Gives figures by `schemas.FIGURES` (`part`: "all roles", then the feature if there is one);
     every concept by `schemas.FAVOUR`; and the scores behind the figures by
-    `tables.schemas.HEADLINES`. Source: docs/saged.md, with simulated errors in docs/tested.md.
+    `tables.schemas.HEADLINES`.
+    Source: docs/saged.md, with simulated errors in docs/tested.md.
     """
     figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
