@@ -75,7 +75,6 @@ class Vocabulary:
     n_lines: int = 0
     n_nodes: int = 0
     n_names: int = 0
-    n_functions: int = 0
 
     def add_file(self, path: Path) -> None:
         """Count what is in a file."""
@@ -97,7 +96,6 @@ class Vocabulary:
         if isinstance(node, ast.ClassDef):
             self.classes[node.name] += 1
         if isinstance(node, ast.FunctionDef):
-            self.n_functions += 1
             self.counts["functions of one word"] += "_" not in node.name.strip("_")
         name = bound_name(node)
         if name is not None:

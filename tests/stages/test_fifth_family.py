@@ -16,7 +16,7 @@ from tests.warm import Warm
 
 FIFTH = Path(__file__).parents[1] / "instruments/fifth/pairs"
 LAST = '    "saged": "evenruler.instruments.saged",\n'
-LINES = 175
+LINES = 205
 BENCHMARK = "benchmarks/pairs-jobs"
 
 
