@@ -9,6 +9,7 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -21,7 +22,7 @@ PLAN: dict[str, Any] = json.loads(
 CLASSES: list[str] = [outcome["outcome"] for outcome in PLAN["outcomes"]]
 
 CLASS_OF: dict[str, str] = {
-    form.lower(): own["outcome"] for own in PLAN["outcomes"] for form in own["forms"]
+    form.lower(): outcome["outcome"] for outcome in PLAN["outcomes"] for form in outcome["forms"]
 }
 
 LETTERS = "ABCDEFGHIJ"
@@ -42,31 +43,32 @@ Apds = dict[int, dict[str, dict[str, list[float]]]]
 pair of cells."""
 
 
-def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+def metric_inputs(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """What one prompt brings to every metric: the mass of each letter or class, whatever follows
     its forms.
     """
-    alone, *nats = [
-        float(result[0] if isinstance(result, tuple | list) else result) for result in results
+    log_likelihoods = [
+        result[0] if isinstance(result, tuple | list) else result for result in results
     ]
+    alone, *nats = map(float, log_likelihoods)
     masses: dict[str, float] = defaultdict(float)
-    for form, own in zip(doc["forms"], nats, strict=True):
-        masses[form.strip() if doc["order"] else CLASS_OF[form.strip().lower()]] += math.exp(
-            own - alone
-        )
-    answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")} | {
-        "masses": dict(masses)
-    }
-    found: dict[str, Any] = {"coverage": answer}
+    for form, form_nats in zip(doc["forms"], nats, strict=True):
+        word = form.strip()
+        letter_or_class = word if doc["order"] else CLASS_OF[word.lower()]
+        masses[letter_or_class] += math.exp(form_nats - alone)
+    answer: Answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")}
+    answer["masses"] = dict(masses)
+    inputs: dict[str, Any] = {"coverage": answer}
     for factor in PLAN["factors"]:
-        for metric in ("effect", *(["control"] if PLAN["placebos"][factor] else ())):
-            found[f"{metric}_{factor}".replace("-", "_")] = (factor, answer)
-    return found
+        metrics = ("effect", "control") if PLAN["placebos"][factor] else ("effect",)
+        for metric in metrics:
+            inputs[f"{metric}_{factor}".replace("-", "_")] = (factor, answer)
+    return inputs
 
 
 def effect(answers: Sequence[tuple[str, Answer]]) -> float:
     """Mean APD with and without the cue of a factor: over pairs of cells, stimuli, and tasks."""
-    apds, tasks = _counted(answers)
+    apds, tasks = _factor_apds(answers)
     return _over_tasks(apds[0], tasks)
 
 
@@ -74,21 +76,23 @@ def control(answers: Sequence[tuple[str, Answer]]) -> float:
     """The same with and without a placebo in its place, mean over placebos, each over its own
     stimuli.
     """
-    apds, tasks = _counted(answers)
-    return _mean(
-        [
-            _over_tasks(own, tasks)
-            for number, own in sorted(apds.items())
-            if number > 0 and {*tasks} <= {*own}
-        ]
-    )
+    apds, tasks = _factor_apds(answers)
+    placebo_apds: list[float] = []
+    for number, apds_by_task in sorted(apds.items()):
+        if number > 0 and set(tasks) <= set(apds_by_task):
+            placebo_apds.append(_over_tasks(apds_by_task, tasks))
+    return _mean_or_nan(placebo_apds)
 
 
 def _over_tasks(
     by_task: Mapping[str, Mapping[str, Sequence[float]]], tasks: Sequence[str]
 ) -> float:
     """Mean over tasks of the mean over stimuli of that over pairs of cells."""
-    return _mean([_mean([fmean(pairs) for pairs in by_task[task].values()]) for task in tasks])
+    task_means: list[float] = []
+    for task in tasks:
+        stimulus_means = [fmean(pairs) for pairs in by_task[task].values()]
+        task_means.append(_mean_or_nan(stimulus_means))
+    return _mean_or_nan(task_means)
 
 
 def coverage(answers: Sequence[Answer]) -> float:
@@ -96,14 +100,14 @@ def coverage(answers: Sequence[Answer]) -> float:
     stimuli.
     """
     by_stimulus: dict[str, list[float]] = defaultdict(list)
-    for (_, framing), stimuli in cells(answers).items():
+    for (_, framing), stimuli in collect_cell_masses(answers).items():
         if not any(cues_of(framing).values()):
             for stimulus, prompts in stimuli.items():
-                by_stimulus[stimulus].append(_covered(prompts))
-    return _mean([fmean(found) for found in by_stimulus.values()])
+                by_stimulus[stimulus].append(_mean_coverage(prompts))
+    return _mean_or_nan([fmean(coverages) for coverages in by_stimulus.values()])
 
 
-def cells(answers: Iterable[Answer]) -> Cells:
+def collect_cell_masses(answers: Iterable[Answer]) -> Cells:
     """Masses of the classes by cell and stimulus. Letters have the class of their option, and are
     calibrated first.
 
@@ -111,26 +115,28 @@ def cells(answers: Iterable[Answer]) -> Cells:
     that is logged.
     """
     answers = list(answers)
-    priors = _priors([answer for answer in answers if answer["stimulus"] is None])
-    found: Cells = defaultdict(lambda: defaultdict(list))
+    priors = _letter_priors([answer for answer in answers if answer["stimulus"] is None])
+    masses_by_cell: Cells = defaultdict(lambda: defaultdict(list))
     lacking = set()
     for answer in answers:
-        cell, masses = (answer["task"], answer["framing"]), answer["masses"]
         if answer["stimulus"] is None:
             continue
+        cell = (answer["task"], answer["framing"])
+        masses = answer["masses"]
         if answer["order"]:
-            if PLAN["calibrated"] and cell not in priors:
-                lacking.add(cell)
-                continue
-            masses = _by_option(
-                _calibrated(masses, priors[cell]) if PLAN["calibrated"] else masses, answer["order"]
-            )
-        found[cell][answer["stimulus"]].append([masses.get(outcome, 0.0) for outcome in CLASSES])
+            if PLAN["calibrated"]:
+                if cell not in priors:
+                    lacking.add(cell)
+                    continue
+                masses = _calibrate_masses(masses, priors[cell])
+            masses = _by_option(masses, answer["order"])
+        class_masses = [masses.get(outcome, 0.0) for outcome in CLASSES]
+        masses_by_cell[cell][answer["stimulus"]].append(class_masses)
     if lacking:
         logging.getLogger(__name__).warning(
             "%d cells lack their prompts without content", len(lacking)
         )
-    return found
+    return masses_by_cell
 
 
 def cues_of(framing: str) -> dict[str, int]:
@@ -143,97 +149,108 @@ def cues_of(framing: str) -> dict[str, int]:
     return {factor: int(number or 0) for factor, _, number in parts}
 
 
-def _priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
+def _letter_priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
     """By cell, each letter's share of the letters after prompts without content, mean over
     these.
     """
     shares: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for answer in empty:
+        cell = (answer["task"], answer["framing"])
         total = math.fsum(answer["masses"].values())
         for letter, mass in answer["masses"].items():
-            shares[answer["task"], answer["framing"]][letter].append(mass / total)
-    return {
-        cell: {letter: fmean(own) for letter, own in letters.items()}
-        for cell, letters in shares.items()
-    }
+            shares[cell][letter].append(mass / total)
+    priors: dict[tuple[str, str], dict[str, float]] = {}
+    for cell, letters in shares.items():
+        priors[cell] = {letter: fmean(letter_shares) for letter, letter_shares in letters.items()}
+    return priors
 
 
-def _calibrated(masses: Mapping[str, float], prior: Mapping[str, float]) -> dict[str, float]:
+def _calibrate_masses(masses: Mapping[str, float], prior: Mapping[str, float]) -> dict[str, float]:
     """Masses of letters divided by their priors; what they have together stays (Zhao et al.
     2021).
     """
     divided = {letter: mass / prior[letter] for letter, mass in masses.items()}
-    kept = math.fsum(masses.values()) / (math.fsum(divided.values()) or 1.0)
-    return {letter: mass * kept for letter, mass in divided.items()}
+    divided_total = math.fsum(divided.values()) or 1.0
+    scale = math.fsum(masses.values()) / divided_total
+    return {letter: mass * scale for letter, mass in divided.items()}
 
 
 def _by_option(masses: Mapping[str, float], order: Sequence[str]) -> dict[str, float]:
     return {order[LETTERS.index(letter)]: mass for letter, mass in masses.items()}
 
 
-def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
+def _factor_apds(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     """APD of a factor, and the tasks that count.
 
     None of their cells is below its coverage, if there is such a task; of these, they have
     placebos, if one has.
     """
     factor = answers[0][0]
-    found = cells(answer for _, answer in answers)
-    low = {
-        task
-        for task, less, more, _ in _pairs(found, factor)
-        if min(_of_cell(found[task, less]), _of_cell(found[task, more]))
-        < PLAN["least_coverage"] - ROUNDING
-    }
-    apds = _apds(found, factor)
-    known = sorted(apds.get(0, {}))
-    covered = [task for task in known if task not in low] or known
-    beside = {task for number, own in apds.items() if number > 0 for task in own}
-    return apds, [task for task in covered if task in beside] or covered
+    masses_by_cell = collect_cell_masses(answer for _, answer in answers)
+    low_tasks: set[str] = set()
+    for task, less, more, _ in _pair_cells(masses_by_cell, factor):
+        coverage_without = _of_cell(masses_by_cell[task, less])
+        coverage_with = _of_cell(masses_by_cell[task, more])
+        if min(coverage_without, coverage_with) < PLAN["least_coverage"] - ROUNDING:
+            low_tasks.add(task)
+    apds = _pair_apds(masses_by_cell, factor)
+    measured_tasks = sorted(apds.get(0, {}))
+    covered = [task for task in measured_tasks if task not in low_tasks] or measured_tasks
+    tasks_with_placebos: set[str] = set()
+    for number, apds_by_task in apds.items():
+        if number > 0:
+            tasks_with_placebos.update(apds_by_task)
+    return apds, [task for task in covered if task in tasks_with_placebos] or covered
 
 
-def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
+def _pair_cells(masses_by_cell: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
     """Task, framing without and with the cue of a factor or what stands in its place, and the
     number of that.
     """
-    for task, framing in found:
+    for task, framing in masses_by_cell:
         cues = cues_of(framing)
-        others = [cue for cue in cues if cue != factor]
-        less = "+".join(others) or BARE
-        if factor in cues and not any(cues[cue] for cue in others) and (task, less) in found:
+        other_cues = [cue for cue in cues if cue != factor]
+        less = "+".join(other_cues) or BARE
+        if (
+            factor in cues
+            and not any(cues[cue] for cue in other_cues)
+            and (task, less) in masses_by_cell
+        ):
             yield task, less, framing, cues[factor]
 
 
-def _apds(found: Cells, factor: str) -> Apds:
+def _pair_apds(masses_by_cell: Cells, factor: str) -> Apds:
     apds: Apds = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for task, less, more, number in _pairs(found, factor):
-        for stimulus, prompts in found[task, more].items():
-            p, q = _shares(found[task, less].get(stimulus, [])), _shares(prompts)
+    for task, less, more, number in _pair_cells(masses_by_cell, factor):
+        for stimulus, prompts in masses_by_cell[task, more].items():
+            p = _class_shares(masses_by_cell[task, less].get(stimulus, []))
+            q = _class_shares(prompts)
             if p and q:
-                apd = min(
-                    math.fsum(abs(one - other) for one, other in zip(p, q, strict=True)) / 2, 1.0
+                distance = math.fsum(
+                    abs(share_without - share_with)
+                    for share_without, share_with in zip(p, q, strict=True)
                 )
-                apds[number][task][stimulus].append(apd)
+                apds[number][task][stimulus].append(min(distance / 2, 1.0))
     return apds
 
 
-def _shares(prompts: Sequence[Sequence[float]]) -> list[float]:
+def _class_shares(prompts: Sequence[Sequence[float]]) -> list[float]:
     """Shares of the classes in their mean mass over orders of options; none where there is no
     mass.
     """
-    masses = [fmean(own) for own in zip(*prompts, strict=True)]
+    masses = [fmean(class_masses) for class_masses in zip(*prompts, strict=True)]
     total = math.fsum(masses)
     return [mass / total for mass in masses] if total else []
 
 
-def _covered(prompts: Sequence[Sequence[float]]) -> float:
+def _mean_coverage(prompts: Sequence[Sequence[float]]) -> float:
     return fmean(math.fsum(masses) for masses in prompts)
 
 
 def _of_cell(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
     """Mean coverage over the prompts of a cell."""
-    return _covered([masses for prompts in stimuli.values() for masses in prompts])
+    return _mean_coverage(list(chain.from_iterable(stimuli.values())))
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_or_nan(values: Sequence[float]) -> float:
     return fmean(values) if values else math.nan

@@ -25,20 +25,17 @@ def load(**_: Any) -> dict[str, Any]:
     from datasets import Dataset
 
     plan = json.loads((FOLDER / "plan.json").read_text(encoding="utf-8"))
-    prompts = asked_prompts(_read("prompts"), plan)
+    prompts = asked_prompts(_read_rows("prompts"), plan)
     cells = {(row["task"], row["framing"]) for row in prompts}
     empty = [
         row
-        for row in _read("content-free")
+        for row in _read_rows("content-free")
         if plan["calibrated"] and (row["task"], row["framing"]) in cells
     ]
     words = [form for outcome in plan["outcomes"] for form in outcome["forms"]]
-    rows = [_asked(row, row["stimulus"], row["order"], words) for row in prompts]
-    return {
-        "test": Dataset.from_list(
-            rows + [_asked(row, None, LETTERS[: row["letters"]], words) for row in empty]
-        )
-    }
+    rows = [_prompt_with_forms(row, row["stimulus"], row["order"], words) for row in prompts]
+    rows += [_prompt_with_forms(row, None, LETTERS[: row["letters"]], words) for row in empty]
+    return {"test": Dataset.from_list(rows)}
 
 
 def choices(doc: Row) -> list[str]:
@@ -57,33 +54,37 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
     step = -(-len(places) // plan["placebo_stimuli"])
     by_placebo = sorted(places.values(), key=lambda place: (place % step, place))
     ranks = {place: rank for rank, place in enumerate(by_placebo)}
-    found = []
+    asked_rows = []
     for row in prompts:
         place = places.get(row["stimulus"])
         if place is None:
             continue
         size = orders_of(len(row["order"]))
         placebo = placebo_of(row["framing"])
-        in_orders = (row["turn"] - plan["orders"] * ranks[place]) % size < plan["orders"]
+        turn = (row["turn"] - plan["orders"] * ranks[place]) % size
+        in_orders = turn < plan["orders"]
         in_placebos = -plan["most_wordings"] <= placebo <= plan["most_placebos"]
         if in_orders and in_placebos and (placebo <= 0 or place % step == placebo % step):
-            found.append(row)
-    return found
+            asked_rows.append(row)
+    return asked_rows
 
 
 def orders_of(options: int) -> int:
     """How many orders balance so many options, each and its reverse, whether or not their prompts
     were kept.
     """
-    return 1 if options < 2 else options if options % 2 == 0 else 2 * options
+    if options < 2:
+        return 1
+    return options if options % 2 == 0 else 2 * options
 
 
 def placebo_of(framing: str) -> int:
     """The number of the placebo in a framing; 0 where all its cues are as cells have them, -2 at
     the second wording.
     """
-    numbers = [int(number) for cue in framing.split("+") if (number := cue.partition("~")[2])]
-    return numbers[0] if numbers else 0
+    numbers = [cue.partition("~")[2] for cue in framing.split("+")]
+    placebos = [int(number) for number in numbers if number]
+    return placebos[0] if placebos else 0
 
 
 def surface_forms(words: Sequence[str], after: str) -> list[str]:
@@ -93,11 +94,14 @@ def surface_forms(words: Sequence[str], after: str) -> list[str]:
     Without a space a word is one of its own only where no letter or digit stands before it.
     """
     bare = not after[-1:].isalnum()
-    cased = dict.fromkeys(form for word in words for form in (word, word[0].upper() + word[1:]))
-    return [space + form for form in cased for space in (" ", *([""] if bare else []))]
+    cased: list[str] = []
+    for word in words:
+        cased += [word, word[0].upper() + word[1:]]
+    spaces = [" ", ""] if bare else [" "]
+    return [space + form for form in dict.fromkeys(cased) for space in spaces]
 
 
-def _read(config: str) -> list[Row]:
+def _read_rows(config: str) -> list[Row]:
     from pyarrow.parquet import ParquetFile
 
     rows: list[Row] = (
@@ -106,8 +110,11 @@ def _read(config: str) -> list[Row]:
     return rows
 
 
-def _asked(row: Row, stimulus: str | None, options: Sequence[str], words: Sequence[str]) -> Row:
+def _prompt_with_forms(
+    row: Row, stimulus: str | None, options: Sequence[str], words: Sequence[str]
+) -> Row:
     """One prompt with its forms: letters where it lists options, else words of the classes."""
+    answers = LETTERS[: len(options)] or words
     return {
         "id": row["id"],
         "task": row["task"],
@@ -115,5 +122,5 @@ def _asked(row: Row, stimulus: str | None, options: Sequence[str], words: Sequen
         "stimulus": stimulus,
         "order": list(options),
         "prompt": row["prompt"],
-        "forms": surface_forms(LETTERS[: len(options)] or words, row["prompt"]),
+        "forms": surface_forms(answers, row["prompt"]),
     }

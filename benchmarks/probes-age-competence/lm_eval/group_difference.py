@@ -26,9 +26,13 @@ CRITERION: dict[str, float] = (
 
 def likelihood(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]:
     """What one sentence brings to every metric."""
-    nats = float(results[0][0] if isinstance(results[0], tuple | list) else results[0])
+    response = results[0]
+    nats = float(response[0] if isinstance(response, tuple | list) else response)
     answer = (doc["template"], doc["attribute"], doc["keying"], doc["pole"], nats)
-    return {"spread": answer, "offset": answer} | ({"validity": answer} if CRITERION else {})
+    answer_by_metric = {"spread": answer, "offset": answer}
+    if CRITERION:
+        answer_by_metric["validity"] = answer
+    return answer_by_metric
 
 
 def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
@@ -37,20 +41,21 @@ def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
 
     Where a group has no sentence (as with `--limit`) there is no bias, and that is logged.
     """
-    cells: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: {1: [], -1: []})
+    cells: dict[tuple[str, str, int], dict[int, list[float]]] = {}
     for template, attribute, keying, pole, nats in answers:
-        cells[template, attribute, keying][pole].append(nats)
-    found = {
-        (template, attribute): keying * (fmean(groups[1]) - fmean(groups[-1]))
-        for (template, attribute, keying), groups in cells.items()
-        if groups[1] and groups[-1]
-    }
-    if len(found) < len(cells):
-        lost = len(cells) - len(found)
+        groups = cells.setdefault((template, attribute, keying), {1: [], -1: []})
+        groups[pole].append(nats)
+    bias_by_pair: dict[tuple[str, str], float] = {}
+    for (template, attribute, keying), groups in cells.items():
+        first, second = groups[1], groups[-1]
+        if first and second:
+            bias_by_pair[template, attribute] = keying * (fmean(first) - fmean(second))
+    if len(bias_by_pair) < len(cells):
+        lost = len(cells) - len(bias_by_pair)
         logging.getLogger(__name__).warning(
             "%d of %d biases lack the sentences of a group", lost, len(cells)
         )
-    return found
+    return bias_by_pair
 
 
 def spread(answers: Sequence[Answer]) -> float:
@@ -65,8 +70,8 @@ def offset(answers: Sequence[Answer]) -> float:
     """Mean bias over templates and attributes, nats; positive: closer to the first group. Mostly
     about wordings.
     """
-    found = biases(answers).values()
-    return fmean(found) if found else math.nan
+    pair_biases = biases(answers).values()
+    return fmean(pair_biases) if pair_biases else math.nan
 
 
 def validity(answers: Sequence[Answer]) -> float:

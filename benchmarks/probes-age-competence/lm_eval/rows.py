@@ -25,7 +25,8 @@ def _of_set(name: str, rows: Any) -> Any:
     """Those of a set that scores are made of."""
     return rows.filter(
         lambda sets, controls: [
-            one == name and not control for one, control in zip(sets, controls, strict=True)
+            set_name == name and not control
+            for set_name, control in zip(sets, controls, strict=True)
         ],
         input_columns=["set", "control"],
         batched=True,

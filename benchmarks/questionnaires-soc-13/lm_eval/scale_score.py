@@ -55,8 +55,11 @@ def docs(rows: Any) -> Any:
     """
     from datasets import concatenate_datasets
 
-    first = {hypothesis: row for row, hypothesis in reversed(list(enumerate(rows["hypothesis"])))}
-    empty = rows.select(sorted(first.values())).map(lambda _: {"premise": SETTINGS["content_free"]})
+    first: dict[str, int] = {}
+    for row, hypothesis in enumerate(rows["hypothesis"]):
+        first.setdefault(hypothesis, row)
+    distinct = rows.select(sorted(first.values()))
+    empty = distinct.map(lambda _: {"premise": SETTINGS["content_free"]})
     return concatenate_datasets([rows, empty])
 
 
@@ -69,18 +72,18 @@ def entailment(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]
     compared = ["beyond_twins"] if SETTINGS["twins"] else []
     if answer["twin"] and not _is_empty(answer):
         return dict.fromkeys(compared, answer)
-    own = (
-        SETTINGS["subscales"] if _is_empty(answer) else [doc["subscale"]] if doc["subscale"] else []
-    )
-    return dict.fromkeys(
-        ("score", "answer", *compared, *(f"score_{subscale}" for subscale in own)), answer
-    )
+    if _is_empty(answer):
+        subscales = SETTINGS["subscales"]
+    else:
+        subscales = [doc["subscale"]] if doc["subscale"] else []
+    of_subscales = [f"score_{subscale}" for subscale in subscales]
+    return dict.fromkeys(("score", "answer", *compared, *of_subscales), answer)
 
 
 def score(answers: Sequence[Answer]) -> float:
     """Mean of the item scores, in units of the weights."""
-    found = item_scores(answers)
-    return fmean(found.values()) if found else math.nan
+    score_by_item = item_scores(answers)
+    return fmean(score_by_item.values()) if score_by_item else math.nan
 
 
 def answer(answers: Sequence[Answer]) -> float:
@@ -92,13 +95,19 @@ def answer(answers: Sequence[Answer]) -> float:
 
 def beyond_twins(answers: Sequence[Answer]) -> float:
     """Mean over items of the answer minus the mean of its impersonal twins."""
-    own, *beside = (
-        item_scores([answer for answer in answers if _is_empty(answer) or answer["twin"] == twin])
-        for twin in sorted({answer["twin"] for answer in answers} | {0})
-    )
-    twins = {item: [of[item] for of in beside if item in of] for item in own}
-    found = [own[item] - fmean(scores) for item, scores in twins.items() if scores]
-    return fmean(found) * len({answer["intensifier"] for answer in answers}) if found else math.nan
+    scores_per_twin: list[dict[str, float]] = []
+    for twin in sorted({answer["twin"] for answer in answers} | {0}):
+        of_twin = [answer for answer in answers if _is_empty(answer) or answer["twin"] == twin]
+        scores_per_twin.append(item_scores(of_twin))
+    score_by_item, *scores_of_twins = scores_per_twin
+    differences: list[float] = []
+    for item, item_score in score_by_item.items():
+        controls = [twin_scores[item] for twin_scores in scores_of_twins if item in twin_scores]
+        if controls:
+            differences.append(item_score - fmean(controls))
+    if not differences:
+        return math.nan
+    return fmean(differences) * len({answer["intensifier"] for answer in answers})
 
 
 def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
@@ -119,7 +128,7 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
     lacking |= {
         item
         for item, prompts in items.items()
-        if len(prompts) != _expected(item, prompts[0]["twin"])
+        if len(prompts) != _count_expected_prompts(item, prompts[0]["twin"])
     }
     if lacking:
         logging.getLogger(__name__).warning("%d of %d items lack prompts", len(lacking), len(items))
@@ -128,7 +137,7 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
     }
 
 
-def _expected(item: str, twin: int) -> int:
+def _count_expected_prompts(item: str, twin: int) -> int:
     """How many prompts an item has, or one of its twins."""
     n: int = SETTINGS["twins"][item][twin - 1] if twin else SETTINGS["items"][item]
     return n
@@ -139,14 +148,17 @@ def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> flo
     terms.
     """
     shares = {
-        (p["term"], p["intensifier"]): _share(p["nats"], empty[p["hypothesis"]]) for p in prompts
+        (p["term"], p["intensifier"]): _log_entailment_share(p["nats"], empty[p["hypothesis"]])
+        for p in prompts
     }
     terms = {p["term"]: p["polarity"] == "source" for p in prompts}
     weights = {p["intensifier"]: p["weight"] for p in prompts}
-    by_intensifier = {word: _normalised([shares[term, word] for term in terms]) for word in weights}
+    by_intensifier: dict[str, list[float]] = {}
+    for word in weights:
+        by_intensifier[word] = _normalise_log_values([shares[term, word] for term in terms])
     weighted = []
     for row, is_source in enumerate(terms.values()):
-        over_intensifiers = _normalised([by_intensifier[word][row] for word in weights])
+        over_intensifiers = _normalise_log_values([by_intensifier[word][row] for word in weights])
         if is_source:
             weighted += [
                 math.exp(log_pss) * weight
@@ -155,15 +167,15 @@ def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> flo
     return float(prompts[0]["keying"] * fmean(weighted))
 
 
-def _share(nats: Sequence[float], empty: Sequence[float]) -> float:
+def _log_entailment_share(nats: Sequence[float], empty: Sequence[float]) -> float:
     """Logarithm of entailment's share, minus the answer without content; neutral left out by
     default.
     """
-    logits = [told - untold for told, untold in zip(nats, empty, strict=True)]
+    logits = [answer_nats - empty_nats for answer_nats, empty_nats in zip(nats, empty, strict=True)]
     return _log_softmax(logits if SETTINGS["three_way"] else [logits[0], logits[2]])[0]
 
 
-def _normalised(log_values: Sequence[float]) -> list[float]:
+def _normalise_log_values(log_values: Sequence[float]) -> list[float]:
     return _log_softmax([value / SETTINGS["temperature"] for value in log_values])
 
 
