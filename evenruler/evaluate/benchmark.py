@@ -17,7 +17,8 @@ from evenruler import __version__, repository
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, family_module
-from evenruler.models.declared import MINILM, SHA256, Catalogue
+from evenruler.models.declarations import MINILM, SHA256, Catalogue
+from evenruler.publish.locate import FORMS, find_newest_version, open_place, shipped_names
 from evenruler.publish.manifest import (
     PLAN,
     Manifest,
@@ -29,7 +30,6 @@ from evenruler.publish.manifest import (
     require_identity,
     require_unaltered,
 )
-from evenruler.publish.places import FORMS, find_newest_version, open_place, shipped_names
 from evenruler.strict import LONGEST_SLUG, read_yaml, validate
 from evenruler.tables.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.tables.frames import write_whole
@@ -257,7 +257,7 @@ def benchmark_of_log(model: "Model", where: str) -> str:
     """The name of the one shipped benchmark of the family `fixed` whose texts these recorded
     answers cover.
     """
-    from evenruler.models.recorded import LoggedModel
+    from evenruler.models.answer_logs import LoggedModel
 
     assert isinstance(model, LoggedModel)  # `measure_each` refuses others, before they are loaded
     remedy, answered_names = "say which benchmark as --with NAME", []

@@ -16,12 +16,12 @@ from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import SCHEME, benchmark_of_log, open_benchmark
 from evenruler.evaluate.cost import SpendingLimit
+from evenruler.evaluate.resolve_model import NO_OPTIONS, Dtype, is_recorded, resolve_model
 from evenruler.evaluate.session import MeasurementPlan, Session
-from evenruler.evaluate.subject import NO_OPTIONS, Dtype, is_recorded, resolve_model
 from evenruler.instruments.instrument import SIZES, STANDARD, Size
 from evenruler.measurement.figures import figure_in_words
 from evenruler.models.backends.server import current_budget, request_budget
-from evenruler.models.declared import HOSTED
+from evenruler.models.declarations import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import StoredResult, refuse_another, write_result
@@ -73,7 +73,7 @@ def measure(
             usual one; for an endpoint with log-probabilities that does not prepend one itself.
         options: Chat settings that override the entry's, as `{"thinking": {"tokens": 4096}}` or
             `{"thinking": "off"}`; also `effort`, `template`, `new_tokens` and the others of
-            `evenruler.models.chats.ChatSettings`.
+            `evenruler.models.chat_settings.ChatSettings`.
         max_requests: Limit on requests to servers, retries included; by default
             `EVENRULER_MAX_REQUESTS`, or no limit.
         tokenizer: Of a loaded model.
@@ -135,7 +135,7 @@ def measure_each(
 
     `named`: further arguments of `chosen`. A benchmark that cannot be opened stops the run before
     anything is asked; other UserErrors are raised together at the end. `lm_eval:TASK` is a task of
-    lm-evaluation-harness, whose documents are grouped into units by the column `unit`. Without
+    lm-evaluation-lm_eval_tasks, whose documents are grouped into units by the column `unit`. Without
     benchmarks, the one that the recorded answers belong to is used.
     """
     started = time.monotonic()
@@ -225,9 +225,9 @@ def measure_each(
                 yield f"  written to {folder}; all figures: --all"
         for place in tasks:
             try:
-                from evenruler.evaluate import harness  # which few need
+                from evenruler.evaluate import lm_eval_tasks  # which few need
 
-                yield from harness.task_lines(
+                yield from lm_eval_tasks.task_lines(
                     session.model, place.removeprefix(SCHEME), unit, limit
                 )
             except UserError as error:

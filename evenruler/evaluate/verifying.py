@@ -20,6 +20,7 @@ from evenruler import __version__
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark, open_benchmark
 from evenruler.evaluate.cost import cost_of
+from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.evaluate.session import (
     RESAMPLING,
     Measurement,
@@ -28,22 +29,21 @@ from evenruler.evaluate.session import (
     compute_measurement,
     convert_headings,
 )
-from evenruler.evaluate.subject import resolve_model
 from evenruler.files import file_sha256
 from evenruler.instruments.asking import AnsweringModels, unanswerable_tables
 from evenruler.instruments.instrument import SUBJECT, RequestBatch, Subject, Tables, plan_at_size
 from evenruler.instruments.registry import family_module
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
-from evenruler.models.declared import HOSTED
+from evenruler.models.declarations import HOSTED
 from evenruler.models.loading import OF_FILES
 from evenruler.models.model import Model
-from evenruler.models.records import Reply
-from evenruler.models.released import ReplayCheck
+from evenruler.models.questions import Reply
+from evenruler.models.replay import ReplayCheck
 from evenruler.models.store import RowStore
 from evenruler.publish.difference import has_figure_changed
+from evenruler.publish.locate import shipped_names
 from evenruler.publish.manifest import PLAN
-from evenruler.publish.places import shipped_names
 from evenruler.results.record import ANSWERS, Result, figures_of
 from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result, write_result
 from evenruler.tables.contents import is_file, table_in

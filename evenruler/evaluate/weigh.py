@@ -28,13 +28,13 @@ from evenruler.evaluate.readings import (
     false_alarm_verdicts,
     planted_figures,
 )
+from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
-from evenruler.evaluate.subject import resolve_model
 from evenruler.instruments.asking import CALLED
 from evenruler.instruments.prefixes import OTHER_START
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Verdict
+from evenruler.measurement.inputs import Floats
 from evenruler.models.store import RowStore
 from evenruler.results.record import figures_of
 from evenruler.tables import read_table, table_of

@@ -35,7 +35,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import read_json_file, write_text_atomically
 from evenruler.instruments.instrument import STANDARD, Profile
 from evenruler.instruments.registry import FAMILIES
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from evenruler.models.store import cache_root
 from evenruler.project.damaged import remove_damaged
 from evenruler.project.dvc import LOCK, forget_stages, read_lock, read_pipeline, repair_running_list

@@ -12,6 +12,12 @@ from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
+from evenruler.models.backends.batching import (
+    Batches,
+    HalvingOnOutOfMemory,
+    batched,
+    split_into_packs,
+)
 from evenruler.models.backends.likelihood import (
     LikelihoodScorer,
     pad_sequences,
@@ -19,12 +25,11 @@ from evenruler.models.backends.likelihood import (
     word_end_masks,
     word_tokens,
 )
-from evenruler.models.backends.packs import Batches, HalvingOnOutOfMemory, batched, split_into_packs
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
-from evenruler.models.chats import ChatSettings, ThoughtParser
+from evenruler.models.chat_settings import ChatSettings, ThoughtParser
 from evenruler.models.loading import Dtype, Weights, card_memory, load_pretrained, read_notes
-from evenruler.models.records import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
+from evenruler.models.questions import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
 from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import print_note
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from evenruler.errors import UserError
-from evenruler.models.records import LETTERS_A_TOKEN
+from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # takes a while to import

@@ -21,7 +21,7 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.languages import says_language
 from evenruler.instruments.prefixes import Placebos
-from evenruler.models.declared import NOT_STATED, Catalogue
+from evenruler.models.declarations import NOT_STATED, Catalogue
 from evenruler.models.sources import verified_file
 from evenruler.strict import (
     Slug,

@@ -13,18 +13,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.instruments.choosing import count_replies
 from evenruler.instruments.fixed.ask import READS, sample_texts
 from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.methods.choice import count_replies
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, as_metrics, estimates, jackknifed_r
-from evenruler.measurement.answered import fitness_of, mark_by_fitness
-from evenruler.measurement.checks import FEWEST_FOR_SPREAD, Floats
 from evenruler.measurement.estimates import correlation_figure
 from evenruler.measurement.facets import Estimate, PairedPlacebos
 from evenruler.measurement.figures import UNDEFINED, finite_or_none
+from evenruler.measurement.inputs import FEWEST_FOR_SPREAD, Floats
+from evenruler.measurement.nonresponse import fitness_of, mark_by_fitness
 from evenruler.measurement.reliability import concept_rows, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import rms_placebo_shift

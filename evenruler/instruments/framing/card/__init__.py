@@ -13,11 +13,16 @@ from evenruler.instruments.card import (
     render_templates,
     task_template,
 )
-from evenruler.instruments.framing.declare import FramingPlan, asked, card_row_headings, headings
+from evenruler.instruments.framing.declare import (
+    FramingPlan,
+    card_row_headings,
+    headings,
+    task_prompts,
+)
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.measurement.checks import FEWEST_PLACEBOS
+from evenruler.measurement.inputs import FEWEST_PLACEBOS
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import BARE
 
@@ -174,6 +179,6 @@ def harness_files(
         factors=factors,
         version=version,
     )
-    modules = {"apd.py": HERE / "apd.py", "rows.py": Path(asked.__file__)}
+    modules = {"apd.py": HERE / "apd.py", "rows.py": Path(task_prompts.__file__)}
     files = {name: module.read_text(encoding="utf-8") for name, module in modules.items()}
     return {f"{task_name(contrast)}.yaml": task, **files}

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults_of_placebos, task_faults
 from evenruler.instruments.instrument import MEND, BaseSettings, ByProfile, BySize, Source, by_size
-from evenruler.measurement.checks import FEWEST_PLACEBOS
+from evenruler.measurement.inputs import FEWEST_PLACEBOS
 from evenruler.strict import (
     Seed,
     Slug,

@@ -28,8 +28,8 @@ from evenruler.instruments.probes.diagnose.gain import (
 )
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
 from evenruler.measurement import Resampling
-from evenruler.measurement.checks import Floats, correlation
 from evenruler.measurement.figures import UNDEFINED, Row, finite_or_none
+from evenruler.measurement.inputs import Floats, correlation
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS

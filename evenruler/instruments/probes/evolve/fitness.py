@@ -29,7 +29,7 @@ from evenruler.instruments.probes.evolve.population import (
     WordGradient,
 )
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
-from evenruler.measurement.checks import Floats, correlation_matrix
+from evenruler.measurement.inputs import Floats, correlation_matrix
 from evenruler.tables.frames import round_significant, without_last_bits
 from evenruler.text import distinct_words
 

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from evenruler.errors import UserError
 from evenruler.files import jinja_environment
 from evenruler.measurement import Resampling, bootstrap
-from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
 from evenruler.measurement.figures import figure_in_words, finite_or_none
+from evenruler.measurement.inputs import Floats
 from evenruler.strict import csv_of
 from evenruler.tables.frames import for_spreadsheets, from_spreadsheet
 

@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     Wording,
 )
 from evenruler.measurement.figures import OF_ANY_MODEL
-from evenruler.models.records import CONTENT_FREE, INSTRUCTION, OPTIONS
+from evenruler.models.questions import CONTENT_FREE, INSTRUCTION, OPTIONS
 from evenruler.strict import read_yaml
 from evenruler.tables import group_by_key
 

@@ -24,7 +24,6 @@ from evenruler.instruments.questionnaires.diagnose.population import (
 )
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
-from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.facets import (
     Estimate,
@@ -34,10 +33,11 @@ from evenruler.measurement.facets import (
     sum_estimates,
 )
 from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite_or_none
+from evenruler.measurement.inputs import Floats, constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, assertion_p_values, judge
-from evenruler.models.declared import BY_FACTS, OPTIONS, label_with_method
-from evenruler.models.records import LABELS
+from evenruler.models.declarations import BY_FACTS, OPTIONS, label_with_method
+from evenruler.models.questions import LABELS
 from evenruler.tables.schemas import WHOLE
 
 FITS = "fits"

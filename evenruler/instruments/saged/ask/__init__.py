@@ -31,7 +31,7 @@ from evenruler.instruments.saged.ask.features import (
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, OPERATION_OF, PROMPT, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, FRAMED, GENERATIONS, TOPICS
-from evenruler.models.declared import Operation
+from evenruler.models.declarations import Operation
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE

@@ -28,8 +28,8 @@ from evenruler.instruments.saged.declare.source import (
     Source,
     read_source,
 )
-from evenruler.instruments.saged.scrape import finding, wiki
-from evenruler.instruments.saged.scrape.finding import Keyword
+from evenruler.instruments.saged.scrape import keyword_search, wiki
+from evenruler.instruments.saged.scrape.keyword_search import Keyword
 from evenruler.instruments.saged.scrape.pages import (
     MissingPage,
     Page,
@@ -37,11 +37,16 @@ from evenruler.instruments.saged.scrape.pages import (
     known_pages,
     read_pages,
 )
-from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
+from evenruler.instruments.saged.scrape.replacement_search import (
+    Branch,
+    Replaced,
+    Write,
+    found_replacements,
+)
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
-from evenruler.models.declared import Catalogue
-from evenruler.models.records import Sampling
+from evenruler.models.declarations import Catalogue
+from evenruler.models.questions import Sampling
 from evenruler.tables import group_by_key, write_table
 from evenruler.terminal import print_note
 
@@ -61,8 +66,8 @@ class SearchFunctions(NamedTuple):
     where it is needed.
     """
 
-    ask: finding.Ask
-    similarity: finding.Similarity
+    ask: keyword_search.Ask
+    similarity: keyword_search.Similarity
     links: Callable[[str], Sequence[str]]  # the titles that the page of a title links to
     write: Write
 
@@ -102,7 +107,7 @@ def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
 
 def found_keywords(
     source: Source, pages: Iterable[Mapping[str, Any]], means: SearchFunctions
-) -> finding.Findings:
+) -> keyword_search.Findings:
     """Keywords of the concepts that declare none, in the ways of the domain's `find`.
 
     UserError where the domain has no `find`, or declares every keyword.
@@ -123,27 +128,29 @@ def found_keywords(
             remedy="add `find`, or take keywords out of its file",
         )
     texts = group_by_key((row["concept"], row["text"]) for row in pages)
-    ways: dict[str, dict[SearchMethod, finding.RankedKeywords]] = {concept: {} for concept in names}
+    ways: dict[str, dict[SearchMethod, keyword_search.RankedKeywords]] = {
+        concept: {} for concept in names
+    }
     for (concept, name), way in product(names.items(), how.by):
         page_texts = texts.get(concept, [])
         if way == "model":
-            ranked_keywords = finding.rank_by_replies(
+            ranked_keywords = keyword_search.rank_by_replies(
                 name, source.title, means.ask, times=how.times, seed=how.seed
             )
         elif not page_texts:
-            ranked_keywords = finding.RankedKeywords([], [("", "no page of it was read")])
+            ranked_keywords = keyword_search.RankedKeywords([], [("", "no page of it was read")])
         elif way == "embedding":
-            ranked_keywords = finding.rank_by_similarity(name, page_texts, means.similarity)
+            ranked_keywords = keyword_search.rank_by_similarity(name, page_texts, means.similarity)
         else:
             linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
-            ranked_keywords = finding.rank_by_links(dict.fromkeys(linked), page_texts)
+            ranked_keywords = keyword_search.rank_by_links(dict.fromkeys(linked), page_texts)
         if how.entities and way != "model":
-            ranked_keywords = finding.only_names(ranked_keywords)
+            ranked_keywords = keyword_search.only_names(ranked_keywords)
         ways[concept][way] = ranked_keywords
     by_hand: dict[str, str] = {}
     for concept, entry in source.concepts.items():
         by_hand |= dict.fromkeys(entry.keywords, concept)
-    return finding.merge_rankings(names, ways, by_hand, how.most)
+    return keyword_search.merge_rankings(names, ways, by_hand, how.most)
 
 
 def found_yaml(
@@ -299,7 +306,7 @@ def search_for_domain(
     if not anew and not (how and source.lacking):
         remedy = "edit it, or delete it to search again"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
-    findings = finding.Findings([], [])
+    findings = keyword_search.Findings([], [])
     replaced = Replaced([], [])
     pages: dict[str, list[str]] = {}
     with (opened or _search_functions)(source, settings, catalogue) as means:
