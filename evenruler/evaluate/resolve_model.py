@@ -42,6 +42,9 @@ KINDS: Final[dict[str, Kind]] = {
 FILES: Final = ("hub", "local", "package")
 """Schemes of models that are files."""
 
+UNDECLARED: Final = (*FILES, "endpoint", "ollama", "recorded", "planted")
+"""Schemes of models that need no entry in the catalogue."""
+
 NO_OPTIONS: Final[Mapping[str, Any]] = {}
 
 
@@ -81,17 +84,8 @@ def resolve_model(
     kept; `root`: the repository with the catalogue, by default the current folder's or one above.
     UserError where there is no such model, its files are missing, or its kind is not supported.
     """
-    if name is not None and name != _model_slug(name):
-        raise UserError(
-            f"found {name!r}",
-            where="--name",
-            remedy=f"lower-case letters, digits, hyphens: {_model_slug(name)}",
-        )
-    if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
-        kind_names = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
-        raise UserError(
-            f"no kind {kind!r}", where="--kind", remedy=f"say one of {kind_names}, or leave it out"
-        )
+    _require_slug(name)
+    _require_kind(kind)
     if not isinstance(model, str | Path):
         return _resolve_object(model, store, name, kind, tokenizer, cache_key, start)
     model = str(model)
@@ -104,50 +98,98 @@ def resolve_model(
     if kind is not None and rest and (kind in HOSTED) != (scheme in SERVED):
         what = f"kind {kind} is of {'endpoints' if kind in HOSTED else 'files'}"
         raise UserError(what, where=f"--kind of {model}", remedy="leave --kind out")
-    if not rest or scheme not in (
-        "hub",
-        "local",
-        "package",
-        "endpoint",
-        "ollama",
-        "recorded",
-        "planted",
-    ):
-        params = (root or repository.find_repository_root() or Path()) / "params.yaml"
-        remedy = f"name it as {FORMS}"
-        if not params.exists():
-            if model and Path(model).is_dir():
-                remedy = f"say `local:{model}`"
-            elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", model):
-                remedy = f"say `hub:{model}`"
-            raise UserError(
-                "no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy
-            )
-        catalogue = ParamsFile(params).catalogue
-        if model not in catalogue.models:
-            remedy = f"{remedy}, or check the name ({suggest_nearest(model, catalogue.models)})"
-            raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
-        model_entry = _with_options(
-            catalogue.models[model], {**options, **({"start": start} if start else {})}, model
-        )
-        return ResolvedModel(
-            name or model,
-            catalogue.model_copy(
-                update={"models": {**catalogue.models, name or model: model_entry}}
-            ),
-        )
+    if not rest or scheme not in UNDECLARED:
+        start_option = {"start": start} if start else {}
+        return _resolve_declared(model, name, {**options, **start_option}, root)
     if scheme == "planted":
-        from evenruler.training import plants
+        return _resolve_planted(model, store, name, options, root)
+    return _resolve_source(
+        model, store, name=name, kind=kind, dtype=dtype, start=start, options=options
+    )
 
-        weight = plants.PlantedModel.of(model)
-        catalogue = ParamsFile(
-            (root or repository.find_repository_root() or Path()) / "params.yaml"
-        ).catalogue
-        entry = _with_options(plants.entry_of(weight, catalogue, store), options, model)
-        slug = name or weight.name
-        return ResolvedModel(
-            slug, catalogue.model_copy(update={"models": {**catalogue.models, slug: entry}})
+
+def _require_slug(name: str | None) -> None:
+    """UserError where a name for results is no slug."""
+    if name is not None and name != _model_slug(name):
+        raise UserError(
+            f"found {name!r}",
+            where="--name",
+            remedy=f"lower-case letters, digits, hyphens: {_model_slug(name)}",
         )
+
+
+def _require_kind(kind: str | None) -> None:
+    """UserError where there is no such kind."""
+    if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
+        kind_names = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
+        raise UserError(
+            f"no kind {kind!r}", where="--kind", remedy=f"say one of {kind_names}, or leave it out"
+        )
+
+
+def _resolve_declared(
+    model: str, name: str | None, options: Mapping[str, Any], root: Path | None
+) -> ResolvedModel:
+    """A model by its name in the catalogue."""
+    params = _params_path(root)
+    remedy = f"name it as {FORMS}"
+    if not params.exists():
+        if model and Path(model).is_dir():
+            remedy = f"say `local:{model}`"
+        elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", model):
+            remedy = f"say `hub:{model}`"
+        raise UserError(
+            "no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy
+        )
+    catalogue = ParamsFile(params).catalogue
+    if model not in catalogue.models:
+        remedy = f"{remedy}, or check the name ({suggest_nearest(model, catalogue.models)})"
+        raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
+    model_entry = _with_options(catalogue.models[model], options, model)
+    return _add_to_catalogue(catalogue, name or model, model_entry)
+
+
+def _resolve_planted(
+    model: str,
+    store: RowStore,
+    name: str | None,
+    options: Mapping[str, Any],
+    root: Path | None,
+) -> ResolvedModel:
+    """A weight of a plant, which is made if it is missing."""
+    from evenruler.training import plants
+
+    weight = plants.PlantedModel.of(model)
+    catalogue = ParamsFile(_params_path(root)).catalogue
+    model_entry = _with_options(plants.entry_of(weight, catalogue, store), options, model)
+    return _add_to_catalogue(catalogue, name or weight.name, model_entry)
+
+
+def _params_path(root: Path | None) -> Path:
+    """The file with the catalogue, in `root` or the repository here."""
+    return (root or repository.find_repository_root() or Path()) / "params.yaml"
+
+
+def _add_to_catalogue(catalogue: Catalogue, slug: str, model_entry: ModelEntry) -> ResolvedModel:
+    """A model in a copy of the catalogue that has its entry."""
+    models = {**catalogue.models, slug: model_entry}
+    return ResolvedModel(slug, catalogue.model_copy(update={"models": models}))
+
+
+def _resolve_source(
+    model: str,
+    store: RowStore,
+    *,
+    name: str | None,
+    kind: str | None,
+    dtype: Dtype,
+    start: str | None,
+    options: Mapping[str, Any],
+) -> ResolvedModel:
+    """A model by its source, in files, on a server or as recorded answers, in a catalogue of its
+    own.
+    """
+    scheme, _, rest = model.partition(":")
     entry_fields: dict[str, Any] = {
         "source": model,
         "dtype": dtype,
@@ -156,23 +198,11 @@ def resolve_model(
     }
     called = rest
     if scheme == "hub":
-        repo, _, revision = rest.partition("@")
-        commit, licence = _hub_commit_and_licence(repo, revision or None)
-        entry_fields |= {
-            "source": f"hub:{repo}",
-            "revision": commit,
-            "licence": licence,
-            "origin": repo,
-        }
-        called = f"{repo}-{revision[:12]}" if revision else repo
+        hub_fields, called = _hub_fields(rest)
+        entry_fields |= hub_fields
     slug = name or _model_slug(called.removesuffix(".gguf").rpartition("/")[2])
-    if start is not None and (
-        scheme not in FILES if kind is None else kind not in ("causal", "completions")
-    ):
-        what = "a start token is of models that give log-probabilities of texts"
-        raise UserError(
-            what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out"
-        )
+    if start is not None:
+        _require_text_scores(model, scheme, kind)
     entry_fields["start"] = start
     if scheme == "endpoint":
         entry_fields |= {"kind": kind or "chat"}
@@ -184,53 +214,97 @@ def resolve_model(
     elif scheme == "recorded":
         from evenruler.models.answer_logs import said_of
 
-        file_fields = said_of(at_home(rest)) or {"kind": "recorded"}
-        slug = name or file_fields.pop("name", slug)
-        entry_fields |= {key: value for key, value in file_fields.items() if key != "name"}
+        log_fields = said_of(at_home(rest)) or {"kind": "recorded"}
+        slug = name or log_fields.pop("name", slug)
+        entry_fields |= {key: value for key, value in log_fields.items() if key != "name"}
     else:
-        # From the model's files: kind, chat support, and for a single file its checksum.
-        file_fields, files = {}, []
-        if (
-            scheme == "local"
-            and (at_home(rest) / ADAPTER).is_file()
-            and not (at_home(rest) / "config.json").exists()
-        ):
-            entry_fields |= _adapter_entry(at_home(rest))
-            files = [*at_home(rest).iterdir()]
-        if scheme == "package" or entry_fields["source"].lower().endswith(".gguf"):
-            path = sources.path_of(entry_fields["source"], model)
-            file_fields["sha256"] = (
-                folder_sha256(path, store.file_sha256) if path.is_dir() else store.file_sha256(path)
-            )
-        guessed = validate(
-            ModelEntry, {**entry_fields, **file_fields, "kind": "causal"}, Path(model)
-        )
-        folder = sources.locate_model(slug, guessed, store, where=model)
-        file_fields["kind"] = kind or kind_of(_read_json_object(folder / "config.json"), model)
-        if start is not None and file_fields["kind"] != "causal":
-            what = (
-                "a start token is of models that give log-probabilities of texts, and it is "
-                f"{file_fields['kind']}"
-            )
-            raise UserError(what, where=f"--start of {model}", remedy="leave --start out")
-        if file_fields["kind"] == "causal":
-            files += [*folder.iterdir()]
-            tokens = [path for path in files if path.name == "tokenizer_config.json"]
-            chats = any(path.name.startswith("chat_template") for path in files)
-            chats = chats or any("chat_template" in _read_json_object(path) for path in tokens)
-            file_fields |= {"chat": chats, "entailment": True}
-        entry_fields |= file_fields
+        entry_fields |= _fields_of_files(model, entry_fields, slug, kind, store)
     entry = _with_options(validate(ModelEntry, entry_fields, Path(model)), options, model)
     return ResolvedModel(
         slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model))
     )
 
 
+def _hub_fields(reference: str) -> tuple[dict[str, Any], str]:
+    """The entry fields of `ORG/NAME[@REVISION]` on the Hub, pinned to a commit; and what to call
+    it.
+    """
+    repo, _, revision = reference.partition("@")
+    commit, licence = _hub_commit_and_licence(repo, revision or None)
+    hub_fields = {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
+    called = f"{repo}-{revision[:12]}" if revision else repo
+    return hub_fields, called
+
+
+def _require_text_scores(model: str, scheme: str, kind: str | None) -> None:
+    """UserError where a start token is set for a model that, by its scheme or kind, cannot give
+    log-probabilities of texts.
+    """
+    if kind is None:
+        can_score = scheme in FILES
+    else:
+        can_score = kind in ("causal", "completions")
+    if not can_score:
+        what = "a start token is of models that give log-probabilities of texts"
+        raise UserError(
+            what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out"
+        )
+
+
+def _fields_of_files(
+    model: str, entry_fields: Mapping[str, Any], slug: str, kind: str | None, store: RowStore
+) -> dict[str, Any]:
+    """The entry fields that a model's files tell: kind, chat support, base of an adapter, and for a
+    package or a single file the checksum.
+    """
+    scheme, _, rest = model.partition(":")
+    source = entry_fields["source"]
+    file_fields: dict[str, Any] = {}
+    files: list[Path] = []
+    if scheme == "local" and _is_adapter(at_home(rest)):
+        file_fields |= _adapter_entry(at_home(rest))
+        source = file_fields["source"]
+        files += at_home(rest).iterdir()
+    if scheme == "package" or source.lower().endswith(".gguf"):
+        path = sources.path_of(source, model)
+        file_fields["sha256"] = (
+            folder_sha256(path, store.file_sha256) if path.is_dir() else store.file_sha256(path)
+        )
+    guessed_fields = {**entry_fields, **file_fields, "kind": "causal"}
+    guessed = validate(ModelEntry, guessed_fields, Path(model))
+    folder = sources.locate_model(slug, guessed, store, where=model)
+    file_kind = kind or kind_of(_read_json_object(folder / "config.json"), model)
+    file_fields["kind"] = file_kind
+    if entry_fields["start"] is not None and file_kind != "causal":
+        what = (
+            "a start token is of models that give log-probabilities of texts, and it is "
+            f"{file_kind}"
+        )
+        raise UserError(what, where=f"--start of {model}", remedy="leave --start out")
+    if file_kind == "causal":
+        has_template = _has_chat_template([*files, *folder.iterdir()])
+        file_fields |= {"chat": has_template, "entailment": True}
+    return file_fields
+
+
+def _is_adapter(folder: Path) -> bool:
+    """Whether a folder holds an adapter, and no whole model."""
+    return (folder / ADAPTER).is_file() and not (folder / "config.json").exists()
+
+
+def _has_chat_template(files: Sequence[Path]) -> bool:
+    """Whether a model's files hold a chat template, of its own or in the tokenizer's settings."""
+    if any(path.name.startswith("chat_template") for path in files):
+        return True
+    tokenizer_configs = [path for path in files if path.name == "tokenizer_config.json"]
+    return any("chat_template" in _read_json_object(path) for path in tokenizer_configs)
+
+
 def is_recorded(model: str) -> bool:
     """Whether a name is that of recorded answers, here or in the catalogue; no model's files are
     read.
     """
-    params = (repository.find_repository_root() or Path()) / "params.yaml"
+    params = _params_path(None)
     declared = ParamsFile(params).catalogue.models.get(model) if params.exists() else None
     return model.startswith("recorded:") or (declared is not None and declared.scheme == "recorded")
 

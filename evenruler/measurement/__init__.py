@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # scipy takes a second to load.
 _MODULES = {
-    "checks": "Resampling",
+    "inputs": "Resampling",
     "figures": "HeadlineFigure Figure as_metrics figures_to_dicts",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share "
     "item_statistics "

@@ -37,5 +37,5 @@ def __dir__() -> list[str]:  # includes names that are not imported yet
 
 # Imported lazily, since these libraries take seconds; declarations of models are read without them.
 __getattr__ = lazy_getattr(
-    __name__, load=".evaluate.subject", Model="model", **dict.fromkeys(_RECORDS, "records")
+    __name__, load=".evaluate.resolve_model", Model="model", **dict.fromkeys(_RECORDS, "questions")
 )

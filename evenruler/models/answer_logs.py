@@ -129,56 +129,74 @@ def read_log(path: Path, column: str = "") -> AnswerLog:
     if not files:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
     try:
-        if path.suffix == ".eval" and not path.is_dir():
-            return AnswerLog(
-                "inspect_ai log", replies=_of_inspect(*read_zipped_log(path), str(path))
-            )
-        whole = None if path.is_dir() else _parse_whole_json(read_text(path, REMEDY))
-        if isinstance(whole, list):
-            what = f"a JSON list of {len(whole):,} entries"
-            raise UserError(
-                what, where=str(path), remedy="write each of them on a line of its own (JSON lines)"
-            )
-        log_fields = whole or {}
-        if set(log_fields) & HALVES:
-            return _of_stereoset(log_fields, str(path))
-        if {"status", "eval"} <= set(log_fields):
-            return AnswerLog(
-                "inspect_ai log",
-                replies=_of_inspect(log_fields, log_fields.get("samples") or [], str(path)),
-            )
-        if "results" in log_fields:
-            what = "a summary (scores, no answers), as lm-evaluation-harness writes it"
-            raise UserError(
-                what,
-                where=str(path),
-                remedy="take samples_*.jsonl, which --log_samples writes beside it",
-            )
-        rows: list[Row] = []
-        if log_fields:
-            rows = [(f"{path}: line 1", log_fields)]
-        else:
-            for file in files:
-                rows += _read_jsonl_rows(file)
-        first = rows[0][1] if rows else {}
-        if "example_id" in first and "question_index" in first:
-            return AnswerLog("BBQ predictions", replies=_of_bbq(rows, column))
-        if "doc_id" in first and "resps" in first:
-            if isinstance(_values_of(_values_of(first["arguments"])[0])[1], dict):
-                return AnswerLog("lm-evaluation-harness replies", replies=_replies_of_harness(rows))
-            return _likelihoods_of_harness(rows)
+        answer_log = _parse_any_log(path, files, column)
     except UserError:
         raise
     except Exception as error:  # from JSON, zip files and unexpected content
-        what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
+        message = f"not as such a file is written ({type(error).__name__}: {error})"
+        what = message.splitlines()[0]
         raise UserError(what, where=str(path), remedy=REMEDY) from None
-    remedy = (
-        "take published predictions of StereoSet or BBQ, samples_*.jsonl of "
-        "lm-evaluation-harness, or *.eval"
-    )
-    raise UserError(
-        "neither published predictions nor logged samples", where=str(path), remedy=remedy
-    )
+    if answer_log is None:
+        remedy = (
+            "take published predictions of StereoSet or BBQ, samples_*.jsonl of "
+            "lm-evaluation-harness, or *.eval"
+        )
+        raise UserError(
+            "neither published predictions nor logged samples", where=str(path), remedy=remedy
+        )
+    return answer_log
+
+
+def _parse_any_log(path: Path, files: Sequence[Path], column: str) -> AnswerLog | None:
+    """The answers by the format that the content shows; None if it shows none."""
+    if path.suffix == ".eval" and not path.is_dir():
+        header, samples = read_zipped_log(path)
+        return AnswerLog("inspect_ai log", replies=_of_inspect(header, samples, str(path)))
+    whole = None if path.is_dir() else _parse_whole_json(read_text(path, REMEDY))
+    if isinstance(whole, list):
+        what = f"a JSON list of {len(whole):,} entries"
+        raise UserError(
+            what, where=str(path), remedy="write each of them on a line of its own (JSON lines)"
+        )
+    if not whole:
+        rows: list[Row] = []
+        for file in files:
+            rows += _read_jsonl_rows(file)
+        return _parse_rows(rows, column)
+    answer_log = _parse_json_object(whole, str(path))
+    if answer_log is None:
+        return _parse_rows([(f"{path}: line 1", whole)], column)
+    return answer_log
+
+
+def _parse_json_object(log_fields: dict[str, Any], where: str) -> AnswerLog | None:
+    """The answers in a file that is one JSON object; None if it may be a row of JSON lines."""
+    if set(log_fields) & HALVES:
+        return _of_stereoset(log_fields, where)
+    if {"status", "eval"} <= set(log_fields):
+        samples = log_fields.get("samples") or []
+        return AnswerLog("inspect_ai log", replies=_of_inspect(log_fields, samples, where))
+    if "results" in log_fields:
+        what = "a summary (scores, no answers), as lm-evaluation-harness writes it"
+        raise UserError(
+            what,
+            where=where,
+            remedy="take samples_*.jsonl, which --log_samples writes beside it",
+        )
+    return None
+
+
+def _parse_rows(rows: list[Row], column: str) -> AnswerLog | None:
+    """The answers in JSON lines, by the keys of the first; None if it has those of no format."""
+    first_row = rows[0][1] if rows else {}
+    if "example_id" in first_row and "question_index" in first_row:
+        return AnswerLog("BBQ predictions", replies=_of_bbq(rows, column))
+    if "doc_id" not in first_row or "resps" not in first_row:
+        return None
+    first_request = _values_of(first_row["arguments"])[0]
+    if isinstance(_values_of(first_request)[1], dict):
+        return AnswerLog("lm-evaluation-harness replies", replies=_replies_of_harness(rows))
+    return _likelihoods_of_harness(rows)
 
 
 def _of_stereoset(predictions_by_task: dict[str, Any], where: str) -> AnswerLog:

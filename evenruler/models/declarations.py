@@ -266,20 +266,35 @@ class ModelEntry(ChatSettings):
 
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
-        scheme = self.scheme
-        if (self.kind in HOSTED) != (scheme in SERVED) or (
-            self.kind == "completions" and scheme != "endpoint"
-        ):
+        # In this order: the first error is the one that a user reads.
+        self._check_source()
+        self._check_prompts()
+        self._check_settings()
+        self._check_requests()
+        self._check_head()
+        self._check_labels()
+        self._check_forms()
+        self._check_weights()
+        return self
+
+    def _check_source(self) -> None:
+        """Ensure that scheme and adapter fit the kind."""
+        is_hosted, is_served = self.kind in HOSTED, self.scheme in SERVED
+        needs_endpoint = self.kind == "completions"
+        if is_hosted != is_served or (needs_endpoint and self.scheme != "endpoint"):
             raise ValueError(
                 "`endpoint:` belongs to the kinds chat and completions, which need it; `ollama:` "
                 "to chat"
             )
         if self.adapter is not None and self.kind not in ADAPTED:
             raise ValueError(f"`adapter` belongs to the kinds {', '.join(ADAPTED)}")
-        if self.kind == "recorded" and scheme != "recorded":
+        if self.kind == "recorded" and self.scheme != "recorded":
             raise ValueError("the kind recorded needs a source `recorded:FILE`")
-        if scheme == "untrained" and self.kind not in UNTRAINED:
+        if self.scheme == "untrained" and self.kind not in UNTRAINED:
             raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
+
+    def _check_prompts(self) -> None:
+        """Ensure that the kind's prompts can have `chat` and `start`."""
         if self.kind == "completions" and self.chat:
             raise ValueError(
                 "`chat` is nothing that kind completions can do; declare it as kind chat, too"
@@ -290,6 +305,9 @@ class ModelEntry(ChatSettings):
             raise ValueError(
                 "`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is"
             )
+
+    def _check_settings(self) -> None:
+        """Ensure that only models that chat have chat settings."""
         takes_settings = self.chats and self.kind in ("causal", "chat")
         if (self.in_key or self.now) and not takes_settings:
             setting = next(iter({**self.in_key, "now": None}))
@@ -301,6 +319,9 @@ class ModelEntry(ChatSettings):
                 "`now` is nothing that a server takes; name the option of its template in "
                 "`template`"
             )
+
+    def _check_requests(self) -> None:
+        """Ensure that settings of servers and of generated text fit the kind."""
         for key in ("timeout", "answers_as"):
             if getattr(self, key) is not None and self.kind not in HOSTED:
                 raise ValueError(f"`{key}` belongs to the kinds chat and completions")
@@ -309,22 +330,30 @@ class ModelEntry(ChatSettings):
                 raise ValueError(f"`{key}` belongs to models that generate")
         if self.kind in HOSTED and self.sampling is not None and self.sampling.top_k:
             raise ValueError("`sampling.top_k` is nothing that a server takes")
-        if (
-            self.entailment
-            and self.kind != "encoder"
-            and not self.operations & {"entail", "in_place"}
-        ):
+
+    def _check_head(self) -> None:
+        """Ensure that it can answer questionnaires, and that only an encoder gets a head."""
+        can_entail = self.kind == "encoder" or self.operations & {"entail", "in_place"}
+        if self.entailment and not can_entail:
             raise ValueError(
                 f"`entailment: true`, but kind {self.kind} can only "
                 f"{', '.join(sorted(self.operations))}"
             )
         if (self.kind == "encoder") != (self.finetune is not None):
             raise ValueError("`finetune` belongs to kind encoder, and an encoder needs it")
-        if self.labels is not None and self.kind not in ("nli", "classifier"):
+
+    def _check_labels(self) -> None:
+        """Ensure that labels are of a classifier, and of an `nli` model those of entailment."""
+        if self.labels is None:
+            return
+        if self.kind not in ("nli", "classifier"):
             raise ValueError("`labels` belongs to the kinds nli and classifier")
-        if self.labels is not None and self.kind == "nli" and sorted(self.labels) != sorted(LABELS):
+        if self.kind == "nli" and sorted(self.labels) != sorted(LABELS):
             expected = "entailment, neutral and contradiction in the model's order"
             raise ValueError(f"labels are {self.labels}, expected {expected}")
+
+    def _check_forms(self) -> None:
+        """Ensure that it can be asked in its forms, and adapted to the questionnaires' corpora."""
         able = {VERBALISER: self.is_verbalised, SENTENCE: self.is_verbalised, OPTIONS: self.chats}
         if self.forms is not None:
             has_repeats = len(set(self.forms)) < len(self.forms)
@@ -338,15 +367,17 @@ class ModelEntry(ChatSettings):
                 "`intervention` belongs to models that answer whether a premise entails a "
                 "hypothesis"
             )
+
+    def _check_weights(self) -> None:
+        """Ensure that its weights are identified: by lineage, commit or checksum."""
         if self.kind == "encoder" and self.lineage is None:
             raise ValueError("lineage is missing, the name that all models on this encoder share")
-        if scheme == "hub" and not (
-            self.lacks_commit or re.fullmatch("[0-9a-f]{40}", self.revision or "")
-        ):
+        is_commit = re.fullmatch("[0-9a-f]{40}", self.revision or "")
+        if self.scheme == "hub" and not (self.lacks_commit or is_commit):
             raise ValueError(
                 f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits"
             )
-        if scheme == "package" and self.sha256 is None:
+        if self.scheme == "package" and self.sha256 is None:
             checksum = package_sha256(rest for _, rest in self.locations)
             written = (
                 f"write `sha256: {checksum}`" if checksum else "install the package to be told it"
@@ -354,7 +385,6 @@ class ModelEntry(ChatSettings):
             raise ValueError(
                 f"sha256 is missing, what a package holds is pinned by its checksum: {written}"
             )
-        return self
 
     @property
     def configurations(self) -> list[str]:

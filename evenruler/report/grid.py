@@ -60,7 +60,7 @@ def _axis_position(value: float, axis: Ends) -> float:
 @dataclass(frozen=True)
 class FigureCell:
     """One figure of an instrument; its record has the keys of
-    `evenruler.tables.schemas.figures_of`.
+    `evenruler.measurement.figures.figures_to_dicts`.
     """
 
     part: str

@@ -32,5 +32,5 @@ __getattr__ = lazy_getattr(
     __name__,
     **dict.fromkeys(["METRICS", "Disparity", "disparity", "metric_values"], "diagnose.disparities"),
     **dict.fromkeys(["OPTIONS", "STATISTICS", "USES_BASELINE"], "diagnose.statistics"),
-    **dict.fromkeys(["summarise", "summarise_each"], "diagnose.cells"),
+    **dict.fromkeys(["summarise", "summarise_each"], "diagnose.group_statistics"),
 )

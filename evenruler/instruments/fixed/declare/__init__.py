@@ -106,7 +106,7 @@ class File(StrictModel):
         ),
     ]
     """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH`
-    (`evenruler.models.sources.pinned`)."""
+    (`evenruler.models.sources.verified_file`)."""
     sha256: Annotated[
         str, pattern_validator("[0-9a-f]{64}", "64 hex digits, the letters in lower case")
     ]

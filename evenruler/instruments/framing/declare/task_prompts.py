@@ -1,46 +1,11 @@
-"""What a model is asked: the prompts of the plan, and the words or letters after them.
+"""What a model is asked: the prompts of the plan, and the words or letters after them."""
 
-Lies beside the task that uses it and needs nothing but the standard library and what the harness
-brings.
-"""
-
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-FOLDER = Path(__file__).parents[1]
 
 LETTERS = "ABCDEFGHIJ"
 
 Row = dict[str, Any]
-
-
-def load(**_: Any) -> dict[str, Any]:
-    """What is asked of the benchmark that this file is part of, by split, wherever its folder lies.
-
-    The harness passes the task's metadata, which changes nothing. Nothing is cached: what is read
-    is what lies there.
-    """
-    from datasets import Dataset
-
-    plan = json.loads((FOLDER / "plan.json").read_text(encoding="utf-8"))
-    prompts = asked_prompts(_read_rows("prompts"), plan)
-    cells = {(row["task"], row["framing"]) for row in prompts}
-    empty = [
-        row
-        for row in _read_rows("content-free")
-        if plan["calibrated"] and (row["task"], row["framing"]) in cells
-    ]
-    words = [form for outcome in plan["outcomes"] for form in outcome["forms"]]
-    rows = [_prompt_with_forms(row, row["stimulus"], row["order"], words) for row in prompts]
-    rows += [_prompt_with_forms(row, None, LETTERS[: row["letters"]], words) for row in empty]
-    return {"test": Dataset.from_list(rows)}
-
-
-def choices(doc: Row) -> list[str]:
-    """The prompt alone, and with each of its forms."""
-    return [doc["prompt"], *(doc["prompt"] + form for form in doc["forms"])]
 
 
 def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
@@ -99,28 +64,3 @@ def surface_forms(words: Sequence[str], after: str) -> list[str]:
         cased += [word, word[0].upper() + word[1:]]
     spaces = [" ", ""] if bare else [" "]
     return [space + form for form in dict.fromkeys(cased) for space in spaces]
-
-
-def _read_rows(config: str) -> list[Row]:
-    from pyarrow.parquet import ParquetFile
-
-    rows: list[Row] = (
-        ParquetFile(FOLDER / config / "test-00000-of-00001.parquet").read().to_pylist()
-    )
-    return rows
-
-
-def _prompt_with_forms(
-    row: Row, stimulus: str | None, options: Sequence[str], words: Sequence[str]
-) -> Row:
-    """One prompt with its forms: letters where it lists options, else words of the classes."""
-    answers = LETTERS[: len(options)] or words
-    return {
-        "id": row["id"],
-        "task": row["task"],
-        "framing": row["framing"],
-        "stimulus": stimulus,
-        "order": list(options),
-        "prompt": row["prompt"],
-        "forms": surface_forms(answers, row["prompt"]),
-    }

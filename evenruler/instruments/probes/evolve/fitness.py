@@ -269,7 +269,7 @@ def choose_sets(
 def choose_best_set(
     pool: CandidatePool, allowed: Sequence[int], size: int, weights: FitnessWeights
 ) -> tuple[int, ...]:
-    """The set of templates with the highest `worth`, at most one per lineage.
+    """The set of templates with the highest `set_worth`, at most one per lineage.
 
     Up to `MOST_SETS` sets are all compared. Above, the search begins with the first of each lineage
     by slug and makes the best exchange of one template until none improves; a better set may exist

@@ -69,7 +69,7 @@ def remove_word(text: str, begin: int, word: str) -> str:
 
 def replace_word(text: str, begin: int, word: str, new: str) -> str:
     """A template with one word replaced; capital of a first word, article and errors as in
-    `without`.
+    `remove_word`.
     """
     before, after = _split_at_word(text, begin, word)
     if not _RUN.search(before) and word[0].isupper():

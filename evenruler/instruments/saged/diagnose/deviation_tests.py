@@ -216,7 +216,7 @@ def detectable_deviation(error: float, tests: int, roots: int, level: float = AL
 def detectable_beyond(
     real: MaxDeviationTest, invented: MaxDeviationTest, level: float = ALPHA
 ) -> float:
-    """Minimum detectable deviation of one concept by `beyond_invented`, at power `POWER`; the
+    """Minimum detectable deviation of one concept by `intersection_p`, at power `POWER`; the
     others are equal.
 
     Source: noncentral F.

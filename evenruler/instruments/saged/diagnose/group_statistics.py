@@ -181,7 +181,8 @@ def arrange_scores(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -
     n_repeated = len(features) - np.count_nonzero(measured)
     if n_repeated:
         raise ValueError(f"{domain}: {n_repeated} measurements are there twice")
-    values, baselines = np.full(shape, np.nan), np.full(shape, np.nan)
+    values = np.full(shape, np.nan)
+    baselines = np.full(shape, np.nan)
     for name, numbers in (("value", values), ("baseline", baselines)):
         feature_numbers = features[name].to_numpy(dtype=np.float64, na_value=np.nan)
         numbers.ravel()[flat_places] = feature_numbers
@@ -246,7 +247,8 @@ def permute_labels(layout: ScoreArrays, groups: Groups, n: int, seed: int) -> It
         np.min_scalar_type(len(groups.names))
     )  # small integers sort many times faster
     of_reply = np.argsort(by_block)[units]
-    at_once = int(np.clip(DRAWN_AT_ONCE // max(1, len(units)), 1, 50))
+    draws_that_fit = DRAWN_AT_ONCE // max(1, len(units))
+    at_once = int(np.clip(draws_that_fit, 1, 50))
     for begin in range(0, n, at_once):
         # The integer part keeps blocks together, the fraction shuffles within them.
         n_draws = min(at_once, n - begin)
@@ -312,10 +314,13 @@ class CellStatistics:
         """[series, groups] number of values used: pairs, where the statistic compares with
         baselines.
         """
-        lines = range(len(self.layout.series))
-        return self.groups.sizes(
-            ~np.isnan(self.numbers(slice(line, line + 1))[0][0]) for line in lines
-        )
+        return self.groups.sizes(map(self._is_used, range(len(self.layout.series))))
+
+    def _is_used(self, line: int) -> NDArray[np.bool_]:
+        """[replies] whether the value in one series is used."""
+        values, _ = self.numbers(slice(line, line + 1))
+        is_used: NDArray[np.bool_] = ~np.isnan(values[0])
+        return is_used
 
     @property
     def missing(self) -> NDArray[np.int64]:
@@ -357,8 +362,9 @@ class CellStatistics:
         groups, n_series = self.groups.names, len(self.values)
         series_of_rows = np.repeat(np.arange(n_series), len(groups))
         names = self.names.take(series_of_rows).reset_index(drop=True)
+        group_of_rows = np.tile(np.array(groups, dtype=object), n_series)
         return names.assign(
-            group=np.tile(np.array(groups, dtype=object), n_series),
+            group=group_of_rows,
             value=self.values.ravel(),
             n=self.n.ravel(),
             n_missing=self.missing.ravel(),
@@ -532,7 +538,8 @@ def summarise_each(
 
     `statistics`: by their name in the column `statistic`, the kind of statistic and its options.
     """
-    by, cell = list(by), list(by[:-1] if cell is None else cell)
+    cell_columns = by[:-1] if cell is None else cell
+    by, cell = list(by), list(cell_columns)
     kinds = [kind for kind, _ in statistics.values()]
     numbers = _values_and_baselines(frame, by, cell, kinds, calibrated)
     grouped = frame.groupby(by, observed=True, sort=True)
@@ -591,13 +598,30 @@ def _values_and_baselines(
     if calibrated and compares:
         what = f"{compares[0]} compares values with their baselines, and calibrated ones have none"
         raise UserError(what, remedy="ask it of raw values")
+    columns = ["value", "baseline"] if calibrated or compares else ["value"]
+    _check_columns(frame, by, cell, columns)
+    numbers = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in columns}
+    for name, column_numbers in numbers.items():
+        infinite = np.flatnonzero(np.isinf(column_numbers))
+        if infinite.size:
+            what = f"row {infinite[0]} holds {column_numbers[infinite[0]]}"
+            raise UserError(
+                what, where=f"column {name!r}", remedy="leave null what could not be measured"
+            )
+    no_baselines = np.full(len(frame), np.nan)
+    return numbers["value"], numbers.get("baseline", no_baselines)
+
+
+def _check_columns(
+    frame: pd.DataFrame, by: list[str], cell: list[str], columns: Sequence[str]
+) -> None:
+    """UserError where the table cannot be grouped or lacks one of `columns`, which hold numbers."""
     if not by:
         raise UserError("no column to group by", remedy="name one or more, as concept")
     for column in {*by} & {*OWN}:
         raise UserError(
             f"the result has a column {column!r} of its own", remedy="call yours something else"
         )
-    columns = ["value", "baseline"] if calibrated or compares else ["value"]
     for column in [*by, *columns]:
         if column not in frame:
             raise UserError(
@@ -612,13 +636,3 @@ def _values_and_baselines(
             raise UserError(
                 f"row {missing[0]} has no {column}", remedy="fill it in, or leave the row out"
             )
-    numbers = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in columns}
-    for name, column_numbers in numbers.items():
-        infinite = np.flatnonzero(np.isinf(column_numbers))
-        if infinite.size:
-            what = f"row {infinite[0]} holds {column_numbers[infinite[0]]}"
-            raise UserError(
-                what, where=f"column {name!r}", remedy="leave null what could not be measured"
-            )
-    no_baselines = np.full(len(frame), np.nan)
-    return numbers["value"], numbers.get("baseline", no_baselines)
