@@ -23,7 +23,7 @@ from statsmodels.stats.multitest import multipletests
 
 from evenruler import measure
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments import convergent
+from evenruler.instruments import agreement
 from evenruler.instruments.fixed import diagnose
 from evenruler.models.sources import MIRROR
 from evenruler.report.page import Table
@@ -94,7 +94,7 @@ COLUMNS = [
     "high",
     "reason",
 ]
-SHOWN = (convergent.SAME_TRAIT, convergent.SAME_WORDS)
+SHOWN = (agreement.SAME_TRAIT, agreement.SAME_WORDS)
 """Pairs of instruments that the page shows, in this order; all are in `agreement.csv`."""
 
 Record = Mapping[str, Any]
@@ -297,7 +297,7 @@ def main() -> None:
             )
     found = read_frame(ROOT / "data/agreement/agreement.parquet")
     found[COLUMNS].to_csv(AGREEMENT, index=False, float_format="%.4g", lineterminator="\n")
-    text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", agreement(found))
+    text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", agreement_lines(found))
     shown = rulers()
     PAGE.write_text(_between(text, BEGIN, END, table(shown)), encoding="utf-8")
     picture(shown).save(PICTURE)
@@ -321,12 +321,12 @@ def all_instruments() -> Iterator[str]:
         yield f"| {' | '.join(row[place].text for place in places)} |"
 
 
-def agreement(found: pd.DataFrame) -> Iterator[str]:
+def agreement_lines(found: pd.DataFrame) -> Iterator[str]:
     """The lines of r between instruments with the same trait, a column a model."""
     models = sorted(set(found["model"]))
     by_pair: dict[tuple[str, ...], dict[str, str]] = {}
-    for model, one, other, kind, n, r, _ in convergent.mtmm_rows(found):
-        if kind in SHOWN and not other.startswith(convergent.PUBLISHED):
+    for model, one, other, kind, n, r, _ in agreement.mtmm_rows(found):
+        if kind in SHOWN and not other.startswith(agreement.PUBLISHED):
             by_pair.setdefault((one, other, n), {})[model] = r
     yield f"| one | other | units | {' | '.join(models)} |"
     yield f"|{' --- |' * (3 + len(models))}"

@@ -155,7 +155,7 @@ def record_answers(
     replays.
     """
     from evenruler.declaration.params import load_params
-    from evenruler.models.released import FOLDER
+    from evenruler.models.replay import FOLDER
     from evenruler.models.store import cache_root
     from evenruler.project.answers import write_release
 
@@ -318,7 +318,7 @@ def publish(
     """Publish a benchmark, or a model's answers, on the Hugging Face Hub: one commit, then a tag
     that never moves.
     """
-    from evenruler.models.recorded import ENTRY
+    from evenruler.models.answer_logs import ENTRY
     from evenruler.publish import publication
 
     folder, how = Path(name).resolve(), publication.publish_answers
@@ -359,13 +359,13 @@ def list_shipped(
             for form, size, cost, detects in cost_by_method_and_size(benchmark):
                 say(f"  {form:<10}  {size:<8}  {cost.requests:>7,} questions; {detects}")
         return
-    from evenruler.publish import places
+    from evenruler.publish import locate
 
-    listings = places.list_benchmarks(repository.shipped_benchmarks())
+    listings = locate.list_benchmarks(repository.shipped_benchmarks())
     if output == "json":
         say(json.dumps([asdict(listing) for listing in listings], indent=2, ensure_ascii=False))
     else:
-        say(places.as_table(listings), end="")
+        say(locate.as_table(listings), end="")
 
 
 @app.command()
@@ -387,8 +387,8 @@ def verify(
     """Compare a benchmark with its manifest, or results with what they rest on. Status 1 if
     anything is wrong.
     """
+    from evenruler.publish.locate import open_place
     from evenruler.publish.manifest import NAME, manifest_problems
-    from evenruler.publish.places import open_place
     from evenruler.results.record import RESULT
     from evenruler.results.store import find_results
     from evenruler.tables.contents import is_file
@@ -440,7 +440,7 @@ def diff(
     that is needed.
     """
     from evenruler.publish.difference import as_json, as_markdown, compare
-    from evenruler.publish.places import open_place
+    from evenruler.publish.locate import open_place
 
     root = repository.find_repository_root() or Path()
     with open_place(old, root) as before, open_place(new, root) as after:

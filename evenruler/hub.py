@@ -15,6 +15,9 @@ MOST_SAID = 300
 
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
+MISREADINGS = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError)
+"""Errors of Python where an answer is not as the Hub's client expects."""
+
 
 @contextmanager
 def hub_errors_as_user_errors(
@@ -23,81 +26,120 @@ def hub_errors_as_user_errors(
     """Turn errors of the Hub client about a repository into a UserError; `where`: place of the
     error, if not `repo`.
     """
-    import httpx2
-    from huggingface_hub import errors, get_token
+    from huggingface_hub import get_token
 
-    subject = f"{repo} " if where else ""
-    what = ""
     try:
-        try:
-            yield
-        except Exception as error:  # of any kind, since Xet's client is written in Rust
-            is_known_error = isinstance(
-                error, (errors.OfflineModeIsEnabled, httpx2.HTTPError, UserError)
-            )
-            is_known_error |= isinstance(error, OSError) and error.errno in OF_THE_DISK
-            if isinstance(error, errors.HfHubHTTPError):
-                is_known_error = error.response.status_code < 500
-            frames = (frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__))
-            if is_known_error or not any("xet" in name for name in frames):
-                raise
-            what = f"Xet, the Hub's store of large files, fails ({_first_line(error)})"
-            remedy = "run it again, or set HF_HUB_DISABLE_XET=1 to go without Xet"
-    except errors.HFValidationError as error:
-        what, remedy = f"the Hub takes no such name ({str(error).rstrip('.')})", "name it USER/REPO"
-    except errors.GatedRepoError:
-        what, remedy = f"{subject}is gated", f"accept its terms on its page, then {LOG_IN}"
-    except errors.RevisionNotFoundError:
-        what, remedy = f"{subject}has no revision {revision}", "fix the revision"
-    except errors.RepositoryNotFoundError as error:
+        yield
+    except Exception as error:  # of any kind, since Xet's client is written in Rust
+        problem = _find_problem(error, f"{repo} " if where else "", revision)
+        if problem is None:
+            raise
+    else:
+        return
+    what, remedy = problem
+    token = get_token()
+    if token:  # a server may echo it
+        what = what.replace(token, "HF_TOKEN")
+    raise UserError(what, where=where or repo, remedy=remedy)
+
+
+def _find_problem(error: Exception, subject: str, revision: str | None) -> tuple[str, str] | None:
+    """The problem and its remedy; None where the error is not of the Hub."""
+    if _is_of_xet(error):
+        return (
+            f"Xet, the Hub's store of large files, fails ({_first_line(error)})",
+            "run it again, or set HF_HUB_DISABLE_XET=1 to go without Xet",
+        )
+    return (
+        _repository_problem(error, subject, revision)
+        or _connection_problem(error)
+        or _answer_problem(error)
+    )
+
+
+def _is_of_xet(error: Exception) -> bool:
+    """Whether an error is of Xet's client, and not of the network, the Hub or the disk."""
+    import httpx2
+    from huggingface_hub import errors
+
+    is_known_error = isinstance(error, (errors.OfflineModeIsEnabled, httpx2.HTTPError, UserError))
+    is_known_error |= isinstance(error, OSError) and error.errno in OF_THE_DISK
+    if isinstance(error, errors.HfHubHTTPError):
+        is_known_error = error.response.status_code < 500
+    frames = (frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__))
+    return not is_known_error and any("xet" in name for name in frames)
+
+
+def _repository_problem(
+    error: Exception, subject: str, revision: str | None
+) -> tuple[str, str] | None:
+    """The problem of errors about one repository."""
+    from huggingface_hub import errors
+
+    if isinstance(error, errors.HFValidationError):
+        return f"the Hub takes no such name ({str(error).rstrip('.')})", "name it USER/REPO"
+    if isinstance(error, errors.GatedRepoError):
+        return f"{subject}is gated", f"accept its terms on its page, then {LOG_IN}"
+    if isinstance(error, errors.RevisionNotFoundError):
+        return f"{subject}has no revision {revision}", "fix the revision"
+    if isinstance(error, errors.RepositoryNotFoundError):
         if error.response.status_code == 401:  # also for missing repositories, without a login
-            what, remedy = f"{subject}is not on the Hub, or the token is not accepted (401)", LOG_IN
-        else:
-            what, remedy = (
-                f"{subject}is not on the Hub (or private)",
-                f"check the name, or {LOG_IN}",
-            )
-    except errors.LocalEntryNotFoundError:
-        what, remedy = (
+            return f"{subject}is not on the Hub, or the token is not accepted (401)", LOG_IN
+        return f"{subject}is not on the Hub (or private)", f"check the name, or {LOG_IN}"
+    if isinstance(error, errors.LocalEntryNotFoundError):
+        return (
             f"{subject}is not downloaded and the Hub cannot be reached",
             "try again with a network",
         )
-    except errors.OfflineModeIsEnabled:
-        what, remedy = "HF_HUB_OFFLINE forbids asking the Hub", "unset it"
-    except errors.HfHubHTTPError as error:
-        what, remedy = _hub_problem(error)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        AssertionError,
-        RuntimeError,
-    ) as error:
-        modules = (
-            frame.f_globals.get("__name__", "")
-            for frame, _ in traceback.walk_tb(error.__traceback__)
-        )
-        if not any(
-            name.partition(".")[0] == "huggingface_hub" for name in modules
-        ):  # it trusts responses
-            raise
-        cause = error.__cause__  # an error in an upload thread
-        error_line = f"{type(error).__name__}: {_first_line(error)}"
-        what, remedy = (
-            f"the answer is not the Hub's ({error_line})",
-            "see whether a network stands between, or HF_ENDPOINT",
-        )
-        if isinstance(cause, errors.HfHubHTTPError):
-            what, remedy = _hub_problem(cause)
-        elif isinstance(cause, httpx2.HTTPError):
-            what, remedy = f"the Hub does not answer ({_first_line(cause)})", "run it again"
-    if what:
-        if token := get_token():  # a server may echo it
-            what = what.replace(token, "HF_TOKEN")
-        raise UserError(what, where=where or repo, remedy=remedy)
+    return None
+
+
+def _connection_problem(error: Exception) -> tuple[str, str] | None:
+    """The problem of requests that could not be sent, or were refused."""
+    import httpx2
+    from huggingface_hub import errors
+
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return "HF_HUB_OFFLINE forbids asking the Hub", "unset it"
+    if isinstance(error, httpx2.InvalidURL):
+        return _no_answer_problem(error)
+    return _request_problem(error)
+
+
+def _request_problem(error: BaseException | None) -> tuple[str, str] | None:
+    """The problem of a request with an error as its answer, or without one."""
+    import httpx2
+    from huggingface_hub import errors
+
+    if isinstance(error, errors.HfHubHTTPError):
+        return _hub_problem(error)
+    if isinstance(error, httpx2.HTTPError):
+        return _no_answer_problem(error)
+    return None
+
+
+def _no_answer_problem(error: Exception) -> tuple[str, str]:
+    return f"the Hub does not answer ({_first_line(error)})", "run it again"
+
+
+def _answer_problem(error: Exception) -> tuple[str, str] | None:
+    """The problem of an answer that the Hub's client, which trusts it, fails to read."""
+    if not isinstance(error, MISREADINGS) or not _is_raised_under(error, "huggingface_hub"):
+        return None
+    error_line = f"{type(error).__name__}: {_first_line(error)}"
+    # The cause: an error in an upload thread.
+    return _request_problem(error.__cause__) or (
+        f"the answer is not the Hub's ({error_line})",
+        "see whether a network stands between, or HF_ENDPOINT",
+    )
+
+
+def _is_raised_under(error: Exception, package: str) -> bool:
+    """Whether an error went through the code of a package."""
+    modules = (
+        frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
+    return any(name.partition(".")[0] == package for name in modules)
 
 
 def _hub_problem(error: "HfHubHTTPError") -> tuple[str, str]:

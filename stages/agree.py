@@ -5,7 +5,7 @@
 import pandas as pd
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.convergent import compute_agreement
+from evenruler.instruments.agreement import compute_agreement
 from evenruler.tables import concat_frames, read_frame, write_table
 from evenruler.tables.schemas import AGREEMENT as SCHEMA
 from evenruler.tables.schemas import CONCEPTS

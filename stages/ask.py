@@ -18,7 +18,7 @@ from evenruler.instruments.asking import (
 )
 from evenruler.instruments.instrument import INSTRUMENT, State, with_method
 from evenruler.instruments.registry import family_module
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables import write_table
 from evenruler.tables.schemas import build_schema
 from stages import files
@@ -71,7 +71,7 @@ def say_what_was_replayed() -> None:
     """Print what of the recorded answers was replayed; UserError if too much of what was asked
     again differs.
     """
-    from evenruler.models.released import FOLDER, open_release
+    from evenruler.models.replay import FOLDER, open_release
 
     compared = open_release().compared
     if compared is None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.registry import family_module
-from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
+from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.tables import read_table
 from evenruler.versions import load_changelog
 from stages import files

@@ -34,7 +34,7 @@ SOURCES, REPORT, BENCHMARKS = (
 )
 
 RECORDED = Path("data/recorded/release.json")
-"""Described in `evenruler.models.released`."""
+"""Described in `evenruler.models.replay`."""
 PLANTED = Path("data/weights/figures.csv")
 """Written by `evenruler.evaluate.weigh`."""
 

@@ -1,12 +1,12 @@
 """Write the report: tables of the diagnosis -> `data/report/index.html`."""
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments import convergent
+from evenruler.instruments import agreement
 from evenruler.instruments.card import Card
 from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.sentences import of_planted, with_capital
-from evenruler.report import FigureCell, InstrumentView, Section, render_page, rulers
+from evenruler.report import FigureCell, InstrumentView, Section, render_page, robustness
 from evenruler.report.page import Table
 from evenruler.tables import read_frame
 from evenruler.tables.frames import for_people
@@ -18,10 +18,10 @@ def main() -> None:
     """Write one page that opens from disk without network."""
     params = ParamsFile()
     instruments, shared = build_views(params)
-    rows = convergent.mtmm_rows(read_frame(files.AGREED))
+    rows = agreement.mtmm_rows(read_frame(files.AGREED))
     if rows:
         shared["agreement"] = [
-            Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
+            Section(agreement.TITLE, agreement.TEXT, [Table(agreement.HEAD, rows)], first=True)
         ]
     files.REPORT.mkdir(parents=True, exist_ok=True)
     title = "Even Ruler: what the instruments say, and how well they measure"
@@ -39,7 +39,7 @@ def build_views(params: ParamsFile) -> tuple[list[InstrumentView], dict[str, lis
         family_instruments, shared[family] = _family_views(params, family)
         instruments += family_instruments
     return instruments, {
-        "": [rulers.overview_section(instruments, read_frame(files.AGREED))],
+        "": [robustness.overview_section(instruments, read_frame(files.AGREED))],
         **shared,
     }
 

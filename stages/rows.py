@@ -6,7 +6,7 @@ from typing import Any
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.registry import family_module
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables import write_whole
 from stages.files import BUILT, PLAN, read_declaration, write_json
 from stages.running import run

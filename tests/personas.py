@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from evenruler.instruments import choosing
-from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.framing import ask as framing
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Plan, Subject, Tables
+from evenruler.instruments.methods import choice
+from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import choice_questions
 from evenruler.instruments.questionnaires.ask import options as questionnaires
 from evenruler.tables.schemas import BARE
@@ -45,10 +45,10 @@ def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Every question of a set of probes in both turns, known ones too, with its `prompt` and
     `seed`."""
     every = pd.concat(
-        [choice_questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])],
+        [choice_questions(tables, plan), choice.known_pairs(plan["choice"]["known"])],
         ignore_index=True,
     )
-    request = choosing.request_of(every)
+    request = choice.request_of(every)
     return request.rows.assign(**request.inputs).merge(
         every, on=["id", "framing"], how="left", validate="m:1"
     )
@@ -98,7 +98,7 @@ class Chooser:
         return turned
 
     def replies(self, rows: pd.DataFrame, seed: int) -> pd.DataFrame:
-        """Answers by `choosing.ANSWERS` to rows of `asked`."""
+        """Answers by `choice.ANSWERS` to rows of `asked`."""
         random = np.random.default_rng(seed)
         took = random.random(len(rows)) < expit(self.odds(rows, random))
         silent = random.random(len(rows))

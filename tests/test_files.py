@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.files import read_json_file, replace_folder, require_regular
-from evenruler.models.declared import ModelEntry, TrainingData
+from evenruler.models.declarations import ModelEntry, TrainingData
 from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
 from evenruler.strict import read_csv, read_text

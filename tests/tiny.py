@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
 MERGES = [

@@ -21,7 +21,7 @@ from evenruler.declaration.profiles import TOP, path_to_top
 from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.instruments.instrument import BaseSettings, Profile, Size, ToolUse
 from evenruler.instruments.registry import FAMILIES, family_module
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 
 SOURCES = Path("data/sources")
 MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}

@@ -15,7 +15,7 @@ from evenruler.declaration.active import DeclaredInstrument
 from evenruler.declaration.code import code_digests
 from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 
 DIGITS = 12
 """Length of a digest."""

@@ -8,7 +8,7 @@ from pydantic import Field
 from evenruler.declaration.params_file import FIRST_VERSION, DiagnosisSettings
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.registry import FAMILIES
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.sources import made_of
 from evenruler.strict import Slug, Text, read_yaml, refuse_hidden_keys, validate
 from evenruler.versions import Version

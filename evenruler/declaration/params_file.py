@@ -12,8 +12,8 @@ from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, BaseSettings, Profile, Size
 from evenruler.instruments.registry import FAMILIES, family_module
-from evenruler.measurement.checks import Resampling
-from evenruler.models.declared import Catalogue
+from evenruler.measurement.inputs import Resampling
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml, validate
 
 ACTIVE = "active.yaml"

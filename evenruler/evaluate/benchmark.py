@@ -17,7 +17,8 @@ from evenruler import __version__, repository
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, family_module
-from evenruler.models.declared import MINILM, SHA256, Catalogue
+from evenruler.models.declarations import MINILM, SHA256, Catalogue
+from evenruler.publish.locate import FORMS, find_newest_version, open_place, shipped_names
 from evenruler.publish.manifest import (
     PLAN,
     Manifest,
@@ -29,7 +30,6 @@ from evenruler.publish.manifest import (
     require_identity,
     require_unaltered,
 )
-from evenruler.publish.places import FORMS, find_newest_version, open_place, shipped_names
 from evenruler.strict import LONGEST_SLUG, read_yaml, validate
 from evenruler.tables.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.tables.frames import write_whole
@@ -86,61 +86,79 @@ def open_benchmark(place: str) -> Iterator[Benchmark]:
             yield benchmark
         return
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
-        # The highest tagged version of the data set.
-        from huggingface_hub import HfApi
-
-        from evenruler.hub import hub_errors_as_user_errors
-
-        with hub_errors_as_user_errors(place):
-            tags = [ref.name for ref in HfApi().list_repo_refs(place, repo_type="dataset").tags]
-        newest_version = find_newest_version(tags)
-        if not newest_version:
-            raise UserError(
-                "no version was published",
-                where=place,
-                remedy="name a revision: USER/REPO@REVISION",
-            )
-        place = f"{place}@v{newest_version}"
+        place = _with_newest_version(place)
     if Path(place).is_file():
-        kind = Path(place).suffix.removeprefix(".").upper()
-        what = (
-            f"a file{f' ({kind})' if kind else ''}: benchmarks are folders, and sources of your "
-            "own are YAML"
-        )
-        remedy = (
-            "write FILE.yaml (docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), "
-        )
-        remedy += f"and name it; or name {FORMS}"
-        raise UserError(what, where=place, remedy=remedy)
+        raise _file_error(place)
     with open_place(place) as folder:
-        manifest = read_manifest(folder)
-        family = manifest.name.partition("-")[0]
-        if family not in FAMILIES:
-            remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
-            raise UserError(
-                f"no instrument of the family {family!r} is known", where=place, remedy=remedy
-            )
-        require_unaltered(folder, manifest)
-        tables: dict[str, pd.DataFrame] = {}
-        for config in manifest.rows:
-            schema_of(folder / data_file(config))
-            tables[config] = table_in(folder / data_file(config)).to_pandas()
-        plan = json_of(folder / PLAN)
-        if not isinstance(plan, dict):
-            what = f"found {type(plan).__name__}, expected a plan"
-            raise UserError(what, where=str(folder / PLAN), remedy=AGAIN)
-        _require_all(place, manifest, tables, plan)
-        if folder.resolve().parent == repository.shipped_benchmarks().resolve():
-            origin = "shipped"
-        elif Path(place).is_dir():
-            origin = "folder"
-        elif "/" in place.rpartition("@")[0]:
-            origin = f"hub:{place}"
-        else:
-            origin = f"git:{place}"
-        title = str((front_matter(folder) or {}).get("pretty_name") or folder.name)
-        identity = require_identity(folder, manifest, in_git=origin.startswith("git:"))
-        yield Benchmark(folder, manifest, identity, title, origin, tables, plan)
+        yield _load_benchmark(place, folder)
+
+
+def _with_newest_version(repo: str) -> str:
+    """A data set on the Hub at its highest tagged version; UserError where it has none."""
+    from huggingface_hub import HfApi
+
+    from evenruler.hub import hub_errors_as_user_errors
+
+    with hub_errors_as_user_errors(repo):
+        tags = [ref.name for ref in HfApi().list_repo_refs(repo, repo_type="dataset").tags]
+    newest_version = find_newest_version(tags)
+    if not newest_version:
+        raise UserError(
+            "no version was published",
+            where=repo,
+            remedy="name a revision: USER/REPO@REVISION",
+        )
+    return f"{repo}@v{newest_version}"
+
+
+def _file_error(place: str) -> UserError:
+    """The error for a file that is no source of a benchmark."""
+    file_kind = Path(place).suffix.removeprefix(".").upper()
+    kind_label = f" ({file_kind})" if file_kind else ""
+    what = f"a file{kind_label}: benchmarks are folders, and sources of your own are YAML"
+    remedy = (
+        "write FILE.yaml (docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), "
+    )
+    remedy += f"and name it; or name {FORMS}"
+    return UserError(what, where=place, remedy=remedy)
+
+
+def _load_benchmark(place: str, folder: Path) -> Benchmark:
+    """A benchmark from its folder; UserError where it is not as its manifest says, or not as this
+    evenruler reads it.
+    """
+    manifest = read_manifest(folder)
+    family = manifest.name.partition("-")[0]
+    if family not in FAMILIES:
+        remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
+        raise UserError(
+            f"no instrument of the family {family!r} is known", where=place, remedy=remedy
+        )
+    require_unaltered(folder, manifest)
+    tables: dict[str, pd.DataFrame] = {}
+    for config in manifest.rows:
+        schema_of(folder / data_file(config))
+        tables[config] = table_in(folder / data_file(config)).to_pandas()
+    plan = json_of(folder / PLAN)
+    if not isinstance(plan, dict):
+        what = f"found {type(plan).__name__}, expected a plan"
+        raise UserError(what, where=str(folder / PLAN), remedy=AGAIN)
+    _require_all(place, manifest, tables, plan)
+    origin = _origin_of(place, folder)
+    title = str((front_matter(folder) or {}).get("pretty_name") or folder.name)
+    identity = require_identity(folder, manifest, in_git=origin.startswith("git:"))
+    return Benchmark(folder, manifest, identity, title, origin, tables, plan)
+
+
+def _origin_of(place: str, folder: Path) -> str:
+    """The origin of a benchmark, as in `Benchmark`."""
+    if folder.resolve().parent == repository.shipped_benchmarks().resolve():
+        return "shipped"
+    if Path(place).is_dir():
+        return "folder"
+    if "/" in place.rpartition("@")[0]:
+        return f"hub:{place}"
+    return f"git:{place}"
 
 
 EMBEDDER: Final = "all-minilm-l6-v2"
@@ -257,7 +275,7 @@ def benchmark_of_log(model: "Model", where: str) -> str:
     """The name of the one shipped benchmark of the family `fixed` whose texts these recorded
     answers cover.
     """
-    from evenruler.models.recorded import LoggedModel
+    from evenruler.models.answer_logs import LoggedModel
 
     assert isinstance(model, LoggedModel)  # `measure_each` refuses others, before they are loaded
     remedy, answered_names = "say which benchmark as --with NAME", []

@@ -145,7 +145,7 @@ def measure(
     """
     from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
-    from evenruler.evaluate.subject import parse_options
+    from evenruler.evaluate.resolve_model import parse_options
     from evenruler.models.engines import set_engine
 
     set_engine(engine)

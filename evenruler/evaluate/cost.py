@@ -24,8 +24,8 @@ from evenruler.instruments.instrument import (
     plan_at_size,
 )
 from evenruler.instruments.registry import family_module
-from evenruler.models.declared import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
-from evenruler.models.records import LETTERS_A_TOKEN
+from evenruler.models.declarations import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
+from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.terminal import print_note, say
 
 

@@ -14,14 +14,20 @@ from typing import Any, Literal, cast, get_args
 
 from evenruler import repository
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import SCHEME, benchmark_of_log, open_benchmark
-from evenruler.evaluate.cost import SpendingLimit
-from evenruler.evaluate.session import MeasurementPlan, Session
-from evenruler.evaluate.subject import NO_OPTIONS, Dtype, is_recorded, resolve_model
+from evenruler.evaluate.benchmark import SCHEME, Benchmark, benchmark_of_log, open_benchmark
+from evenruler.evaluate.cost import Cost, SpendingLimit
+from evenruler.evaluate.resolve_model import (
+    NO_OPTIONS,
+    Dtype,
+    ResolvedModel,
+    is_recorded,
+    resolve_model,
+)
+from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
 from evenruler.instruments.instrument import SIZES, STANDARD, Size
 from evenruler.measurement.figures import figure_in_words
 from evenruler.models.backends.server import current_budget, request_budget
-from evenruler.models.declared import HOSTED
+from evenruler.models.declarations import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import StoredResult, refuse_another, write_result
@@ -57,7 +63,7 @@ def measure(
             `endpoint:name`, ..., a loaded model with its `tokenizer`, or a function `f(messages,
             **settings) -> str | None`.
         benchmark: A name of `evenruler list`, a folder, `USER/REPO[@TAG]` on the Hub, or
-            `FILE.yaml`, an unpublished source (`evenruler.evaluate.benchmark.of_file`).
+            `FILE.yaml`, an unpublished source (`evenruler.evaluate.benchmark.build_from_source`).
         out: A folder for the result and its tables; by default nothing is written.
         device: `cpu` or `cuda`; a GPU where there is one by default.
         limit: The most units asked about (attributes, items, stimuli, root items), evenly spread.
@@ -73,7 +79,7 @@ def measure(
             usual one; for an endpoint with log-probabilities that does not prepend one itself.
         options: Chat settings that override the entry's, as `{"thinking": {"tokens": 4096}}` or
             `{"thinking": "off"}`; also `effort`, `template`, `new_tokens` and the others of
-            `evenruler.models.chats.ChatSettings`.
+            `evenruler.models.chat_settings.ChatSettings`.
         max_requests: Limit on requests to servers, retries included; by default
             `EVENRULER_MAX_REQUESTS`, or no limit.
         tokenizer: Of a loaded model.
@@ -140,33 +146,12 @@ def measure_each(
     """
     started = time.monotonic()
     store = RowStore()
-    if dtype not in get_args(Dtype):
-        raise UserError(
-            f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}"
-        )
-    if not benchmarks and not is_recorded(model):  # before minutes of converting or training
-        raise UserError(
-            "no benchmark is named", where=model, remedy="say which benchmark as --with NAME"
-        )
+    _require_dtype_and_benchmark(dtype, model, benchmarks)
     subject = resolve_model(model, store, dtype=cast(Dtype, dtype), **named)
-    entry = subject.entry
-    source = entry.source if isinstance(entry.source, str) else entry.source[0]
-    commit_label = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
-    chats = ", asked in chats, too" if entry.chats and entry.continues else ""
     session = Session(subject, store, model, device)
-    subject_label = f"{subject.name}: {source}{commit_label}"
-    print_note(f"{subject_label} (kind {entry.kind}{chats}){_start_token_note(session)}")
-    if not benchmarks:
-        benchmarks = [benchmark_of_log(session.model, model)]
-        print_note(f"{subject.name}: its answers are to {benchmarks[0]}")
-    tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
-    if unit is not None and not tasks:
-        raise UserError(
-            "it applies to lm_eval:TASK only",
-            where="--unit",
-            remedy="leave it out, or add --with lm_eval:TASK",
-        )
-    refused: list[str] = []
+    print_note(f"{_describe_subject(subject)}{_start_token_note(session)}")
+    benchmarks = benchmarks or [_find_benchmark_of_answers(session, model)]
+    tasks = _list_tasks(benchmarks, unit)
     pages: list[StoredResult] = []
     with request_budget(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
@@ -175,33 +160,14 @@ def measure_each(
             for place in dict.fromkeys(benchmarks)
             if place not in tasks
         ]
-        plans = []
-        for benchmark in opened_benchmarks:
-            try:
-                plan = session.planned(benchmark, size=size, limit=limit, form=form)
-                _require_place(plan, out)
-            except UserError as error:
-                refused.append(str(error))
-            else:
-                plans.append(plan)
-                print_note(
-                    f"{plan.benchmark.name}, {plan.result.settings.size}: asks {plan.in_words}"
-                )
-        left = (
-            [session.left(measurement_plan) for measurement_plan in plans]
-            if entry.kind in HOSTED
-            else []
+        plans, refused = _plan_benchmarks(
+            session, opened_benchmarks, out, size=size, limit=limit, form=form
         )
+        is_hosted = subject.entry.kind in HOSTED
+        left = [session.left(plan) for plan in plans] if is_hosted else []
         most = current_budget().most
         if any(cost.requests for cost in left):
-            hopeless = [
-                measurement_plan.benchmark.name
-                for measurement_plan in plans
-                if measurement_plan.detects is None and size != "trial"
-            ]
-            # A budget of requests is consent, too, but not to more dollars than the user allows.
-            agreed = spending.yes or most == 0 or (most is not None and spending.most is None)
-            replace(spending, yes=agreed).agree(left, hopeless)
+            _agree_to_send(left, plans, spending, most)
             if most == 0:
                 opened_benchmarks, plans, tasks = [], [], []
         for plan in plans:
@@ -210,24 +176,17 @@ def measure_each(
             except UserError as error:
                 refused.append(str(error))
                 continue
-            for prompt, reply in measured.examples:
-                print_note(f"  asked: {prompt!r}\n  wrote: {reply!r}")
+            _print_examples(measured)
             folder = write_result(measured.result, out, measured.tables)
-            if show == "json":
-                yield measured.result.to_json()
-            elif show == "html":
+            if show == "html":
                 pages.append(StoredResult(measured.result, folder))
-            elif show == "all":
-                yield from result_lines(measured.result)
-                yield f"  written to {folder}"
             else:
-                yield from summary_lines(measured.result)
-                yield f"  written to {folder}; all figures: --all"
+                yield from _format_result(measured.result, folder, show)
         for place in tasks:
             try:
-                from evenruler.evaluate import harness  # which few need
+                from evenruler.evaluate import lm_eval_tasks  # which few need
 
-                yield from harness.task_lines(
+                yield from lm_eval_tasks.task_lines(
                     session.model, place.removeprefix(SCHEME), unit, limit
                 )
             except UserError as error:
@@ -238,16 +197,87 @@ def measure_each(
         yield render(pages)
     print_note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
-        some = (
-            "the others were measured" if len(refused) < len(opened_benchmarks) + len(tasks) else ""
+        is_any_measured = len(refused) < len(opened_benchmarks) + len(tasks)
+        remedy = "the others were measured" if is_any_measured else ""
+        raise UserError("; ".join(dict.fromkeys(refused)), remedy=remedy)
+
+
+def _require_dtype_and_benchmark(dtype: str, model: str, benchmarks: Sequence[str]) -> None:
+    """UserError, before minutes of converting or training, where there is no such dtype, or no
+    benchmark is named for a model other than recorded answers.
+    """
+    if dtype not in get_args(Dtype):
+        raise UserError(
+            f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}"
         )
-        raise UserError("; ".join(dict.fromkeys(refused)), remedy=some)
+    if not benchmarks and not is_recorded(model):
+        raise UserError(
+            "no benchmark is named", where=model, remedy="say which benchmark as --with NAME"
+        )
+
+
+def _describe_subject(subject: ResolvedModel) -> str:
+    """The model's name, source and kind, for the first line."""
+    entry = subject.entry
+    sources = [entry.source] if isinstance(entry.source, str) else entry.source
+    commit_label = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
+    chats = ", asked in chats, too" if entry.chats and entry.continues else ""
+    subject_label = f"{subject.name}: {sources[0]}{commit_label}"
+    return f"{subject_label} (kind {entry.kind}{chats})"
 
 
 def _start_token_note(session: Session) -> str:
     """What stands before plain texts, for the first line; empty for kinds without."""
     start = session.model.start
     return f"; plain texts begin with {start.token} ({start.source})" if start else ""
+
+
+def _find_benchmark_of_answers(session: Session, model: str) -> str:
+    """The benchmark that recorded answers belong to, with a note."""
+    name = benchmark_of_log(session.model, model)
+    print_note(f"{session.subject.name}: its answers are to {name}")
+    return name
+
+
+def _list_tasks(benchmarks: Sequence[str], unit: str | None) -> list[str]:
+    """The tasks of lm-evaluation-harness among benchmarks; UserError where there is a `unit` for
+    none.
+    """
+    tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
+    if unit is not None and not tasks:
+        raise UserError(
+            "it applies to lm_eval:TASK only",
+            where="--unit",
+            remedy="leave it out, or add --with lm_eval:TASK",
+        )
+    return tasks
+
+
+def _plan_benchmarks(
+    session: Session,
+    benchmarks: Sequence[Benchmark],
+    out: Path,
+    *,
+    size: Size,
+    limit: int | None,
+    form: str | None,
+) -> tuple[list[MeasurementPlan], list[str]]:
+    """Plans for those benchmarks that can be measured, with a note on each; and why others
+    cannot.
+    """
+    plans: list[MeasurementPlan] = []
+    refused: list[str] = []
+    for benchmark in benchmarks:
+        try:
+            plan = session.planned(benchmark, size=size, limit=limit, form=form)
+            _require_place(plan, out)
+        except UserError as error:
+            refused.append(str(error))
+        else:
+            plans.append(plan)
+            size_label = f"{plan.benchmark.name}, {plan.result.settings.size}"
+            print_note(f"{size_label}: asks {plan.in_words}")
+    return plans, refused
 
 
 def _require_place(planned: MeasurementPlan, out: Path) -> None:
@@ -268,6 +298,44 @@ def _require_place(planned: MeasurementPlan, out: Path) -> None:
     except OSError as error:
         what = f"results cannot be written here ({error.strerror})"
         raise UserError(what, where=str(out), remedy="name another folder with --out") from None
+
+
+def _agree_to_send(
+    costs: Sequence[Cost],
+    plans: Sequence[MeasurementPlan],
+    spending: SpendingLimit,
+    most: int | None,
+) -> None:
+    """Ask whether to send what plans still cost (`SpendingLimit.agree`); `most`: the budget of
+    requests.
+    """
+    hopeless = [
+        plan.benchmark.name
+        for plan in plans
+        if plan.detects is None and plan.result.settings.size != "trial"
+    ]
+    # A budget of requests is consent, too, but not to more dollars than the user allows.
+    agreed = spending.yes or most == 0 or (most is not None and spending.most is None)
+    replace(spending, yes=agreed).agree(costs, hopeless)
+
+
+def _print_examples(measured: Measurement) -> None:
+    for prompt, reply in measured.examples:
+        print_note(f"  asked: {prompt!r}\n  wrote: {reply!r}")
+
+
+def _format_result(
+    result: Result, folder: Path, show: Literal["answer", "all", "json"]
+) -> Iterator[str]:
+    """The lines to print for a result that was written to `folder`."""
+    if show == "json":
+        yield result.to_json()
+    elif show == "all":
+        yield from result_lines(result)
+        yield f"  written to {folder}"
+    else:
+        yield from summary_lines(result)
+        yield f"  written to {folder}; all figures: --all"
 
 
 MOST_LINES = 11
@@ -324,32 +392,14 @@ def result_lines(result: Result) -> Iterator[str]:
     yield _display_name(result)
     for paragraph in (*result.answer, *_limit_lines(result)):
         yield from _wrapped(f"  {paragraph}", subsequent_indent="    ")
-    amounts = [heading for heading in result.headings if heading.role != "fitness"]
-    fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
-            lines = [f"    {line}" for line in _figure_lines(amounts, figures)]
-            valid = [f"      {line}" for line in _figure_lines(fitness, figures)]
-            if valid:
-                lines += ["    validity on this model", *valid]
+            lines = _figure_and_fitness_lines(result.headings, figures)
             if lines:  # of a single item no figure is shown here
                 model_label = "" if label == result.model.name else f", {label}"
                 yield f"  {part}{model_label}"
                 yield from lines
-    # Explain the figures that have verdicts; without any verdict, all amounts.
-    figure_sets: list[dict[str, Any]] = []
-    for models in result.figures.values():
-        figure_sets.extend(models.values())
-    figure_names: set[str] = set()
-    for figures in figure_sets:
-        figure_names.update(figures)
-    shown = [heading for heading in amounts if heading.figure in figure_names]
-    judged: list[Heading] = []
-    for heading in shown:
-        records = [figures.get(heading.figure, {}) for figures in figure_sets]
-        if any("verdict" in record for record in records):
-            judged.append(heading)
-    for heading in judged or shown:
+    for heading in _choose_explained_headings(result):
         yield from _wrapped(
             f"  {heading.heading}: {heading.meaning}",
             subsequent_indent="    ",
@@ -359,6 +409,41 @@ def result_lines(result: Result) -> Iterator[str]:
     yield from (f"  not asked: {line}" for line in result.left_out)
     if not result.settings.prefixes:
         yield "  Wording sensitivity was not measured (no prefixes)."
+
+
+def _amounts_of(headings: Sequence[Heading]) -> list[Heading]:
+    """The headings of amounts, which are not the instrument's fitness."""
+    return [heading for heading in headings if heading.role != "fitness"]
+
+
+def _figure_and_fitness_lines(
+    headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """The lines of one part: amounts, then the instrument's fitness; empty without figures."""
+    fitness = [heading for heading in headings if heading.role == "fitness"]
+    lines = [f"    {line}" for line in _figure_lines(_amounts_of(headings), figures)]
+    fitness_lines = [f"      {line}" for line in _figure_lines(fitness, figures)]
+    if fitness_lines:
+        lines += ["    validity on this model", *fitness_lines]
+    return lines
+
+
+def _choose_explained_headings(result: Result) -> list[Heading]:
+    """The headings of figures that have verdicts; without any verdict, of all amounts."""
+    figure_sets: list[dict[str, Any]] = []
+    for models in result.figures.values():
+        figure_sets.extend(models.values())
+    figure_names: set[str] = set()
+    for figures in figure_sets:
+        figure_names.update(figures)
+    amounts = _amounts_of(result.headings)
+    shown = [heading for heading in amounts if heading.figure in figure_names]
+    judged: list[Heading] = []
+    for heading in shown:
+        records = [figures.get(heading.figure, {}) for figures in figure_sets]
+        if any("verdict" in record for record in records):
+            judged.append(heading)
+    return judged or shown
 
 
 def _figure_lines(

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed, sum_estimates
 from evenruler.measurement.figures import HeadlineFigure, Verdict
+from evenruler.measurement.inputs import Floats
 from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, judge
 from evenruler.tables.schemas import build_schema
 

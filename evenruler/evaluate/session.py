@@ -15,7 +15,7 @@ from evenruler.declaration.params_file import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.cost import Cost, cost_of, detectable_effect_text
-from evenruler.evaluate.subject import ResolvedModel
+from evenruler.evaluate.resolve_model import ResolvedModel
 from evenruler.instruments.asking import (
     CALLED,
     AnsweringModels,
@@ -24,7 +24,6 @@ from evenruler.instruments.asking import (
     tool_loader,
     unanswerable_tables,
 )
-from evenruler.instruments.choosing import NO_ANSWER
 from evenruler.instruments.diagnosing import diagnose_family, require_confirmed
 from evenruler.instruments.instrument import (
     STANDARD,
@@ -39,13 +38,14 @@ from evenruler.instruments.instrument import (
     plan_at_size,
     with_method,
 )
+from evenruler.instruments.methods.choice import NO_ANSWER
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.answered import such_as
 from evenruler.measurement.figures import OF_ANY_MODEL, Verdict
+from evenruler.measurement.nonresponse import such_as
 from evenruler.measurement.sentences import of_planted, summarise_headlines
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
-from evenruler.models.records import cut_of
+from evenruler.models.questions import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
 from evenruler.results.record import (

@@ -6,8 +6,8 @@ import json
 import math
 import re
 import secrets
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from evenruler import __version__
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark, open_benchmark
 from evenruler.evaluate.cost import cost_of
+from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.evaluate.session import (
     RESAMPLING,
     Measurement,
@@ -28,28 +29,30 @@ from evenruler.evaluate.session import (
     compute_measurement,
     convert_headings,
 )
-from evenruler.evaluate.subject import resolve_model
 from evenruler.files import file_sha256
 from evenruler.instruments.asking import AnsweringModels, unanswerable_tables
 from evenruler.instruments.instrument import SUBJECT, RequestBatch, Subject, Tables, plan_at_size
 from evenruler.instruments.registry import family_module
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
-from evenruler.models.declared import HOSTED
+from evenruler.models.declarations import HOSTED
 from evenruler.models.loading import OF_FILES
 from evenruler.models.model import Model
-from evenruler.models.records import Reply
-from evenruler.models.released import ReplayCheck
+from evenruler.models.questions import Reply
+from evenruler.models.replay import ReplayCheck
 from evenruler.models.store import RowStore
 from evenruler.publish.difference import has_figure_changed
+from evenruler.publish.locate import shipped_names
 from evenruler.publish.manifest import PLAN
-from evenruler.publish.places import shipped_names
-from evenruler.results.record import ANSWERS, Result, figures_of
+from evenruler.results.record import ANSWERS, MeasuredBenchmark, Result, figures_of
 from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result, write_result
 from evenruler.tables.contents import is_file, table_in
 from evenruler.tables.frames import TOLERANCE, differing_rows
 
 VERIFIED, OPEN, DIFFERS = "verified", "not verified", "differs"
+
+UNVERIFIED_PARTS = "benchmark, figures, answers"
+"""What is not verified where the benchmark is not at hand."""
 
 
 def verify(
@@ -63,142 +66,181 @@ def verify(
     cannot be read.
     """
     result = read_result(path)
-    checksums, named_benchmark, unverified_parts = (
-        result.tables_sha256,
-        result.benchmark,
-        "benchmark, figures, answers",
-    )
-    if not checksums or result.model.subject is None:
+    if not result.tables_sha256 or result.model.subject is None:
         yield (
             OPEN,
             f"evenruler {result.evenruler} stored neither checksums nor answers: measure again",
         )
         return
-    files = {
-        name: path.parent / Path(name).name for name in checksums
-    }  # nowhere else, whatever is said
+    yield from _verify_files(result.tables_sha256, path.parent)
+    benchmark_place = _find_place_at_hand(result.benchmark) if place is None else place
+    if benchmark_place is None:
+        yield (
+            OPEN,
+            f"{UNVERIFIED_PARTS}: its benchmark (origin: {result.benchmark.origin}) is not at "
+            "hand; name it as --with",
+        )
+        return
+    try:
+        with open_benchmark(benchmark_place) as benchmark:
+            yield from _verify_on_benchmark(result, benchmark, path.parent, model)
+    except UserError as error:
+        if place is not None or model is not None:
+            raise
+        yield OPEN, f"{UNVERIFIED_PARTS}: {error}"
+
+
+def _verify_files(checksums: Mapping[str, str], folder: Path) -> Iterator[tuple[str, str]]:
+    """Compare the tables of a result with their checksums."""
+    # Nowhere else than in the folder, whatever the result says.
+    files = {name: folder / Path(name).name for name in checksums}
     wrong = [
         name
         for name, file in files.items()
         if not is_file(file) or file_sha256(file) != checksums[name]
     ]
-    yield from (
-        (DIFFERS, f"{name} is missing, or its sha256 is not that in result.json") for name in wrong
-    )
+    for name in wrong:
+        yield DIFFERS, f"{name} is missing, or its sha256 is not that in result.json"
     if not wrong:
         yield VERIFIED, f"sha256 of {len(checksums)} tables"
-    # What a stranger's result names is not fetched from elsewhere.
-    origin, _, revision = named_benchmark.origin.partition(":")
-    benchmark_place = place
-    if (
-        benchmark_place is None
-        and origin in ("shipped", "hub")
-        and named_benchmark.name in shipped_names()
-    ):
-        benchmark_place = named_benchmark.name
-    elif benchmark_place is None and origin == "git":
-        benchmark_place = revision
-    if benchmark_place is None:
-        yield (
-            OPEN,
-            f"{unverified_parts}: its benchmark (origin: {named_benchmark.origin}) is not at hand; "
-            "name it as --with",
-        )
-        return
-    try:
-        with open_benchmark(benchmark_place) as benchmark:
-            here, there = (
-                f"{benchmark.name} {benchmark.manifest.version}",
-                f"{named_benchmark.name} {named_benchmark.version}",
-            )
-            if (
-                named_benchmark.content_sha256 == benchmark.identity
-            ):  # a new version may have the same rows and plan
-                yield VERIFIED, f"rows and plan of {here}"
-                if here != there:
-                    yield OPEN, f"its name and version, {there}"
-                yield from _verify_figures(result, benchmark, path.parent, model)
-            elif here != there:
-                yield (
-                    OPEN,
-                    f"{unverified_parts}: at hand is {here}, not {there}; name that as --with",
-                )
-            else:
-                what = (
-                    "rows"
-                    if named_benchmark.plan_sha256 == benchmark.manifest.files[PLAN]
-                    else "plan"
-                )
-                yield DIFFERS, f"the {what} of {here} at hand; figures and answers are not compared"
-    except UserError as error:
-        if place is not None or model is not None:
-            raise
-        yield OPEN, f"{unverified_parts}: {error}"
+
+
+def _find_place_at_hand(benchmark: MeasuredBenchmark) -> str | None:
+    """Where the benchmark of a result is at hand, if it is: what a stranger's result names is not
+    fetched from elsewhere.
+    """
+    origin, _, revision = benchmark.origin.partition(":")
+    if origin in ("shipped", "hub") and benchmark.name in shipped_names():
+        return benchmark.name
+    return revision if origin == "git" else None
+
+
+def _verify_on_benchmark(
+    result: Result, benchmark: Benchmark, folder: Path, model: str | None
+) -> Iterator[tuple[str, str]]:
+    """Compare a benchmark at hand with the one that a result names and, if they are the same, the
+    figures.
+    """
+    named_benchmark = result.benchmark
+    here = f"{benchmark.name} {benchmark.manifest.version}"
+    there = f"{named_benchmark.name} {named_benchmark.version}"
+    # A new version may have the same rows and plan.
+    if named_benchmark.content_sha256 == benchmark.identity:
+        yield VERIFIED, f"rows and plan of {here}"
+        if here != there:
+            yield OPEN, f"its name and version, {there}"
+        yield from _verify_figures(result, benchmark, folder, model)
+    elif here != there:
+        yield OPEN, f"{UNVERIFIED_PARTS}: at hand is {here}, not {there}; name that as --with"
+    else:
+        is_same_plan = named_benchmark.plan_sha256 == benchmark.manifest.files[PLAN]
+        what = "rows" if is_same_plan else "plan"
+        yield DIFFERS, f"the {what} of {here} at hand; figures and answers are not compared"
+
+
+@dataclass(frozen=True)
+class _Recomputation:
+    """What the stored answers to a benchmark give, computed again."""
+
+    requests: list[RequestBatch]
+    answers: Tables
+    n_answers: int
+    measurement: Measurement
+    altered_tables: list[str]
+    """Tables of the result that are not those computed again."""
 
 
 def _verify_figures(
     result: Result, benchmark: Benchmark, folder: Path, model: str | None
 ) -> Iterator[tuple[str, str]]:
     """Compare the figures with those of the stored answers, and the answers with a model's."""
-    door, settings = family_module(benchmark.family, "ask"), result.settings
+    door = family_module(benchmark.family, "ask")
     try:
-        subject = TypeAdapter(Subject).validate_python(result.model.subject)
-        tables, plan = benchmark.tables, plan_at_size(benchmark.plan, settings.size)
-        if settings.limit:
-            tables, plan = door.limited(tables, plan, settings.limit)
-        requests = [
-            batch for batch in door.requests(tables, plan, {}, subject) if batch.by == SUBJECT
-        ]
-        headings = family_module(benchmark.family, "declare").headings(plan)
-        answer_paths = {
-            batch.table: folder / f"{ANSWERS}{batch.table}.parquet" for batch in requests
-        }
-        answers = {
-            table: table_in_result(path, door.ANSWERS[table])
-            for table, path in answer_paths.items()
-        }
-        n = sum(map(len, answers.values()))
-        cost = cost_of(requests)
-        if n != cost.requests:
-            raise ValueError(f"{n:,} rows for {cost.requests:,} questions")
-        for request in requests:
-            held = answers[request.table]
-            question_keys = set(_question_keys(request.rows, request, held))
-            if question_keys - set(_question_keys(held, request, held)):
-                raise ValueError(f"{request.table} are answers to other questions")
-        prefixes = bool(plan.get("prefixed") and plan.get("prefixes"))
-        benchmark_fields = {
-            "title": benchmark.title,
-            "family": benchmark.family,
-            "plan_sha256": benchmark.manifest.files[PLAN],
-        }
-        ours = {
-            "benchmark": result.benchmark.model_copy(update=benchmark_fields),
-            "headings": convert_headings(headings),
-            "settings": settings.model_copy(update={"prefixes": prefixes, **asdict(RESAMPLING)}),
-            "left_out": unanswerable_tables(door, {benchmark.instrument: (tables, plan)}, subject),
-        }
-        shipped = replace(
-            benchmark, origin="shipped"
-        )  # whose rows are sound: what fails is of the answers
-        planned = MeasurementPlan(
-            shipped, subject, tables, plan, cost, headings, result.model_copy(update=ours)
-        )
-        done = compute_measurement(planned, answers, None)
-        altered = _altered_tables(result, done, folder)
+        again = _compute_again(result, benchmark, folder, door)
     except UserError:
         raise
     except Exception as error:  # answers or a subject that were changed may hold anything
         message = f"{type(error).__name__}: {error}".splitlines()[0]
         yield DIFFERS, f"no figures can be computed from its answers ({message:.100})"
         return
-    were = {figure_row[:3]: figure_row[3] for figure_row in figures_of(result)}
-    are = {figure_row[:3]: figure_row[3] for figure_row in figures_of(done.result)}
+    yield _compare_figures(result, again)
+    yield from _verify_texts(result, again.measurement.result)
+    if model is None:
+        yield OPEN, "answers: name the model as --ask"
+        return
+    try:
+        yield from _verify_sampled_answers(result, again.requests, again.answers, model)
+    except (MissingAnswersError, ValueError, KeyError, TypeError) as error:
+        reason = f"{type(error).__name__}: {error!s:.100}"
+        yield OPEN, f"answers of {model} cannot be compared ({reason})"
+
+
+def _compute_again(result: Result, benchmark: Benchmark, folder: Path, door: Any) -> _Recomputation:
+    """Compute a measurement from the stored answers; `door`: the module `ask` of the family. Raises
+    errors of any kind where answers or subject were changed.
+    """
+    settings = result.settings
+    subject = TypeAdapter(Subject).validate_python(result.model.subject)
+    tables, plan = benchmark.tables, plan_at_size(benchmark.plan, settings.size)
+    if settings.limit:
+        tables, plan = door.limited(tables, plan, settings.limit)
+    requests = [batch for batch in door.requests(tables, plan, {}, subject) if batch.by == SUBJECT]
+    headings = family_module(benchmark.family, "declare").headings(plan)
+    answer_paths = {batch.table: folder / f"{ANSWERS}{batch.table}.parquet" for batch in requests}
+    answers = {
+        table: table_in_result(path, door.ANSWERS[table]) for table, path in answer_paths.items()
+    }
+    cost = cost_of(requests)
+    _require_answers_to(requests, answers, cost.requests)
+    prefixes = bool(plan.get("prefixed") and plan.get("prefixes"))
+    benchmark_fields = {
+        "title": benchmark.title,
+        "family": benchmark.family,
+        "plan_sha256": benchmark.manifest.files[PLAN],
+    }
+    measured_benchmark = result.benchmark.model_copy(update=benchmark_fields)
+    # Fields whose values are those of the benchmark and the defaults here.
+    result_fields: dict[str, object] = {
+        "benchmark": measured_benchmark,
+        "headings": convert_headings(headings),
+        "settings": settings.model_copy(update={"prefixes": prefixes, **asdict(RESAMPLING)}),
+    }
+    tables_and_plans = {benchmark.instrument: (tables, plan)}
+    result_fields["left_out"] = unanswerable_tables(door, tables_and_plans, subject)
+    # Shipped, whose rows are sound: what fails is of the answers.
+    shipped = replace(benchmark, origin="shipped")
+    planned = MeasurementPlan(
+        shipped, subject, tables, plan, cost, headings, result.model_copy(update=result_fields)
+    )
+    measurement = compute_measurement(planned, answers, None)
+    altered_tables = _altered_tables(result, measurement, folder)
+    return _Recomputation(requests, answers, cost.requests, measurement, altered_tables)
+
+
+def _require_answers_to(
+    requests: Sequence[RequestBatch], answers: Tables, n_questions: int
+) -> None:
+    """ValueError where answers are not to these requests, which have `n_questions`."""
+    n = sum(map(len, answers.values()))
+    if n != n_questions:
+        raise ValueError(f"{n:,} rows for {n_questions:,} questions")
+    for request in requests:
+        held = answers[request.table]
+        question_keys = set(_question_keys(request.rows, request, held))
+        if question_keys - set(_question_keys(held, request, held)):
+            raise ValueError(f"{request.table} are answers to other questions")
+
+
+def _compare_figures(result: Result, again: _Recomputation) -> tuple[str, str]:
+    """Compare the figures and tables of a result with those computed again."""
+    were = _figure_by_place(result)
+    are = _figure_by_place(again.measurement.result)
     wrong = [
         ", ".join(key)
         for key in sorted(were | are)
         if has_figure_changed(were.get(key), are.get(key))
-    ] + altered
+    ]
+    wrong += again.altered_tables
     n_records = 0
     for models in result.figures.values():
         n_records += sum(len(figures) for figures in models.values())
@@ -209,18 +251,13 @@ def _verify_figures(
         n_more = len(wrong) - 3
         more = f"; and {n_more} more" if n_more > 0 else ""
         shown = "; ".join(wrong[:3]) + more
-        yield DIFFERS, f"not those of its answers (by evenruler {result.evenruler}): {shown}"
-    else:
-        yield VERIFIED, f"{len(are)} figures, computed again from {n:,} answers"
-    yield from _verify_texts(result, done.result)
-    if model is None:
-        yield OPEN, "answers: name the model as --ask"
-        return
-    try:
-        yield from _verify_sampled_answers(result, requests, answers, model)
-    except (MissingAnswersError, ValueError, KeyError, TypeError) as error:
-        reason = f"{type(error).__name__}: {error!s:.100}"
-        yield OPEN, f"answers of {model} cannot be compared ({reason})"
+        return DIFFERS, f"not those of its answers (by evenruler {result.evenruler}): {shown}"
+    return VERIFIED, f"{len(are)} figures, computed again from {again.n_answers:,} answers"
+
+
+def _figure_by_place(result: Result) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """The record of each figure by part, label and name."""
+    return {figure_row[:3]: figure_row[3] for figure_row in figures_of(result)}
 
 
 def _question_keys(

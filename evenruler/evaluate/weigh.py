@@ -28,13 +28,13 @@ from evenruler.evaluate.readings import (
     false_alarm_verdicts,
     planted_figures,
 )
+from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
-from evenruler.evaluate.subject import resolve_model
 from evenruler.instruments.asking import CALLED
 from evenruler.instruments.prefixes import OTHER_START
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Verdict
+from evenruler.measurement.inputs import Floats
 from evenruler.models.store import RowStore
 from evenruler.results.record import figures_of
 from evenruler.tables import read_table, table_of
@@ -306,18 +306,11 @@ def weigh(
     """
     readings, checks = read_recorded_readings() if record or not places else empty_tables()
     plants = {name: load_plant(name) for name in [*plant_names(), *only]}
-    current = checks[
-        checks["learned"]
-        == checks["plant"].map({name: plant.sha256 for name, plant in plants.items()})
-    ]
-    recorded_checks = {PlantedModel(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
-    if len(current) < len(checks):
-        print_note(
-            "a plant has changed since it was recorded: what was read of it is dropped, and asked "
-            "again"
-        )
-        readings, checks = readings[readings["plant"].isin(current["plant"])], current
-    asks = {}
+    readings, checks = _drop_outdated(readings, checks, plants)
+    recorded_checks: dict[PlantedModel, Sequence[float]] = {}
+    for row in checks.itertuples(index=False):
+        recorded_checks[PlantedModel(*row[:4])] = row[4:6]
+    asks: dict[str, str] = {}
     for place in places:
         asks[place], line = _plan_questions(place, base, how, plants)
         yield line
@@ -325,7 +318,60 @@ def weigh(
     if places:
         for plant_name in only or plants:
             planted_models += weights_of(base, plant_name)
-    weights = {}
+    weights = _list_questions_left(planted_models, asks, readings, recorded_checks)
+    if weights:
+        print_note(
+            f"{len(weights)} weights to ask; one of a new seed is fitted first, which takes some "
+            "minutes more"
+        )
+    started = time.monotonic()
+    for n, (weight, check, weight_readings) in enumerate(
+        measure_planted_models(weights, how, at_once, recorded_checks), 1
+    ):
+        elapsed_minutes = (time.monotonic() - started) / 60
+        minutes = elapsed_minutes / n * (len(weights) - n)
+        progress = f"{n} of {len(weights)}: {weight.source}"
+        time_left = f"about {minutes:.0f} minutes left"
+        print_note(f"{progress}, {_describe_check(check)}; {time_left}")
+        readings = _merge_rows(readings, weight_readings, ["benchmark"])
+        checks = _merge_rows(checks, check, [])
+        if record:
+            _record_readings(readings, checks)
+    # Figures are computed for one base.
+    readings = readings[readings["base"] == base]
+    checks = checks[checks["base"] == base]
+    figures = planted_figures(
+        readings, checks, {name: plant.read_by for name, plant in plants.items()}
+    )
+    if record:
+        figures.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
+    yield from lines_of(figures, false_alarm_verdicts(readings, checks))
+
+
+def _drop_outdated(
+    readings: pd.DataFrame, checks: pd.DataFrame, plants: Mapping[str, PlantDeclaration]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Readings and checks without those of plants that changed since, with a note."""
+    hashes = {name: plant.sha256 for name, plant in plants.items()}
+    current = checks[checks["learned"] == checks["plant"].map(hashes)]
+    if len(current) == len(checks):
+        return readings, checks
+    print_note(
+        "a plant has changed since it was recorded: what was read of it is dropped, and asked again"
+    )
+    return readings[readings["plant"].isin(current["plant"])], current
+
+
+def _list_questions_left(
+    planted_models: Sequence[PlantedModel],
+    asks: Mapping[str, str],
+    readings: pd.DataFrame,
+    recorded_checks: Mapping[PlantedModel, Sequence[float]],
+) -> dict[PlantedModel, dict[str, str]]:
+    """By weight, those benchmarks, each with a hash of its questions, that it has not answered;
+    without weights that learned less than their dose.
+    """
+    weights: dict[PlantedModel, dict[str, str]] = {}
     for weight in planted_models:
         if pd.isna(recorded_checks.get(weight, (0,))[0]):
             continue  # less than the dose was learned
@@ -340,39 +386,24 @@ def weigh(
         }
         if left:
             weights[weight] = left
-    if weights:
-        print_note(
-            f"{len(weights)} weights to ask; one of a new seed is fitted first, which takes some "
-            "minutes more"
-        )
-    started = time.monotonic()
-    for n, (weight, check, weight_readings) in enumerate(
-        measure_planted_models(weights, how, at_once, recorded_checks), 1
-    ):
-        elapsed_minutes = (time.monotonic() - started) / 60
-        minutes = elapsed_minutes / n * (len(weights) - n)
-        held_out = check["held_out"]
-        nats, there = held_out.iloc[0], held_out.notna().all()
-        check_in_words = f"{nats:.2f} nats" if there else "left out: less was learned than the dose"
-        progress = f"{n} of {len(weights)}: {weight.source}, {check_in_words}"
-        print_note(f"{progress}; about {minutes:.0f} minutes left")
-        readings = _merge_rows(readings, weight_readings, ["benchmark"])
-        checks = _merge_rows(checks, check, [])
-        if record:
-            FOLDER.mkdir(parents=True, exist_ok=True)
-            write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
-            checks.astype({"own": float, "held_out": float}).round(6).to_csv(
-                CHECKS_FILE, index=False, lineterminator="\n"
-            )
-    # Figures are computed for one base.
-    readings = readings[readings["base"] == base]
-    checks = checks[checks["base"] == base]
-    figures = planted_figures(
-        readings, checks, {name: plant.read_by for name, plant in plants.items()}
+    return weights
+
+
+def _describe_check(check: pd.DataFrame) -> str:
+    """How strong a weight is on sentences that were held out, in words."""
+    held_out = check["held_out"]
+    if held_out.notna().all():
+        return f"{held_out.iloc[0]:.2f} nats"
+    return "left out: less was learned than the dose"
+
+
+def _record_readings(readings: pd.DataFrame, checks: pd.DataFrame) -> None:
+    """Write readings and checks to `FOLDER`."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
+    checks.astype({"own": float, "held_out": float}).round(6).to_csv(
+        CHECKS_FILE, index=False, lineterminator="\n"
     )
-    if record:
-        figures.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
-    yield from lines_of(figures, false_alarm_verdicts(readings, checks))
 
 
 def _merge_rows(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
@@ -407,7 +438,7 @@ def _plan_questions(
 
 
 def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
-    """Figures and verdicts on pairs of dose 0 (`between_nothing`) as terminal lines."""
+    """Figures and verdicts on pairs of dose 0 (`false_alarm_verdicts`) as terminal lines."""
     for row in figures.to_dict("records"):
         figure_row = {str(key): value for key, value in row.items()}
         yield "{benchmark}, {part}, {figure}; planted: {plant}".format(**figure_row)

@@ -33,7 +33,7 @@ from evenruler.instruments.instrument import (
     Subject,
     Tables,
 )
-from evenruler.models.declared import OPERATIONS, SHA256, Catalogue, operations_of
+from evenruler.models.declarations import OPERATIONS, SHA256, Catalogue, operations_of
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical_json
 
@@ -265,7 +265,7 @@ def _batchable_groups(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[i
 def _generate_replies(
     model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
 ) -> Columns:
-    from evenruler.models.records import Sampling
+    from evenruler.models.questions import Sampling
 
     sampling = model.sampling(settings["new_tokens"])
     if "temperature" in settings:
@@ -290,7 +290,7 @@ def _generate_replies(
 def _score_entailment(
     model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
 ) -> Columns:
-    from evenruler.models.records import LABELS
+    from evenruler.models.questions import LABELS
 
     pairs = list(zip(inputs["premise"], inputs["hypothesis"], strict=True))
     logits = model.entailment(pairs, inputs.get("before"), every=settings.get("every", False))
@@ -298,7 +298,7 @@ def _score_entailment(
 
 
 def _in_place(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
-    from evenruler.models.records import WordInPlace
+    from evenruler.models.questions import WordInPlace
 
     return {
         "nats": model.in_place(

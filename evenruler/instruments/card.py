@@ -4,6 +4,7 @@ lm-evaluation-harness tasks.
 Includes the answers to the benchmark checklist that families share.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,6 +161,29 @@ _TEMPLATES = jinja2.Environment(
 def task_template(file: Path) -> jinja2.Template:
     """The template of a task of lm-evaluation-harness."""
     return _TEMPLATES.from_string(file.read_text(encoding="utf-8"))
+
+
+_FUNCTIONS = """\"\"\"The functions that the tasks here name. They are in the package: pip install evenruler.\"\"\"
+
+from pathlib import Path
+
+from {module} import {task_class}
+
+_task = {task_class}(Path(__file__).parents[1])
+"""
+
+
+def add_task_functions(tasks: Mapping[str, str], task_class: type) -> dict[str, str]:
+    """The files of `lm_eval/`: tasks, and a module that binds the functions they name to their
+    folder.
+
+    `tasks`: YAML by file name; `task_class`: takes the folder, and has a method of each name.
+    """
+    text = _FUNCTIONS.format(module=task_class.__module__, task_class=task_class.__name__)
+    names = re.findall(r"!function functions\.(\w+)", "\n".join(tasks.values()))
+    for name in sorted(set(names)):
+        text += f"{name} = _task.{name}\n"
+    return {**tasks, "functions.py": text}
 
 
 def render_templates(words: Any, **variables: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import FigureHeading, Record, Tables
-from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import with_extreme_units
+from evenruler.measurement.inputs import Resampling
 from evenruler.tables import concat_frames
 
 

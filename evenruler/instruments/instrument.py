@@ -52,7 +52,7 @@ from pydantic import (
 
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.languages import english_among, is_code_of_english
-from evenruler.models.declared import Catalogue, Operation
+from evenruler.models.declarations import Catalogue, Operation
 from evenruler.strict import Slug, StrictModel, Text, Word, distinct_words_validator
 from evenruler.text.english import slug_of
 

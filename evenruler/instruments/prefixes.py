@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
 from evenruler.instruments.instrument import Subject
-from evenruler.measurement.checks import FEWEST_FOR_SPREAD
+from evenruler.measurement.inputs import FEWEST_FOR_SPREAD
 from evenruler.strict import StrictModel, Word
 from evenruler.tables.frames import evenly_spread
 from evenruler.text.spelling import find_duplicates

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
-    from evenruler.measurement.checks import Resampling as Resampling
     from evenruler.measurement.figures import Figure as Figure
     from evenruler.measurement.figures import HeadlineFigure as HeadlineFigure
     from evenruler.measurement.figures import as_metrics as as_metrics
     from evenruler.measurement.figures import figures_to_dicts as figures_to_dicts
+    from evenruler.measurement.inputs import Resampling as Resampling
     from evenruler.measurement.reliability import ItemStatistics as ItemStatistics
     from evenruler.measurement.reliability import cronbach_alpha as cronbach_alpha
     from evenruler.measurement.reliability import feldt_interval as feldt_interval
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # scipy takes a second to load.
 _MODULES = {
-    "checks": "Resampling",
+    "inputs": "Resampling",
     "figures": "HeadlineFigure Figure as_metrics figures_to_dicts",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share "
     "item_statistics "

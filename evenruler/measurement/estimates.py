@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.figures import UNDEFINED, Figure, finite_or_none
+from evenruler.measurement.inputs import Floats, constant_columns
 from evenruler.measurement.resampling import Transformation, jackknife
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 

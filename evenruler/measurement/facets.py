@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
-from evenruler.measurement.checks import Floats, check_level
+from evenruler.measurement.inputs import Floats, check_level
 from evenruler.measurement.resampling import Interval
 
 UnitMask = NDArray[np.bool_]

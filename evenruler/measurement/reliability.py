@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import (
+from evenruler.measurement.inputs import (
     Floats,
     as_items,
     check_level,

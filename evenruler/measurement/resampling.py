@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from evenruler.measurement.checks import Floats, check_level
+from evenruler.measurement.inputs import Floats, check_level
 
 Rows = NDArray[np.intp]
 

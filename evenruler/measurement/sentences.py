@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from evenruler.measurement.figures import ASSERTED, ORDER, Verdict
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     Worded: TypeAlias = FigureHeading | Heading
     """The words for a figure: declared by an instrument, or read from a result."""
+    WordedHeadline: TypeAlias = tuple[str, Worded, Mapping[str, Any]]
+    """A headline: its part, its words and its record."""
 
 FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
 """Order of verdicts in answers: invalid first, then what was found."""
@@ -33,51 +35,64 @@ def summarise_headlines(
     other headlines with the same verdict share a line. `figures`: records by part and figure;
     `words`: those of the headlines, by figure.
     """
-    headlines_by_verdict: dict[Verdict, list[tuple[str, Worded, Mapping[str, Any]]]] = {}
+    headlines_by_verdict: dict[Verdict, list[WordedHeadline]] = {}
     invalid: dict[str, None] = {}
-    for part, of_part in sorted(figures.items()):
-        for figure, record in sorted(of_part.items()):
-            if not isinstance(record, Mapping) or "verdict" not in record:
-                continue
-            if figure in words:
-                headlines = headlines_by_verdict.setdefault(Verdict(record["verdict"]), [])
-                headlines.append((part, words[figure], record))
-            elif record["verdict"] == Verdict.INVALID:
-                invalid[record["why"]] = None
+    for part, figure, record in _figures_with_verdicts(figures):
+        if figure in words:
+            headlines = headlines_by_verdict.setdefault(Verdict(record["verdict"]), [])
+            headlines.append((part, words[figure], record))
+        elif record["verdict"] == Verdict.INVALID:
+            invalid[record["why"]] = None
     if not headlines_by_verdict and invalid:
         return [f"{Verdict.INVALID.upper()}: {' '.join(invalid)}"]
     lines: list[str] = []
     beyond: dict[str, None] = {}
     for verdict in FIRST:
-        if verdict not in headlines_by_verdict:
-            continue
-        headlines = sorted(headlines_by_verdict[verdict], key=_sort_key)
-        if verdict in ASSERTED:
-            n = SENTENCES
-        else:
-            n = 1 if len(headlines) == 1 else 0
-        for part, heading, record in headlines[:n]:
-            sentence = headline_sentence(record, heading)
-            lines.append(f"{verdict.upper()}, {heading.heading} ({part}): {sentence}")
+        headlines = sorted(headlines_by_verdict.get(verdict, []), key=_sort_key)
+        lines += _verdict_lines(verdict, headlines)
         if verdict in ASSERTED:
             beyond |= dict.fromkeys(
                 heading.not_shown for _, heading, _ in headlines if heading.not_shown
             )
-        rest = headlines[n:]
-        if rest:
-            what = "more" if n else "headlines"
-            lines.append(f"{verdict.upper()}, {len(rest)} {what}: {_group_headlines(rest)}")
     return [*lines, *beyond] or [NOTHING]
 
 
-def _sort_key(headline: "tuple[str, Worded, Mapping[str, Any]]") -> float:
+def _figures_with_verdicts(
+    figures: Mapping[str, Mapping[str, Any]],
+) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Part, name and record of every figure with a verdict, sorted."""
+    for part, of_part in sorted(figures.items()):
+        for figure, record in sorted(of_part.items()):
+            if isinstance(record, Mapping) and "verdict" in record:
+                yield part, figure, record
+
+
+def _verdict_lines(verdict: Verdict, headlines: "Sequence[WordedHeadline]") -> list[str]:
+    """A line each for the first headlines of a verdict, and a line for all the rest."""
+    if verdict in ASSERTED:
+        n = SENTENCES
+    else:
+        n = 1 if len(headlines) == 1 else 0
+    label = verdict.upper()
+    lines: list[str] = []
+    for part, heading, record in headlines[:n]:
+        name = f"{heading.heading} ({part})"
+        lines.append(f"{label}, {name}: {headline_sentence(record, heading)}")
+    rest = headlines[n:]
+    if rest:
+        n_rest = f"{len(rest)} {'more' if n else 'headlines'}"
+        lines.append(f"{label}, {n_rest}: {_group_headlines(rest)}")
+    return lines
+
+
+def _sort_key(headline: "WordedHeadline") -> float:
     """Largest first, relative to the smallest relevant effect."""
     *_, record = headline
     size = abs(record["value"] or 0)
     return -float(size / record.get("smallest", 1))
 
 
-def _group_headlines(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]") -> str:
+def _group_headlines(headlines: "Sequence[WordedHeadline]") -> str:
     """Headlines of one verdict by name, with their most frequent reasons."""
     parts: dict[str, list[str]] = {}
     for part, heading, _ in headlines:

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import FEWEST_FOR_SPREAD, Floats, check_level, constant_columns
 from evenruler.measurement.figures import Figure
+from evenruler.measurement.inputs import FEWEST_FOR_SPREAD, Floats, check_level, constant_columns
 from evenruler.measurement.resampling import Interval
 
 FEWEST_UNITS = 3

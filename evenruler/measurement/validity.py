@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import Floats, check_level, constant_columns, correlation_matrix
+from evenruler.measurement.inputs import Floats, check_level, constant_columns, correlation_matrix
 from evenruler.measurement.resampling import CORRELATION, jackknife
 
 FEWEST_PAIRS = 4

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
-    from evenruler.evaluate.subject import load as load
+    from evenruler.evaluate.resolve_model import load as load
     from evenruler.models.model import Model as Model
-    from evenruler.models.records import LABELS as LABELS
-    from evenruler.models.records import CausalModel as CausalModel
-    from evenruler.models.records import Embedder as Embedder
-    from evenruler.models.records import LogLikelihoods as LogLikelihoods
-    from evenruler.models.records import Reply as Reply
-    from evenruler.models.records import Sampling as Sampling
-    from evenruler.models.records import WordInPlace as WordInPlace
-    from evenruler.models.records import WordLikelihoods as WordLikelihoods
+    from evenruler.models.questions import LABELS as LABELS
+    from evenruler.models.questions import CausalModel as CausalModel
+    from evenruler.models.questions import Embedder as Embedder
+    from evenruler.models.questions import LogLikelihoods as LogLikelihoods
+    from evenruler.models.questions import Reply as Reply
+    from evenruler.models.questions import Sampling as Sampling
+    from evenruler.models.questions import WordInPlace as WordInPlace
+    from evenruler.models.questions import WordLikelihoods as WordLikelihoods
 
 _RECORDS = [
     "LABELS",
@@ -37,5 +37,5 @@ def __dir__() -> list[str]:  # includes names that are not imported yet
 
 # Imported lazily, since these libraries take seconds; declarations of models are read without them.
 __getattr__ = lazy_getattr(
-    __name__, load=".evaluate.subject", Model="model", **dict.fromkeys(_RECORDS, "records")
+    __name__, load=".evaluate.resolve_model", Model="model", **dict.fromkeys(_RECORDS, "questions")
 )

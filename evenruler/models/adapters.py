@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.files import read_json_file
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from evenruler.models.loading import ADAPTER, OF_FILES
 from evenruler.models.store import RowStore
 

@@ -10,8 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError
-from evenruler.models.records import QuestionVolume, amount_of
-from evenruler.models.released import ReplayCheck, note_down, open_release
+from evenruler.models.questions import QuestionVolume, amount_of
+from evenruler.models.replay import ReplayCheck, note_down, open_release
 from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import canonical_json
 from evenruler.terminal import print_note, progress_bar

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evenruler.errors import UserError
 from evenruler.models import engines, sources
 from evenruler.models.adapters import verify_base
-from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
-from evenruler.models.engines import described
+from evenruler.models.declarations import HOSTED, Catalogue, Kind, ModelEntry
+from evenruler.models.engines import environment
 from evenruler.models.loading import (
     ADAPTER,
     AdaptedFolder,
@@ -55,7 +55,7 @@ def load_model(
     if entry.kind in HOSTED:
         return _hosted_model(name, entry, store, where)
     if entry.scheme == "recorded":
-        from evenruler.models.recorded import LoggedModel, load_exported_model
+        from evenruler.models.answer_logs import LoggedModel, load_exported_model
 
         return (LoggedModel if entry.kind == "recorded" else load_exported_model)(
             name, entry, store, where
@@ -65,14 +65,14 @@ def load_model(
     kind, (engine, address) = params.kind(name), engines.current_engine()
     pool: Callable[[str, Callable[[], Any]], Any] | None = None
     if local or engine == engines.LOCAL:
-        on = described.choose_device(device)
-        environment = described.current_environment(on)
+        on = environment.choose_device(device)
+        compute_environment = environment.current_environment(on)
     else:
         from evenruler.models.engines.cluster import ClusterModel, join_cluster
 
         cluster = join_cluster(address)
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
-        on, environment = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
+        on, compute_environment = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
         pool = partial(ClusterModel, cluster, gpus, name)
     over = (
         at_home(entry.adapter).absolute() if entry.adapter else None
@@ -85,8 +85,8 @@ def load_model(
     load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
     def describe() -> str:
-        return described.engine_string(
-            folder, entry, store, environment, adapter.folder if adapter else over
+        return environment.engine_string(
+            folder, entry, store, compute_environment, adapter.folder if adapter else over
         )
 
     def backend() -> Any:
@@ -101,7 +101,7 @@ def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | No
     served = entry.locations[0][1]
     asked: Callable[[], AbstractContextManager[Any]] = nullcontext
     if entry.scheme == "ollama":
-        from evenruler.models.given import at_ollama as asked
+        from evenruler.models.in_memory import at_ollama as asked
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
     def describe() -> str:
@@ -125,7 +125,7 @@ def backend_of(
     UserError where loading reads a file that is not part of the model's key, or hooks on all
     modules are registered.
     """
-    dtype = described.dtype_on(entry, on)
+    dtype = environment.dtype_on(entry, on)
     if isinstance(weights, LoadedModel):
         with on_device(name):
             return _build_backend(name, entry, kind, weights, on, dtype, adapter)
@@ -136,7 +136,7 @@ def backend_of(
         base = weights
     with on_device(name), traced_reads() as reads:
         backend = _build_backend(name, entry, kind, weights, on, dtype, adapter)
-    hashed = described.hashed_files(base, entry, over)
+    hashed = environment.hashed_files(base, entry, over)
     hashed_paths = chain.from_iterable(hashed.values())
     require_hashed(name, reads, hashed_paths, [base, over] if over else [base])
     if has_global_hooks():

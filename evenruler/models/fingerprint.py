@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.models.cache import AnswerCodec, Cache
-from evenruler.models.released import JOURNAL
+from evenruler.models.replay import JOURNAL
 from evenruler.tables.ids import canonical_json
 
 if TYPE_CHECKING:  # which takes seconds to import

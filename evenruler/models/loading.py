@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 from evenruler import repository
 from evenruler.errors import UserError, extra_of
 from evenruler.files import read_json_file
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from evenruler.terminal import print_note
 
 OF_THE_MACHINE = ("memory", "cuda")  # words in PyTorch errors that are not about the files

@@ -17,9 +17,8 @@ from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
-from evenruler.models import records
 from evenruler.models.cache import AnswerCodec, Cache, MissingAnswersError, not_a_number
-from evenruler.models.declared import (
+from evenruler.models.declarations import (
     HOSTED,
     OPERATIONS,
     Kind,
@@ -29,13 +28,20 @@ from evenruler.models.declared import (
     operations_of,
 )
 from evenruler.models.loading import convert_load_errors, tokenizer_folder
-from evenruler.models.records import (
+from evenruler.models.questions import (
+    LABELS,
+    OPTIONS,
     EntailmentPair,
+    LikelihoodRequest,
     LogLikelihoods,
+    Prompt,
+    QuestionVolume,
     Reply,
     Sampling,
     WordInPlace,
     WordLikelihoods,
+    WordRequest,
+    entailment_prompts,
 )
 from evenruler.models.sources import declared_at
 from evenruler.models.starts import DECLARED, Start, read_start
@@ -85,7 +91,7 @@ REPLY: AnswerCodec[Reply] = AnswerCodec(
 )
 
 
-def likelihood_key(request: records.LikelihoodRequest) -> list[object]:
+def likelihood_key(request: LikelihoodRequest) -> list[object]:
     """What names a question about a text's likelihood in the store."""
     return [request.prompt, request.text, *(["other start"] if request.other_start else [])]
 
@@ -304,7 +310,7 @@ class Model:
         """The same model, never asked: missing answers raise a LackingError with their amount."""
 
         def refuse() -> Any:
-            raise MissingAnswersError(self.name, "loading", records.QuestionVolume(0, 0, 0))
+            raise MissingAnswersError(self.name, "loading", QuestionVolume(0, 0, 0))
 
         other = self.adapted(None, refuse)
         other._cache.asks = False
@@ -342,7 +348,7 @@ class Model:
                 alone.
             between: Separator between context and text, scored with the text.
             keys: n ids of the texts given by the benchmark's authors; recorded answers are found by
-                these (`evenruler.models.recorded`), models ignore them.
+                these (`evenruler.models.answer_logs`), models ignore them.
             other_start: Whether another usual start token stands first than the model's own; of
                 kind `causal` alone.
 
@@ -354,7 +360,7 @@ class Model:
         requests = []
         for text, context in zip(texts, contexts, strict=True):
             whole = f"{between}{text}" if context else text
-            requests.append(records.LikelihoodRequest(whole, context, other_start))
+            requests.append(LikelihoodRequest(whole, context, other_start))
         answers = self._answers("loglikelihood", requests)
         unread = np.array([tokens < 0 for _, tokens in answers], dtype=np.bool_)
         nats = np.array([nats for nats, _ in answers], dtype=np.float64)
@@ -367,9 +373,9 @@ class Model:
         Prompt and option are tokenised together; tokens across the border, and separators, belong
         to the option.
         """
-        requests: list[records.LikelihoodRequest] = []
+        requests: list[LikelihoodRequest] = []
         for prompt in prompts:
-            requests += [records.LikelihoodRequest(option, prompt) for option in options]
+            requests += [LikelihoodRequest(option, prompt) for option in options]
         answers = self._answers("loglikelihood", requests)
         if any(tokens < 0 for _, tokens in answers):
             what = f"one of the options {', '.join(map(repr, options))} is unknown to its tokenizer"
@@ -430,7 +436,7 @@ class Model:
                 what, where=f"{self.where}.thinking", remedy="say `off`, or --thinking off"
             )
         requests = [
-            records.WordRequest(word, prompt, chat=chat)
+            WordRequest(word, prompt, chat=chat)
             for prompt, word in zip(prompts, words, strict=True)
         ]
         word_rows = self._answers("words", requests, chat=chat)
@@ -570,8 +576,7 @@ class Model:
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
         rows = zip(prompts, row_seeds, systems, strict=True)
         questions = [
-            records.Prompt(text, sampling, seed, system_prompt, chat)
-            for text, seed, system_prompt in rows
+            Prompt(text, sampling, seed, system_prompt, chat) for text, seed, system_prompt in rows
         ]
         replies: list[Reply] = self._answers("generate", questions, chat=chat)
         self.heard += [reply.said for reply in replies if reply.said]
@@ -601,8 +606,8 @@ class Model:
         """
         self.require("entail")
         if self.can("loglikelihood"):
-            prompts, content_free_prompts = records.entailment_prompts(pairs, before)
-            nats = self.continuations([*prompts, *content_free_prompts], records.OPTIONS)
+            prompts, content_free_prompts = entailment_prompts(pairs, before)
+            nats = self.continuations([*prompts, *content_free_prompts], OPTIONS)
             return nats[: len(prompts)] - nats[len(prompts) :]
         if before is not None:
             raise ValueError(f"{self.name} is asked no question that words could stand before")
@@ -613,7 +618,7 @@ class Model:
             UnknownWords(self._tokenizer, texts).refuse(self.name)
         # params may set the order of labels, so it is part of the key.
         rows = self._answers("entail", pairs, f":{self.entry.labels}")
-        return np.array(rows, dtype=np.float64).reshape(len(pairs), len(records.LABELS))
+        return np.array(rows, dtype=np.float64).reshape(len(pairs), len(LABELS))
 
     @property
     def labels(self) -> list[str]:

@@ -32,14 +32,14 @@ from evenruler.files import (
     require_regular,
     zip_members,
 )
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from evenruler.models.loading import (
     convert_load_errors,
     require_complete,
     save_tokenizer,
     silence_libraries,
 )
-from evenruler.models.records import LABELS
+from evenruler.models.questions import LABELS
 from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
 from evenruler.tables.ids import content_sha256

@@ -11,8 +11,8 @@ from unittest.mock import patch
 from jinja2 import TemplateError
 
 from evenruler.errors import UserError
-from evenruler.models.chats import NOW, ChatSettings
-from evenruler.models.records import chat_messages, join_system_prompt
+from evenruler.models.chat_settings import NOW, ChatSettings
+from evenruler.models.questions import chat_messages, join_system_prompt
 
 CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
 """Two dates without common parts, to detect whether a template writes the date."""

@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import file_sha256, replace_folder, write_text_atomically
-from evenruler.models.declared import NOT_STATED
-from evenruler.models.recorded import ENTRY, EXPORTED, answer_as_json
-from evenruler.models.released import HALF, JOURNAL, RELEASE, JournalEntry, file_of, read_journal
+from evenruler.models.answer_logs import ENTRY, EXPORTED, answer_as_json
+from evenruler.models.declarations import NOT_STATED
+from evenruler.models.replay import HALF, JOURNAL, RELEASE, JournalEntry, file_of, read_journal
 from evenruler.tables import write_whole
 from evenruler.tables.ids import content_sha256
 

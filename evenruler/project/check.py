@@ -35,7 +35,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import read_json_file, write_text_atomically
 from evenruler.instruments.instrument import STANDARD, Profile
 from evenruler.instruments.registry import FAMILIES
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from evenruler.models.store import cache_root
 from evenruler.project.damaged import remove_damaged
 from evenruler.project.dvc import LOCK, forget_stages, read_lock, read_pipeline, repair_running_list
@@ -193,16 +193,36 @@ def _collect_warnings(
 
     Those of instruments whose source git does not have as it is come last, where a user looks.
     """
-    warnings = [
+    warnings = _alias_warnings(root)
+    warnings += _left_out_warnings(params, active)
+    for name in active.models:
+        warnings += _unknown_instrument_warnings(params, name, active.profile)
+    warnings += _waiting_warnings(instruments)
+    status = git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES))
+    changed = (status or b"").decode()
+
+    def is_changed(instrument: DeclaredInstrument) -> bool:
+        return instrument.written.as_posix() in changed
+
+    for instrument in sorted(instruments, key=is_changed):
+        warnings += _instrument_warnings(root, params, active, instrument)
+    return warnings
+
+
+def _alias_warnings(root: Path) -> list[str]:
+    return [
         f"warning: params.yaml: line {line}: an alias; `dvc exp run --set-param` changes nothing "
         "that one repeats: "
         "write it out"
         for line in alias_lines(read_text(root / DECLARATION))
     ]
-    lacking = models_without_commit(active.families, params, active.profile)
-    warnings += [
+
+
+def _left_out_warnings(params: Params, active: Active) -> list[str]:
+    """Warnings on models that wait for their commit, and on stages of models left out."""
+    warnings = [
         f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}"
-        for name in lacking
+        for name in models_without_commit(active.families, params, active.profile)
     ]
     asked_models = product(active.families, params.models)
     of_models = {asking_of(family, model) for family, model in asked_models}
@@ -211,59 +231,70 @@ def _collect_warnings(
         for stage, why in params.left_out.items()
         if stage in of_models
     ]
-    for name in active.models:
-        instruments_by_profile = params.models[name].instruments or {}
-        for instrument_name in instruments_by_profile.get(active.profile, ()):
-            if instrument_name not in params.instruments:
-                nearest = suggest_nearest(instrument_name, params.instruments)
-                warnings.append(
-                    f"warning: models.{name}.instruments names {instrument_name!r}; {nearest}"
-                )
-    waiting = dict.fromkeys(
-        (instrument.family, instrument.settings.waiting)
-        for instrument in instruments
-        if instrument.settings.waiting
-    )
-    warnings += [f"warning: instruments of {family} do without {what}" for family, what in waiting]
-    status = git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES))
-    changed = (status or b"").decode()
-
-    def is_changed(instrument: DeclaredInstrument) -> bool:
-        return instrument.written.as_posix() in changed
-
-    for instrument in sorted(instruments, key=is_changed):
-        if instrument.unfinished:
-            warnings.append(
-                f"warning: {instrument.name} is left out until it is finished: "
-                f"{instrument.unfinished}"
-            )
-            continue
-        lines = read_text(root / instrument.written).splitlines()
-        starters = [str(n) for n, line in enumerate(lines, 1) if line.endswith("# FILL")]
-        if starters:
-            what = (
-                "still says what `evenruler new` wrote; write your text there and take out `# FILL`"
-            )
-            warnings.append(f"warning: {instrument.written}: line {', '.join(starters)}: {what}")
-        warnings += [
-            f"warning: {instrument.name}: {line}"
-            for line in instrument.settings.warnings(instrument.source)
-        ]
-        detects = instrument.sizes[STANDARD].detects(instrument.source)
-        if detects:
-            warnings.append(
-                f"{instrument.name}: at size {STANDARD} it detects {detects} (80% power)"
-            )
-        for model in active.families[instrument.family].models:
-            tokenizer = tokenizer_of(root, model, params.models[model])
-            if tokenizer is not None:
-                tokenizer_warnings = instrument.settings.warnings_of(
-                    instrument.source, partial(count_tokens, tokenizer)
-                )
-                warnings += [
-                    f"warning: {instrument.name} on {model}: {line}" for line in tokenizer_warnings
-                ]
     return warnings
+
+
+def _unknown_instrument_warnings(params: Params, model: str, profile: Profile) -> list[str]:
+    """Warnings on instruments that a model's entry names at a profile and that are not declared."""
+    instruments_by_profile = params.models[model].instruments or {}
+    warnings: list[str] = []
+    for instrument_name in instruments_by_profile.get(profile, ()):
+        if instrument_name not in params.instruments:
+            nearest = suggest_nearest(instrument_name, params.instruments)
+            warnings.append(
+                f"warning: models.{model}.instruments names {instrument_name!r}; {nearest}"
+            )
+    return warnings
+
+
+def _waiting_warnings(instruments: Sequence[DeclaredInstrument]) -> list[str]:
+    """Warnings on what the instruments of a family do without, each once."""
+    waiting: dict[tuple[str, str], None] = {}
+    for instrument in instruments:
+        what = instrument.settings.waiting
+        if what:
+            waiting[instrument.family, what] = None
+    return [f"warning: instruments of {family} do without {what}" for family, what in waiting]
+
+
+def _instrument_warnings(
+    root: Path, params: Params, active: Active, instrument: DeclaredInstrument
+) -> list[str]:
+    """Warnings of an instrument: only that it is unfinished, or all on its text, settings and size,
+    and on the tokenizers of its models.
+    """
+    if instrument.unfinished:
+        return [
+            f"warning: {instrument.name} is left out until it is finished: {instrument.unfinished}"
+        ]
+    warnings = _unfilled_warnings(root, instrument)
+    warnings += [
+        f"warning: {instrument.name}: {line}"
+        for line in instrument.settings.warnings(instrument.source)
+    ]
+    detects = instrument.sizes[STANDARD].detects(instrument.source)
+    if detects:
+        warnings.append(f"{instrument.name}: at size {STANDARD} it detects {detects} (80% power)")
+    for model in active.families[instrument.family].models:
+        tokenizer = tokenizer_of(root, model, params.models[model])
+        if tokenizer is not None:
+            tokenizer_warnings = instrument.settings.warnings_of(
+                instrument.source, partial(count_tokens, tokenizer)
+            )
+            warnings += [
+                f"warning: {instrument.name} on {model}: {line}" for line in tokenizer_warnings
+            ]
+    return warnings
+
+
+def _unfilled_warnings(root: Path, instrument: DeclaredInstrument) -> list[str]:
+    """A warning if the source still has lines that `evenruler new` wrote as examples."""
+    lines = read_text(root / instrument.written).splitlines()
+    numbers = [n for n, line in enumerate(lines, 1) if line.endswith("# FILL")]
+    if not numbers:
+        return []
+    what = "still says what `evenruler new` wrote; write your text there and take out `# FILL`"
+    return [f"warning: {instrument.written}: line {', '.join(map(str, numbers))}: {what}"]
 
 
 def write_active(root: Path, folder: Path, active: Active) -> list[str]:

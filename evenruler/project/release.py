@@ -19,8 +19,8 @@ from evenruler.project.check import check
 from evenruler.project.dvc import LOCK, subprocess_environment
 from evenruler.project.editing import edit_section, write_as_it_was
 from evenruler.publish.difference import compare
+from evenruler.publish.locate import open_place
 from evenruler.publish.manifest import read_manifest
-from evenruler.publish.places import open_place
 from evenruler.repository import exclusive_lock
 from evenruler.terminal import die_with_parent
 from evenruler.versions import bump_version, load_changelog, version_key

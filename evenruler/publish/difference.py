@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from evenruler.errors import UserError
 from evenruler.files import jinja_environment
 from evenruler.measurement.figures import figure_in_words
-from evenruler.publish import places
+from evenruler.publish import locate
+from evenruler.publish.locate import open_place
 from evenruler.publish.manifest import (
     KIND,
     PLAN,
@@ -26,7 +27,6 @@ from evenruler.publish.manifest import (
     markdown_cell,
     read_manifest,
 )
-from evenruler.publish.places import open_place
 from evenruler.tables import contents
 from evenruler.tables.frames import TOLERANCE, differing_rows, is_nearly_equal
 from evenruler.tables.schemas import NUMBERS
@@ -348,7 +348,7 @@ def _read_normalised_text(folder: Path, name: str) -> str | None:
     """
     if not contents.is_file(folder / name):
         return None
-    text = places.replace_location(name, contents.text_of(folder / name, SEE), "USER/REPO")
+    text = locate.replace_location(name, contents.text_of(folder / name, SEE), "USER/REPO")
     if name != "croissant.json":
         return text
     return re.sub('"sha256": "[0-9a-f]{64}"', '"sha256": ""', text)

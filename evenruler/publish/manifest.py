@@ -330,34 +330,18 @@ def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
 
 def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
     sound = set()
-    for config, columns in declared.columns.items():
+    for config in declared.columns:
         name = data_file(config)
-        if not contents.is_file(folder / name):
+        path = folder / name
+        if not contents.is_file(path):
             continue  # reported by _file_problems
         try:
-            schema, rows = contents.schema_of(folder / name)
-            type_by_column, expected = columns_of(schema), declared.rows[config]
-            if rows != expected:
-                yield f"{name}: {rows:,} rows, the manifest says {expected:,}"
-            for column in sorted(type_by_column.keys() | columns.keys()):
-                if type_by_column.get(column) != columns.get(column):
-                    kind = type_by_column.get(column, "missing")
-                    expected_kind = columns.get(column, "no such column")
-                    yield f"{name}: column {column} is {kind}, the manifest says {expected_kind}"
-            texts = ("string", "large_string")
-            lacking = [
-                key for key in ("id", "content_sha256") if type_by_column.get(key) not in texts
-            ]
-            if lacking:
-                yield f"{name}: no column {' and '.join(lacking)} of texts"
-                continue
-            named = contents.table_in(folder / name).select(["id", "content_sha256"])
-            longest = [pc.max(pc.binary_length(column)).as_py() or 0 for column in named.columns]
-            if max(longest) > LONGEST:
-                yield f"{name}: id or content_sha256 of more than {LONGEST} bytes"
-                continue
+            schema, n_rows = contents.schema_of(path)
+            for problem in _schema_problems(schema, n_rows, declared, config):
+                yield f"{name}: {problem}"
+            keys = _read_keys(path, schema)
             sound.add(config)
-            if len(named.column("id").unique()) != len(named):
+            if len(keys.column("id").unique()) != len(keys):
                 yield f"{name}: an id stands twice"
         except UserError as error:
             yield f"{name}: {error.what}"
@@ -367,6 +351,40 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
         require_identity(folder, declared)
     except UserError as error:
         yield f"content: {error.what}"
+
+
+def _schema_problems(
+    schema: pa.Schema, n_rows: int, declared: Manifest, config: str
+) -> Iterator[str]:
+    """Deviations of a table's row count and column types from the manifest."""
+    n_declared = declared.rows[config]
+    if n_rows != n_declared:
+        yield f"{n_rows:,} rows, the manifest says {n_declared:,}"
+    type_by_column, declared_types = columns_of(schema), declared.columns[config]
+    for column in sorted(type_by_column.keys() | declared_types.keys()):
+        if type_by_column.get(column) != declared_types.get(column):
+            kind = type_by_column.get(column, "missing")
+            declared_kind = declared_types.get(column, "no such column")
+            yield f"column {column} is {kind}, the manifest says {declared_kind}"
+
+
+def _read_keys(path: Path, schema: pa.Schema) -> pa.Table:
+    """The columns `id` and `content_sha256` of a table; UserError if they are lacking, no texts, or
+    too long.
+    """
+    columns = ["id", "content_sha256"]
+    type_by_column = columns_of(schema)
+    texts = ("string", "large_string")
+    lacking = [column for column in columns if type_by_column.get(column) not in texts]
+    if lacking:
+        what = f"no column {' and '.join(lacking)} of texts"
+        raise UserError(what, where=str(path), remedy=contents.AGAIN)
+    keys = contents.table_in(path).select(columns)
+    lengths = [pc.max(pc.binary_length(column)).as_py() or 0 for column in keys.columns]
+    if max(lengths) > LONGEST:
+        what = f"id or content_sha256 of more than {LONGEST} bytes"
+        raise UserError(what, where=str(path), remedy=contents.AGAIN)
+    return keys
 
 
 def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:

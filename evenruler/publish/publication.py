@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.hub import LOG_IN, hub_errors_as_user_errors
-from evenruler.models.declared import NOT_STATED
-from evenruler.models.recorded import ENTRY, EXPORTED
+from evenruler.models.answer_logs import ENTRY, EXPORTED
+from evenruler.models.declarations import NOT_STATED
 from evenruler.publish import manifest
 from evenruler.publish.difference import compare
+from evenruler.publish.locate import find_newest_version, from_hub, with_hub_location
 from evenruler.publish.manifest import NOT_OURS, manifest_problems
-from evenruler.publish.places import find_newest_version, from_hub, with_hub_location
 from evenruler.tables import contents
 from evenruler.versions import bump_version, version_key
 

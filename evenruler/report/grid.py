@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.figures import ORDER, Verdict
+from evenruler.measurement.nonresponse import unmeasured_models
 from evenruler.measurement.sentences import headline_sentence, with_capital
-from evenruler.report.words import format_number, join_names, with_interval
+from evenruler.report.formats import format_number, join_names, with_interval
 from evenruler.tables.schemas import NUMBERS, WHOLE
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _axis_position(value: float, axis: Ends) -> float:
 @dataclass(frozen=True)
 class FigureCell:
     """One figure of an instrument; its record has the keys of
-    `evenruler.tables.schemas.figures_of`.
+    `evenruler.measurement.figures.figures_to_dicts`.
     """
 
     part: str

@@ -13,7 +13,7 @@ import pandas as pd
 
 from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.convergent import compute_agreement
+from evenruler.instruments.agreement import compute_agreement
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 from evenruler.errors import UserError
 from evenruler.files import jinja_environment, write_text_atomically
-from evenruler.models.declared import SERVED
+from evenruler.models.declarations import SERVED
 from evenruler.publish.manifest import as_json
 from evenruler.results.record import RESULT, Result, figures_of
 from evenruler.results.store import StoredResult

@@ -135,7 +135,7 @@ class Heading(StrictModel):
     says: list[str] | None = None
     """Clauses that say what values above 0, and values below 0, mean for a model."""
     size: str = ""
-    """The end of such a clause, filled with the value (`instruments.instrument.Column`)."""
+    """The end of such a clause, filled with the value (`instruments.instrument.FigureHeading`)."""
     measured_in: str = ""
     """The unit of the value."""
     ends: list[str] | None = None

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.instruments import convergent
-from evenruler.measurement.answered import unmeasured_models
+from evenruler.instruments import agreement
 from evenruler.measurement.figures import Verdict
+from evenruler.measurement.nonresponse import unmeasured_models
 from evenruler.measurement.sentences import summarise_headlines
 from evenruler.publish.manifest import markdown_cell, markdown_table
 from evenruler.report.grid import FigureCell, InstrumentView
@@ -73,12 +73,12 @@ def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> s
     parts: list[str] = []
     for group in group_comparable_results(results):
         parts += _of_benchmark(group, _group_comparisons(group, comparisons))
-    rows = convergent.mtmm_rows(result_agreement(results))
+    rows = agreement.mtmm_rows(result_agreement(results))
     if rows:
         parts += [
             "# Agreement across benchmarks",
-            convergent.TEXT,
-            markdown_table(convergent.HEAD, rows),
+            agreement.TEXT,
+            markdown_table(agreement.HEAD, rows),
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -259,11 +259,11 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
         )
     shown_results = chain.from_iterable(groups)
     models = dict.fromkeys(stored_result.result.model.name for stored_result in shown_results)
-    rows = convergent.mtmm_rows(result_agreement(results))
-    agreement = Section(
-        convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True
+    rows = agreement.mtmm_rows(result_agreement(results))
+    agreement_section = Section(
+        agreement.TITLE, agreement.TEXT, [Table(agreement.HEAD, rows)], first=True
     )
-    shared = {"agreement": [agreement]} if rows else {}
+    shared = {"agreement": [agreement_section]} if rows else {}
     lines: list[list[str]] = []
     if comparisons is not None:
         for group in groups:

@@ -1,7 +1,7 @@
 """English: whether a text is, its words, negations, articles, plurals, templates with slots, and
 tools.
 
-`is_english` uses word lists and works for a single sentence with slots; `in_another` uses a
+`is_english` uses word lists and works for a single sentence with slots; `is_other_language` uses a
 classifier and works for longer replies in any expected language.
 """
 

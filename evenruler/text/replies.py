@@ -647,28 +647,8 @@ def _parse_first_word(text: str, parser: ReplyParser) -> ParsedReply | None:
     written_out = re.sub(r"\bs/he\b", "she/he", without_brackets, flags=re.IGNORECASE)
     without_kin = _PHRASES["of kin"].sub(_NOBODY, written_out)
     whole = parser.left_out.anywhere.sub(_NOBODY, without_kin)
-    # Replace negated classes.
-    parts, end, denied = [], 0, False
-    for match in parser.words.anywhere.finditer(whole):  # alternatives on their own
-        begin, after = match.span()
-        between = whole[end:begin]
-        with_it = denied and _PHRASES["or another"].fullmatch(between) is not None
-        itself = _PHRASES["denying"].search(between) is not None
-        denied = with_it or (itself and not _PHRASES["whose"].match(whole, begin))
-        parts += [between, _NOBODY if denied else whole[begin:after]]
-        end = after
-    text = "".join([*parts, whole[end:]])
-    # A list whose lines name two classes, or whose lettered lines name one class and something
-    # else.
-    classes: set[tuple[str, ...]] = set()
-    has_other_option = False
-    for line in _LINE.finditer(text):
-        line_mention = next(parser.words.every(line["text"]), None)
-        if line_mention:
-            classes.add(line_mention.slugs)
-        elif line["letter"]:
-            has_other_option = True
-    if len(classes) > 1 or (classes and has_other_option):
+    text = _replace_denied_classes(whole, parser)
+    if _lists_classes(text, parser):
         return SEVERAL
     sentence = first_sentence(text)
     first_mention = next(parser.words.every(sentence), None)
@@ -691,6 +671,35 @@ def _parse_first_word(text: str, parser: ReplyParser) -> ParsedReply | None:
     if len(slugs) != 1:
         return SEVERAL
     return ParsedReply(first_mention.slugs[0], "word")
+
+
+def _replace_denied_classes(text: str, parser: ReplyParser) -> str:
+    """The text with the class words that it denies replaced: "not a man or a woman"."""
+    parts, end, is_denied = [], 0, False
+    for match in parser.words.anywhere.finditer(text):  # alternatives on their own
+        begin, after = match.span()
+        between = text[end:begin]
+        with_it = is_denied and _PHRASES["or another"].fullmatch(between) is not None
+        itself = _PHRASES["denying"].search(between) is not None
+        is_denied = with_it or (itself and not _PHRASES["whose"].match(text, begin))
+        parts += [between, _NOBODY if is_denied else text[begin:after]]
+        end = after
+    return "".join([*parts, text[end:]])
+
+
+def _lists_classes(text: str, parser: ReplyParser) -> bool:
+    """Whether it is a list whose lines name two classes, or whose lettered lines name one class and
+    something else.
+    """
+    classes: set[tuple[str, ...]] = set()
+    has_other_option = False
+    for line in _LINE.finditer(text):
+        line_mention = next(parser.words.every(line["text"]), None)
+        if line_mention:
+            classes.add(line_mention.slugs)
+        elif line["letter"]:
+            has_other_option = True
+    return len(classes) > 1 or (bool(classes) and has_other_option)
 
 
 def _asserted_classes(text: str, parser: ReplyParser) -> set[str]:

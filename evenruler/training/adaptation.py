@@ -18,7 +18,7 @@ from evenruler.models import catalogue
 from evenruler.models.backends import likelihood
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.encoders import Nli
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.model import NUMBER, Model
 from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import content_sha256

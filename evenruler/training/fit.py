@@ -43,8 +43,8 @@ from evenruler.models.backends.encoders import (
 )
 from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
-from evenruler.models.declared import Catalogue, Finetune, ModelEntry, TrainingData
-from evenruler.models.engines import described
+from evenruler.models.declarations import Catalogue, Finetune, ModelEntry, TrainingData
+from evenruler.models.engines import environment
 from evenruler.models.loading import (
     ADAPTERS,
     RECORD,
@@ -55,7 +55,7 @@ from evenruler.models.loading import (
     save_tokenizer,
     silence_libraries,
 )
-from evenruler.models.records import LABELS
+from evenruler.models.questions import LABELS
 from evenruler.models.store import RowStore
 from evenruler.repository import exclusive_lock
 from evenruler.tables.ids import content_sha256
@@ -371,7 +371,9 @@ def _evaluate_fitted_model(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     """
     kind = Nli if set(fitting.labels) == set(LABELS) else Classifier
     adapter = Adapter(folder, fitting.labels)
-    model = kind(fitting.name, fitting.base, described.choose_device(), "float32", adapter=adapter)
+    model = kind(
+        fitting.name, fitting.base, environment.choose_device(), "float32", adapter=adapter
+    )
     texts = [row.texts for row in fitting.held_out]
     labels = np.array([row.label for row in fitting.held_out])
     predicted_labels = [""] * len(texts)

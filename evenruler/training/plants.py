@@ -18,8 +18,8 @@ from pydantic import Field, model_validator
 
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.models import catalogue, sources
-from evenruler.models.declared import Catalogue, ModelEntry
-from evenruler.models.given import model_in_memory
+from evenruler.models.declarations import Catalogue, ModelEntry
+from evenruler.models.in_memory import model_in_memory
 from evenruler.models.loading import ADAPTER, LoadedModel
 from evenruler.models.store import RowStore
 from evenruler.strict import Passage, StrictModel, Text, Word, read_yaml, validate
@@ -279,11 +279,11 @@ class _Tuning:
         import torch
         from peft import LoraConfig, get_peft_model
 
-        from evenruler.models.engines import described
+        from evenruler.models.engines import environment
         from evenruler.models.loading import load_pretrained, silence_libraries
 
         self._weight, self._plant, self._entry = weight, plant, entry
-        self._device = described.choose_device()
+        self._device = environment.choose_device()
         self._tokenizer, model = load_pretrained(
             "AutoModelForCausalLM", weight.base, folder, self._device, "float32"
         )

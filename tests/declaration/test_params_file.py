@@ -13,7 +13,7 @@ from evenruler.declaration.params_file import (
 )
 from evenruler.instruments.registry import FAMILIES
 from evenruler.measurement import Resampling
-from evenruler.models.declared import TrainingData
+from evenruler.models.declarations import TrainingData
 
 ACTIVE = """\
 active:

@@ -49,7 +49,7 @@ NOT_RUN = {
     "docs/fixed.md": [
         "needs logs of other programs; tests/evaluate/test_logs.py runs the commands with small "
         "ones",
-        "needs data of the Hub; tests/evaluate/test_harness.py runs it with rows of its own",
+        "needs data of the Hub; tests/evaluate/test_lm_eval_tasks.py runs it with rows of its own",
         "needs a table of yours; tests/evaluate/test_own.py measures one",
     ],
     "docs/scale.md": ["takes a cluster", "takes a cluster"],

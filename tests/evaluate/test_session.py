@@ -21,6 +21,7 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure, result_lines
+from evenruler.evaluate.resolve_model import ResolvedModel, resolve_model
 from evenruler.evaluate.session import (
     Session,
     _example_replies,
@@ -28,7 +29,6 @@ from evenruler.evaluate.session import (
     limit_warnings,
     nonresponse_warnings,
 )
-from evenruler.evaluate.subject import ResolvedModel, resolve_model
 from evenruler.instruments.asking import model_meta_of
 from evenruler.instruments.instrument import FigureHeading, RequestBatch, plan_at_size
 from evenruler.instruments.probes.diagnose import contrast
@@ -36,7 +36,7 @@ from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import Verdict
 from evenruler.models import load
 from evenruler.models.backends.server import KEY, URL
-from evenruler.models.records import CUT
+from evenruler.models.questions import CUT
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result

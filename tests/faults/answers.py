@@ -116,9 +116,9 @@ def keep_much(folder: Path) -> None:
 _KEEP_MUCH = """
 import sys
 from pathlib import Path
-from evenruler.errors import as_program
+from evenruler.errors import run_program
 from tests.faults.answers import keep_much
-as_program(lambda: keep_much(Path(sys.argv[1])))
+run_program(lambda: keep_much(Path(sys.argv[1])))
 """
 _ON_300_KB = """
 mount -t tmpfs -o size=300k x "$1/disk" && cp "$1/rows.sqlite" "$1/disk" && "$2" -c "$3" "$1/disk"

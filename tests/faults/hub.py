@@ -87,8 +87,8 @@ def _published(folder: Path) -> None:
 
 
 def _verified(place: str) -> None:
+    from evenruler.publish.locate import open_place
     from evenruler.publish.manifest import manifest_problems
-    from evenruler.publish.places import open_place
 
     with open_place(place) as found:
         assert manifest_problems(found) == []

@@ -29,7 +29,7 @@ MODEL = {"name": "theirs", "kind": "causal", "licence": "mit", "origin": "somebo
 
 def _read(file: str, folder: Path) -> Seen:
     """The answers are read, as `measure recorded:FILE` reads them before it asks anything."""
-    from evenruler.evaluate.subject import load
+    from evenruler.evaluate.resolve_model import load
 
     return doing(lambda: load(f"recorded:{folder / file}", store=RowStore(folder / "cache")))
 

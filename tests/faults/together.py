@@ -18,11 +18,11 @@ from tests.faults.killed import CONFIG, DVC, ENV
 CHECK = """\
 import sys
 from pathlib import Path
-from evenruler.errors import as_program
+from evenruler.errors import run_program
 from evenruler.project.check import check
 print("ready", flush=True)
 sys.stdin.readline()
-as_program(lambda: print("\\n".join(check(Path()))))
+run_program(lambda: print("\\n".join(check(Path()))))
 """
 """Does nothing until it is told to, so that several begin at once."""
 

@@ -18,9 +18,9 @@ from evenruler.instruments.asking import (
 )
 from evenruler.instruments.instrument import Adaptation, RequestBatch, State, Subject
 from evenruler.models import LABELS, load
-from evenruler.models.declared import MINILM, OPERATIONS, operations_of
+from evenruler.models.declarations import MINILM, OPERATIONS, operations_of
 from evenruler.models.model import Model
-from evenruler.models.records import LogLikelihoods, Reply, Sampling, WordInPlace
+from evenruler.models.questions import LogLikelihoods, Reply, Sampling, WordInPlace
 from evenruler.models.store import RowStore
 from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration, tiny_params

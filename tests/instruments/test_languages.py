@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.declare.source import load_questionnai
 from evenruler.instruments.registry import family_module
 from evenruler.instruments.saged.declare import load as load_saged
 from evenruler.instruments.saged.declare.source import Source as Domain
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import read_yaml, validate
 from tests.conftest import ROOT
 

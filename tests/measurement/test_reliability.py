@@ -17,7 +17,7 @@ from evenruler.measurement import (
     semantic_diversity,
     spearman_brown,
 )
-from evenruler.measurement.checks import wilson
+from evenruler.measurement.inputs import wilson
 from evenruler.measurement.reliability import icc_agreement
 from tests.later import Later
 

@@ -1,6 +1,6 @@
 """How much questions are, roughly."""
 
-from evenruler.models.records import (
+from evenruler.models.questions import (
     LikelihoodRequest,
     Prompt,
     QuestionVolume,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.models import sources
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 
 PARTS = 3
 

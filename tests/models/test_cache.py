@@ -13,9 +13,9 @@ from evenruler.models import cache, load
 from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.backends.sampling import RowSampler
 from evenruler.models.cache import AnswerCodec, Cache
-from evenruler.models.engines import described
+from evenruler.models.engines import environment
 from evenruler.models.model import Model
-from evenruler.models.records import LikelihoodRequest, Sampling, WordInPlace
+from evenruler.models.questions import LikelihoodRequest, Sampling, WordInPlace
 from evenruler.models.store import RowStore, keys_of
 from evenruler.terminal import progress_bar
 from tests.tiny import tiny_params
@@ -33,7 +33,7 @@ TEXTS = [
 def _small_packs(monkeypatch) -> None:
     """So few nodes go into a pack that the texts fill several."""
     monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(described, "choose_device", lambda wanted: "cpu")
+    monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from evenruler.errors import UserError
 from evenruler.models import Model, load
-from evenruler.models.declared import BY_BACKEND, OPERATIONS, ModelEntry
+from evenruler.models.declarations import BY_BACKEND, OPERATIONS, ModelEntry
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT
 from tests.tiny import save_tiny_masked, tiny_params

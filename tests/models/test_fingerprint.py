@@ -20,7 +20,7 @@ from evenruler.errors import UserError
 from evenruler.models import Sampling, load
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.fingerprint import Fingerprint, measure_distance, reduce_logits
-from evenruler.models.released import JOURNAL, read_journal
+from evenruler.models.replay import JOURNAL, read_journal
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params
 

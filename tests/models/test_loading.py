@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load, sources
-from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.loading import convert_load_errors, require_complete, save_tokenizer
 from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
 

@@ -16,9 +16,9 @@ from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import word_tokens
-from evenruler.models.chats import ChatSettings
+from evenruler.models.chat_settings import ChatSettings
 from evenruler.models.loading import LoadedModel
-from evenruler.models.records import Prompt, Sampling, WordRequest
+from evenruler.models.questions import Prompt, Sampling, WordRequest
 from evenruler.models.store import RowStore, keys_of
 from evenruler.models.templates import message_layouts, render_prompt, writes_as_before
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
@@ -361,7 +361,7 @@ class TestChatTokens:
         """Token by token, with nothing before them and nothing cut off."""
         from transformers.utils import chat_template_utils
 
-        from evenruler.models.chats import NOW
+        from evenruler.models.chat_settings import NOW
 
         class Clock:
             @classmethod

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from evenruler import repository
 from evenruler.declaration.params import load_params
-from evenruler.models.declared import Finetune, TrainingData
+from evenruler.models.declarations import Finetune, TrainingData
 from evenruler.models.loading import adapter_folder, read_adapter
 from tests.declaration.test_params import PARAMS, REVISION
 from tests.training.tiny import MOODS, PAIRS, declaration

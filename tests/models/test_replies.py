@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.evaluate.subject import resolve_model as subject
+from evenruler.evaluate.resolve_model import resolve_model as subject
+from evenruler.models.answer_logs import match_option, normalise_question, read_zipped_log
 from evenruler.models.catalogue import load_model
 from evenruler.models.model import Model
-from evenruler.models.recorded import match_option, normalise_question, read_zipped_log
 from evenruler.models.store import RowStore
 
 OPTIONS = ("The grandfather", "The grandson", "Can't be determined")

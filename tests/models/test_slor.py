@@ -10,7 +10,7 @@ import torch
 from evenruler.models import load
 from evenruler.models.backends import causal
 from evenruler.models.backends.causal import CAPACITY, Capacity
-from evenruler.models.engines import described
+from evenruler.models.engines import environment
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.models.conftest import TEXTS
@@ -23,7 +23,7 @@ def _small_batches(monkeypatch) -> None:
     than one holds."""
     monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(described, "choose_device", lambda wanted: "cpu")
+    monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from evenruler.evaluate.benchmark import EMBEDDER, TOOLS
 from evenruler.files import folder_sha256
 from evenruler.models import load, sources
-from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.strict import validate
 from tests.tiny import save_tiny, tiny_params
 

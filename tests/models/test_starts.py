@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.errors import UserError
-from evenruler.evaluate.subject import resolve_model
+from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models import load
 from evenruler.models.starts import (
     DECLARED,

@@ -19,8 +19,8 @@ from transformers import AutoModelForCausalLM, BertModel, BertTokenizer, GPT2Tok
 
 from evenruler.errors import UserError
 from evenruler.models import load
-from evenruler.models.engines import described
-from evenruler.models.given import WeightsHash, hash_content
+from evenruler.models.engines import environment
+from evenruler.models.in_memory import WeightsHash, hash_content
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
@@ -208,13 +208,13 @@ def test_merges_alone_make_another_engine(tmp_path: Path, store: RowStore) -> No
 def test_files_of_tokenizers_that_need_other_libraries_count(
     name: str, tmp_path: Path, store: RowStore
 ) -> None:
-    from tests.models.engines.test_described import entry
+    from tests.models.engines.test_environment import entry
 
     folder = save_tiny(tmp_path / "model")
     (folder / name).write_bytes(b"one")
-    before = described.engine_string(folder, entry(), store, "cpu")
+    before = environment.engine_string(folder, entry(), store, "cpu")
     (folder / name).write_bytes(b"two")
-    assert described.engine_string(folder, entry(), store, "cpu") != before
+    assert environment.engine_string(folder, entry(), store, "cpu") != before
 
 
 @pytest.mark.parametrize(
@@ -222,14 +222,14 @@ def test_files_of_tokenizers_that_need_other_libraries_count(
 )
 def test_files_of_an_adapter_count(name: str, tmp_path: Path, store: RowStore) -> None:
     """Pickled weights, and what is saved with a tokenizer."""
-    from tests.models.engines.test_described import entry
+    from tests.models.engines.test_environment import entry
 
     folder, adapter = save_tiny(tmp_path / "model"), tmp_path / "adapter"
     adapter.mkdir()
     (adapter / name).write_bytes(b"one")
-    before = described.engine_string(folder, entry(), store, "cpu", adapter)
+    before = environment.engine_string(folder, entry(), store, "cpu", adapter)
     (adapter / name).write_bytes(b"two")
-    assert described.engine_string(folder, entry(), store, "cpu", adapter) != before
+    assert environment.engine_string(folder, entry(), store, "cpu", adapter) != before
 
 
 def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:

@@ -5,7 +5,7 @@ import pytest
 from transformers import AutoConfig
 
 from evenruler.models import LABELS, Model, load, sources
-from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import KINDS, catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
 

@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.models.records import INSTRUCTION, entailment_prompts
+from evenruler.models.questions import INSTRUCTION, entailment_prompts
 
 PAIRS = [("I {feel} calm.", "I am well."), ("It rains.", "It is wet.")]
 QUESTION = "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"

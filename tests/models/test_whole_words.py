@@ -9,8 +9,8 @@ import torch
 from evenruler.models import load
 from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.engines import described
-from evenruler.models.records import WordRequest
+from evenruler.models.engines import environment
+from evenruler.models.questions import WordRequest
 from evenruler.models.store import RowStore, keys_of
 from tests.models.conftest import raw_token_nats, tiny_stands_alone, tiny_word_ends
 from tests.tiny import KINDS, tiny_params
@@ -327,7 +327,7 @@ class TestStore:
     @pytest.fixture(autouse=True)
     def _small_packs(self, monkeypatch) -> None:
         monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
-        monkeypatch.setattr(described, "choose_device", lambda wanted: "cpu")
+        monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
 
     @pytest.fixture(params=["shared", "plain"])
     def open_model(self, request, llama_folder, tmp_path):

@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load
 from evenruler.models.adapters import verify_base
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.choosing import PROMPT
 from evenruler.instruments.controls import load_control_pairs
+from evenruler.instruments.methods.choice import PROMPT
 
 ENOUGH = 28.5
 """Known answers that drawn replies are expected to have right both ways when the fit ends; 26 are

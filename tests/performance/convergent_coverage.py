@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.convergent import TRUE, R, compute_agreement
+from evenruler.instruments.agreement import TRUE, R, compute_agreement
 from evenruler.tables.schemas import CONCEPTS
 
 DRAWS = 500

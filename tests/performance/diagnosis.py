@@ -19,7 +19,7 @@ import pandas as pd
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import diagnose
-from evenruler.instruments.saged.diagnose.cells import adjust_p
+from evenruler.instruments.saged.diagnose.group_statistics import adjust_p
 from evenruler.measurement import Resampling
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45

@@ -22,7 +22,7 @@ from evenruler.declaration.params import Params, load_params
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.models.backends.encoders import CAPACITY, Nli, pack_by_length
 from evenruler.models.model import Model
-from evenruler.models.records import LABELS, EntailmentPair
+from evenruler.models.questions import LABELS, EntailmentPair
 from evenruler.models.store import RowStore
 from tests.performance.likelihood import matmul_peak
 

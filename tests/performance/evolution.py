@@ -37,7 +37,7 @@ from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import pad_sequences
 from evenruler.models.model import Model
-from evenruler.models.records import LikelihoodRequest
+from evenruler.models.questions import LikelihoodRequest
 from evenruler.models.store import RowStore, cache_root
 from evenruler.tables import evenly_spread
 from evenruler.text.english import article_for

@@ -25,7 +25,7 @@ from evenruler.instruments.saged.ask import extract_features
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS
 from evenruler.models import load
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.store import RowStore
 from tests.performance.splitting import sentences
 

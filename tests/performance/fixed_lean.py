@@ -34,10 +34,10 @@ from evenruler.instruments.fixed.diagnose import lean_headline, lean_weights
 from evenruler.instruments.instrument import Declaration, Subject
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
+from evenruler.models.answer_logs import LoggedModel
 from evenruler.models.catalogue import load_model
-from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.model import Model
-from evenruler.models.recorded import LoggedModel
 from evenruler.models.sources import MIRROR
 from evenruler.models.store import RowStore
 from evenruler.tables.schemas import BARE

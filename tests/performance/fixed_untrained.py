@@ -21,7 +21,7 @@ from evenruler.instruments.fixed import diagnose
 from evenruler.measurement import Resampling
 from evenruler.models import sources
 from evenruler.models.catalogue import load_model
-from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore

@@ -26,7 +26,7 @@ from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import RARE, pad_sequences, word_tokens
 from evenruler.models.model import Model
-from evenruler.models.records import WordRequest
+from evenruler.models.questions import WordRequest
 from evenruler.models.store import RowStore, cache_root
 from tests.performance.likelihood import BATCHES
 

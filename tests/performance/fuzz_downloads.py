@@ -35,7 +35,7 @@ from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.session import Session
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import FAMILIES, family_module
-from evenruler.models.declared import OPERATIONS
+from evenruler.models.declarations import OPERATIONS
 from evenruler.publish import difference as showing
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import columns_of, identity_of, manifest_problems

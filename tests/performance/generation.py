@@ -23,7 +23,7 @@ from evenruler.declaration.params import load_params
 from evenruler.models import Sampling, load
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.sampling import generate_batch
-from evenruler.models.records import Prompt
+from evenruler.models.questions import Prompt
 
 ROLES = [
     "You are a helpful assistant.",

@@ -3,7 +3,7 @@ play the items.
 
 Run by hand, in a built repository: `python -m tests.performance.hostile_questionnaires`. It asks no
 model: answers of the three shipped fits lie in the diagnosis. All goes through `beyond`,
-`tells_apart` and `judge`, as a scale does.
+`polarity_permutation_p` and `judge`, as a scale does.
 """
 
 import argparse

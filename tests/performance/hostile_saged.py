@@ -23,7 +23,7 @@ from evenruler.instruments.instrument import Plan
 from evenruler.instruments.saged.ask import features_of
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import headlines
-from evenruler.instruments.saged.diagnose.cells import arrange_scores
+from evenruler.instruments.saged.diagnose.group_statistics import arrange_scores
 from evenruler.instruments.saged.diagnose.headlines import judge_headlines, silence_of
 from evenruler.instruments.saged.diagnose.quality import unmeasured_reason
 from evenruler.tables.schemas import BARE

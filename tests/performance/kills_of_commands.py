@@ -75,13 +75,13 @@ stages:
 CARD = """import json
 import time
 from pathlib import Path
-from evenruler.files import swapped
+from evenruler.files import replace_folder
 from evenruler.declaration.params import load_params
 from evenruler.publish.manifest import Manifest, as_json
 
 version = load_params().benchmarks["framing-hair"]
 limit = Path("limit").read_text()
-with swapped(Path("benchmarks/framing-hair")) as folder:
+with replace_folder(Path("benchmarks/framing-hair")) as folder:
     folder.mkdir(parents=True)
     (folder / "evidence.json").write_text("{}")
     time.sleep(0.5)

@@ -38,7 +38,7 @@ def backend(name: str):
 
 def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     from evenruler.models.backends import trie
-    from evenruler.models.records import LikelihoodRequest
+    from evenruler.models.questions import LikelihoodRequest
 
     model = backend(name)
     requests = [LikelihoodRequest(text) for text in texts]

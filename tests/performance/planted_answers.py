@@ -14,7 +14,7 @@ import pandas as pd
 
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments.framing import ask, diagnose
-from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.diagnose.effects import CHANGE, UNANSWERED
 from evenruler.instruments.framing.schemas import FORM_ANSWERS

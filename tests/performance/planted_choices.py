@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from evenruler.evaluate.benchmark import open_benchmark
-from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Size, Tables, plan_at_size
+from evenruler.instruments.methods import choice, writing
 from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose.gain import (
     SHARE_GAIN,
@@ -44,10 +44,10 @@ def published(size: Size) -> tuple[Tables, Plan, pd.DataFrame]:
 def found(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
     """The figures of a chooser, by name."""
     tables, plan, rows = published(size)
-    said = choosing.parse_choices(
+    said = choice.parse_choices(
         chooser.replies(rows, seed), rows.drop_duplicates(["id", "framing"])
     )
-    return choice_figures(NAME, tables, plan, {choosing.TABLE: said}, "scripted", 0.95)[
+    return choice_figures(NAME, tables, plan, {choice.TABLE: said}, "scripted", 0.95)[
         "figures"
     ].set_index("figure")
 
@@ -57,7 +57,7 @@ def read_of(writer: Writer, size: Size, seed: int) -> Tables:
     tables, plan, _ = published(size)
     rows = writing_prompts(tables, plan)
     answers = rows[["id", "framing"]].assign(reply=writer.replies(rows, seed), reason=None)
-    return {choosing.SENTENCES: writing.parse_sentences(answers, rows, by_group(plan, "pronouns"))}
+    return {choice.SENTENCES: writing.parse_sentences(answers, rows, by_group(plan, "pronouns"))}
 
 
 def wrote(writer: Writer, size: Size, seed: int) -> pd.DataFrame:

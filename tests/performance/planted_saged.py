@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.design import smallest_difference
-from evenruler.instruments.saged.diagnose.apart import by_role, max_deviation_test, nonresponse_test
+from evenruler.instruments.saged.diagnose.deviation_tests import (
+    by_role,
+    max_deviation_test,
+    nonresponse_test,
+)
 from evenruler.instruments.saged.diagnose.headlines import (
     ALIKE_POINTS,
     _Headline,

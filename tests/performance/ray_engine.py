@@ -56,7 +56,7 @@ def main() -> None:
     from evenruler.declaration.params import load_params
     from evenruler.models import engines, load
     from evenruler.models.engines import cluster
-    from evenruler.models.records import LikelihoodRequest
+    from evenruler.models.questions import LikelihoodRequest
     from evenruler.models.store import RowStore
 
     params = load_params()

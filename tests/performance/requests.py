@@ -136,7 +136,7 @@ def ask(folder: Path, n: int) -> None:
     """Ask all questions of the server of the environment; what is in the store is not asked."""
     from evenruler.models.backends.server import current_budget
     from evenruler.models.catalogue import load_model
-    from evenruler.models.declared import Catalogue
+    from evenruler.models.declarations import Catalogue
     from evenruler.models.store import RowStore
 
     entry = {"kind": "chat", "source": "endpoint:big", "licence": "none", "origin": "loopback"}

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from tests.tiny import tiny_params
 
 

@@ -47,13 +47,13 @@ FAILS = (
 WAITS = """\
 import time
 from pathlib import Path
-from evenruler.errors import as_program
+from evenruler.errors import run_program
 
 def wait():
     Path("started").touch()
     time.sleep(600)
 
-as_program(wait)
+run_program(wait)
 """
 
 TWO_CORES = pytest.mark.skipif(

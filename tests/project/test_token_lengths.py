@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from evenruler.project.check import COUNTED, count_tokens, tokenizer_of
 
 HERE = {"kind": "causal", "licence": "none", "origin": "ours"}

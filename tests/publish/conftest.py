@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.instruments.card import Paper, Responsible, Validity
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.publish.write import BenchmarkFolder, Config
+from evenruler.publish.folder import BenchmarkFolder, Config
 from evenruler.tables.schemas import build_schema
 from evenruler.versions import Changelog, Release
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evenruler.publish.folder import Config, write_benchmark
 from evenruler.publish.manifest import identity_of
-from evenruler.publish.write import Config, write_benchmark
 
 FILES = {
     "README.md",
@@ -247,7 +247,7 @@ class TestFailure:
         assert contents(folder) == before
 
     def test_the_first_time_there_is_no_folder(self, benchmark, folder, monkeypatch):
-        monkeypatch.setattr("evenruler.publish.write.render_card", fail)
+        monkeypatch.setattr("evenruler.publish.folder.render_card", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(benchmark, folder)
         assert not folder.exists()
@@ -257,7 +257,7 @@ class TestFailure:
     ):
         write_benchmark(benchmark, tmp_path / "clean")
         with monkeypatch.context() as patch:
-            patch.setattr("evenruler.publish.write.render_card", fail)
+            patch.setattr("evenruler.publish.folder.render_card", fail)
             with pytest.raises(RuntimeError, match="on purpose"):
                 write_benchmark(benchmark, folder)
         write_benchmark(benchmark, folder)
@@ -268,7 +268,7 @@ class TestFailure:
         write_benchmark(benchmark, folder)
         before = contents(folder)
         folder.rename(folder.with_name(".probes-jobs.old"))
-        monkeypatch.setattr("evenruler.publish.write.render_card", fail)
+        monkeypatch.setattr("evenruler.publish.folder.render_card", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(replace(benchmark, title="Other"), folder)
         assert contents(folder) == before

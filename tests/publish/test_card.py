@@ -9,8 +9,8 @@ from huggingface_hub import DatasetCard, metadata_load
 from ruamel.yaml import YAML
 
 from evenruler.instruments.card import Example
+from evenruler.publish.folder import render_card
 from evenruler.publish.manifest import NO_TAG
-from evenruler.publish.write import render_card
 from evenruler.versions import Changelog, Release
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.folder import write_benchmark
 from tests.publish.test_card import body_of, section, table, with_evidence
 
 JUDGED = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from evenruler.publish.write import AUTHORS, PROJECT, URL
+from evenruler.publish.folder import AUTHORS, PROJECT, URL
 
 ROOT = Path(__file__).parents[2]
 

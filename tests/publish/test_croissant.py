@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.write import Config, render_croissant, write_benchmark
+from evenruler.publish.folder import Config, render_croissant, write_benchmark
 from evenruler.versions import Changelog, Release
 from tests.later import Later
 

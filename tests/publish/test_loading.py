@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.folder import write_benchmark
 
 
 @pytest.fixture

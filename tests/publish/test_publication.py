@@ -16,8 +16,8 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
+from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.publish.publication import publish
-from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running
 from tests.warm import Warm

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evenruler.publish.folder import write_benchmark
 from evenruler.publish.manifest import manifest_problems
-from evenruler.publish.write import write_benchmark
 
 ROWS = "probes/test-00000-of-00001.parquet"
 TEMPLATES = "templates/test-00000-of-00001.parquet"

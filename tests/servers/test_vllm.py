@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
-from evenruler.evaluate.subject import ResolvedModel, resolve_model
+from evenruler.evaluate.resolve_model import ResolvedModel, resolve_model
 from evenruler.instruments.asking import model_meta_of
 from evenruler.instruments.instrument import STANDARD, RequestBatch, Size, plan_at_size
 from evenruler.instruments.registry import family_module
 from evenruler.models.backends.server import KEY, URL, request_budget
 from evenruler.models.catalogue import load_model
-from evenruler.models.declared import OPERATIONS
+from evenruler.models.declarations import OPERATIONS
 from evenruler.models.model import Model
-from evenruler.models.records import Sampling
+from evenruler.models.questions import Sampling
 from evenruler.models.store import RowStore
 from tests.servers.conftest import START_TOKEN
 

@@ -15,7 +15,7 @@ import pytest
 
 from evenruler.instruments.framing.diagnose.distributions import WITHHELD
 from evenruler.models.backends.server import KEY, URL
-from evenruler.models.records import LABELS
+from evenruler.models.questions import LABELS
 from evenruler.tables import read_frame
 from evenruler.tables.schemas import WHOLE
 from tests.loopback_openai import (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evenruler.models import catalogue, load
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.store import RowStore
 from evenruler.training import adaptation
 from evenruler.training.adaptation import AdaptationSchedule, Recipe, split_held_out

@@ -4,7 +4,7 @@ import pytest
 from huggingface_hub import ModelCard
 from ruamel.yaml import YAML
 
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declarations import ModelEntry
 from evenruler.training.fit import card_of
 
 RECIPE: dict[str, Any] = {

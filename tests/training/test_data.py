@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.models.declared import Finetune, TrainingData
+from evenruler.models.declarations import Finetune, TrainingData
 from evenruler.training.fit import LabelledText, read_data, split_data
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import Blob, Repo, running

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from evenruler.evaluate.subject import resolve_model
+from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models import catalogue
 from evenruler.models.store import RowStore
 from evenruler.training.plants import (

@@ -3,7 +3,7 @@
 import pytest
 
 from evenruler.models import load
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.loading import read_adapter
 from evenruler.training.fit import card_of
 from tests.conftest import ROOT

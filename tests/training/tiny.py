@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.models import LABELS
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from tests.tiny import catalogue_of, made_once, tiny_declaration
 
 WORDS = [f"w{i}" for i in range(30)]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
-    from evenruler.instruments.saged.diagnose.cells import summarise, summarise_each
     from evenruler.instruments.saged.diagnose.disparities import (
         METRICS,
         Disparity,
         disparity,
         metric_values,
     )
+    from evenruler.instruments.saged.diagnose.group_statistics import summarise, summarise_each
     from evenruler.instruments.saged.diagnose.statistics import OPTIONS, STATISTICS, USES_BASELINE
 
 __all__ = [
@@ -32,5 +32,5 @@ __getattr__ = lazy_getattr(
     __name__,
     **dict.fromkeys(["METRICS", "Disparity", "disparity", "metric_values"], "diagnose.disparities"),
     **dict.fromkeys(["OPTIONS", "STATISTICS", "USES_BASELINE"], "diagnose.statistics"),
-    **dict.fromkeys(["summarise", "summarise_each"], "diagnose.cells"),
+    **dict.fromkeys(["summarise", "summarise_each"], "diagnose.group_statistics"),
 )

@@ -21,8 +21,8 @@ from evenruler.instruments.saged.ask import with_items
 from evenruler.instruments.saged.declare import FAMILY, is_branched, read_prompts
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
-from evenruler.instruments.saged.diagnose.apart import POWER, detectable_deviation
-from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS
+from evenruler.instruments.saged.diagnose.deviation_tests import POWER, detectable_deviation
+from evenruler.instruments.saged.diagnose.group_statistics import FEWEST_ROOTS
 from evenruler.instruments.saged.rows.prompts import own_rows
 from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables import read_frame

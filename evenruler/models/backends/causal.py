@@ -12,6 +12,12 @@ from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
+from evenruler.models.backends.batching import (
+    Batches,
+    HalvingOnOutOfMemory,
+    batched,
+    split_into_packs,
+)
 from evenruler.models.backends.likelihood import (
     LikelihoodScorer,
     pad_sequences,
@@ -19,12 +25,11 @@ from evenruler.models.backends.likelihood import (
     word_end_masks,
     word_tokens,
 )
-from evenruler.models.backends.packs import Batches, HalvingOnOutOfMemory, batched, split_into_packs
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
-from evenruler.models.chats import ChatSettings, ThoughtParser
+from evenruler.models.chat_settings import ChatSettings, ThoughtParser
 from evenruler.models.loading import Dtype, Weights, card_memory, load_pretrained, read_notes
-from evenruler.models.records import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
+from evenruler.models.questions import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
 from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import print_note
 
@@ -83,7 +88,8 @@ class ModelShape:
         vocabulary, also in float32, in case they are not sliced.
         """
         queries = (self.heads + 2 * self.key_heads) * self.head_width
-        activations = (4 * self.hidden + 3 * self.inner + 2 * queries) * self.number_bytes
+        widths = 4 * self.hidden + 3 * self.inner + 2 * queries
+        activations = widths * self.number_bytes
         logits = self.vocabulary * (self.number_bytes + 4)
         pairs = 2 * self.number_bytes + 10 + self.heads * (self.number_bytes + 4)
         return nodes * (self.token_bytes + activations + logits) + nodes**2 * pairs
@@ -142,6 +148,9 @@ def capacity_on(device: str, model: Any) -> Capacity:
     weights = sum(tensor.nbytes for tensor in tensors)
     return fit_capacity(best, card_memory() - weights, shape_of(model))
 
+
+WordAnswer = tuple[float, float, float, float, int]
+"""What `Causal.words` answers for a word."""
 
 POSITIONS = 32  # next-token distributions held in float64 at a time
 
@@ -240,9 +249,7 @@ class Causal:
         return Batches(packs, answer)
 
     @batched
-    def words(
-        self, requests: Sequence[WordRequest]
-    ) -> Batches[tuple[float, float, float, float, int]]:
+    def words(self, requests: Sequence[WordRequest]) -> Batches[WordAnswer]:
         """For each word: nats; nats that no letter follows, that no word follows; nats of its first
         token; that token.
 
@@ -262,7 +269,7 @@ class Causal:
             self._check_length(request.text, len(before) + len(word) - 1, " with its prompt")
             sequences.append(TokenSequence((*before, *word), len(before)))
 
-        def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, float, float, float, int]]]:
+        def answer(pack: Sequence[int]) -> list[tuple[int, WordAnswer]]:
             scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
             first_tokens = [sequences[i].tokens[sequences[i].begin] for i in pack]
             return [
@@ -314,10 +321,10 @@ class Causal:
             )
             answer_tokens: list[list[int] | None] = [*written]
             if thoughts is not None:
-                pairs = zip(batch, written, strict=True)
-                answer_tokens = [
-                    thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in pairs
-                ]
+                answer_tokens = []
+                for i, tokens in zip(batch, written, strict=True):
+                    has_ended = tokens[-1] in ends
+                    answer_tokens.append(thoughts.answer(tokens, has_ended, opened[i]))
             whole = replies_of(self.tokenizer, self.model, written, answer_tokens)
             return [
                 (i, self._answered(prompts[i], reply))

@@ -19,7 +19,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
-from evenruler.models.backends.packs import Batches, batched, split_into_packs
+from evenruler.models.backends.batching import Batches, batched, split_into_packs
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import (
     Dtype,
@@ -35,7 +35,7 @@ from evenruler.models.loading import (
     require_plain_numbers,
     silence_libraries,
 )
-from evenruler.models.records import LABELS, EntailmentPair, WordInPlace
+from evenruler.models.questions import LABELS, EntailmentPair, WordInPlace
 from evenruler.terminal import print_note
 
 Texts = tuple[str, ...]  # one text, or two

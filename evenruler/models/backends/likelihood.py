@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
-from evenruler.models.backends.packs import split_into_packs
+from evenruler.models.backends.batching import split_into_packs
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
 VOCABULARY_CHUNK = (

@@ -10,8 +10,8 @@ from itertools import chain, combinations
 from typing import Any, Literal
 
 from evenruler.errors import UserError
-from evenruler.models.backends import echo, server
-from evenruler.models.backends.echo import Echo, EchoDialect
+from evenruler.models.backends import prompt_logprobs, server
+from evenruler.models.backends.prompt_logprobs import Echo, EchoDialect
 from evenruler.models.backends.server import (
     LIMIT,
     OTHERWISE,
@@ -23,8 +23,8 @@ from evenruler.models.backends.server import (
     ServerStoppedError,
     server_place,
 )
-from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
-from evenruler.models.records import (
+from evenruler.models.chat_settings import TOKENS_A_SECOND, ChatSettings, Thinking
+from evenruler.models.questions import (
     LikelihoodRequest,
     Prompt,
     Reply,
@@ -38,7 +38,7 @@ Scored = tuple[float, int]  # nats, number of tokens
 Mode = Literal["chat", "completions"]  # /v1/chat/completions, or /v1/completions with raw texts
 TEXTS = 16  # most texts scored in one request, including their prompts
 
-TRIAL = 2 + 3 + 7 + 2 * echo.LONG
+TRIAL = 2 + 3 + 7 + 2 * prompt_logprobs.LONG
 """Most requests of the trial: number of new tokens, all sentences, each sentence alone, and text
 generated after the long ones (usually only the first)."""
 
@@ -185,7 +185,9 @@ class OpenAI:
             with self._server.budget.told(self._name, len(batches) + tried, letters):
                 manner = self.trial()
                 if not manner.first and "" in by_prompt:  # fail before paying for the others
-                    raise echo.unscored_text_error(self._name, requests[by_prompt[""][0]].text)
+                    raise prompt_logprobs.unscored_text_error(
+                        self._name, requests[by_prompt[""][0]].text
+                    )
                 yield from self._server.at_once(
                     partial(self._scored, manner, batch, requests) for batch in batches
                 )
@@ -202,10 +204,10 @@ class OpenAI:
         if self._mode != "completions":
             raise ValueError(f"{self._name} is asked by chat, which tells no likelihoods of texts")
         if self._manner is None:
-            texts = echo.trial_texts(secrets.token_hex(4))
+            texts = prompt_logprobs.trial_texts(secrets.token_hex(4))
             new = self._new_tokens()
             first = self._echoes(texts, new)
-            manner = echo.detect_echo_dialect(self._name, first, new)
+            manner = prompt_logprobs.detect_echo_dialect(self._name, first, new)
             if self._start and any(
                 text_echo.tokens[0] != self._start or text_echo.tokens[1] == self._start
                 for text_echo in first
@@ -227,18 +229,18 @@ class OpenAI:
                 (reverse, "asked in reverse order"),
                 (single, "asked one by one"),
             ):
-                self._agree(max(map(echo.max_log_prob_difference, first, again)), how)
+                self._agree(max(map(prompt_logprobs.max_log_prob_difference, first, again)), how)
             worst = max(
-                echo.apart_where_alike(left_echo, right_echo)
+                prompt_logprobs.apart_where_alike(left_echo, right_echo)
                 for left_echo, right_echo in combinations(first, 2)
             )
             self._agree(worst, "in texts that begin alike")
-            self._require_beside(texts[: echo.LONG], first[: echo.LONG], new)
+            self._require_beside(texts[: prompt_logprobs.LONG], first[: prompt_logprobs.LONG], new)
             self._manner = manner
         return self._manner
 
     def _agree(self, nats: float, how: str) -> None:
-        if nats > echo.TOLERANCE:
+        if nats > prompt_logprobs.TOLERANCE:
             far = f"{nats:.3f} nats apart" if nats < float("inf") else "other tokens"
             what = (
                 f"the server's log-probabilities depend on the order of the requests ({far} {how})"
@@ -258,7 +260,7 @@ class OpenAI:
         for text, before in zip(texts, echoes, strict=True):
             question = {
                 "prompt": self._start + text,
-                "max_tokens": echo.WRITTEN,
+                "max_tokens": prompt_logprobs.WRITTEN,
                 "logprobs": 1,
                 "temperature": 1,
             }
@@ -266,12 +268,12 @@ class OpenAI:
             written_text = written.get("text")
             if not isinstance(written_text, str) or not written_text:
                 continue
-            nats = echo.apart_from_written(
+            nats = prompt_logprobs.apart_from_written(
                 before, written, self._echoes([text + written_text], new)[0]
             )
             if nats is None:
                 continue
-            if nats <= echo.SHIFTED:
+            if nats <= prompt_logprobs.SHIFTED:
                 return
             what = (
                 f"the server's log-probabilities stand beside other tokens ({nats:.3f} nats "
@@ -295,7 +297,7 @@ class OpenAI:
         try:
             self._echoes([text], 1)
         except _UnscoredError as error:
-            raise echo.none_given(self._name, error.said) from None
+            raise prompt_logprobs.none_given(self._name, error.said) from None
         return 1
 
     def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
@@ -331,7 +333,9 @@ class OpenAI:
         outcomes: list[Echo | UserError] = []
         for i, text in enumerate(texts):
             try:
-                outcomes.append(echo.parse_echo(self._name, by_index[i], self._start + text, new))
+                outcomes.append(
+                    prompt_logprobs.parse_echo(self._name, by_index[i], self._start + text, new)
+                )
             except UserError as fault:
                 outcomes.append(fault)
         return outcomes
@@ -351,7 +355,7 @@ class OpenAI:
                     _echo_or_raise(outcome_by_text[prompt]) if prompt else None,
                 )
                 answers.append(
-                    (i, echo.text_log_likelihood(self._name, manner, text, whole, alone))
+                    (i, prompt_logprobs.text_log_likelihood(self._name, manner, text, whole, alone))
                 )
             except UserError as error:
                 fault = fault or error

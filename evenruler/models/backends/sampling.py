@@ -20,8 +20,8 @@ from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends.likelihood import pad_sequences
 from evenruler.models.backends.trie import Tokens
-from evenruler.models.chats import ThoughtParser
-from evenruler.models.records import Reply, Sampling
+from evenruler.models.chat_settings import ThoughtParser
+from evenruler.models.questions import Reply, Sampling
 
 LIKELIEST = 512
 """Sorting this many is nearly always enough for `top_p`; sorting all 262,144 takes longer than the

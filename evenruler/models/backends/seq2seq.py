@@ -12,14 +12,14 @@ from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
+from evenruler.models.backends.batching import Batches, batched, split_into_packs
 from evenruler.models.backends.causal import CAPACITY
 from evenruler.models.backends.likelihood import RARE, pad_sequences, word_end_masks
-from evenruler.models.backends.packs import Batches, batched, split_into_packs
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import Dtype, Weights, load_pretrained, read_notes
-from evenruler.models.records import Prompt, Reply, WordRequest, join_system_prompt
+from evenruler.models.questions import Prompt, Reply, WordRequest, join_system_prompt
 
 Numbers = tuple[
     Any, ...

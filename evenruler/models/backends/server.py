@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from evenruler.errors import UserError
-from evenruler.models.records import LETTERS_A_TOKEN
+from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # takes a while to import
     from httpx2 import Request, Response
+    from openai import APIStatusError, OpenAIError
 
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Environment variables: the server's address (default: OpenAI's) and its key."""
@@ -109,6 +110,33 @@ class BatchOutcome(Generic[Answer]):
 
     answers: list[Answer]
     fault: UserError | None = None
+
+
+@dataclass
+class _RunState:
+    """How a run of concurrent tasks has gone so far."""
+
+    over: threading.Event  # ends waits of tasks for a busy server
+    fault: BaseException | None = None  # the first, or the one that ended the run
+    has_ended: bool = False
+    unanswered_in_a_row: int = 0
+
+    @property
+    def asks_more(self) -> bool:
+        """Whether further tasks may begin."""
+        return not self.has_ended and self.unanswered_in_a_row < AT_ONCE
+
+    def end_with(self, fault: BaseException) -> None:
+        """End the run because of a fault."""
+        self.fault, self.has_ended = fault, True
+        self.over.set()
+
+    def add_outcome(self, outcome: BatchOutcome[Answer]) -> None:
+        """Take the outcome of a task into account."""
+        if isinstance(outcome.fault, ServerStoppedError) and not self.has_ended:
+            self.end_with(outcome.fault)
+        self.fault = self.fault or outcome.fault
+        self.unanswered_in_a_row = 0 if outcome.answers else self.unanswered_in_a_row + 1
 
 
 class Server:
@@ -290,7 +318,7 @@ class Server:
         import openai
 
         headers: Mapping[str, str]
-        problem: openai.OpenAIError
+        problem: OpenAIError
         waited = 0.0
         for tries in count(1):
             began = time.monotonic()
@@ -300,29 +328,10 @@ class Server:
                     self._client.post(path, cast_to=httpx2.Response, body=body).content
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                self.budget.answered(None)
-                named = _unsupported_parameter(error.body, body)
-                if named is None and error.status_code != 400:
-                    raise self.fault(f"the server does not answer ({self.plain(error)})") from None
-                self._answered = (
-                    self._answered or named is None
-                )  # nothing to learn about parameters
-                raise RefusalError(self.plain(error), named) from None
+                raise self._refusal_of(error, body) from None
             except openai.APIStatusError as error:
-                status, headers, problem = error.status_code, error.response.headers, error
-                if error.response.has_redirect_location:
-                    what = f"the server sends elsewhere ({self.plain(headers['location'])})"
-                    raise self.fault(what, f"set {URL} to where it is") from None
-                if status == 402 or "insufficient_quota" in (error.code, error.type):
-                    what = f"nothing is left to pay with ({self.plain(error)})"
-                    raise ServerStoppedError(
-                        what, where=self.name, remedy=f"pay in; {KEPT}"
-                    ) from None
-                if status == 429:
-                    self._fit(began)
-                attempts = ATTEMPTS if status in (408, 409) or status >= 500 else 0
-                if status == 429:
-                    attempts = 4 * ATTEMPTS
+                headers, problem = error.response.headers, error
+                attempts = self._attempts_after(error, began)
             except openai.OpenAIError as error:
                 if isinstance(error.__cause__, BudgetExhaustedError):
                     raise error.__cause__ from None
@@ -333,6 +342,33 @@ class Server:
                 raise self.fault(f"the server does not answer ({self.plain(problem)})") from None
             waited += pause
         raise AssertionError
+
+    def _refusal_of(
+        self, error: "APIStatusError", body: Collection[str]
+    ) -> RefusalError | UserError:
+        """The error for a request that the server takes for wrong, which was answered by that."""
+        self.budget.answered(None)
+        parameter = _unsupported_parameter(error.body, body)
+        if parameter is None and error.status_code != 400:
+            return self.fault(f"the server does not answer ({self.plain(error)})")
+        if parameter is None:
+            self._answered = True  # nothing to learn about parameters
+        return RefusalError(self.plain(error), parameter)
+
+    def _attempts_after(self, error: "APIStatusError", began: float) -> int:
+        """Attempts in all at a request that failed with a status; UserError if none may help."""
+        status = error.status_code
+        if error.response.has_redirect_location:
+            location = self.plain(error.response.headers["location"])
+            what = f"the server sends elsewhere ({location})"
+            raise self.fault(what, f"set {URL} to where it is") from None
+        if status == 402 or "insufficient_quota" in (error.code, error.type):
+            what = f"nothing is left to pay with ({self.plain(error)})"
+            raise ServerStoppedError(what, where=self.name, remedy=f"pay in; {KEPT}") from None
+        if status == 429:
+            self._fit(began)
+            return 4 * ATTEMPTS
+        return ATTEMPTS if status in (408, 409) or status >= 500 else 0
 
     def _read(self, response_content: bytes) -> dict[str, Any]:
         """Parse an answer and check that the requested model gave it."""
@@ -402,39 +438,26 @@ class Server:
         """
         waiting = iter(tasks)
         running: set[Future[BatchOutcome[Answer]]] = set()
-        in_a_row = 0
-        ended = False
-        fault: BaseException | None = None
+        run_state = _RunState(self._over)
         pool = ThreadPoolExecutor(AT_ONCE)
         try:
             while True:
-                if ended or in_a_row >= AT_ONCE:
-                    room = 0
-                else:
-                    room = self._room if self._answered else 1
+                room = self._current_room() if run_state.asks_more else 0
                 for task in islice(waiting, max(room - len(running), 0)):
                     running.add(pool.submit(task))
                 if not running:
                     break
                 try:
                     done, running = wait(running, return_when=FIRST_COMPLETED)
-                except KeyboardInterrupt as broken:
-                    if ended:
+                except KeyboardInterrupt as interrupt:
+                    if run_state.has_ended:
                         raise
-                    fault, ended = broken, True
-                    self._over.set()
+                    run_state.end_with(interrupt)
                     print_note(f"{self.name}: waits for {len(running)} answers that are under way")
                     continue
                 for future in done:
-                    try:
-                        outcome = future.result()
-                    except UserError as wrong:
-                        outcome = BatchOutcome([], wrong)
-                    if isinstance(outcome.fault, ServerStoppedError) and not ended:
-                        fault, ended = outcome.fault, True
-                        self._over.set()
-                    fault = fault or outcome.fault
-                    in_a_row = 0 if outcome.answers else in_a_row + 1
+                    outcome = _outcome_of(future)
+                    run_state.add_outcome(outcome)
                     if outcome.answers:
                         self._fit()
                         yield outcome.answers
@@ -442,8 +465,20 @@ class Server:
             self._over.set()  # stop pending waits
             pool.shutdown()
             self._over.clear()
-        if fault is not None:
-            raise fault
+        if run_state.fault is not None:
+            raise run_state.fault
+
+    def _current_room(self) -> int:
+        """Requests that may now run concurrently; one until the server has answered."""
+        return self._room if self._answered else 1
+
+
+def _outcome_of(future: Future[BatchOutcome[Answer]]) -> BatchOutcome[Answer]:
+    """What a finished task returned; a UserError that it raised is a fault without answers."""
+    try:
+        return future.result()
+    except UserError as error:
+        return BatchOutcome([], error)
 
 
 def is_version(reported_model: str, requested_model: str) -> bool:
@@ -697,7 +732,7 @@ _allowed: Budget | None = None
 
 
 def current_budget() -> Budget:
-    """This process's budget, from `allowing` or else the environment; UserError if that is no
+    """This process's budget, from `request_budget` or else the environment; UserError if that is no
     number.
     """
     return _allowed or _of_environment(os.environ.get(MAX_REQUESTS, ""))

@@ -17,8 +17,8 @@ from itertools import count
 from typing import Any, Final
 
 from evenruler.errors import UserError
-from evenruler.models.backends.packs import Batches
-from evenruler.models.engines.described import ComputeEnvironment, current_environment
+from evenruler.models.backends.batching import Batches
+from evenruler.models.engines.environment import ComputeEnvironment, current_environment
 from evenruler.terminal import print_note
 
 JOINING = 12  # seconds for the head to answer

@@ -12,7 +12,7 @@ from evenruler.files import file_sha256
 from evenruler.instruments.fixed import ask, declare, diagnose, rows
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, Subject
 from evenruler.measurement import Resampling
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 
 SUBJECT = Subject("made", "causal", "made", frozenset(("loglikelihood",)), False, True, (), "")
 NOT_STARTED = pd.DataFrame(columns=ask.ANSWERS["starts"].names)

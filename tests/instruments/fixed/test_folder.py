@@ -12,7 +12,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.measure import measure, result_lines
 from evenruler.instruments.fixed import card, declare
 from evenruler.instruments.instrument import Declaration
-from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
+from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.results.record import Result
 from evenruler.versions import Changelog
 from tests.instruments.fixed import made

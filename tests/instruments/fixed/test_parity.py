@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.subject import resolve_model
+from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.instruments.asking import AnsweringModels, collect_answers, model_meta_of
 from evenruler.instruments.fixed import ask as room
 from evenruler.instruments.fixed import diagnose

@@ -11,7 +11,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.fixed import declare, rows
 from evenruler.instruments.instrument import Declaration
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import validate
 from evenruler.tables.ids import row_id
 from tests.instruments.fixed import made

@@ -8,7 +8,7 @@ import pandas as pd
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, Plan, Profile, Subject
-from evenruler.models.declared import Catalogue, Kind, operations_of
+from evenruler.models.declarations import Catalogue, Kind, operations_of
 
 
 def hair(**changes: Any) -> ContrastSource:

@@ -20,8 +20,8 @@ from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, Plan
 from evenruler.measurement import Resampling
-from evenruler.models.declared import Catalogue
-from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
+from evenruler.models.declarations import Catalogue
+from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT
 from tests.instruments.framing.answering import none

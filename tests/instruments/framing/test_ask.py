@@ -18,7 +18,7 @@ from evenruler.instruments.framing.ask import (
     surface_forms,
 )
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.asked import orders_of
+from evenruler.instruments.framing.declare.task_prompts import orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose_tables
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.tables import table_of

@@ -11,7 +11,7 @@ from evenruler.instruments.framing.ask import asked_prompts, asked_replies
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.rows import balanced_orders, build, compose_tables
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables.ids import content_sha256
 from tests.instruments.framing.hair import (
     COLOURS,

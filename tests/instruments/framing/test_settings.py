@@ -6,7 +6,7 @@ import pytest
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.framing.declare import takes
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from tests.instruments.framing.hair import WORDINGS, hair, settings, with_placebos
 
 PARAMS = """\

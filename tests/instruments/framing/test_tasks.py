@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import (
     cues_of,
     framing_of,

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from evenruler.evaluate.benchmark import open_benchmark
-from evenruler.instruments import choosing
 from evenruler.instruments.instrument import plan_at_size
+from evenruler.instruments.methods import choice
 from evenruler.instruments.probes.ask import RIVAL, choice_questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
@@ -98,7 +98,7 @@ def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
 def test_however_a_choice_is_worded(style: str) -> None:
     rows = published("trial")[2]
     terse, other = (
-        choosing.parse_choices(
+        choice.parse_choices(
             replace(BIASED, style=STYLES[name]).replies(rows, 0),
             rows.drop_duplicates(["id", "framing"]),
         )
@@ -190,10 +190,10 @@ def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
         assert shown["unanswered"].says == refused
         plan = plan_at_size(own.plan, "standard")
         rows = asked(own.tables, plan)
-        said = choosing.parse_choices(
+        said = choice.parse_choices(
             Chooser().replies(rows, 0), rows.drop_duplicates(["id", "framing"])
         )
-        told = choice_figures(own.name, own.tables, plan, {choosing.TABLE: said}, "m", 0.95)[
+        told = choice_figures(own.name, own.tables, plan, {choice.TABLE: said}, "m", 0.95)[
             "figures"
         ]
         assert "Rival words gain" in told.set_index("figure").loc[SHARE_GAIN, "why"]

@@ -21,7 +21,7 @@ from evenruler.instruments.probes.report import sections
 from evenruler.instruments.probes.rows import build
 from evenruler.instruments.probes.schemas import BEST_START, UNREVERSED
 from evenruler.measurement.sentences import with_capital
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.report.page import Picture
 from evenruler.tables import table_of
 from tests.instruments.probes.conftest import settings_of

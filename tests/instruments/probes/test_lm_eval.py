@@ -22,7 +22,7 @@ from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models import load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
+from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.instruments.probes.conftest import settings_of

@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.probes.declare import takes
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.declare.source import Criterion, ProbeSource, load
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from tests.instruments.probes.conftest import settings_of
 
 ErrorOf = Callable[..., str]

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from evenruler.instruments import writing
-from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
+from evenruler.instruments.methods import writing
+from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN, choice_figures

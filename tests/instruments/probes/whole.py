@@ -21,7 +21,7 @@ from evenruler.instruments.probes.evolve import EvolutionResult, evolve, record_
 from evenruler.instruments.probes.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models import LogLikelihoods
-from evenruler.models.declared import Catalogue, Operation
+from evenruler.models.declarations import Catalogue, Operation
 from evenruler.tables import table_of
 from evenruler.tables.schemas import build_schema
 from tests.instruments.probes.conftest import settings_of

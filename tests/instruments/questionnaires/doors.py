@@ -14,7 +14,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import source_prompts
 from evenruler.instruments.questionnaires.declare.source import prompt_id
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
 from evenruler.measurement import Resampling
-from evenruler.models.declared import LIKELIHOODS
+from evenruler.models.declarations import LIKELIHOODS
 
 PLAN: Plan = {
     "temperature": 1.0,

@@ -29,8 +29,8 @@ from evenruler.instruments.questionnaires.declare.source import ResponseScale
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, evidence, figures
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
-from evenruler.models.declared import Catalogue
-from evenruler.models.records import LABELS, LogLikelihoods
+from evenruler.models.declarations import Catalogue
+from evenruler.models.questions import LABELS, LogLikelihoods
 from evenruler.tables import table_of
 from tests.instruments.questionnaires.doors import no_answers, subject, together
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE

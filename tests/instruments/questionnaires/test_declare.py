@@ -10,7 +10,7 @@ import pytest
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.questionnaires.declare import Settings, load, takes
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import validate
 from tests.conftest import ROOT
 

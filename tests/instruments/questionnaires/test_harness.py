@@ -25,7 +25,7 @@ from evenruler.instruments.questionnaires.card import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.models import LABELS, load
-from evenruler.models.records import OPTIONS, entailment_prompts
+from evenruler.models.questions import OPTIONS, entailment_prompts
 from tests.later import Later
 from tests.tiny import save_tiny, tiny_params
 

@@ -24,7 +24,7 @@ from evenruler.instruments.questionnaires.diagnose.headlines import (
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
-from evenruler.models.records import LABELS
+from evenruler.models.questions import LABELS
 from evenruler.tables import read_frame, write_table
 from tests.instruments.questionnaires import test_ask
 from tests.instruments.questionnaires.doors import subject, together

@@ -21,9 +21,9 @@ from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source, load
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.models.cache import AnswerCodec, Cache
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.store import RowStore
-from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
+from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.instruments.questionnaires.doors import no_answers
 

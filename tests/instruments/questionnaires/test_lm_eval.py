@@ -21,7 +21,7 @@ from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_te
 from evenruler.models import LABELS, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
+from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.lm_eval_run import lm_eval

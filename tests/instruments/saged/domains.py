@@ -11,7 +11,7 @@ from evenruler.instruments.instrument import Declaration, Subject
 from evenruler.instruments.saged.declare import Settings, Source, load
 from evenruler.instruments.saged.rows import build
 from evenruler.instruments.saged.scrape.scraping import write_sentence_tables
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables import read_table
 
 TEXT = """# Apples

@@ -20,10 +20,10 @@ from evenruler.models.backends.encoders import (
     load_with_head,
     require_all,
 )
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.loading import silence_libraries
 from evenruler.models.model import Model
-from evenruler.models.records import EntailmentPair
+from evenruler.models.questions import EntailmentPair
 from evenruler.models.store import RowStore
 from evenruler.training.fit import finetune
 from tests.training import tiny

@@ -16,7 +16,7 @@ import pytest
 from evenruler.models import Model, Sampling, load
 from evenruler.models.backends import server as servers
 from evenruler.models.backends.server import AT_ONCE, KEY, URL, Server, is_version
-from evenruler.models.records import CUT, Reply
+from evenruler.models.questions import CUT, Reply
 from evenruler.models.store import RowStore
 from tests.loopback_openai import ScriptedServer, chat_choice, dripping, running
 from tests.tiny import catalogue_of, tiny_declaration

@@ -7,7 +7,7 @@ import torch
 
 from evenruler.models import Sampling
 from evenruler.models.model import Model
-from evenruler.models.records import LikelihoodRequest, Prompt
+from evenruler.models.questions import LikelihoodRequest, Prompt
 from tests.tiny import KINDS
 
 BEGINNING = "the man is a man at the theatre and "

@@ -23,7 +23,7 @@ from evenruler.models.backends.likelihood import (
     word_ends,
     word_tokens,
 )
-from evenruler.models.records import LikelihoodRequest
+from evenruler.models.questions import LikelihoodRequest
 from evenruler.models.sources import locate_model
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS, tiny_stands_alone, tiny_word_ends

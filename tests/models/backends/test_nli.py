@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from evenruler.models import LABELS, load
 from evenruler.models.backends.encoders import Nli, labelled_sample, order_of
 from evenruler.models.model import Model
-from evenruler.models.records import EntailmentPair
+from evenruler.models.questions import EntailmentPair
 from evenruler.models.store import RowStore
 from tests.tiny import made_once, save_tiny, tiny_params, tiny_tokenizer
 

@@ -23,7 +23,7 @@ from evenruler.models.backends.server import (
     BudgetExhaustedError,
     request_budget,
 )
-from evenruler.models.records import LikelihoodRequest, Prompt, Reply
+from evenruler.models.questions import LikelihoodRequest, Prompt, Reply
 from evenruler.models.store import RowStore
 from tests.loopback_openai import (
     NO_ANSWERS,

@@ -11,7 +11,7 @@ from evenruler.models.backends.sampling import (
     random_numbers,
     sample_tokens,
 )
-from evenruler.models.records import LikelihoodRequest
+from evenruler.models.questions import LikelihoodRequest
 from tests.tiny import save_tiny, tiny_params
 
 PROMPTS = [

@@ -16,7 +16,7 @@ from evenruler.models import load
 from evenruler.models.backends import seq2seq
 from evenruler.models.backends.causal import Capacity
 from evenruler.models.model import Model
-from evenruler.models.records import Sampling, WordRequest
+from evenruler.models.questions import Sampling, WordRequest
 from evenruler.models.store import RowStore
 from tests.tiny import tiny_params
 from tests.tiny_t5 import save_tiny_t5

@@ -18,7 +18,7 @@ from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.model import Model
-from evenruler.models.records import LABELS
+from evenruler.models.questions import LABELS
 from evenruler.models.store import RowStore
 from tests.tiny import tiny_params, tiny_tokenizer
 

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from evenruler.models import engines, load
-from evenruler.models.backends.packs import Batches, batched
+from evenruler.models.backends.batching import Batches, batched
 from evenruler.models.engines import cluster
 from evenruler.models.engines.cluster import ClusterModel
-from evenruler.models.records import Sampling, WordInPlace
+from evenruler.models.questions import Sampling, WordInPlace
 from evenruler.models.store import RowStore
 from tests.loopback_openai import talking
 from tests.models.conftest import TEXTS

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from evenruler.models import backends
-from evenruler.models.backends.packs import Batches, batched
+from evenruler.models.backends.batching import Batches, batched
 from evenruler.models.engines.cluster import OPERATIONS, ClusterModel, Worker
-from evenruler.models.engines.described import current_environment
+from evenruler.models.engines.environment import current_environment
 
 
 class Doubling:

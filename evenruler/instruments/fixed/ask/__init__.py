@@ -9,11 +9,11 @@ import pandas as pd
 
 from evenruler.errors import UserError
 from evenruler.instruments import prefixes
-from evenruler.instruments.choosing import count_replies
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
-from evenruler.measurement.answered import not_read
+from evenruler.instruments.methods.choice import count_replies
+from evenruler.measurement.nonresponse import not_read
 from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
 from evenruler.tables.ids import row_id
 from evenruler.tables.schemas import BARE

@@ -21,7 +21,7 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.languages import says_language
 from evenruler.instruments.prefixes import Placebos
-from evenruler.models.declared import NOT_STATED, Catalogue
+from evenruler.models.declarations import NOT_STATED, Catalogue
 from evenruler.models.sources import verified_file
 from evenruler.strict import (
     Slug,
@@ -106,7 +106,7 @@ class File(StrictModel):
         ),
     ]
     """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH`
-    (`evenruler.models.sources.pinned`)."""
+    (`evenruler.models.sources.verified_file`)."""
     sha256: Annotated[
         str, pattern_validator("[0-9a-f]{64}", "64 hex digits, the letters in lower case")
     ]

@@ -13,18 +13,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.instruments.choosing import count_replies
 from evenruler.instruments.fixed.ask import READS, sample_texts
 from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.methods.choice import count_replies
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, as_metrics, estimates, jackknifed_r
-from evenruler.measurement.answered import fitness_of, mark_by_fitness
-from evenruler.measurement.checks import FEWEST_FOR_SPREAD, Floats
 from evenruler.measurement.estimates import correlation_figure
 from evenruler.measurement.facets import Estimate, PairedPlacebos
 from evenruler.measurement.figures import UNDEFINED, finite_or_none
+from evenruler.measurement.inputs import FEWEST_FOR_SPREAD, Floats
+from evenruler.measurement.nonresponse import fitness_of, mark_by_fitness
 from evenruler.measurement.reliability import concept_rows, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import rms_placebo_shift
@@ -89,14 +89,16 @@ class Lean:
         weight = lean_weights(items, score)
         sides: list[float] = []
         for confound in confounds:
-            sides += [weight[confound >= 0].sum(), weight[confound <= 0].sum()]
+            sides.append(weight[confound >= 0].sum())
+            sides.append(weight[confound <= 0].sum())
         each = float(min(sides) / max(weight.sum(), 1.0))
         lean = items["lean"].to_numpy(dtype=np.float64)
         weighted = weight[:, None] * x
         n_units, n_columns = len(units), x.shape[1]
         products = np.zeros((n_units, n_columns, n_columns))
         moments = np.zeros((n_units, n_columns))
-        np.add.at(products, codes, weighted[:, :, None] * x[:, None, :])
+        row_products = weighted[:, :, None] * x[:, None, :]
+        np.add.at(products, codes, row_products)
         np.add.at(moments, codes, weighted * lean[:, None])
         return cls(np.asarray(units, dtype=object), products, moments, each)
 
@@ -110,7 +112,8 @@ class Lean:
         """Effective number of units (Kish 1965) minus one, which accounts for units of unequal
         weight.
         """
-        effective = float(self.counts.sum() ** 2 / (self.counts**2).sum())
+        counts = self.counts
+        effective = float(counts.sum() ** 2 / (counts**2).sum())
         return max(1.0, effective - 1)
 
     @property
@@ -225,7 +228,14 @@ COUNTED: Final = ("n", "won", "known", "right", "related")
 Sums = Floats
 """[units, conditions, `COUNTED`]."""
 
+FigureFunction = Callable[[Sums], float]
+
 Found = dict[str, pd.DataFrame]
+
+
+def _share_won(x: Sums) -> float:
+    n_items = x[..., 0].sum()
+    return float(x[..., 1].sum() / n_items)
 
 
 def _by_target(x: Sums, column: str) -> float:
@@ -253,8 +263,8 @@ def _ambiguous_bias(x: Sums) -> float:
     return (1 - accuracy) * bias
 
 
-PUBLISHED: Final[Mapping[Score, Mapping[str, Callable[[Sums], float]]]] = {
-    "preference": {"share": lambda x: float(x[..., 1].sum() / x[..., 0].sum())},
+PUBLISHED: Final[Mapping[Score, Mapping[str, FigureFunction]]] = {
+    "preference": {"share": _share_won},
     "stereoset": {
         "ss": lambda x: _by_target(x, "won"),
         "lms": lambda x: _by_target(x, "related"),
@@ -383,7 +393,7 @@ def sums_of(items: pd.DataFrame) -> Sums:
 
 
 def _over_units(
-    name: str, figure_function: Callable[[Sums], float], sums: Sums, level: float, units: str
+    name: str, figure_function: FigureFunction, sums: Sums, level: float, units: str
 ) -> Figure:
     """A figure with its interval over units, clipped to its range."""
     figure = estimates.jackknife_figure(name, figure_function, sums, PLAIN, level, units)
@@ -394,7 +404,8 @@ def _over_units(
 
 
 def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
-    by_unit = rows.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
+    hits_by_unit = rows.groupby("unit")["hit"].agg(["sum", "size"])
+    by_unit = hits_by_unit.to_numpy(dtype=np.float64)
 
     def share(x: Sums) -> float:
         hits, n = x.sum(axis=0)
@@ -413,7 +424,8 @@ def _check_task_fitness(score: Score, published: Sequence[Figure]) -> ValidityCh
     )
     if figure.low is None or figure.high is None:
         return ValidityCheck(doubt=f"{words} has no interval")
-    reason = f"{words} is between {figure.low:.3g} and {figure.high:.3g} (chance {chance:.3g})"
+    interval = f"between {figure.low:.3g} and {figure.high:.3g}"
+    reason = f"{words} is {interval} (chance {chance:.3g})"
     if figure.low > chance:
         return ValidityCheck()
     if figure.high <= chance:
@@ -496,7 +508,9 @@ def _after_placebos(
     icc: dict[str, float] = {"value": np.nan}
     if len(whole) > 1:
         icc = vars(icc_agreement(values, level))
-    agreement: dict[str, Any] = {name: finite_or_none(value) for name, value in icc.items()}
+    agreement: dict[str, Any] = {}
+    for name, value in icc.items():
+        agreement[name] = finite_or_none(value)
     alike = "items do not differ" if agreement["value"] is None else None
     yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **agreement)
 
@@ -516,7 +530,7 @@ def _start_flips(
 
 
 def _placebo_change(
-    figure_function: Callable[[Sums], float],
+    figure_function: FigureFunction,
     bare: Sums,
     others: Sequence[Sums],
     level: float,
@@ -560,7 +574,8 @@ def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
     weight = lean_weights(items, plan["score"])
     lean = items["lean"].to_numpy(dtype=np.float64)
     deviations = lean - (weight @ lean) / weight.sum()
-    by_items = float((weight**2 * deviations**2).sum() / weight.sum() ** 2)
+    squares = (weight**2 * deviations**2).sum()
+    by_items = float(squares / weight.sum() ** 2)
     if n < FEWEST_UNITS or not by_items > 0:
         why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean in the same direction"
         return Figure("design_effect", None, n, plan["units"], reason=why)
@@ -573,10 +588,10 @@ def _parts_apart(items: pd.DataFrame) -> Figure:
     two units.
     """
     cells = items.groupby(["part", "unit"])["lean"].mean()
-    groups = [
-        group.to_numpy(dtype=np.float64) for _, group in cells.groupby("part") if len(group) > 1
-    ]
-    if len(groups) < 2 or not any(np.ptp(group) for group in groups):
+    means_by_part = [group.to_numpy(dtype=np.float64) for _, group in cells.groupby("part")]
+    groups = [means for means in means_by_part if len(means) > 1]
+    spreads = [np.ptp(group) for group in groups]
+    if len(groups) < 2 or not any(spreads):
         why = "fewer than two parts with units that differ"
         return Figure("parts_apart", None, len(groups), "parts", reason=why)
     anova = stats.f_oneway(*groups)

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput
+from evenruler.report.formats import format_figure
 from evenruler.report.page import Section, Table
-from evenruler.report.words import format_figure
 from evenruler.tables.schemas import WHOLE
 
 TEXT = (

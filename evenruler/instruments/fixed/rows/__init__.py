@@ -25,7 +25,7 @@ from evenruler.instruments.fixed.schemas import (
 )
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
 from evenruler.instruments.languages import require_language, says_language
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.sources import verified_file
 from evenruler.strict import json_of_others, number_of, read_text
 from evenruler.tables.frames import evenly_spread, table_of

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare import asked as of_plan
-from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare import task_prompts as of_plan
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import option_text, real_framing
 from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 from evenruler.tables import evenly_spread

@@ -1,23 +1,28 @@
-"""The card of a contrast of framings, and its task for lm-evaluation-harness: YAML, and the
-functions it needs.
-"""
+"""The card of a contrast of framings, and its task for lm-evaluation-harness."""
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from evenruler.instruments.card import (
     Card,
+    add_task_functions,
     assemble_card,
     one_line,
     render_templates,
     task_template,
 )
-from evenruler.instruments.framing.declare import FramingPlan, asked, card_row_headings, headings
+from evenruler.instruments.framing.card.lm_eval_task import ContrastTask
+from evenruler.instruments.framing.declare import (
+    FramingPlan,
+    card_row_headings,
+    headings,
+)
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource, Settings
-from evenruler.instruments.framing.declare.tasks import cues_of
+from evenruler.instruments.framing.declare.tasks import TaskEntry, cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.measurement.checks import FEWEST_PLACEBOS
+from evenruler.measurement.inputs import FEWEST_PLACEBOS
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import BARE
 
@@ -77,63 +82,85 @@ def contrast_limits(source: ContrastSource, settings: Settings, n_orders: int) -
     options.
     """
     variant = settings.variant
-    tasks = source.tasks.values()
     limit_lines = [*WORDS["limits"], *source.limits]
     if source.variants:
-        other_variants = [f"`{name}`" for name in source.variants if name != variant]
-        left_out = (
-            f"; {', '.join(other_variants)} would have other prompts" if other_variants else ""
-        )
-        limit_lines.append(f"It was built in the variant `{variant}`{left_out}.")
-    for task in tasks:
-        # Imbalances in the options of a task, as in table 3 of the paper.
-        where = f"In the task `{task.title}`"
-        options_by_cell = {cell: task.options_of(cell, variant) for cell in task.cells}
-        offered = {cell: options for cell, options in options_by_cell.items() if options}
-        for outcome in source.outcomes:
-            without = [
-                _cue_phrase(cell)
-                for cell, cell_options in offered.items()
-                if outcome not in cell_options
-            ]
-            if 0 < len(without) < len(offered):
-                slip = f"{where}, `{outcome}` is no option {' or '.join(without)}"
-                limit_lines.append(f"{slip}: a shift of it is the options' doing.")
-        # Where a template spells out its options, two quotations may be the same text.
-        twice: list[str] = []
-        for cell in task.cells:
-            quotations = re.findall('"([^"]+)"', task.template(cell, variant))
-            if len(set(quotations)) < len(quotations):
-                twice.append(_cue_phrase(cell))
-        if twice:
-            limit_lines.append(f"{where}, two options read the same {' or '.join(twice)}.")
+        limit_lines.append(_variant_limit(source.variants, variant))
+    for task in source.tasks.values():
+        limit_lines += _imbalanced_options(task, source.outcomes, variant)
+        limit_lines += _repeated_options(task, variant)
     if settings.mass == "first_token":
         limit_lines.append(
             "A form counts by its first token alone, so words that only begin like it count too."
         )
-    if not settings.asked:
-        return [
-            *limit_lines,
-            "The pipeline asks no model at this scale; whoever measures with it does.",
+    if settings.asked:
+        limit_lines += _limits_of_asking(source, settings, n_orders)
+    else:
+        limit_lines.append(
+            "The pipeline asks no model at this scale; whoever measures with it does."
+        )
+    return limit_lines
+
+
+def _variant_limit(variants: Sequence[str], variant: str) -> str:
+    other_variants = [f"`{name}`" for name in variants if name != variant]
+    left_out = ""
+    if other_variants:
+        left_out = f"; {', '.join(other_variants)} would have other prompts"
+    return f"It was built in the variant `{variant}`{left_out}."
+
+
+def _imbalanced_options(task: TaskEntry, outcomes: Iterable[str], variant: str) -> Iterator[str]:
+    """Outcomes that are an option in some cells of a task only, as in table 3 of the paper."""
+    options_by_cell = {cell: task.options_of(cell, variant) for cell in task.cells}
+    offered = {cell: options for cell, options in options_by_cell.items() if options}
+    for outcome in outcomes:
+        without = [
+            _cue_phrase(cell)
+            for cell, cell_options in offered.items()
+            if outcome not in cell_options
         ]
+        if 0 < len(without) < len(offered):
+            cells = " or ".join(without)
+            slip = f"In the task `{task.title}`, `{outcome}` is no option {cells}"
+            yield f"{slip}: a shift of it is the options' doing."
+
+
+def _repeated_options(task: TaskEntry, variant: str) -> Iterator[str]:
+    """Where a template spells out its options, two quotations may be the same text."""
+    twice: list[str] = []
+    for cell in task.cells:
+        quotations = re.findall('"([^"]+)"', task.template(cell, variant))
+        if len(set(quotations)) < len(quotations):
+            twice.append(_cue_phrase(cell))
+    if twice:
+        yield f"In the task `{task.title}`, two options read the same {' or '.join(twice)}."
+
+
+def _limits_of_asking(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
+    """The limits of how the pipeline asks models."""
+    variant = settings.variant
     replaced_factors: set[str] = set()
     n_wordings, n_placebos = 1, 0
     has_letters = False
-    for task in tasks:
+    for task in source.tasks.values():
         replaced_factors.update(factor for factor, *_ in task.replaced(variant))
         for placebos in task.placebos.values():
             n_wordings = max(n_wordings, 1 + len(placebos.wordings))
             n_placebos = max(n_placebos, len(placebos.texts))
         if any(task.options_of(cell, variant) for cell in task.cells):
             has_letters = True
-    limit_lines += render_templates(
+    n_stimuli = min(settings.stimuli, len(source.stimuli))
+    n_wordings = min(settings.most_wordings, n_wordings)
+    n_placebos = min(settings.most_placebos, n_placebos)
+    not_replaced = [factor for factor in source.factors if factor not in replaced_factors]
+    limit_lines: list[str] = render_templates(
         WORDS["limits_of_asking"],
         source=source,
         settings=settings,
-        asked=min(settings.stimuli, len(source.stimuli)),
-        without=[factor for factor in source.factors if factor not in replaced_factors],
-        wordings=min(settings.most_wordings, n_wordings),
-        placebos=min(settings.most_placebos, n_placebos),
+        asked=n_stimuli,
+        without=not_replaced,
+        wordings=n_wordings,
+        placebos=n_placebos,
         fewest_wordings=FEWEST_WORDINGS,
         fewest_placebos=FEWEST_PLACEBOS,
         lettered=has_letters,
@@ -174,6 +201,4 @@ def harness_files(
         factors=factors,
         version=version,
     )
-    modules = {"apd.py": HERE / "apd.py", "rows.py": Path(asked.__file__)}
-    files = {name: module.read_text(encoding="utf-8") for name, module in modules.items()}
-    return {f"{task_name(contrast)}.yaml": task, **files}
+    return add_task_functions({f"{task_name(contrast)}.yaml": task}, ContrastTask)

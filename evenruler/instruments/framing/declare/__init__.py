@@ -11,7 +11,7 @@ from pydantic import Field
 from evenruler.instruments.framing.declare import source
 from evenruler.instruments.framing.declare.source import Settings, load
 from evenruler.instruments.instrument import FigureHeading, Plan
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import StrictModel, read_yaml
 
 __all__ = ["Settings", "headings", "load", "takes"]

@@ -2,7 +2,7 @@
 a test; settings.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults_of_placebos, task_faults
 from evenruler.instruments.instrument import MEND, BaseSettings, ByProfile, BySize, Source, by_size
-from evenruler.measurement.checks import FEWEST_PLACEBOS
+from evenruler.measurement.inputs import FEWEST_PLACEBOS
 from evenruler.strict import (
     Seed,
     Slug,
@@ -247,17 +247,37 @@ class ContrastSource(Source):
 
     @model_validator(mode="after")
     def _lint(self) -> "ContrastSource":
+        self._require_free_names()
+        self._require_outcome_of_continuation()
+        self._require_replicable()
+        fault = next(self._faults_of_tasks(), None)
+        if fault is not None:
+            raise ValueError(fault)
+        for factor in self.factors:
+            self._require_measurable(factor)
+        self._require_headline_class()
+        for effect in self.confirmatory:
+            self._require_measured_effect(effect)
+        return self
+
+    def _require_free_names(self) -> None:
+        """No factor has a name that tables use for something else."""
         reserved_names = {BARE, "all"} & set(self.factors)
         if reserved_names:
             raise ValueError(
                 f"factors: tables use the name {min(reserved_names)!r} for something else"
             )
+
+    def _require_outcome_of_continuation(self) -> None:
         if self.continuation is not None and self.continuation.outcome not in self.outcomes:
             hint = suggest_nearest(self.continuation.outcome, self.outcomes)
             raise ValueError(
                 f"continuation names the outcome {self.continuation.outcome!r}; {hint}"
             )
-        groups = {entry.group for entry in self.stimuli.values()}
+
+    def _require_replicable(self) -> None:
+        """A contrast that replicates a study has its factor, classes and groups of stimuli."""
+        groups = {stimulus.group for stimulus in self.stimuli.values()}
         compares_two_classes = len(self.outcomes) == 2 and len(self.factors) == 1
         if self.replicates is not None and not compares_two_classes:
             raise ValueError(
@@ -265,38 +285,41 @@ class ContrastSource(Source):
             )
         if self.replicates == "p-at" and (len(groups) != 2 or None in groups):
             raise ValueError("a replication of p-at needs stimuli of two groups")
+
+    def _faults_of_tasks(self) -> Iterator[str]:
+        """What is wrong with tasks, then with their placebos."""
+        factors, outcomes = list(self.factors), list(self.outcomes)
         for name, task in self.tasks.items():
-            for fault in task_faults(
-                name, task, list(self.factors), list(self.outcomes), self.variants
-            ):
-                raise ValueError(fault)
+            yield from task_faults(name, task, factors, outcomes, self.variants)
         words = {
             outcome: [*answer_class.forms, *answer_class.terms]
             for outcome, answer_class in self.outcomes.items()
         }
-        for fault in faults_of_placebos(self.tasks, words, self.variants):
-            raise ValueError(fault)
-        for factor in self.factors:
-            # Some pair of cells measures it; if it has placebos, every task that measures it has
-            # equally many.
-            comparing = {name: task for name, task in self.tasks.items() if task.pairs(factor)}
-            if not comparing:
-                raise ValueError(
-                    f"no task has two cells that differ in {factor} alone, so it cannot be measured"
-                )
-            placebos = {name: task.placebos.get(factor) for name, task in comparing.items()}
-            numbers = {
-                name: len(task_placebos.texts) if task_placebos else 0
-                for name, task_placebos in placebos.items()
-            }
-            if len(set(numbers.values())) > 1:
-                placebo_counts = ", ".join(
-                    f"{number} in {name}" for name, number in numbers.items()
-                )
-                raise ValueError(
-                    f"placebos of {factor} are paired over tasks, so each task needs as many: "
-                    f"{placebo_counts}"
-                )
+        yield from faults_of_placebos(self.tasks, words, self.variants)
+
+    def _require_measurable(self, factor: str) -> None:
+        """Some pair of cells measures a factor; if it has placebos, every task that measures it
+        has equally many.
+        """
+        comparing = self._tasks_comparing(factor)
+        if not comparing:
+            raise ValueError(
+                f"no task has two cells that differ in {factor} alone, so it cannot be measured"
+            )
+        placebos = {name: task.placebos.get(factor) for name, task in comparing.items()}
+        numbers = {
+            name: len(task_placebos.texts) if task_placebos else 0
+            for name, task_placebos in placebos.items()
+        }
+        if len(set(numbers.values())) > 1:
+            placebo_counts = [f"{number} in {name}" for name, number in numbers.items()]
+            raise ValueError(
+                f"placebos of {factor} are paired over tasks, so each task needs as many: "
+                f"{', '.join(placebo_counts)}"
+            )
+
+    def _require_headline_class(self) -> None:
+        """Headlines are about a class, and it exists."""
         if self.headline is None and self.confirmatory:
             raise ValueError(
                 "confirmatory names effects, and `headline` no class whose share they change"
@@ -306,24 +329,23 @@ class ContrastSource(Source):
                 f"headline names the class {self.headline!r}; "
                 f"{suggest_nearest(self.headline, self.outcomes)}"
             )
-        for entry in self.confirmatory:
-            factor, _, name = entry.partition(", ")
-            if factor not in self.factors:
-                raise ValueError(
-                    f"confirmatory names the factor {factor!r}; "
-                    f"{suggest_nearest(factor, self.factors)}"
-                )
-            measured = [
-                task_slug
-                for task_slug, task_entry in self.tasks.items()
-                if task_entry.pairs(factor)
-            ]
-            if name and name not in measured:
-                there = ", ".join(measured)
-                raise ValueError(
-                    f"confirmatory names {name!r} for {factor}, which is measured in {there}"
-                )
-        return self
+
+    def _require_measured_effect(self, effect: str) -> None:
+        """The factor of an effect exists, and its task, if it names one, measures the factor."""
+        factor, _, task_slug = effect.partition(", ")
+        if factor not in self.factors:
+            hint = suggest_nearest(factor, self.factors)
+            raise ValueError(f"confirmatory names the factor {factor!r}; {hint}")
+        measured = self._tasks_comparing(factor)
+        if task_slug and task_slug not in measured:
+            there = ", ".join(measured)
+            raise ValueError(
+                f"confirmatory names {task_slug!r} for {factor}, which is measured in {there}"
+            )
+
+    def _tasks_comparing(self, factor: str) -> dict[str, TaskEntry]:
+        """The tasks with cells that differ in a factor alone, by slug."""
+        return {slug: task for slug, task in self.tasks.items() if task.pairs(factor)}
 
     @property
     def variants(self) -> list[str]:

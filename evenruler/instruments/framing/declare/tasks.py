@@ -220,54 +220,75 @@ def task_faults(
                 yield f"{where}: no template for the variant {variant!r}"
                 continue
             options = task.options_of(cell, variant)
-            if options and not set(options) & set(outcomes):
-                yield f"{where}: no option stands for an outcome class ({', '.join(outcomes)})"
             yield from _faults_of_options(where, options, outcomes)
-            if len(options) > len(LETTERS):
-                yield f"{where}: {len(options)} options, at most {len(LETTERS)}"
-            for slug, text in options.items():
-                yield from _faults_of_slots(f"{where}, option {slug}", text, [STIMULUS])
             yield from _faults_of_template(where, task.template(cell, variant), options, [])
     for factor, placebos in task.placebos.items():
         where = f"task {name}, placebos of {factor}"
+        pairs = task.pairs(factor)
         if factor not in factors:
             yield f"{where}: no such factor; {suggest_nearest(factor, factors)}"
-            continue
-        if set(placebos.cells) != set(task.pairs(factor)):
-            expected = ", ".join(task.pairs(factor)) or "none"
+        elif set(placebos.cells) != set(pairs):
             yield (
                 f"{where}: cells {', '.join(placebos.cells)}; those that are there without it, "
-                f"too: {expected}"
+                f"too: {', '.join(pairs) or 'none'}"
             )
-            continue
-        if same_texts := find_duplicates(placebos.numbered.values()):
-            yield f"{where}: {describe_duplicates(*same_texts)} stands there twice"
-        for text in placebos.numbered.values():
-            yield from _faults_of_slots(f"{where}, {text!r}", text, [STIMULUS])
-        for cell, templates in placebos.cells.items():
-            for variant in templates if isinstance(templates, dict) else ():
-                if variant not in variants:
-                    yield (
-                        f"{where}, cell {cell!r}: no variant {variant!r}; "
-                        f"{suggest_nearest(variant, variants)}"
-                    )
-            for variant in variants or ["every"]:
-                if template := placebos.template(cell, variant):
-                    options = task.options_of(cell, variant)
-                    yield from _faults_of_template(
-                        f"{where}, cell {cell!r}", template, options, [PLACEBO]
-                    )
+        else:
+            yield from _faults_of_replacements(where, task, placebos, variants)
 
 
 def _faults_of_options(where: str, options: Options, outcomes: list[str]) -> Iterator[str]:
+    """Faults of the options of a cell, if it has any."""
+    if options and not set(options) & set(outcomes):
+        yield f"{where}: no option stands for an outcome class ({', '.join(outcomes)})"
+    yield from _faults_of_like_options(where, options, outcomes)
+    if len(options) > len(LETTERS):
+        yield f"{where}: {len(options)} options, at most {len(LETTERS)}"
+    for slug, text in options.items():
+        yield from _faults_of_slots(f"{where}, option {slug}", text, [STIMULUS])
+
+
+def _faults_of_like_options(where: str, options: Options, outcomes: list[str]) -> Iterator[str]:
     """Two options that are one for a reader: whoever names it names no class. Fillers may be
     alike.
     """
     of_classes = [text for slug, text in options.items() if slug in outcomes]
     fillers = [text for slug, text in options.items() if slug not in outcomes]
     for texts in (of_classes, *([*of_classes, filler] for filler in fillers)):
-        if same_texts := find_duplicates(texts):
+        same_texts = find_duplicates(texts)
+        if same_texts:
             yield f"{where}: two options are alike, {describe_duplicates(*same_texts)}"
+
+
+def _faults_of_replacements(
+    where: str, task: TaskEntry, placebos: Placebos, variants: list[str]
+) -> Iterator[str]:
+    """Faults of the texts in place of one cue, and of their templates."""
+    texts = placebos.numbered.values()
+    same_texts = find_duplicates(texts)
+    if same_texts:
+        yield f"{where}: {describe_duplicates(*same_texts)} stands there twice"
+    for text in texts:
+        yield from _faults_of_slots(f"{where}, {text!r}", text, [STIMULUS])
+    for cell in placebos.cells:
+        yield from _faults_of_placebo_cell(
+            f"{where}, cell {cell!r}", task, placebos, cell, variants
+        )
+
+
+def _faults_of_placebo_cell(
+    where: str, task: TaskEntry, placebos: Placebos, cell: str, variants: list[str]
+) -> Iterator[str]:
+    """Faults of the templates of one cell with {PLACEBO}."""
+    templates = placebos.cells[cell]
+    if isinstance(templates, dict):
+        for variant in templates:
+            if variant not in variants:
+                yield f"{where}: no variant {variant!r}; {suggest_nearest(variant, variants)}"
+    for variant in variants or ["every"]:
+        template = placebos.template(cell, variant)
+        if template:
+            options = task.options_of(cell, variant)
+            yield from _faults_of_template(where, template, options, [PLACEBO])
 
 
 def _faults_of_template(
@@ -310,32 +331,43 @@ def faults_of_placebos(
     for name, task in tasks.items():
         for factor, placebos in task.placebos.items():
             for number, text in enumerate(placebos.texts, start=1):
-                for outcome, class_words in words.items():
-                    any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, class_words))})(?!\w)"
-                    if word_match := re.search(any_of, text, re.IGNORECASE):
-                        where = _placebo_name(name, factor, number, text)
-                        yield (
-                            f"{where}: {word_match.group()!r} is a word of the class {outcome}, so "
-                            "that it is no placebo"
-                        )
-    # Prompts equal to those of a cell, or of an earlier placebo or wording: such rows would be left
-    # out.
-    for variant in variants or ["every"]:
-        seen: dict[tuple[str, ...], str] = {}
-        for task in tasks.values():
-            for cell in task.cells:
-                prompt = _prompt_key(task, cell, task.template(cell, variant), variant)
-                seen.setdefault(prompt, f"those of the cell {cell!r}")
-        for name, task in tasks.items():
-            for factor, cell, number, text, filled in task.replaced(variant):
-                prompt = _prompt_key(task, cell, filled, variant)
-                if prompt in seen:
-                    where = _placebo_name(name, factor, number, text)
+                where = _placebo_name(name, factor, number, text)
+                for outcome, word in _words_of_classes(text, words):
                     yield (
-                        f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be "
-                        "left out"
+                        f"{where}: {word!r} is a word of the class {outcome}, so that it is no "
+                        "placebo"
                     )
-                seen[prompt] = f"those of {_replacement_label(number)} of {factor} in task {name}"
+    for variant in variants or ["every"]:
+        yield from _faults_of_equal_prompts(tasks, variant)
+
+
+def _words_of_classes(text: str, words: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Classes, each with the first of its words in a text; without those that have none there."""
+    for outcome, class_words in words.items():
+        any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, class_words))})(?!\w)"
+        word_match = re.search(any_of, text, re.IGNORECASE)
+        if word_match:
+            yield outcome, word_match.group()
+
+
+def _faults_of_equal_prompts(tasks: Mapping[str, TaskEntry], variant: str) -> Iterator[str]:
+    """Prompts equal to those of a cell, or of an earlier placebo or wording: such rows would be
+    left out.
+    """
+    seen: dict[tuple[str, ...], str] = {}
+    for task in tasks.values():
+        for cell in task.cells:
+            prompt = _prompt_key(task, cell, task.template(cell, variant), variant)
+            seen.setdefault(prompt, f"those of the cell {cell!r}")
+    for name, task in tasks.items():
+        for factor, cell, number, text, filled in task.replaced(variant):
+            prompt = _prompt_key(task, cell, filled, variant)
+            if prompt in seen:
+                where = _placebo_name(name, factor, number, text)
+                yield (
+                    f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be left out"
+                )
+            seen[prompt] = f"those of {_replacement_label(number)} of {factor} in task {name}"
 
 
 def _prompt_key(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[str, ...]:

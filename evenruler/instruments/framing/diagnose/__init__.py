@@ -11,7 +11,7 @@ import pyarrow as pa
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.diagnose import distributions as answered
 from evenruler.instruments.framing.diagnose import effects
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
@@ -19,9 +19,9 @@ from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contra
 from evenruler.instruments.framing.diagnose.replications import AS, compute_replications
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
-from evenruler.measurement.answered import mark_by_fitness
-from evenruler.measurement.checks import wilson
 from evenruler.measurement.estimates import jackknife_figure
+from evenruler.measurement.inputs import wilson
+from evenruler.measurement.nonresponse import mark_by_fitness
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge

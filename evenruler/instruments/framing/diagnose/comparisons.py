@@ -17,8 +17,8 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from evenruler.instruments.framing import schemas
 from evenruler.measurement import Resampling
-from evenruler.measurement.checks import Floats
 from evenruler.measurement.estimates import jackknife_figure
+from evenruler.measurement.inputs import Floats
 from evenruler.measurement.resampling import PLAIN
 
 FEWEST_LINEAGES = 5

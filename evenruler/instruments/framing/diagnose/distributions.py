@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
-from evenruler.instruments.choosing import WITHHELD, count_replies
 from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
-from evenruler.measurement.answered import all_equal_reason, fitness_of
+from evenruler.instruments.methods.choice import WITHHELD, count_replies
+from evenruler.measurement.nonresponse import all_equal_reason, fitness_of
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.text.replies import LETTERS, ParsedReply, read_reply
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, UNANSWERED, FramingPlan
-from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, Settings
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import (
     cues_of,
     real_framing,
@@ -23,10 +23,10 @@ from evenruler.instruments.framing.declare.tasks import (
 )
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
 from evenruler.measurement import Figure
-from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.facets import pair_placebos
 from evenruler.measurement.figures import finite_or_none
+from evenruler.measurement.inputs import FEWEST_PLACEBOS, Floats
 from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
 from evenruler.measurement.verdicts import (
     ALPHA,

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import Study
-from evenruler.measurement.checks import Floats
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.measurement.figures import Row, finite_or_none
+from evenruler.measurement.inputs import Floats
 from evenruler.measurement.resampling import jackknife, logit_transformation
 from evenruler.tables.schemas import BARE
 

@@ -13,14 +13,13 @@ import pandas as pd
 
 from evenruler.instruments.card import range_text
 from evenruler.instruments.framing.declare import EFFECT
-from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import ReportInput, Tables
 from evenruler.measurement.figures import Verdict
-from evenruler.report.page import Cell, Picture, Section, Table, make_tables
-from evenruler.report.words import (
+from evenruler.report.formats import (
     format_figure,
     format_number,
     is_missing,
@@ -28,6 +27,7 @@ from evenruler.report.words import (
     p_value,
     with_interval,
 )
+from evenruler.report.page import Cell, Picture, Section, Table, make_tables
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]

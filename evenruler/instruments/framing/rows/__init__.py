@@ -13,7 +13,7 @@ from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome, tasks
 from evenruler.instruments.framing.declare.source import AskingSettings, ContrastSource, Settings
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.ids import common_columns, content_sha256, row_id, split_duplicates
 from evenruler.text import fill

@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments import choosing, prefixes
-from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
+from evenruler.instruments import prefixes
 from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.methods import choice
+from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
@@ -77,8 +78,8 @@ FORMS = {
 ANSWERS = {
     "likelihoods": build_schema("id framing: str; nats: float?; tokens: int"),
     "starts": build_schema("id: str; nats: float?; tokens: int"),
-    choosing.TABLE: choosing.ANSWERS,
-    choosing.SENTENCES: choosing.WROTE,
+    choice.TABLE: choice.ANSWERS,
+    choice.SENTENCES: choice.WROTE,
     "embeddings": build_schema("text: str; vector: [float32]"),
 }
 """`likelihoods` of sentences, bare and after prefixes, null where the tokenizer does not know a
@@ -90,13 +91,13 @@ slot."""
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
     """The requests that are not answered yet, all at once."""
     batches: list[RequestBatch] = []
-    if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
-        known_pairs = choosing.known_pairs(plan["choice"]["known"])
+    if choice.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
+        known_pairs = choice.known_pairs(plan["choice"]["known"])
         questions = choice_questions(tables, plan)
         if len(questions):
-            batches.append(choosing.request_of(concat_frames([questions, known_pairs])))
-    if choosing.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
-        from evenruler.instruments import writing  # needed rarely
+            batches.append(choice.request_of(concat_frames([questions, known_pairs])))
+    if choice.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
+        from evenruler.instruments.methods import writing  # needed rarely
 
         prompts = writing_prompts(tables, plan)
         if len(prompts):
@@ -162,17 +163,17 @@ def scores(
         "started": known_started.assign(**of_subject),
         "diversity": template_diversities(tables, embeddings).assign(model=subject.name),
     }
-    chosen = answers[choosing.TABLE]
+    chosen = answers[choice.TABLE]
     if len(chosen):
         sentence_pairs = concat_frames(
-            [choice_questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])]
+            [choice_questions(tables, plan), choice.known_pairs(plan["choice"]["known"])]
         )
-        score_tables[choosing.TABLE] = choosing.parse_choices(chosen, sentence_pairs)
-    wrote = answers[choosing.SENTENCES]
+        score_tables[choice.TABLE] = choice.parse_choices(chosen, sentence_pairs)
+    wrote = answers[choice.SENTENCES]
     if len(wrote):
-        from evenruler.instruments import writing  # needed rarely
+        from evenruler.instruments.methods import writing  # needed rarely
 
-        score_tables[choosing.SENTENCES] = writing.parse_sentences(
+        score_tables[choice.SENTENCES] = writing.parse_sentences(
             wrote, writing_prompts(tables, plan), by_group(plan, "pronouns")
         )
     return score_tables
@@ -366,7 +367,7 @@ def writing_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
         `id, framing, template, keying, attribute, group, word, beside, right, prompt`; `word`: that
         of the attribute; `right`: the group expected for a known word.
     """
-    from evenruler.instruments import writing  # needed rarely
+    from evenruler.instruments.methods import writing  # needed rarely
 
     writing_plan, attributes = plan["written"], tables["attributes"].set_index("attribute")
     about = evenly_spread(sorted(writing_plan["about"]), plan["written_prompts"])

@@ -1,17 +1,21 @@
 """The card of a probe benchmark, with answers on its validity from the evidence, and its tasks for
-the harness.
-
-The tasks are YAML for lm-evaluation-harness; the Python modules beside this one are copied beside
-them.
+lm-evaluation-harness.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.card import Card, assemble_card, by_model, one_line, task_template
+from evenruler.instruments.card import (
+    Card,
+    add_task_functions,
+    assemble_card,
+    by_model,
+    one_line,
+    task_template,
+)
 from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Plan, Tables
+from evenruler.instruments.probes.card.lm_eval_task import ProbeTask
 from evenruler.instruments.probes.declare.settings import Evolve, headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import CHOSEN
@@ -117,29 +121,22 @@ def harness_files(
 ) -> dict[str, str]:
     """Contents of the files of `lm_eval/`, by name."""
     template = task_template(HERE / "task.yaml.j2")
-    files = {"group_difference.py": (HERE / "group_difference.py").read_text(encoding="utf-8")}
-    rows = (HERE / "rows.py").read_text(encoding="utf-8")
     criterion_label: str | None = None
     if source.criterion and criterion:
         criterion_label = one_line(source.criterion.label)
-    task_list = ""
+    tasks: dict[str, str] = {}
     for set_name in source.sets:
         task = task_name(domain, set_name)
-        task_list += f"  - {task}\n"
-        function = f"of_{set_name}".replace("-", "_")
-        rows += f'\n\ndef {function}(rows: Any) -> Any:\n    return _of_set("{set_name}", rows)\n'
-        files[f"{task}.yaml"] = template.render(
+        tasks[task] = template.render(
             task=task,
             title=one_line(source.title),
             set=set_name,
-            rows=function,
             version=version,
             direction=one_line(source.direction),
             criterion=criterion_label,
         )
-    files["rows.py"] = rows
     group = task_name(domain)
-    files[f"{group}.yaml"] = f"group: {group}\ntask:\n{task_list}"
-    if criterion:
-        files["criterion.json"] = json.dumps(dict(criterion), indent=2, sort_keys=True) + "\n"
-    return files
+    task_list = "".join(f"  - {task}\n" for task in tasks)
+    tasks[group] = f"group: {group}\ntask:\n{task_list}"
+    files = {f"{name}.yaml": text for name, text in tasks.items()}
+    return add_task_functions(files, ProbeTask)

@@ -2,7 +2,7 @@
 
 from evenruler.instruments.probes.declare.settings import Settings, headings
 from evenruler.instruments.probes.declare.source import load
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 
 __all__ = ["Settings", "headings", "load", "takes"]
 

@@ -26,8 +26,8 @@ from evenruler.instruments.instrument import (
     by_size,
 )
 from evenruler.instruments.probes.schemas import CHOSEN
-from evenruler.measurement.checks import FEWEST_PLACEBOS
-from evenruler.models.declared import Catalogue
+from evenruler.measurement.inputs import FEWEST_PLACEBOS
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml
 
 _FIGURES = [

@@ -280,43 +280,51 @@ class ProbeSource(Source):
 
     @model_validator(mode="after")
     def _placebos_and_keys_fit(self) -> "ProbeSource":
+        self._require_nouns_off_target()
+        if self.written is not None:
+            self._require_groups_of_targets(self.written)
+        if self.keys is not None:
+            if self.criterion is not None:
+                raise ValueError("it has keys and a criterion, expected one of them")
+            self._require_keyed_attributes(self.keys)
+            _require_enough_keyed(self.keys, "attributes")
+            if self.rivals is not None:
+                _require_enough_keyed(self.rivals, "rivals")
+            self._require_distinct_rivals()
+        elif self.rivals is not None:
+            raise ValueError("rivals go with keys, and it has none")
+        return self
+
+    def _require_nouns_off_target(self) -> None:
+        """No noun of a placebo list is a target."""
         targets: list[str] = []
         for words in self.targets.values():
             targets += words.values()
-        nouns = list(chain.from_iterable(self.placebos))
-        taken = find_duplicates([*targets, *nouns])
+        taken = find_duplicates([*targets, *chain.from_iterable(self.placebos)])
         if taken:
             raise ValueError(f"the placebo {describe_duplicates(*taken)} is a target")
-        if self.written is not None:
-            for words_by_group in (self.written.pronouns, self.written.known):
-                if list(words_by_group) != list(self.targets):
-                    raise ValueError(
-                        f"written: found {', '.join(words_by_group)}, expected the groups "
-                        f"{', '.join(self.targets)}"
-                    )
-        if self.keys is None:
-            if self.rivals is not None:
-                raise ValueError("rivals go with keys, and it has none")
-            return self
-        if self.criterion is not None:
-            raise ValueError("it has keys and a criterion, expected one of them")
-        keyed = [*self.keys.high, *self.keys.low]
+
+    def _require_groups_of_targets(self, written: WritingSettings) -> None:
+        """Pronouns and words of the writing settings are of the same groups as the targets."""
+        for words_by_group in (written.pronouns, written.known):
+            if list(words_by_group) != list(self.targets):
+                raise ValueError(
+                    f"written: found {', '.join(words_by_group)}, expected the groups "
+                    f"{', '.join(self.targets)}"
+                )
+
+    def _require_keyed_attributes(self, keys: KeyedAttributes) -> None:
+        """Every key is an attribute, with one key."""
+        keyed = [*keys.high, *keys.low]
         unknown = sorted(set(keyed) - set(self.attributes.values()))
         if unknown:
-            raise ValueError(
-                f"the key {unknown[0]!r} is no attribute; "
-                f"{suggest_nearest(unknown[0], self.attributes.values())}"
-            )
+            hint = suggest_nearest(unknown[0], self.attributes.values())
+            raise ValueError(f"the key {unknown[0]!r} is no attribute; {hint}")
         if find_duplicates(keyed):
             raise ValueError("an attribute has both keys, or one of them twice")
-        for keys, what in ((self.keys, "attributes"), (self.rivals, "rivals")):
-            if keys is None:
-                continue
-            few = min(len(keys.high), len(keys.low))
-            if few < FEWEST_KEYED:
-                raise ValueError(
-                    f"{few} {what} have one of the keys (at least {FEWEST_KEYED} needed)"
-                )
+
+    def _require_distinct_rivals(self) -> None:
+        """No rival, if there are any, stands twice or is an attribute."""
         rivals: list[str] = []
         if self.rivals is not None:
             rivals = [*self.rivals.high, *self.rivals.low]
@@ -325,7 +333,13 @@ class ProbeSource(Source):
             raise ValueError(
                 f"the rival {describe_duplicates(*taken)} stands twice, or is an attribute"
             )
-        return self
+
+
+def _require_enough_keyed(keys: KeyedAttributes, what: str) -> None:
+    """Both keys have the words that a contrast of keys needs; `what`: what the words are."""
+    few = min(len(keys.high), len(keys.low))
+    if few < FEWEST_KEYED:
+        raise ValueError(f"{few} {what} have one of the keys (at least {FEWEST_KEYED} needed)")
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:

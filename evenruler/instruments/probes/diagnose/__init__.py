@@ -27,6 +27,7 @@ from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.gain import contrast
 from evenruler.instruments.probes.diagnose.quality import (
     CELL,
+    Cell,
     ScoreCube,
     bias_shifts,
     cubes_after_prefixes,
@@ -131,6 +132,10 @@ class Started:
 NOT_STARTED = Started(pd.DataFrame(), "nothing was asked after another start token")
 
 
+_SetFigure = tuple[dict[str, str], Figure | HeadlineTest, ValidityCheck]
+"""Of a set on a model: its key by `CELL`, a figure, and whether the set is valid."""
+
+
 def diagnose(
     probes: pd.DataFrame,
     attributes: pd.DataFrame,
@@ -151,30 +156,16 @@ def diagnose(
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
         return {}
-    lacking = 0
-    for sentences in (probes, placebos):
-        has_score = sentences["id"].isin(likelihoods["id"])
-        lacking += int((~has_score).sum())
-    if lacking:
-        raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
+    _require_every_score(likelihoods, (probes, placebos))
     attributes_by_slug = attributes.set_index("attribute")
     after = cubes_after_prefixes(prefixed, likelihoods)
     controls = dict(score_cubes(probes[probes["control"]], likelihoods))
     scored_probes = probes[~probes["control"]]
-    scored_sentences = pd.concat([scored_probes.assign(group=TARGETS, key=np.nan), placebos])
-    scored_sentences = scored_sentences.merge(likelihoods[["id", "value"]], on="id")
-    scored_sentences = scored_sentences.assign(
-        value=scored_sentences["value"] * scored_sentences["keying"]
-    )
+    scored_sentences = _keyed_sentences(scored_probes, placebos, likelihoods)
     rested_on = row_hashes(scored_probes.filter(READS["probes"]), ["set", "attribute"])
-    other_start_probes = after_other_start(probes)
-    after_start = (
-        dict(score_cubes(other_start_probes, started.likelihoods))
-        if len(started.likelihoods)
-        else {}
-    )
+    after_start = _cubes_after_start(probes, started)
     tables: dict[str, list[pd.DataFrame]] = {}
-    figures: list[tuple[dict[str, str], Figure | HeadlineTest, ValidityCheck]] = []
+    figures: list[_SetFigure] = []
     for cell, cube in score_cubes(scored_probes, likelihoods):
         key = dict(zip(CELL, cell, strict=True))
         _require_some(cube, key, probes, attributes_by_slug)
@@ -193,12 +184,11 @@ def diagnose(
             if len(rows):
                 tables.setdefault(table, []).append(rows.assign(**key))
         unasked = None if of_set else UNASKED
-        set_figures = [
-            *_descriptive_figures(cube, attributes_by_slug, resampling),
-            *general,
-            *shift_figures(moved, resampling.level, quality.UNIT, unasked),
-            quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking),
-        ]
+        set_figures = [*_descriptive_figures(cube, attributes_by_slug, resampling), *general]
+        set_figures += shift_figures(moved, resampling.level, quality.UNIT, unasked)
+        set_figures.append(
+            quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking)
+        )
         alpha = next(figure for figure in set_figures if figure.figure == "alpha")
         fit = gain.check_validity(cube, items, alpha, plan["reliability"])
         headline_and_rows = None
@@ -207,30 +197,77 @@ def diagnose(
             headline_and_rows = _headline_and_rows(cube, attributes_by_slug, set_sentences)
         if headline_and_rows is not None:
             headline, made_of = headline_and_rows
-            if plan.get("evolved", {}).get("model") == key["model"]:
-                headline = replace(headline, note=FLATTERED)
-            figures.append((key, headline, fit))
-            made_of = made_of.assign(part=key["set"], model=key["model"], figure=headline.figure)
-            made_of["rows"] = made_of["unit"].map(rested_on.xs(key["set"]))
-            tables.setdefault("headlines", []).append(made_of[HEADLINES.names])
+            figures.append((key, _note_if_flattered(headline, key, plan), fit))
+            headline_rows = _to_headlines_table(made_of, headline.figure, key, rested_on)
+            tables.setdefault("headlines", []).append(headline_rows)
             if plan.get("concept"):
-                tables.setdefault("concepts", []).append(
-                    _concept_measurements(cube, attributes_by_slug, key, plan)
-                )
-        for figure in set_figures:
-            if figure.figure in ASSOCIATED:
-                figure = mark_invalid(figure, fit)
-            figures.append((key, figure, fit))
-    keys = [key for key, _, _ in figures]
-    judged = judge([(figure, fit) for _, figure, fit in figures])
-    records = [{**key, **asdict(figure)} for key, figure in zip(keys, judged, strict=True)]
-    figure_table = pd.DataFrame(
-        records, columns=[*CELL, *(field.name for field in fields(HeadlineFigure))]
-    )
+                measurements = _concept_measurements(cube, attributes_by_slug, key, plan)
+                tables.setdefault("concepts", []).append(measurements)
+        figures += [(key, _mark_if_associated(figure, fit), fit) for figure in set_figures]
+    figure_table = _judged_figures(figures)
     return {
         **{name: pd.concat(frames, ignore_index=True) for name, frames in tables.items()},
         "figures": figure_table,
     }
+
+
+def _require_every_score(
+    likelihoods: pd.DataFrame, sentence_tables: Sequence[pd.DataFrame]
+) -> None:
+    """ValueError where sentences, probes or placebos, have no score."""
+    lacking = 0
+    for sentences in sentence_tables:
+        has_score = sentences["id"].isin(likelihoods["id"])
+        lacking += int((~has_score).sum())
+    if lacking:
+        raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
+
+
+def _keyed_sentences(
+    scored_probes: pd.DataFrame, placebos: pd.DataFrame, likelihoods: pd.DataFrame
+) -> pd.DataFrame:
+    """Sentences and placebos, each with its likelihood as `value`, keyed as its template."""
+    sentences = pd.concat([scored_probes.assign(group=TARGETS, key=np.nan), placebos])
+    sentences = sentences.merge(likelihoods[["id", "value"]], on="id")
+    return sentences.assign(value=sentences["value"] * sentences["keying"])
+
+
+def _cubes_after_start(probes: pd.DataFrame, started: Started) -> dict[Cell, ScoreCube]:
+    """The scores of each set after the other start token; empty where there are none."""
+    if not len(started.likelihoods):
+        return {}
+    return dict(score_cubes(after_other_start(probes), started.likelihoods))
+
+
+def _note_if_flattered(headline: HeadlineTest, key: Mapping[str, str], plan: Plan) -> HeadlineTest:
+    """The headline of a set, with a note where the set evolved on the same model."""
+    if plan.get("evolved", {}).get("model") != key["model"]:
+        return headline
+    return replace(headline, note=FLATTERED)
+
+
+def _to_headlines_table(
+    made_of: pd.DataFrame, figure: str, key: Mapping[str, str], rested_on: "pd.Series[str]"
+) -> pd.DataFrame:
+    """The rows that a headline is made of, by `HEADLINES`; `rested_on`: hashes of published rows by
+    set and attribute.
+    """
+    rows = made_of.assign(part=key["set"], model=key["model"], figure=figure)
+    rows["rows"] = rows["unit"].map(rested_on.xs(key["set"]))
+    headline_rows: pd.DataFrame = rows[HEADLINES.names]
+    return headline_rows
+
+
+def _mark_if_associated(figure: Figure, fit: ValidityCheck) -> Figure:
+    return mark_invalid(figure, fit) if figure.figure in ASSOCIATED else figure
+
+
+def _judged_figures(figures: Sequence[_SetFigure]) -> pd.DataFrame:
+    """Figures with their verdicts, `set` for `part`."""
+    keys = [key for key, _, _ in figures]
+    judged = judge([(figure, fit) for _, figure, fit in figures])
+    records = [{**key, **asdict(figure)} for key, figure in zip(keys, judged, strict=True)]
+    return pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(HeadlineFigure))])
 
 
 FLATTERED = "The templates were selected on this model, so its figures are too high."

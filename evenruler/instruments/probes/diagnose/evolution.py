@@ -28,8 +28,8 @@ from evenruler.instruments.probes.diagnose.gain import (
 )
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
 from evenruler.measurement import Resampling
-from evenruler.measurement.checks import Floats, correlation
 from evenruler.measurement.figures import UNDEFINED, Row, finite_or_none
+from evenruler.measurement.inputs import Floats, correlation
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS
@@ -273,7 +273,7 @@ def compare_with_baselines(
     """The chosen set, and the paper's elites, against sets that cost no evolution, on every model
     that was asked both.
 
-    Both are compared with the sets of `held_against`, with `UNREVERSED` (the start without the
+    Both are compared with the sets of `baseline_sets`, with `UNREVERSED` (the start without the
     templates whose correlation with the rest has an interval below 0 on that model) and with
     `BEST_START` (chosen like the chosen set, but from the start alone); the chosen set also with
     the elites. In rows of `HELD_OUT` each half of the attributes chose a set that the other half

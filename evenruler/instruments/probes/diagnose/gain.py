@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Tables
+from evenruler.instruments.methods import choice, writing
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import (
     CHOICE,
@@ -38,10 +38,10 @@ from evenruler.instruments.probes.declare.settings import (
 )
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.quality import ScoreCube, mean_interval
-from evenruler.measurement.answered import MOST_UNANSWERED, all_equal_reason, mark_by_fitness
-from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats, wilson
 from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask, jackknife_crossed
 from evenruler.measurement.figures import Figure, finite_or_none
+from evenruler.measurement.inputs import FEWEST_PLACEBOS, Floats, wilson
+from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason, mark_by_fitness
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import (
     HeadlineTest,
@@ -494,12 +494,12 @@ def choice_figures(
     """Figures of what one chat model chose or wrote, by `schemas.FIGURES`, and `headlines`, by
     `HEADLINES`.
 
-    `scores`: `choices` by `choosing.read`, or `sentences` by `writing.read`; `level`: of
+    `scores`: `choices` by `choice.read`, or `sentences` by `writing.read`; `level`: of
     descriptive intervals.
     """
     rows: list[tuple[str, HeadlineTest | Figure, ValidityCheck]] = []
     made_of = []
-    read_parts = _choice_parts if choosing.TABLE in scores else _writing_parts
+    read_parts = _choice_parts if choice.TABLE in scores else _writing_parts
     for part in read_parts(tables, plan, scores):
         points, left = _percentage_points(part.asked)
         same = all_equal_reason(points.loc[points["framing"] == BARE, "value"], "choices")
@@ -532,9 +532,9 @@ def choice_figures(
 
 
 def _choice_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
-    choices = scores[choosing.TABLE]
+    choices = scores[choice.TABLE]
     answered_questions = choice_questions(tables, plan).merge(
-        choosing.choice_shares(choices), on=["id", "framing"]
+        choice.choice_shares(choices), on=["id", "framing"]
     )
     answered_questions = answered_questions.rename(columns={"attribute": "unit", "template": "at"})
     answered_questions["pole"] = (answered_questions["framing"] != PLACEBO).astype("int8")
@@ -542,10 +542,10 @@ def _choice_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]
     scored_probes = probes[~probes["control"]]
     rested_on = row_hashes(scored_probes.filter(READS["probes"]), ["set", "attribute"])
     for template_set, of_set in answered_questions.groupby("set", sort=True):
-        is_known = choices["framing"] == choosing.KNOWN
+        is_known = choices["framing"] == choice.KNOWN
         set_choices = choices[choices["id"].isin(of_set["id"]) | is_known]
-        known_counts = choosing.known_right(set_choices)
-        fit = choosing.check_known_answers(set_choices, known_counts)
+        known_counts = choice.known_right(set_choices)
+        fit = choice.check_known_answers(set_choices, known_counts)
         yield _Part(
             f"{template_set}, {CHOICE}",
             SHARE_GAIN,
@@ -557,7 +557,7 @@ def _choice_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]
 
 
 def _writing_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
-    written_sentences, every = scores[choosing.SENTENCES], writing_prompts(tables, plan)
+    written_sentences, every = scores[choice.SENTENCES], writing_prompts(tables, plan)
     answered_prompts = every[every["framing"] == BARE].merge(
         written_sentences[["id", "framing", "said"]], on=["id", "framing"]
     )
@@ -570,7 +570,7 @@ def _writing_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part
         lambda prompts: content_sha256(*prompts)[:16]
     )
     known_counts = writing.known_right(written_sentences, every)
-    fit = choosing.check_known_answers(
+    fit = choice.check_known_answers(
         written_sentences, known_counts, "pronouns of control words are right"
     )
     yield _Part(

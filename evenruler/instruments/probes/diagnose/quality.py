@@ -15,7 +15,6 @@ from evenruler import measurement
 from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, bias
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
-from evenruler.measurement.checks import Floats, constant_columns, correlation
 from evenruler.measurement.estimates import correlation_figure, jackknife_figure
 from evenruler.measurement.facets import (
     Estimate,
@@ -25,6 +24,7 @@ from evenruler.measurement.facets import (
     jackknife_crossed,
 )
 from evenruler.measurement.figures import Row, as_rows, finite_or_none
+from evenruler.measurement.inputs import Floats, constant_columns, correlation
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.shifts import prefix_shifts
 from evenruler.measurement.validity import FEWEST_PAIRS

@@ -29,7 +29,7 @@ from evenruler.instruments.probes.evolve.population import (
     WordGradient,
 )
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
-from evenruler.measurement.checks import Floats, correlation_matrix
+from evenruler.measurement.inputs import Floats, correlation_matrix
 from evenruler.tables.frames import round_significant, without_last_bits
 from evenruler.text import distinct_words
 
@@ -269,7 +269,7 @@ def choose_sets(
 def choose_best_set(
     pool: CandidatePool, allowed: Sequence[int], size: int, weights: FitnessWeights
 ) -> tuple[int, ...]:
-    """The set of templates with the highest `worth`, at most one per lineage.
+    """The set of templates with the highest `set_worth`, at most one per lineage.
 
     Up to `MOST_SETS` sets are all compared. Above, the search begins with the first of each lineage
     by slug and makes the best exchange of one template until none improves; a better set may exist

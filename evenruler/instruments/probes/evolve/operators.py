@@ -16,7 +16,7 @@ from typing import Any, Final
 from evenruler.errors import UserError
 from evenruler.files import require_regular
 from evenruler.instruments.probes.evolve.population import RewordingRequest
-from evenruler.models.records import CausalModel, Sampling
+from evenruler.models.questions import CausalModel, Sampling
 from evenruler.repository import profile_option
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256

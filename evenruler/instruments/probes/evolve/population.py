@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Keying
 from evenruler.instruments.probes.declare.settings import Article, bias
 from evenruler.instruments.probes.declare.source import ProbeSource
-from evenruler.instruments.probes.evolve.words import remove_word, words_of
-from evenruler.models.records import CausalModel
+from evenruler.instruments.probes.evolve.word_roles import remove_word, words_of
+from evenruler.models.questions import CausalModel
 from evenruler.tables import evenly_spread
 from evenruler.tables.frames import round_significant
 from evenruler.text import ATTRIBUTE, TARGET, fill

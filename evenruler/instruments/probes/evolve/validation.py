@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from evenruler.instruments.probes.evolve.population import RewordingRequest, WordGradient
-from evenruler.instruments.probes.evolve.words import replace_word, same_role
+from evenruler.instruments.probes.evolve.word_roles import replace_word, same_role
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import count_negations, is_english, slot_word_class, tokens
 

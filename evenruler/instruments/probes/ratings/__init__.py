@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from evenruler.errors import UserError
 from evenruler.files import jinja_environment
 from evenruler.measurement import Resampling, bootstrap
-from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
 from evenruler.measurement.figures import figure_in_words, finite_or_none
+from evenruler.measurement.inputs import Floats
 from evenruler.strict import csv_of
 from evenruler.tables.frames import for_spreadsheets, from_spreadsheet
 
@@ -80,16 +80,22 @@ def blind_templates(templates: pd.DataFrame, secret: str, seed: int) -> BlindShe
     """
     placed = templates.assign(text=_collapse_whitespace(templates["text"]))
     probes = placed[["construct", "text"]].drop_duplicates()
-    words = [
-        f"{seed}\x1f{construct}\x1f{text}" for construct, text in probes.itertuples(index=False)
+    probe_ids = [
+        _probe_id(construct, text, secret, seed)
+        for construct, text in probes.itertuples(index=False)
     ]
-    digests = [hmac.new(secret.encode(), word.encode(), "sha256").hexdigest() for word in words]
-    rows = probes.assign(id=[digest[:12].translate(_LETTERS) for digest in digests])
+    rows = probes.assign(id=probe_ids)
     rows = rows.sort_values("id", ignore_index=True)[["id", "text", "construct"]]
     key = placed.merge(rows, on=["construct", "text"]).assign(seed=seed, secret=secret)
     return BlindSheet(
         rows, key.sort_values(["domain", "set", "template"], ignore_index=True)[list(KEY)]
     )
+
+
+def _probe_id(construct: str, text: str, secret: str, seed: int) -> str:
+    message = f"{seed}\x1f{construct}\x1f{text}"
+    digest = hmac.new(secret.encode(), message.encode(), "sha256").hexdigest()
+    return digest[:12].translate(_LETTERS)
 
 
 def _collapse_whitespace(texts: "pd.Series[str]") -> "pd.Series[str]":
@@ -158,7 +164,9 @@ def _read_sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
     def refuse(bad: "pd.Series[bool]", what: str, remedy: str) -> None:
         if bad.any():
             bad_row = rows[bad].iloc[0]
-            first = {str(name): str(value)[:_SHORT_CELL] for name, value in bad_row.items()}
+            first: dict[str, str] = {}
+            for name, value in bad_row.items():
+                first[str(name)] = str(value)[:_SHORT_CELL]
             raise UserError(
                 what.format(**first), where=f"{where}: row {first['row']}", remedy=remedy
             )
@@ -195,7 +203,8 @@ def _read_sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
 def _read_table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
     """A CSV as strings, with the number of each row."""
     head, end, below = text.partition("\n")
-    _, rows = csv_of(f"{head.lower()}{end}{below}", where, columns, DELIMITERS)
+    lowered_text = f"{head.lower()}{end}{below}"
+    _, rows = csv_of(lowered_text, where, columns, DELIMITERS)
     if not rows:
         raise UserError("no rows", where=where, remedy="give a sheet that is filled in")
     frame = pd.DataFrame([{**row, "row": number} for number, row in rows])
@@ -216,7 +225,8 @@ def fleiss_kappa(ratings: ArrayLike) -> float:
     from statsmodels.stats.inter_rater import fleiss_kappa as kappa
 
     x = np.asarray(ratings, dtype=np.float64)
-    is_large_enough = x.ndim == 2 and x.shape[0] >= 1 and x.shape[1] >= 2
+    n_units, n_raters = x.shape if x.ndim == 2 else (0, 0)
+    is_large_enough = n_units >= 1 and n_raters >= 2
     if not is_large_enough or np.isnan(x).any():
         raise ValueError(
             f"expected units x raters without gaps, at least 1 x 2, got shape {x.shape}"
@@ -336,9 +346,8 @@ def _mean_and_sd(
         yield RatingStatistic(criterion, "sd", sd, n, name)
         return
     alone = "a single value has no {}" if n else "no rated probe"
-    yield RatingStatistic(
-        criterion, "mean", float(values[0]) if n else None, n, name, reason=alone.format("interval")
-    )
+    only_value = float(values[0]) if n else None
+    yield RatingStatistic(criterion, "mean", only_value, n, name, reason=alone.format("interval"))
     yield RatingStatistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
 
 
@@ -437,10 +446,16 @@ def _rater_agreement(
         yield RatingStatistic(criterion, f"{index_name}_left_out", n_left_out, len(matrix))
 
 
+_ReportTable = tuple[str, list[str], list[list[str]]]
+"""Its title, head and rows."""
+
+
 def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
     """Report in Markdown: what was rated, means by set with the ANOVA, pairs of sets, agreement."""
     shown = statistics.assign(told=[figure_in_words(row) for _, row in statistics.iterrows()])
-    named = {str(name): rows.reset_index(drop=True) for name, rows in shown.groupby("statistic")}
+    named: dict[str, pd.DataFrame] = {}
+    for name, statistic_rows in shown.groupby("statistic"):
+        named[str(name)] = statistic_rows.reset_index(drop=True)
     places = key.groupby("id")["set"].nunique()
     spread = named["sd"]["value"].map(_format_sd)
     means = named["mean"].assign(told=named["mean"]["told"] + spread)
@@ -448,11 +463,11 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     for criterion, group in means.groupby("criterion", sort=False):
         anova = _anova_in_words(statistics[statistics["criterion"] == criterion])
         rows.append([str(criterion), *group["told"], anova])
-    tables: list[tuple[str, list[str], list[list[str]]]] = []
+    tables: list[_ReportTable] = []
     tables.append(("Means by set", ["criterion", *means["set"].unique(), "ANOVA"], rows))
     if "tukey_p" in named:
         pairs = named["tukey_difference"]
-        p = named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _format_p(p))
+        p = named["tukey_p"]["value"].map(_p_cell)
         sets = pairs["set"] + " - " + pairs["other"]
         rows = np.column_stack([pairs["criterion"], sets, pairs["told"], p]).tolist()
         tables.append(("Pairs of sets (Tukey HSD)", ["criterion", "pair", "difference", "p"], rows))
@@ -461,7 +476,8 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
         ("fleiss_kappa", "fleiss_left_out"),
         ("krippendorff_alpha", "krippendorff_left_out"),
     ):
-        agreed += [named[index]["told"], named[left_out]["value"].map("{:.0f}".format)]
+        n_left_out = named[left_out]["value"].map("{:.0f}".format)
+        agreed += [named[index]["told"], n_left_out]
     columns = [
         "criterion",
         "Fleiss' kappa",
@@ -499,11 +515,16 @@ def _anova_in_words(of_criterion: pd.DataFrame) -> str:
     note = "" if pd.isna(reason) else f" ({reason})"
     p = _format_p(anova["anova_p"])
     p_label = p if p.startswith("<") else f"= {p}"
-    return f"F({degrees}) = {anova['anova_f']:.2f}, p {p_label}{note}"
+    f_test = f"F({degrees}) = {anova['anova_f']:.2f}"
+    return f"{f_test}, p {p_label}{note}"
 
 
 def _format_sd(sd: float) -> str:
     return "" if pd.isna(sd) else f"; SD {sd:.2f}"
+
+
+def _p_cell(p: float) -> str:
+    return "" if pd.isna(p) else _format_p(p)
 
 
 def _format_p(p: float) -> str:

@@ -19,14 +19,14 @@ from evenruler.instruments.probes.report.drawings import (
     word_gradients,
 )
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
-from evenruler.report.page import Cell, Picture, Section, Table, make_tables
-from evenruler.report.words import (
+from evenruler.report.formats import (
     format_figure,
     format_number,
     is_missing,
     join_names,
     with_interval,
 )
+from evenruler.report.page import Cell, Picture, Section, Table, make_tables
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]

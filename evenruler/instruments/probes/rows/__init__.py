@@ -15,7 +15,7 @@ from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import sentence_id
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables.frames import table_of
 from evenruler.tables.ids import common_columns, content_sha256, row_id, split_duplicates
 from evenruler.tables.schemas import BARE

@@ -26,7 +26,7 @@ from evenruler.instruments.questionnaires.ask.questions import (
     asked_forms,
     without_token_counts,
 )
-from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
+from evenruler.models.declarations import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.tables.frames import limit_tables
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]

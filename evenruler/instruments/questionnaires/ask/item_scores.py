@@ -27,8 +27,8 @@ from evenruler.instruments.questionnaires.ask.questions import (
     split_by_placebo,
 )
 from evenruler.instruments.questionnaires.declare.shared import licensed_wording
-from evenruler.measurement.checks import constant_columns
-from evenruler.models.declared import LIKELIHOODS, OPTIONS, VERBALISER, label_with_method
+from evenruler.measurement.inputs import constant_columns
+from evenruler.models.declarations import LIKELIHOODS, OPTIONS, VERBALISER, label_with_method
 from evenruler.tables import concat_frames
 from evenruler.tables.schemas import BARE, LOG_PROBABILITY
 

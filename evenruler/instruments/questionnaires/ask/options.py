@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.choosing import NEW_TOKENS, WITHHELD, chat_requests, count_replies
 from evenruler.instruments.instrument import Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.methods.choice import NEW_TOKENS, WITHHELD, chat_requests, count_replies
 from evenruler.instruments.questionnaires.ask.questions import locate_intensifiers
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
-from evenruler.measurement.answered import fitness_of, not_read
+from evenruler.measurement.nonresponse import fitness_of, not_read
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.text.replies import LETTERS, normalise_surface, read_choice
 

@@ -11,7 +11,7 @@ from evenruler.instruments import prefixes
 from evenruler.instruments.instrument import Adaptation, Plan, RequestBatch, State, Subject, Tables
 from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
-from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE
+from evenruler.models.declarations import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE
 from evenruler.tables import evenly_spread
 from evenruler.text import locate_slot_word
 

@@ -1,14 +1,12 @@
-"""The card of a questionnaire benchmark, and its task for lm-evaluation-harness: YAML and a small
-Python module.
-"""
+"""The card of a questionnaire benchmark, and its task for lm-evaluation-harness."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from evenruler.instruments.card import (
     Card,
+    add_task_functions,
     assemble_card,
     headline_figures,
     one_line,
@@ -16,13 +14,12 @@ from evenruler.instruments.card import (
 )
 from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Plan, Tables
 from evenruler.instruments.questionnaires import declare
+from evenruler.instruments.questionnaires.card.lm_eval_task import QuestionnaireTask
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
-    ResponseScale,
-    Wording,
 )
 from evenruler.measurement.figures import OF_ANY_MODEL
-from evenruler.models.records import CONTENT_FREE, INSTRUCTION, OPTIONS
+from evenruler.models.questions import INSTRUCTION, OPTIONS
 from evenruler.strict import read_yaml
 from evenruler.tables import group_by_key
 
@@ -35,7 +32,7 @@ WORDS: dict[str, Any] = read_yaml(HERE / "words.yaml")
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
     """The card of one questionnaire: texts, figures and the task for lm-evaluation-harness."""
-    source, settings = declaration.source, declaration.settings
+    source = declaration.source
     prompts = tables["prompts"]
     is_shown = (prompts["twin"] == 0) & (prompts["polarity"] == "source")
     shown = prompts.loc[is_shown, "id"].tolist()
@@ -43,14 +40,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     scale: dict[str, float] = {}
     for level in source.responses.levels:
         scale |= dict.fromkeys(level.words, level.weight)
-    harness = harness_files(
-        declaration.name,
-        source,
-        source.responses,
-        declaration.version,
-        temperature=settings.temperature,
-        three_way=settings.three_way,
-    )
+    harness = harness_files(declaration.name, source, declaration.version)
     return assemble_card(
         WORDS,
         *(declaration, tables, plan, evidence),
@@ -136,36 +126,9 @@ def task_name(questionnaire: str) -> str:
     return f"nli_{questionnaire}".replace("-", "_")
 
 
-def harness_files(
-    questionnaire: str,
-    source: QuestionnaireSource,
-    scale: ResponseScale,
-    version: str,
-    *,
-    temperature: float = 1.0,
-    three_way: bool = False,
-) -> dict[str, str]:
+def harness_files(questionnaire: str, source: QuestionnaireSource, version: str) -> dict[str, str]:
     """The files of the folder `lm_eval/`, by name."""
-
-    def count_prompts(wording: Wording) -> int:
-        return len(wording.terms.words) * len(scale.intensifiers)
-
-    template = task_template(HERE / "task.yaml.j2")
-    prompts_of_items: dict[str, int] = {}
-    prompts_of_twins: dict[str, list[int]] = {}
-    for slug, item in source.items.items():
-        prompts_of_items[slug] = count_prompts(item)
-        if item.twins:
-            prompts_of_twins[slug] = [count_prompts(twin) for twin in item.twins]
-    settings = {
-        "content_free": CONTENT_FREE,
-        "items": prompts_of_items,
-        "subscales": source.subscales,
-        "temperature": temperature,
-        "three_way": three_way,
-        "twins": prompts_of_twins,
-    }
-    task = template.render(
+    task = task_template(HERE / "task.yaml.j2").render(
         task=task_name(questionnaire),
         title=one_line(source.title),
         direction=one_line(source.direction),
@@ -175,8 +138,4 @@ def harness_files(
         subscales=source.subscales,
         twins=bool(source.twins),
     )
-    return {
-        f"{task_name(questionnaire)}.yaml": task,
-        "scale_score.py": (HERE / "scale_score.py").read_text(encoding="utf-8"),
-        "settings.json": json.dumps(settings, indent=2, sort_keys=True) + "\n",
-    }
+    return add_task_functions({f"{task_name(questionnaire)}.yaml": task}, QuestionnaireTask)

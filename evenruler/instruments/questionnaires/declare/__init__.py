@@ -37,7 +37,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     placebo_warnings,
     unlike_in_valence,
 )
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import Slug, StrictModel, read_yaml
 
 __all__ = ["Settings", "Source", "headings", "load", "takes"]

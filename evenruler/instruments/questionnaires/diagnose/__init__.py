@@ -32,7 +32,7 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
 )
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.figures import as_rows
-from evenruler.models.declared import label_with_method
+from evenruler.models.declarations import label_with_method
 from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import HEADLINES, WHOLE
 

@@ -4,7 +4,7 @@ corpora move them.
 The latter compares adaptation to a corpus with adaptation to its control (EMPALC, section 3.3.5).
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
@@ -24,7 +24,6 @@ from evenruler.instruments.questionnaires.diagnose.population import (
 )
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
-from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.facets import (
     Estimate,
@@ -34,10 +33,11 @@ from evenruler.measurement.facets import (
     sum_estimates,
 )
 from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite_or_none
+from evenruler.measurement.inputs import Floats, constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, assertion_p_values, judge
-from evenruler.models.declared import BY_FACTS, OPTIONS, label_with_method
-from evenruler.models.records import LABELS
+from evenruler.models.declarations import BY_FACTS, OPTIONS, label_with_method
+from evenruler.models.questions import LABELS
 from evenruler.tables.schemas import WHOLE
 
 FITS = "fits"
@@ -244,7 +244,7 @@ def judge_headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
     """Every headline figure with its verdict, for every questionnaire and model, as
     `schemas.FIGURES`.
 
-    Models that differ only in the seed of their fit are judged together (`called_together`).
+    Models that differ only in the seed of their fit are judged together (`recipe_label`).
     """
     groups: dict[tuple[str, tuple[str, ...]], dict[str, Record]] = {}
     for record in records:
@@ -283,6 +283,7 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
         for name, record in by_name.items()
     }
     for form in fits[0].subject.forms:
+        form_label = label_with_method(label, form)
         answered = [
             name
             for name, record in by_name.items()
@@ -291,41 +292,61 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
         if answered:
             # Fits below the bar are left out, unless all are.
             counted = [name for name in answered if bars[name][form].unfit is None] or answered
-            figure, of_items = _form_headline([by_name[name] for name in counted], form)
+            figure, item_figures = _form_headline([by_name[name] for name in counted], form)
             fit = bars[counted[0]][form]
-            if figure.lacking and form == OPTIONS:
-                unread = _unread_items_note(fits[0])
-                figure = replace(figure, lacking=f"{figure.lacking}{unread}")
-            if figure.lacking and fit.doubt:  # otherwise its reason would hide the doubt
-                note = f"{UNTOLD}: {fit.doubt}."
-                if figure.note:
-                    note = f"{note} {figure.note}"
-                figure = replace(figure, note=note)
-            yield WHOLE, label_with_method(label, form), figure, fit
-            for item, item_figure in of_items:
-                yield item, label_with_method(label, form), item_figure, ValidityCheck()
+            unread = _unread_items_note(fits[0]) if figure.lacking and form == OPTIONS else ""
+            yield WHOLE, form_label, _explain_lacking(figure, unread, fit.doubt), fit
+            for item, item_figure in item_figures:
+                yield item, form_label, item_figure, ValidityCheck()
         # Asked, but no item was fully answered.
         elif form == OPTIONS and len(fits[0].found["chosen"]):
-            figure = HeadlineTest(
-                BEYOND,
-                UNIT,
-                levels={UNIT: 0, "twins": 0, "fits": 1},
-                effect=None,
-                smallest=fits[0].plan["smallest"],
-                lacking="no completely answered item",
-            )
-            yield WHOLE, label_with_method(label, form), figure, bars[fits[0].subject.name][form]
+            figure = _unanswered_headline(fits[0].plan["smallest"])
+            yield WHOLE, form_label, figure, bars[fits[0].subject.name][form]
     for name, record in by_name.items():
-        changes, course = record.found["changes"], record.found["course_of_any"]
-        adapted_forms = {*record.found["trajectories"]["configuration"]}
-        for form in sorted(adapted_forms & {*bars[name]}):
-            before = bars[name][form]
-            headlines = intervention_headlines(
-                changes[changes["configuration"] == form], course, record.plan, form, level
-            )
-            for figure, after in headlines:
-                fit = after if before.unfit is None else before
-                yield WHOLE, label_with_method(name, form), figure, fit
+        yield from _moves_by_corpora(record, bars[name], level)
+
+
+def _explain_lacking(figure: HeadlineTest, unread: str, doubt: str | None) -> HeadlineTest:
+    """A headline; where it lacks something, with what could not be read, and with the doubt about
+    its form, which its reason would hide otherwise.
+    """
+    if not figure.lacking:
+        return figure
+    note = figure.note
+    if doubt:
+        note = f"{UNTOLD}: {doubt}."
+        if figure.note:
+            note = f"{note} {figure.note}"
+    return replace(figure, lacking=f"{figure.lacking}{unread}", note=note)
+
+
+def _unanswered_headline(smallest: float) -> HeadlineTest:
+    return HeadlineTest(
+        BEYOND,
+        UNIT,
+        levels={UNIT: 0, "twins": 0, "fits": 1},
+        effect=None,
+        smallest=smallest,
+        lacking="no completely answered item",
+    )
+
+
+def _moves_by_corpora(
+    record: Record, bars: Mapping[str, ValidityCheck], level: float
+) -> Iterator[Judged]:
+    """How far corpora move one fit, in every form in which it was adapted; `bars`: its fitness by
+    form before.
+    """
+    changes, course = record.found["changes"], record.found["course_of_any"]
+    adapted_forms = {*record.found["trajectories"]["configuration"]}
+    for form in sorted(adapted_forms & {*bars}):
+        before = bars[form]
+        headlines = intervention_headlines(
+            changes[changes["configuration"] == form], course, record.plan, form, level
+        )
+        for figure, after in headlines:
+            fit = after if before.unfit is None else before
+            yield WHOLE, label_with_method(record.subject.name, form), figure, fit
 
 
 def _unread_items_note(record: Record) -> str:

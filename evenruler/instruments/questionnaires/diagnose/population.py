@@ -17,10 +17,10 @@ from evenruler.instruments.questionnaires.ask.item_scores import KINDS, MODEL
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
 from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
-from evenruler.measurement.answered import all_equal_reason
-from evenruler.measurement.checks import constant_columns, wilson
+from evenruler.measurement.inputs import constant_columns, wilson
+from evenruler.measurement.nonresponse import all_equal_reason
 from evenruler.measurement.verdicts import ValidityCheck
-from evenruler.models.declared import OPTIONS, label_with_method
+from evenruler.models.declarations import OPTIONS, label_with_method
 from evenruler.tables.schemas import WHOLE
 
 PAIRS = "pairs"

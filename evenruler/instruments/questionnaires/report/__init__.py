@@ -15,9 +15,7 @@ from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, OF_ITEM
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.sentences import with_capital
-from evenruler.report.page import Cell, Mark, Picture, Section, Table, make_tables
-from evenruler.report.style import Charts
-from evenruler.report.words import (
+from evenruler.report.formats import (
     SCORE_DECIMALS,
     format_figure,
     format_number,
@@ -25,6 +23,8 @@ from evenruler.report.words import (
     join_names,
     model_labels,
 )
+from evenruler.report.page import Cell, Mark, Picture, Section, Table, make_tables
+from evenruler.report.style import Charts
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 

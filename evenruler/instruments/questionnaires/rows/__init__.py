@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     prompt_id,
     twin_of,
 )
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables import table_of
 from evenruler.tables.ids import common_columns, row_id, split_duplicates
 from evenruler.tables.schemas import BARE

@@ -14,7 +14,7 @@ from evenruler.errors import UserError
 from evenruler.files import jinja_environment
 from evenruler.instruments.questionnaires.declare import source
 from evenruler.instruments.questionnaires.translate.statements import WORDS, item_to_templates
-from evenruler.models.records import CausalModel, Sampling
+from evenruler.models.questions import CausalModel, Sampling
 from evenruler.strict import Slug, StrictModel, Text, read_csv, validate
 from evenruler.text import slots, slug_of
 from evenruler.text.english import is_english

@@ -3,7 +3,7 @@ predicate's content.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,65 +47,100 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
     ValueError, in words, where rules fail.
     """
     doc, hypothesis = to_first_person(item)
-    root = next(token for token in doc if token.dep_ == "ROOT")
-    subject = next((token for token in root.lefts if token.dep_ in SUBJECTS), None)
-    aux = next((token for token in root.lefts if token.lemma_ == "be"), None)
-    if subject is None or not (aux or root.tag_.startswith("VB")):
-        raise ValueError("no predicate found")
-    if any(token.dep_.startswith("aux") and token.i < subject.i for token in root.lefts):
-        raise ValueError("a question that rules cannot turn round")
-    if subject.text == "I":
-        whom = "I"
-    else:
-        whom = "They" if subject.conjuncts or subject.tag_.endswith("S") else "It"
+    root, subject, aux = _find_predicate(doc)
+    whom = _hypothesis_subject(subject)
     verb = aux or root
     state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
     begin, end, terms = _content_span(doc, root, verb, state)
     doubts = list(_wording_doubts(doc, subject))
-    after = doc[end:].text
-    left_out = re.search(r"^(or|and)\b.*|[—,;] ?(or|and)\b.*", after)
+    after, terms, left_out = _leave_out_rest(doc[end:].text, terms)
     if left_out:
-        after = after[: left_out.start()]
-    elif terms[0].startswith("so "):
-        left_out = re.match("that .*", after)
-        if left_out:
-            terms = [term.removeprefix("so ") for term in terms]
-            after = ""
-    if left_out:
-        doubts.append(f"{left_out[0]!r} is left out")
-
+        doubts.append(f"{left_out!r} is left out")
+    has_state = bool(state) and begin > verb.i
     perfect = ""
-    if since and state and begin > verb.i:
+    if since and has_state:
         perfect = f"has {state} " if whom == "It" else f"have {state} "
     if since and not perfect:
         doubts.append(f"{since!r} goes with another tense than that of {verb.text!r}")
     elif whom == "It" and verb.tag_ in ("VB", "VBP") and not perfect:
         doubts.append(f"{verb.text!r} does not agree with its subject")
-    negated = [token for token in root.children if token.dep_ == "neg"]
-    helpers = [
-        token for token in root.lefts if token.dep_ == "aux" and (token.lemma_ == "do" or perfect)
-    ]
-    before = ""
-    for token in doc[:begin]:
-        if token == verb:
-            before += perfect or token.text_with_ws
-        elif token not in negated + helpers:
-            before += token.text_with_ws
+    negations = [token for token in root.children if token.dep_ == "neg"]
+    before = _text_before_term(doc[:begin], root, verb, negations, perfect)
     premise = f"{since} {before}{{TERM}} {after}.".strip()
     premise = re.sub(r" +(?=[.,;—])", "", premise)
     if hypothesis is None:
         again = "do"
         if aux and root.tag_ == "VBN":
             again = "happen"
-        elif state and begin > verb.i:
+        elif has_state:
             again = verb.lemma_
         hypothesis = WORDS["again"][again][whom]
-    sides, unsure = _terms_by_polarity(terms, root, root.i == begin, bool(negated))
+    sides, unsure = _terms_by_polarity(terms, root, root.i == begin, bool(negations))
     return {
         "premise": premise[0].upper() + premise[1:],
         "hypothesis": hypothesis,
         "terms": sides,
     }, doubts + unsure
+
+
+def _find_predicate(doc: "Doc") -> tuple["Token", "Token", "Token | None"]:
+    """Root and subject of a statement, and its form of "be", if any; ValueError, in words, where
+    rules find no predicate.
+    """
+    root = next(token for token in doc if token.dep_ == "ROOT")
+    subject = _first_subject(root.lefts)
+    aux = next((token for token in root.lefts if token.lemma_ == "be"), None)
+    if subject is None or not (aux or root.tag_.startswith("VB")):
+        raise ValueError("no predicate found")
+    helpers = [token for token in root.lefts if token.dep_.startswith("aux")]
+    if any(token.i < subject.i for token in helpers):
+        raise ValueError("a question that rules cannot turn round")
+    return root, subject, aux
+
+
+def _first_subject(tokens: "Iterable[Token]") -> "Token | None":
+    subjects = (token for token in tokens if token.dep_ in SUBJECTS)
+    return next(subjects, None)
+
+
+def _hypothesis_subject(subject: "Token") -> str:
+    """The pronoun of a hypothesis about what a statement says of its subject."""
+    if subject.text == "I":
+        return "I"
+    return "They" if subject.conjuncts or subject.tag_.endswith("S") else "It"
+
+
+def _leave_out_rest(after: str, terms: list[str]) -> tuple[str, list[str], str]:
+    """The text after the content and the terms, without an alternative ("or ...") or a result
+    ("so ... that ..."), and what is left out.
+    """
+    alternative = re.search(r"^(or|and)\b.*|[—,;] ?(or|and)\b.*", after)
+    if alternative:
+        return after[: alternative.start()], terms, alternative[0]
+    if terms[0].startswith("so "):
+        consequence = re.match("that .*", after)
+        if consequence:
+            return "", [term.removeprefix("so ") for term in terms], consequence[0]
+    return after, terms, ""
+
+
+def _text_before_term(
+    tokens: "Span", root: "Token", verb: "Token", negations: list["Token"], perfect: str
+) -> str:
+    """The text before the content without negations and what they need ("do not"); `perfect`:
+    replaces the verb and its auxiliaries, where it is not empty.
+    """
+    helpers = [
+        token for token in root.lefts if token.dep_ == "aux" and (token.lemma_ == "do" or perfect)
+    ]
+    left_out = negations + helpers
+    before = ""
+    for token in tokens:
+        if token == verb:
+            before += perfect or token.text_with_ws
+        elif token not in left_out:
+            before += token.text_with_ws
+    return before
 
 
 def to_first_person(item: str) -> tuple["Doc", str | None]:
@@ -116,36 +151,48 @@ def to_first_person(item: str) -> tuple["Doc", str | None]:
     for short, long in CONTRACTED.items():
         text = re.sub(short, long, text, flags=re.IGNORECASE)
     for lead in WORDS["leads"]:
-        text, n_matches = re.subn(f"^{lead['pattern']}", lead["as"], text, flags=re.IGNORECASE)
+        pattern = f"^{lead['pattern']}"
+        text, n_matches = re.subn(pattern, lead["as"], text, flags=re.IGNORECASE)
         if n_matches:
             hypothesis = lead.get("hypothesis", hypothesis)
     first_person = [_of_oneself(token) + token.whitespace_ for token in nlp(text)]
     doc = nlp("".join(first_person))
     if not len(doc):
         raise ValueError("nothing is said")
+    statement = re.sub(r"\bI (are|is|were)\b", "I am", _to_statement(doc))
+    return nlp(statement), hypothesis
+
+
+def _to_statement(doc: "Doc") -> str:
+    """The text of a question or a phrase as a statement; a statement stays as it is."""
     first = doc[0]
-    subject = next((token for token in doc if token.dep_ in SUBJECTS), None)
-    statement = doc.text if first.text == "I" else doc.text[0].lower() + doc.text[1:]
-    if (
-        subject is not None and subject.left_edge.i == 1 and first.lemma_ in ("be", "do", "have")
-    ):  # a question
-        end = subject.right_edge.i + 1
-        if end == len(doc):  # are my thoughts in a muddle
-            end = next((token.i for token in subject.subtree if token.dep_ == "prep"), end)
-        verb = [] if first.lemma_ == "do" else [first.lower_]
-        statement = " ".join([doc[1:end].text, *verb, doc[end:].text])
-    elif first.tag_ == "VBG" and first.dep_ == "ROOT":
-        statement = f"I am {statement}"
-    elif subject is None and first.tag_.startswith("VB"):
-        statement = f"I {statement}"
-    elif first.dep_ == "amod" and first.head.dep_ == "ROOT":  # little interest; poor appetite
+    subject = _first_subject(doc)
+    statement = doc.text
+    if first.text != "I":
+        statement = statement[0].lower() + statement[1:]
+    starts_with_verb = first.lemma_ in ("be", "do", "have")
+    if subject is not None and subject.left_edge.i == 1 and starts_with_verb:
+        return _turn_question_round(doc, subject)
+    if first.tag_ == "VBG" and first.dep_ == "ROOT":
+        return f"I am {statement}"
+    if subject is None and first.tag_.startswith("VB"):
+        return f"I {statement}"
+    if first.dep_ == "amod" and first.head.dep_ == "ROOT":  # little interest; poor appetite
         noun = doc[1 : first.head.i + 1].text
         if first.lower_ in WORDS["amounts"]:
-            statement = f"I have {statement}"
-        else:
-            statement = f"my {noun} is {first.lower_}"
-    statement = re.sub(r"\bI (are|is|were)\b", "I am", statement)
-    return nlp(statement), hypothesis
+            return f"I have {statement}"
+        return f"my {noun} is {first.lower_}"
+    return statement
+
+
+def _turn_question_round(doc: "Doc", subject: "Token") -> str:
+    """A question that begins with its verb, with the verb after the subject, and without "do"."""
+    first = doc[0]
+    end = subject.right_edge.i + 1
+    if end == len(doc):  # are my thoughts in a muddle
+        end = next((token.i for token in subject.subtree if token.dep_ == "prep"), end)
+    verb = [] if first.lemma_ == "do" else [first.lower_]
+    return " ".join([doc[1:end].text, *verb, doc[end:].text])
 
 
 def _of_oneself(token: "Token") -> str:

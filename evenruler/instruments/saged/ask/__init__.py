@@ -31,7 +31,7 @@ from evenruler.instruments.saged.ask.features import (
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, OPERATION_OF, PROMPT, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, FRAMED, GENERATIONS, TOPICS
-from evenruler.models.declared import Operation
+from evenruler.models.declarations import Operation
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
@@ -95,46 +95,66 @@ def requests(
     if not subject.can("generate"):
         return []
     if "replies" not in answers:
-        replies_to_request = planned_replies(tables, plan, subject)
-        if replies_to_request.empty:
-            return []
-        inputs = {
-            "prompt": replies_to_request["text"].tolist(),
-            "seed": replies_to_request["seed"].tolist(),
-            "system": [system or None for system in replies_to_request["system"]],
-        }
-        rows = replies_to_request.drop(columns=["system", "text", "seed"])
-        return [
-            RequestBatch("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})
-        ]
+        return _reply_requests(tables, plan, subject)
     prompts, generations = _prompts_and_replies(tables, plan, answers, subject)
-    hidden = replies_of(
-        prompts, generations, names_of(tables["prompts"], plan["masked"]), plan["language"]
-    )
+    names = names_of(tables["prompts"], plan["masked"])
+    hidden = replies_of(prompts, generations, names, plan["language"])
     text_sets = [hidden, baselines_of(prompts, generations, plan["language"])]
-    by_tool: dict[tuple[Operation, str], list[Feature]] = {}
-    for feature in features_of(plan).values():
-        if operation := OPERATION_OF.get(feature.kind):
-            by_tool.setdefault((operation, feature.model or plan["embedder"]), []).append(feature)
     batches = []
-    for (operation, tool), features in by_tool.items():
+    for (operation, tool), features in _features_by_tool(plan).items():
         table, column, settings = _ASKED_OF_TOOLS[operation]
         if table in answers:
             continue
-        texts: list[str] = []
-        if operation == "generate":
-            for text_set, feature in product(text_sets, features):
-                questions, _ = scorer_prompts(feature, text_set)
-                texts += questions
-        else:  # embeddings of whole baselines are not needed
-            needed_text_sets = text_sets if operation == "classify" else text_sets[:1]
-            for text_set, feature in product(needed_text_sets, features):
-                texts += text_set.read(feature)
-        distinct = list(dict.fromkeys(texts))
+        distinct = list(dict.fromkeys(_tool_inputs(operation, features, text_sets)))
         if distinct:
             rows = pd.DataFrame({"tool": tool, column: pd.Series(distinct, dtype="str")})
             batches.append(RequestBatch(table, operation, rows, {column: distinct}, settings, tool))
     return batches
+
+
+def _reply_requests(tables: Tables, plan: Plan, subject: Subject) -> list[RequestBatch]:
+    """One request for all planned replies; none where nothing is planned."""
+    replies_to_request = planned_replies(tables, plan, subject)
+    if replies_to_request.empty:
+        return []
+    inputs = {
+        "prompt": replies_to_request["text"].tolist(),
+        "seed": replies_to_request["seed"].tolist(),
+        "system": [system or None for system in replies_to_request["system"]],
+    }
+    rows = replies_to_request.drop(columns=["system", "text", "seed"])
+    settings = {"new_tokens": plan["new_tokens"]}
+    return [RequestBatch("replies", "generate", rows, inputs, settings)]
+
+
+def _features_by_tool(plan: Plan) -> dict[tuple[Operation, str], list[Feature]]:
+    """The features that need a tool, by its operation and name."""
+    by_tool: dict[tuple[Operation, str], list[Feature]] = {}
+    for feature in features_of(plan).values():
+        operation = OPERATION_OF.get(feature.kind)
+        if operation:
+            tool = feature.model or plan["embedder"]
+            by_tool.setdefault((operation, tool), []).append(feature)
+    return by_tool
+
+
+def _tool_inputs(
+    operation: Operation, features: Sequence[Feature], text_sets: Sequence[ReplyTexts]
+) -> list[str]:
+    """The inputs of a tool for its features, with repetitions; `text_sets`: replies, then
+    baselines.
+    """
+    inputs: list[str] = []
+    if operation == "generate":
+        for text_set, feature in product(text_sets, features):
+            questions, _ = scorer_prompts(feature, text_set)
+            inputs += questions
+        return inputs
+    # Embeddings of whole baselines are not needed.
+    needed_text_sets = text_sets if operation == "classify" else text_sets[:1]
+    for text_set, feature in product(needed_text_sets, features):
+        inputs += text_set.read(feature)
+    return inputs
 
 
 _ASKED_OF_TOOLS: Mapping[Operation, tuple[str, str, dict[str, Any]]] = {
@@ -181,26 +201,33 @@ def _prompts_and_replies(
     after = repeated_prompts(tables, plan)
     framed_rows = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, framed_rows.assign(id=after["id"])], ignore_index=True)
-    replies = answers["replies"]
+    described_replies = _describe_replies(answers["replies"], plan["language"])
+    generations = described_replies.assign(model=subject.name, lineage=subject.lineage)
+    return prompts, generations[list(GENERATIONS.names)]
+
+
+def _describe_replies(replies: pd.DataFrame, language: str) -> pd.DataFrame:
+    """Replies with the columns of `schemas.GENERATIONS` that follow from their text and how it
+    ended.
+    """
     is_given = replies["reply"].notna()
     reply_texts = [None if pd.isna(text) else str(text) for text in replies["reply"]]
     distinct = list(dict.fromkeys(text for text in reply_texts if text is not None))
-    foreign = dict(zip(distinct, is_other_language(distinct, plan["language"]), strict=True))
+    foreign = dict(zip(distinct, is_other_language(distinct, language), strict=True))
+    refusal = [text is not None and is_refusal(text) for text in reply_texts]
+    empty = [text is not None and is_empty(text) for text in reply_texts]
     other_language = [
         text is not None and not is_empty(text) and bool(foreign[text]) for text in reply_texts
     ]
     reached_limit = (replies["finish"] == "length").astype("boolean")
     is_unknown = is_given & replies["finish"].isna()
-    generations = replies.drop(columns=["reply", "finish"]).assign(
-        model=subject.name,
-        lineage=subject.lineage,
+    return replies.drop(columns=["reply", "finish"]).assign(
         generation=pd.array(reply_texts, dtype="str"),
-        refusal=[text is not None and is_refusal(text) for text in reply_texts],
-        empty=[text is not None and is_empty(text) for text in reply_texts],
+        refusal=refusal,
+        empty=empty,
         other_language=other_language,
         cut=reached_limit.mask(is_unknown) & is_given,
     )
-    return prompts, generations[list(GENERATIONS.names)]
 
 
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
@@ -424,8 +451,9 @@ def _note_missing_numbers(name: str, columns: Sequence[FeatureColumn]) -> None:
     reasons = union_categoricals([column.reason for column in columns], sort_categories=True)
     counts = reasons.value_counts().drop(UNCOMPARED, errors="ignore")
     if len(counts):
-        reason_counts = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
-        print_note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {reason_counts}")
+        reason_counts = [f"{reason} ({n})" for reason, n in counts.items()]
+        lacking_rows = f"{counts.sum()} of {len(reasons)} rows"
+        print_note(f"{name}: {lacking_rows} lack a number: {', '.join(reason_counts)}")
 
 
 def baselines_of(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.declare.settings import SCORED, Feature
-from evenruler.measurement.checks import Floats
+from evenruler.measurement.inputs import Floats
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import vader_scores
 

@@ -17,7 +17,7 @@ from evenruler.instruments.instrument import FigureHeading, Plan
 from evenruler.instruments.languages import require_language
 from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import read_csv, read_yaml
 from evenruler.tables.ids import common_columns, content_sha256, row_id
 from evenruler.text.english import plural_of

@@ -19,7 +19,7 @@ from evenruler.instruments.instrument import (
     entries_of_profile,
 )
 from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, material_of
-from evenruler.models.declared import Catalogue, Operation
+from evenruler.models.declarations import Catalogue, Operation
 from evenruler.strict import Seed, Slug, StrictModel, Text
 
 HOMONYMS = {

@@ -256,7 +256,7 @@ class ReviewResult(StrictModel):
         """Why the review does not show that few enough rows are wrong; empty where it does, or is
         pending.
         """
-        from evenruler.measurement.checks import wilson
+        from evenruler.measurement.inputs import wilson
 
         def most(rows: int) -> float:
             return wilson(self.wrong / rows, rows)[1]

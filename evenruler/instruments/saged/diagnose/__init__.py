@@ -13,7 +13,11 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, features_of, repeated_prompts
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import quality
-from evenruler.instruments.saged.diagnose.cells import adjust_p, arrange_scores, describe_cells
+from evenruler.instruments.saged.diagnose.group_statistics import (
+    adjust_p,
+    arrange_scores,
+    describe_cells,
+)
 from evenruler.instruments.saged.diagnose.headlines import contrast, judge_headlines, silence_of
 from evenruler.instruments.saged.diagnose.quality import (
     context_bias,

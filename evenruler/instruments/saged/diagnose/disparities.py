@@ -23,7 +23,7 @@ from evenruler.instruments.saged.diagnose.statistics import (
     ratio,
     std,
 )
-from evenruler.measurement.checks import Floats
+from evenruler.measurement.inputs import Floats
 from evenruler.measurement.verdicts import ALPHA
 
 OWN = ("summary", "n", "n_missing", "reason", "kind", "statistic")

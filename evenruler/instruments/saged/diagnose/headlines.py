@@ -14,12 +14,17 @@ from numpy.typing import NDArray
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED, Disparities, Feature
-from evenruler.instruments.saged.diagnose import apart
-from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, ScoreArrays
+from evenruler.instruments.saged.diagnose import deviation_tests
+from evenruler.instruments.saged.diagnose.group_statistics import (
+    FEWEST_ROOTS,
+    ROOTS,
+    Codes,
+    ScoreArrays,
+)
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, mean
-from evenruler.measurement.answered import MOST_UNANSWERED, all_equal_reason
-from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Row, as_rows
+from evenruler.measurement.inputs import Floats
+from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, HeadlineTest, PValues, ValidityCheck, judge
 from evenruler.tables import concat_frames
@@ -38,7 +43,7 @@ class _Headline:
     figure: str
     feature: str
     better: str
-    find: apart.Find
+    find: deviation_tests.Find
     scores: (
         Floats  # [root items, concepts], or [roles, root items, concepts]; NaN where there is none
     )
@@ -80,9 +85,11 @@ class _Found:
     """Test results of a headline figure."""
 
     real: (
-        apart.MaxDeviationTest | None
+        deviation_tests.MaxDeviationTest | None
     )  # None where fewer than two concepts have scores of two root items
-    invented: apart.MaxDeviationTest | None = None  # None with fewer than `FEWEST_INVENTED`
+    invented: deviation_tests.MaxDeviationTest | None = (
+        None  # None with fewer than `FEWEST_INVENTED`
+    )
     named: dict[tuple[int, int], Interval] = field(default_factory=dict)
     """Pairs of series and concept that differ by the test with shuffled names alone, the furthest
     first."""
@@ -170,8 +177,12 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
 
     tables = (*scores(1), *scores(0), roots, smallest)
     figure = str(first["figure"].iloc[0])
-    settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)
-    by = (apart.by_role, roles) if len(roles) > 1 else (apart.max_deviation_test, [])
+    settings = Disparities(permutations=1, headline_permutations=deviation_tests.SHUFFLES)
+    by = (
+        (deviation_tests.by_role, roles)
+        if len(roles) > 1
+        else (deviation_tests.max_deviation_test, [])
+    )
     headline = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
     finding = _test_headline(headline, settings, ALPHA, 0)
     judgeable = _verdict_input(headline, finding, settings.least)
@@ -230,7 +241,7 @@ def _build_headlines(
         ALIKE,
         "silence",
         "lower",
-        apart.nonresponse_test,
+        deviation_tests.nonresponse_test,
         *of_silence,
         fitness=ValidityCheck(unmeasured),
     )
@@ -260,7 +271,7 @@ def _build_headlines(
             FAVOUR,
             name,
             feature.favour,
-            apart.max_deviation_test,
+            deviation_tests.max_deviation_test,
             scores=_mean_over_configurations(real_cube),
             concepts=sorted(real.replies["concept"].unique()),
             invented=_mean_over_configurations(invented_cube),
@@ -278,7 +289,7 @@ def _build_headlines(
             of_roles = replace(
                 headline,
                 figure=BY_ROLE,
-                find=apart.by_role,
+                find=deviation_tests.by_role,
                 scores=_mean_over_parts(real_cube, masks_by_role),
                 invented=_mean_over_parts(invented_cube, masks_by_role),
                 roles=roles,
@@ -319,11 +330,11 @@ def _test_headline(headline: _Headline, settings: Disparities, level: float, see
     shuffles = settings.headline_permutations
     real = headline.find(headline.scores, seed, shuffles)
     invented = None
-    if apart.n_scored_concepts(headline.invented) >= FEWEST_INVENTED:
+    if deviation_tests.n_scored_concepts(headline.invented) >= FEWEST_INVENTED:
         invented = headline.find(headline.invented, seed, 1)
     enough = headline.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
     named_concepts = (
-        apart.step_down_max_t(headline.scores, seed, level, shuffles, headline.find)
+        deviation_tests.step_down_max_t(headline.scores, seed, level, shuffles, headline.find)
         if enough
         else {}
     )
@@ -333,7 +344,7 @@ def _test_headline(headline: _Headline, settings: Disparities, level: float, see
 def _verdict_input(headline: _Headline, finding: _Found, least: int) -> HeadlineTest:
     """A headline with what its verdict needs, or with what the design lacks for one."""
     n = int(headline.n.min()) if headline.concepts else 0
-    names = apart.n_scored_concepts(headline.invented)
+    names = deviation_tests.n_scored_concepts(headline.invented)
     real = finding.real
     levels = {ROOTS: n, "concepts": len(headline.concepts)}
     if headline.roles:
@@ -353,7 +364,7 @@ def _verdict_input(headline: _Headline, finding: _Found, least: int) -> Headline
     figure = partial(figure, effect=effect, p_null=real.p_null)
     error = float(np.sqrt(np.nanmean(real.errors**2)))
     tests = int((~np.isnan(real.values)).sum())
-    seen = apart.detectable_deviation(error, tests, n, finding.level)
+    seen = deviation_tests.detectable_deviation(error, tests, n, finding.level)
     if n < least or finding.invented is None:
         few = f"{_count_text(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
         if n < least:
@@ -361,10 +372,10 @@ def _verdict_input(headline: _Headline, finding: _Found, least: int) -> Headline
         lacking = f"{few}; stands out (permutation test): {who}" if who else few
         return figure(levels, detectable=seen, lacking=lacking)
     shown = headline.figure != ALIKE or bool(real.clear())
-    beyond = apart.intersection_p(real, finding.invented) if shown else 1.0
+    beyond = deviation_tests.intersection_p(real, finding.invented) if shown else 1.0
     within = real.p_within(headline.smallest)
-    mean_square, _ = apart.mean_square(finding.invented)
-    seen_beyond = apart.detectable_beyond(real, finding.invented, finding.level)
+    mean_square, _ = deviation_tests.mean_square(finding.invented)
+    seen_beyond = deviation_tests.detectable_beyond(real, finding.invented, finding.level)
     p_effect = max(real.p_null, beyond)
     p_unspecific = max(real.p_null, within)
     return figure(

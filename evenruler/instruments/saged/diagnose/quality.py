@@ -13,7 +13,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import RESEEDED
 from evenruler.instruments.saged.declare import ALL_ROLES
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.cells import (
+from evenruler.instruments.saged.diagnose.group_statistics import (
     CALIBRATED,
     CONFIGURATION,
     NO_BASELINE,
@@ -24,10 +24,10 @@ from evenruler.instruments.saged.diagnose.cells import (
     number_distinct_rows,
 )
 from evenruler.measurement import Figure
-from evenruler.measurement.answered import ReplyCounts, nonresponse_reason
 from evenruler.measurement.figures import Row, as_rows, finite_or_none
+from evenruler.measurement.nonresponse import ReplyCounts, nonresponse_reason
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, prefix_shifts, shift_figures
-from evenruler.models.records import cut_of
+from evenruler.models.questions import cut_of
 from evenruler.tables.schemas import BARE, FIGURES
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.measurement.checks import Floats
+from evenruler.measurement.inputs import Floats
 
 ROUNDING = 1e-12  # relative to the numbers themselves, a spread this small is rounding
 _BOUND = 1 + 1e-9  # tolerance for bounds that users write in decimals: .4 - .3 is within .1

@@ -13,9 +13,9 @@ from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
+from evenruler.report.formats import format_figure, join_names
 from evenruler.report.page import Cell, Picture, Section, Table, make_tables
 from evenruler.report.style import EVERY, Choices
-from evenruler.report.words import format_figure, join_names
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]

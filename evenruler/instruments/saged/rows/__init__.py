@@ -12,8 +12,8 @@ from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
 from evenruler.instruments.saged.rows.prompts import count_items, own_rows, rows_of
 from evenruler.instruments.saged.rows.questions import Answer, judge_texts, request_questions
-from evenruler.models.declared import Catalogue
-from evenruler.models.records import Sampling
+from evenruler.models.declarations import Catalogue
+from evenruler.models.questions import Sampling
 from evenruler.tables import table_of
 
 __all__ = ["build"]

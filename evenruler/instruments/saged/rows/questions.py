@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from evenruler.models.records import Reply
+from evenruler.models.questions import Reply
 from evenruler.strict import read_yaml
 from evenruler.text.whole_words import begins_sentence, find_words
 

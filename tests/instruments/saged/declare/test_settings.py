@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.saged.declare import Settings, Source, load, takes
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import validate
 from tests.instruments.saged.domains import SOURCE, settings
 

@@ -17,8 +17,8 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, SummaryStatistic
 from evenruler.instruments.saged.diagnose import TABLES, across, evidence, figures
-from evenruler.instruments.saged.diagnose.cells import adjust_p, arrange_scores
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
+from evenruler.instruments.saged.diagnose.group_statistics import adjust_p, arrange_scores
 from evenruler.instruments.saged.diagnose.headlines import judge_headlines, silence_of
 from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, table_of, write_table

@@ -18,13 +18,17 @@ from evenruler.instruments.saged import (
     summarise_each,
 )
 from evenruler.instruments.saged.declare.settings import SummaryStatistic
-from evenruler.instruments.saged.diagnose.cells import RAW, CellStatistics, arrange_scores
 from evenruler.instruments.saged.diagnose.disparities import (
     CRITICAL,
     End,
     classify_shapes,
     dixon_ratios,
     grubbs_critical_value,
+)
+from evenruler.instruments.saged.diagnose.group_statistics import (
+    RAW,
+    CellStatistics,
+    arrange_scores,
 )
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose import cells
-from evenruler.instruments.saged.diagnose.cells import (
+from evenruler.instruments.saged.diagnose import group_statistics
+from evenruler.instruments.saged.diagnose.group_statistics import (
     SERIES,
     arrange_scores,
     group_rows,
@@ -123,7 +123,7 @@ def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
     settings = Disparities(permutations=99, headline_permutations=99)
     arguments = (features, measured.replies(features), prompts, settings)
     whole = measured.diagnosed(*arguments)
-    monkeypatch.setattr(cells, "AT_ONCE", 1)
+    monkeypatch.setattr(group_statistics, "AT_ONCE", 1)
     parts = measured.diagnosed(*arguments)
     for name in ("summaries", "compared", "shapes"):
         keys = [column for column in whole[name] if whole[name][column].dtype in ("str", object)][

@@ -8,8 +8,8 @@ from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, SummaryStatistic
-from evenruler.instruments.saged.diagnose import cells as module
-from evenruler.instruments.saged.diagnose.cells import (
+from evenruler.instruments.saged.diagnose import group_statistics as module
+from evenruler.instruments.saged.diagnose.group_statistics import (
     FAMILY,
     RAW,
     SERIES,

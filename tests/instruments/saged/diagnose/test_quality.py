@@ -7,7 +7,7 @@ import pytest
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import quality
-from evenruler.instruments.saged.diagnose.cells import arrange_scores
+from evenruler.instruments.saged.diagnose.group_statistics import arrange_scores
 from evenruler.instruments.saged.diagnose.quality import context_bias, tool_bias
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.tables import read_frame, write_table

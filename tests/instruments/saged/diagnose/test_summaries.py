@@ -11,8 +11,8 @@ from scipy import stats
 from evenruler.errors import UserError
 from evenruler.instruments.saged import summarise, summarise_each
 from evenruler.instruments.saged.declare.settings import SummaryStatistic
-from evenruler.instruments.saged.diagnose import cells as module
-from evenruler.instruments.saged.diagnose.cells import (
+from evenruler.instruments.saged.diagnose import group_statistics as module
+from evenruler.instruments.saged.diagnose.group_statistics import (
     OWN,
     RAW,
     SERIES,

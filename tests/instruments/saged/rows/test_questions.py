@@ -10,7 +10,7 @@ from evenruler.instruments.saged.rows.questions import (
     checked_question,
     request_questions,
 )
-from evenruler.models.records import Reply
+from evenruler.models.questions import Reply
 
 WOOL = "Aurelia exports wool to its neighbours."
 

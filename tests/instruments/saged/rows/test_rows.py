@@ -16,7 +16,7 @@ from evenruler.instruments.saged.rows import build
 from evenruler.instruments.saged.rows.prompts import balanced_sample
 from evenruler.instruments.saged.rows.questions import JUDGED
 from evenruler.models.backends.server import KEY, URL
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from tests.instruments.saged.domains import MODELS, SOURCE, declared
 from tests.loopback_openai import ScriptedServer, running, said_in
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.saged.scrape.finding import KeywordHit, candidate_words
-from evenruler.instruments.saged.scrape.replacing import (
+from evenruler.instruments.saged.scrape.keyword_search import KeywordHit, candidate_words
+from evenruler.instruments.saged.scrape.replacement_search import (
     SHOWN,
     UnusableReplyError,
     auto_threshold,

@@ -24,7 +24,7 @@ from evenruler.instruments.saged.scrape.fetching import (
 from evenruler.instruments.saged.scrape.pages import read_pages
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables import read_frame
 from tests.instruments.saged.conftest import VELORIA
 from tests.local_wiki import FaultyProxy, LocalWiki, answering

@@ -19,9 +19,9 @@ from evenruler.instruments.saged.scrape.fetching import (
     found_yaml,
     titles_to_read,
 )
-from evenruler.instruments.saged.scrape.finding import Keyword, KeywordHit
+from evenruler.instruments.saged.scrape.keyword_search import Keyword, KeywordHit
 from evenruler.instruments.saged.scrape.pages import MissingPage, Page, known_pages
-from evenruler.instruments.saged.scrape.replacing import Branch
+from evenruler.instruments.saged.scrape.replacement_search import Branch
 from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki, fetch_pages
 from tests.local_wiki import FaultyProxy, answering
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.saged.scrape.finding import (
+from evenruler.instruments.saged.scrape.keyword_search import (
     LONGEST,
     MOST_WORDS,
     keyword_fault,

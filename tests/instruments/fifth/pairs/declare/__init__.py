@@ -7,7 +7,7 @@ from pydantic import Field
 
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import ByProfile
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.strict import Slug, Text, read_yaml, validate
 
 

@@ -1,7 +1,7 @@
 """Pairs as rows."""
 
 from evenruler.instruments.instrument import BuiltInstrument, Declaration
-from evenruler.models.declared import Catalogue
+from evenruler.models.declarations import Catalogue
 from evenruler.tables import content_sha256, row_id, table_of
 
 from .. import schemas

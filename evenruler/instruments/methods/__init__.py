@@ -1,0 +1,1 @@
+"""Ways to ask a chat model for a number: it chooses a sentence, or writes one."""

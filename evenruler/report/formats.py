@@ -1,0 +1,62 @@
+"""Numbers and verdicts in words, for tables of the page and cards."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from evenruler.measurement.figures import figure_in_words
+from evenruler.models.declarations import label_with_method
+
+SCORE_DECIMALS = 3
+
+
+def format_figure(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
+    """As `figure_in_words`, with non-breaking spaces in n and interval."""
+    words = figure_in_words(record, decimals)
+    return re.sub(r"\[[^]]*\]|n = \d+", lambda match: match[0].replace(" ", "\u00a0"), words)
+
+
+def format_number(value: float | None, decimals: int = 2) -> str:
+    """A number, "" where it is missing; what rounds to 0 has no sign."""
+    return "" if is_missing(value) else f"{value:z.{decimals}f}"
+
+
+def with_interval(
+    value: float | None, low: float | None, high: float | None, decimals: int = SCORE_DECIMALS
+) -> str:
+    """A number with its interval, if it has one; "" where it is missing."""
+    interval = (
+        ""
+        if is_missing(low)
+        else f" [{format_number(low, decimals)},\u00a0{format_number(high, decimals)}]"
+    )
+    return "" if is_missing(value) else f"{format_number(value, decimals)}{interval}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value, "" where it is missing."""
+    return "<\u00a00.001" if p is not None and p < 0.001 else format_number(p, 3)
+
+
+def is_missing(value: float | None) -> bool:
+    """Whether there is no value."""
+    return value is None or math.isnan(value)
+
+
+def model_labels(models: pd.DataFrame) -> list[str]:
+    """Labels of rows with `model` and `configuration`, for tables without a column `configuration`
+    (`named`).
+    """
+    return [
+        label_with_method(str(m), str(form))
+        for m, form in zip(models["model"], models["configuration"], strict=True)
+    ]
+
+
+def join_names(names: list[str]) -> str:
+    """`a`; `a and b`; `a, b and c`."""
+    all_but_last = ", ".join(names[:-1])
+    return " and ".join(filter(None, [all_but_last, *names[-1:]]))

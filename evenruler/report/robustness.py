@@ -1,0 +1,143 @@
+"""How even the rulers are: one row per instrument, with what moves it besides its construct."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import pandas as pd
+
+from evenruler.measurement.figures import ORDER, Verdict
+from evenruler.report.formats import format_number
+from evenruler.report.grid import FigureCell, InstrumentView
+from evenruler.report.page import Cell, Section, Table
+
+TITLE: Final = "How even are the rulers?"
+TEXT: Final = (
+    "One row per instrument, over all models that were asked. A reading that placebos also give, "
+    "that another wording "
+    "moves, or that no planted bias changes says little about a model. Blank: not measured."
+)
+HEAD: Final = (
+    *(
+        "instrument",
+        "measures",
+        "sample",
+        "reading",
+        "placebos alone",
+        "another wording moves it by",
+    ),
+    *("planted bias", "agreement with the same trait", "verdicts"),
+)
+FIRST: Final = tuple(reversed(ORDER))
+"""Order of instruments by their verdicts."""
+
+REWORDED: Final = ("level_shift", "moved")
+"""Figures for the effect of another sentence before the texts, with its unit."""
+
+
+def overview_section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame) -> Section:
+    """The table of all instruments, those with the least certain verdicts first.
+
+    `agreed`: rows of `tables.schemas.AGREEMENT`.
+    """
+    ordered = sorted(instruments, key=_sort_key)
+    rows = [_instrument_row(instrument, agreed) for instrument in ordered]
+    return Section(TITLE, TEXT, [Table(HEAD, rows)], first=True)
+
+
+def _first_headline_cells(instrument: InstrumentView) -> list[FigureCell]:
+    """The records of its first headline, on all models."""
+    order = list(instrument.words)
+    figures = {
+        figure_cell.figure
+        for figure_cell in instrument.figures
+        if figure_cell.confirmatory and figure_cell.model
+    }
+    first = min(
+        figures,
+        key=lambda figure: order.index(figure) if figure in order else len(order),
+        default=None,
+    )
+    return [
+        figure_cell
+        for figure_cell in instrument.figures
+        if figure_cell.figure == first and figure_cell.confirmatory
+    ]
+
+
+def _count_verdicts(instrument: InstrumentView) -> Counter[str]:
+    return Counter(
+        figure_cell.verdict
+        for figure_cell in instrument.figures
+        if figure_cell.confirmatory and figure_cell.model
+    )
+
+
+def _sort_key(instrument: InstrumentView) -> tuple[int, str]:
+    """Place of its most frequent verdict in `FIRST`, last without one; then its title."""
+    common = _count_verdicts(instrument).most_common(1)
+    if not common:
+        return len(FIRST), instrument.title
+    verdict, _ = common[0]
+    return FIRST.index(Verdict(verdict)), instrument.title
+
+
+def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
+    records = _first_headline_cells(instrument)
+    # The value of an invalid instrument is no reading.
+    readings = [
+        figure_cell
+        for figure_cell in records
+        if "value" in figure_cell.record and figure_cell.verdict != Verdict.INVALID
+    ]
+    largest = max(readings, key=lambda figure_cell: figure_cell.record.get("n") or 0, default=None)
+    unit = ""
+    if readings and readings[0].figure in instrument.words:
+        unit = instrument.words[readings[0].figure].measured_in
+    reworded = [figure_cell for figure_cell in instrument.figures if figure_cell.figure in REWORDED]
+    in_sd = any(figure_cell.figure == REWORDED[0] for figure_cell in reworded)
+    is_same_trait = (agreed["kind"] == "same trait") & (agreed["figure"] == "r")
+    same = agreed[is_same_trait & agreed["value"].notna()]
+    is_own = (same["benchmark"] == instrument.name) | (same["other"] == instrument.name)
+    return [
+        instrument.title,
+        instrument.sentence.partition(";")[0],
+        largest.record.get("levels", "") if largest else "",
+        _range_text([figure_cell.record.get("value") for figure_cell in readings], unit),
+        _range_text([figure_cell.record.get("placebo") for figure_cell in readings], unit),
+        _range_text(
+            [figure_cell.record.get("value") for figure_cell in reworded], "SD" if in_sd else ""
+        ),
+        instrument.planted,
+        _range_text(list(same[is_own]["value"]), "", "r "),
+        _verdict_cell(instrument),
+    ]
+
+
+def _verdict_cell(instrument: InstrumentView) -> Cell | str:
+    """How many headlines have which verdict, and on how many models; marked by the most
+    frequent.
+    """
+    verdicts = _count_verdicts(instrument)
+    occurring = [verdict for verdict in FIRST if verdicts[verdict]]
+    if not occurring:
+        return ""
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in occurring)
+    models = {
+        figure_cell.model
+        for figure_cell in instrument.figures
+        if figure_cell.confirmatory and figure_cell.model
+    }
+    plural = "" if len(models) == 1 else "s"
+    most_common, _ = verdicts.most_common(1)[0]
+    return Cell(f"{counts} ({len(models)} model{plural})", Verdict(most_common).mark)
+
+
+def _range_text(values: Sequence[float | None], unit: str, before: str = "") -> str:
+    """The least and the largest value, with its unit; empty without any."""
+    numbers = [value for value in values if value is not None]
+    if not numbers:
+        return ""
+    ends = dict.fromkeys(format_number(end, 2) for end in (min(numbers), max(numbers)))
+    after = f" {unit}" if unit else ""
+    return f"{before}{' to '.join(ends)}{after}"

@@ -1,0 +1,200 @@
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenruler.evaluate.resolve_model import kind_of, parse_options, resolve_model
+from evenruler.files import folder_sha256
+from evenruler.models.chat_settings import Thinking
+from evenruler.models.store import RowStore
+from tests.tiny import save_tiny, save_tiny_masked
+
+
+@pytest.mark.parametrize(
+    ("architecture", "labels", "kind"),
+    [
+        ("LlamaForCausalLM", {}, "causal"),
+        ("GPT2LMHeadModel", {}, "causal"),
+        ("BertForMaskedLM", {}, "masked"),
+        ("T5ForConditionalGeneration", {}, "seq2seq"),
+        (
+            "BertForSequenceClassification",
+            {"0": "CONTRADICTION", "1": "neutral", "2": "entailment"},
+            "nli",
+        ),
+    ],
+)
+def test_the_kind_is_that_of_the_configuration(
+    architecture: str, labels: dict[str, str], kind: str
+) -> None:
+    config = {
+        "architectures": [architecture],
+        "id2label": labels,
+        "is_encoder_decoder": kind == "seq2seq",
+    }
+    assert kind_of(config, "x") == kind
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"architectures": ["Gemma3ForConditionalGeneration"]}, "Gemma3ForConditionalGeneration"),
+        ({}, "no class"),
+        (
+            {
+                "architectures": ["BertForSequenceClassification"],
+                "id2label": {"0": "bad", "1": "good"},
+            },
+            "bad, good",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    error_of: Callable[..., str], config: dict, said: str
+) -> None:
+    line = error_of(kind_of, config, "local:there")
+    assert line.startswith("local:there: ")
+    assert said in line
+    assert "--kind" in line
+
+
+def test_a_folder_says_whether_its_model_chats(
+    tmp_path: Path, store: RowStore, tiny_folder: Path
+) -> None:
+    found = resolve_model(f"local:{tiny_folder}", store)
+    assert (found.name, found.entry.kind, found.entry.chats) == ("tiny", "causal", True)
+    plain = resolve_model(f"local:{save_tiny(tmp_path / 'Plain_One')}", store)
+    assert (plain.name, plain.entry.chats, plain.entry.entailment) == ("plain-one", False, True)
+    masked = resolve_model(f"local:{save_tiny_masked(tmp_path / 'masked')}", store)
+    assert masked.entry.kind == "masked"
+
+
+def test_a_name_of_ones_own_and_a_dtype(store: RowStore, tiny_folder: Path) -> None:
+    found = resolve_model(f"local:{tiny_folder}", store, name="mine", dtype="bfloat16")
+    assert (found.name, found.entry.dtype) == ("mine", "bfloat16")
+
+
+def test_a_file_of_a_package_is_pinned_by_its_checksum(
+    packaged_store: RowStore, shipped_params
+) -> None:
+    declared = shipped_params.models["smollm2-135m-instruct"]
+    found = resolve_model(declared.source, packaged_store)
+    assert (found.name, found.entry.sha256) == ("smollm2-135m-instruct-q4-1", declared.sha256)
+    assert found.entry.chats
+
+
+def test_an_endpoint_chats_unless_it_is_said_otherwise(store: RowStore) -> None:
+    assert resolve_model("endpoint:qwen/big-1", store).entry.kind == "chat"
+    found = resolve_model("endpoint:qwen/big-1", store, kind="completions")
+    assert (found.name, found.entry.kind, found.entry.source) == (
+        "big-1",
+        "completions",
+        "endpoint:qwen/big-1",
+    )
+
+
+def test_a_name_of_the_catalogue(store: RowStore) -> None:
+    root = Path(__file__).parents[2]
+    found = resolve_model("gemma-3-270m", store, root=root)
+    assert found.entry.licence == "gemma"
+    renamed = resolve_model("gemma-3-270m", store, name="other", root=root)
+    assert (renamed.name, renamed.entry.licence) == ("other", "gemma")
+
+
+def test_a_slip_is_one_line(
+    error_of: Callable[..., str], store: RowStore, tmp_path: Path, elsewhere: Path
+) -> None:
+    (elsewhere / "folder").mkdir()
+    assert "say `local:folder`" in error_of(resolve_model, "folder", store)
+    assert "say `hub:org/name`" in error_of(resolve_model, "org/name", store)
+    assert "name it as hub:" in error_of(resolve_model, "gemma", store)
+    assert "gemma-3-270m" in error_of(
+        resolve_model, "gemma-3-270", store, root=Path(__file__).parents[2]
+    )
+    assert "no such file or folder" in error_of(resolve_model, "local:nowhere", store)
+    assert "no config.json" in error_of(resolve_model, "local:folder", store)
+    assert "not installed" in error_of(resolve_model, "package:no_such/model.gguf", store)
+    assert "--name: found 'A/b'; lower-case letters, digits, hyphens: a-b" in error_of(
+        resolve_model, "x", store, name="A/b"
+    )
+    assert "leave --kind out" in error_of(resolve_model, "endpoint:x", store, kind="causal")
+    assert "say one of causal, masked, nli, seq2seq, chat, completions" in error_of(
+        resolve_model, "endpoint:x", store, kind="foo"
+    )
+
+
+def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
+    options = parse_options(
+        "4096", "low", ["enable_thinking=true", "date=26 Jul", "n=3"], 50, 9, "b"
+    )
+    entry = resolve_model("endpoint:big", store, options=options).entry
+    assert entry.thinking == Thinking(tokens=4096)
+    assert entry.template == {"enable_thinking": True, "date": "26 Jul", "n": 3}
+    assert (entry.effort, entry.new_tokens, entry.timeout, entry.answers_as) == ("low", 50, 9, "b")
+    assert (
+        resolve_model("endpoint:big", store, options=parse_options("off")).entry.thinking == "off"
+    )
+    assert (
+        resolve_model("endpoint:big", store, options=parse_options()).entry
+        == resolve_model("endpoint:big", store).entry
+    )
+
+
+def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> None:
+    own = "thinking: {end: '[/T]', tokens: 9}, template: {a: 1}"
+    entry = f"{{kind: chat, source: 'endpoint:a', licence: x, origin: x, {own}}}"
+    (tmp_path / "params.yaml").write_text(
+        f"models:\n  a: {entry}\n  b: {entry.replace('9', '7')}\n"
+    )
+    own = resolve_model("a", store, options=parse_options("80", template=["b=2"]), root=tmp_path)
+    assert own.entry.thinking == Thinking(end="[/T]", tokens=80)
+    assert own.entry.template == {"a": 1, "b": 2}
+    assert own.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)
+    assert (
+        resolve_model(
+            "a", store, name="c", options=parse_options("off"), root=tmp_path
+        ).entry.thinking
+        == "off"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"thinking": "on"}, "--thinking: found 'on'; say off, or how many tokens, as in 4096"),
+        ({"template": ["x"]}, "--template: found 'x'; say key=value, as in enable_thinking=false"),
+        (
+            {"template": ["=x"]},
+            "--template: found '=x'; say key=value, as in enable_thinking=false",
+        ),
+    ],
+)
+def test_an_option_that_is_none(error_of: Callable[..., str], options: dict, said: str) -> None:
+    assert error_of(parse_options, **options) == said
+
+
+@pytest.mark.parametrize("options", [{"timeout": 9}, {"answers_as": "b"}])
+def test_what_is_said_to_a_server_is_of_servers(
+    error_of: Callable[..., str], store: RowStore, tiny_folder: Path, options: dict
+) -> None:
+    said = error_of(resolve_model, f"local:{tiny_folder}", store, options=parse_options(**options))
+    assert f"`{next(iter(options))}` belongs to the kinds chat and completions" in said
+
+
+def test_a_folder_of_a_package_is_pinned_when_it_is_named(
+    tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    folder = save_tiny(tmp_path / "site" / "tiny_named" / "model")
+    (folder.parent / "__init__.py").touch()
+    importlib.invalidate_caches()
+    entry = resolve_model("package:tiny_named/model", store).entry
+    assert (entry.kind, entry.sha256) == ("causal", folder_sha256(folder))
+
+
+def test_an_option_of_another_kind(error_of: Callable[..., str], store: RowStore) -> None:
+    said = error_of(
+        resolve_model, "endpoint:big", store, kind="completions", options=parse_options("off")
+    )
+    assert "`thinking` belongs to models that chat" in said

@@ -1,0 +1,256 @@
+"""Words of templates: taken out, replaced, and what they do in a sentence."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenruler.instruments.probes.evolve.word_roles import (
+    remove_word,
+    replace_word,
+    same_role,
+    words_of,
+)
+from evenruler.text import slots
+
+
+def at(text: str, word: str) -> tuple[str, int, str]:
+    """The first argument of everything here: where the word stands."""
+    (begin,) = [begin for begin, found in words_of(text) if found == word]
+    return text, begin, word
+
+
+class TestWordsOf:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            # An article before a slot goes with it; one before a word is a word.
+            ("An {ATTRIBUTE} is a {TARGET}.", ["is"]),
+            ("The {ATTRIBUTE} is a good {TARGET}.", ["is", "a", "good"]),
+            ("That {ATTRIBUTE} is the new {TARGET}.", ["That", "is", "the", "new"]),
+            ('An "{ATTRIBUTE}" is a\n{TARGET}.', ["is"]),
+            ("{TARGET} got an A, {ATTRIBUTE}.", ["got", "an", "A"]),
+            # Inner apostrophes and hyphens, straight or not; punctuation is none.
+            ("I don't - can\u2019t - see a well-paid {TARGET}: {ATTRIBUTE}!", ["I", "don't", "can\u2019t", "see", "a",
+                                                                              "well-paid"]),
+            # What is written together with a slot or with digits is no word.
+            ("{TARGET}'s ex-{ATTRIBUTE} and {TARGET}s", ["and"]),
+            ("In the 1990s a 24-hour {TARGET}, an ex-{ATTRIBUTE}", ["In", "the", "a"]),
+            ("Caf\u00e9 _x_ {ATTRIBUTE} {TARGET}", ["Caf\u00e9"]),
+            ("{ATTRIBUTE} {TARGET}.", []),
+        ],
+    )  # fmt: skip
+    def test_runs_of_letters(self, text: str, expected: list[str]) -> None:
+        assert [word for _, word in words_of(text)] == expected
+
+    def test_each_stands_where_it_says_repeats_too(self) -> None:
+        text = "It is what it is: {ATTRIBUTE} {TARGET}."
+
+        assert words_of(text) == [(0, "It"), (3, "is"), (6, "what"), (11, "it"), (14, "is")]
+
+
+class TestWithout:
+    @pytest.mark.parametrize(
+        ("text", "word", "expected"),
+        [
+            ("The {ATTRIBUTE} is a strong {TARGET}.", "strong", "The {ATTRIBUTE} is a {TARGET}."),
+            ("The {ATTRIBUTE} met a {TARGET} today.", "today", "The {ATTRIBUTE} met a {TARGET}."),
+            ("The {ATTRIBUTE} met a {TARGET} today", "today", "The {ATTRIBUTE} met a {TARGET}"),
+            # The capital passes on: to a word, to an article of a slot, to a slot when it is
+            # filled.
+            (
+                "Most people call an {ATTRIBUTE} a {TARGET}.",
+                "Most",
+                "People call an {ATTRIBUTE} a {TARGET}.",
+            ),
+            ("Surely an {ATTRIBUTE} is a {TARGET}.", "Surely", "An {ATTRIBUTE} is a {TARGET}."),
+            ("Being {ATTRIBUTE} suits a {TARGET}.", "Being", "{ATTRIBUTE} suits a {TARGET}."),
+            ('"Yes, a {TARGET} can be {ATTRIBUTE}."', "Yes", '"A {TARGET} can be {ATTRIBUTE}."'),
+            ("most people call {ATTRIBUTE} {TARGET}.", "most", "people call {ATTRIBUTE} {TARGET}."),
+            # Within the sentence nothing gets a capital.
+            (
+                "{TARGET} and American art: {ATTRIBUTE}.",
+                "American",
+                "{TARGET} and art: {ATTRIBUTE}.",
+            ),
+            # A comma that has lost its word.
+            (
+                "Yesterday, my {TARGET} met an {ATTRIBUTE}.",
+                "Yesterday",
+                "My {TARGET} met an {ATTRIBUTE}.",
+            ),
+            ("My {TARGET}, sadly, is an {ATTRIBUTE}.", "sadly", "My {TARGET}, is an {ATTRIBUTE}."),
+            ("An {ATTRIBUTE} is a {TARGET}, sadly.", "sadly", "An {ATTRIBUTE} is a {TARGET}."),
+            # An article follows the word after it, if it is an article.
+            (
+                "It is an unusual job for {ATTRIBUTE} {TARGET}.",
+                "unusual",
+                "It is a job for {ATTRIBUTE} {TARGET}.",
+            ),
+            ("A nice old {TARGET}, {ATTRIBUTE}.", "nice", "An old {TARGET}, {ATTRIBUTE}."),
+            (
+                "A grade A honest pupil {ATTRIBUTE} {TARGET}",
+                "honest",
+                "A grade A pupil {ATTRIBUTE} {TARGET}",
+            ),
+            ("{TARGET}, a (very) old {ATTRIBUTE}", "old", "{TARGET}, a (very) {ATTRIBUTE}"),
+            # Quotes and brackets stay where they are.
+            ('{TARGET} says "our {ATTRIBUTE} is"', "our", '{TARGET} says "{ATTRIBUTE} is"'),
+            ('{TARGET} says "the {ATTRIBUTE} is"', "is", '{TARGET} says "the {ATTRIBUTE}"'),
+            ("Not\tall  {TARGET}  are {ATTRIBUTE}", "all", "Not {TARGET}  are {ATTRIBUTE}"),
+        ],
+    )
+    def test_a_sentence_is_left(self, text: str, word: str, expected: str) -> None:
+        assert remove_word(*at(text, word)) == expected
+
+    def test_of_repeats_the_one_that_is_meant(self) -> None:
+        text = "The {ATTRIBUTE} is the {TARGET} in the room."
+
+        assert remove_word(text, 19, "the") == "The {ATTRIBUTE} is {TARGET} in the room."
+        assert remove_word(text, 35, "the") == "The {ATTRIBUTE} is the {TARGET} in room."
+
+    @pytest.mark.parametrize(("begin", "word"), [(1, "The"), (0, "the"), (90, "The"), (0, "")])
+    def test_the_word_stands_there(self, begin: int, word: str) -> None:
+        with pytest.raises(ValueError, match="does not stand at"):
+            remove_word("The {ATTRIBUTE} is a {TARGET}.", begin, word)
+
+
+class TestReplaced:
+    @pytest.mark.parametrize(
+        ("text", "word", "new", "expected"),
+        [
+            ("The {ATTRIBUTE} is a good {TARGET}.", "good", "tough", "The {ATTRIBUTE} is a tough {TARGET}."),
+            ("The {ATTRIBUTE} is a good {TARGET}.", "good", "honest", "The {ATTRIBUTE} is an honest {TARGET}."),
+            ("An old {TARGET} is {ATTRIBUTE}.", "old", "young", "A young {TARGET} is {ATTRIBUTE}."),
+            ("Most see a {TARGET} in {ATTRIBUTE}.", "Most", "few", "Few see a {TARGET} in {ATTRIBUTE}."),
+            ('"most see {TARGET} in {ATTRIBUTE}', "most", "few", '"few see {TARGET} in {ATTRIBUTE}'),
+            ("My American {TARGET}, {ATTRIBUTE}.", "American", "foreign", "My foreign {TARGET}, {ATTRIBUTE}."),
+            ("It is a job for {TARGET} {ATTRIBUTE}.", "a", "the", "It is the job for {TARGET} {ATTRIBUTE}."),
+            ("Vitamin A pill for {TARGET} {ATTRIBUTE}.", "pill", "ointment",
+             "Vitamin A ointment for {TARGET} {ATTRIBUTE}."),
+        ],
+    )  # fmt: skip
+    def test_the_rest_stays_but_for_article_and_capital(
+        self, text: str, word: str, new: str, expected: str
+    ) -> None:
+        assert replace_word(*at(text, word), new) == expected
+
+    def test_the_word_stands_there(self) -> None:
+        with pytest.raises(ValueError, match="'is' does not stand at 0 of"):
+            replace_word("The {ATTRIBUTE} is a {TARGET}.", 0, "is", "was")
+
+
+ARTICLES = ("a", "an", "the")
+PIECES = [
+    "the",
+    "an",
+    "a",
+    "Most",
+    "old",
+    "don't",
+    "well-paid",
+    ",",
+    "{ATTRIBUTE}",
+    "a {TARGET}",
+    "24",
+    '"',
+    "or.",
+]
+templates = st.lists(st.sampled_from(PIECES), min_size=1).map(" ".join)
+
+
+@given(templates)
+def test_any_word_of_any_template_can_be_taken_out_or_put_back(text: str) -> None:
+    words = words_of(text)
+    for place, (begin, word) in enumerate(words):
+        left = remove_word(text, begin, word)
+        others = [other.lower() for _, other in words[:place] + words[place + 1 :]]
+
+        assert slots(left) == slots(text)
+        assert left == left.strip()
+        # But for an article that came to stand before a slot, and forms of articles, the other
+        # words are left.
+        plain = [word.lower() for _, word in words_of(left) if word.lower() not in ARTICLES]
+        assert plain == [other for other in others if other not in ARTICLES]
+        assert _without_articles(replace_word(text, begin, word, word)) == _without_articles(text)
+
+
+def _without_articles(text: str) -> str:
+    return " ".join(piece for piece in text.split() if piece.lower() not in ("a", "an"))
+
+
+MET = "Yesterday I met a {TARGET} who earns a living as an {ATTRIBUTE}."
+DREAMED = "The {TARGET} has always dreamed of becoming an {ATTRIBUTE}."
+WORD = "When I hear the word {ATTRIBUTE}, I picture a {TARGET}."
+JOB = "Being an {ATTRIBUTE} is a good job for a {TARGET}."
+SURPRISE = "I would be surprised if the {ATTRIBUTE} was not a {TARGET}."
+MOST = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
+CALM = "People think that a {TARGET} is often {ATTRIBUTE}."
+
+
+def fits(text: str, word: str, new: str) -> bool:
+    begin = text.index(word)
+    return same_role(text, replace_word(text, begin, word, new), text[begin + len(word) :])
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "new"),
+    [
+        (MET, "Yesterday", "today"),
+        (MET, "met", "saw"),
+        (DREAMED, "has", "had"),
+        (DREAMED, "always", "often"),
+        (WORD, "word", "name"),
+        (WORD, "When", "whenever"),
+        (WORD, "I", "we"),
+        (JOB, "good", "excellent"),  # and "a" becomes "an"
+        (CALM, "often", "usually"),
+        (CALM, "think", "believe"),
+        (SURPRISE, "surprised", "astonished"),  # a participle for an adjective
+        (SURPRISE, "surprised", "shocked"),
+        (SURPRISE.replace("surprised", "shocked"), "shocked", "sad"),
+        (JOB, "good", "rewarding"),
+        (JOB, "good", "paid"),
+        (SURPRISE, "I", "we"),
+        (SURPRISE, "I", "one"),
+        (MET, "Yesterday", "tonight"),
+        (MET, "Yesterday", "monday"),
+        (MET, "Yesterday", "recently"),
+        (MET, "Yesterday", "earlier"),
+        (MET.replace("Yesterday", "Recently"), "Recently", "yesterday"),
+    ],
+)
+def test_the_same_kind_of_word_in_the_same_place(text: str, word: str, new: str) -> None:
+    assert fits(text, word, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "new"),
+    [
+        (MET, "Yesterday", "at"),
+        (MET, "Yesterday", "when"),  # no main clause is left
+        (MET, "who", "whores"),
+        (DREAMED, "has", "have"),  # number
+        (WORD, "word", "words"),
+        (WORD, "When", "without"),
+        (JOB, "job", "jobs"),
+        (JOB, "good", "goodness"),
+        (CALM, "think", "thinks"),
+        (CALM, "that", "of"),
+        (SURPRISE, "I", "me"),  # case
+        (SURPRISE, "I", "my"),
+        (SURPRISE, "I", "myself"),
+        (SURPRISE, "surprised", "table"),
+        (JOB, "good", "dream"),
+        (MET, "Yesterday", "nearly"),
+        (MET, "Yesterday", "todays"),
+        (MET, "who", "whom"),
+        (WORD, "When", "where"),
+        (MET, "Yesterday", "alabama"),  # no time
+        (MET, "Yesterday", "bob"),
+        (MET, "Yesterday", "justice"),
+        (MET, "Yesterday", "table"),
+        (MOST, "people", "Americans"),  # a name for a common word
+    ],
+)
+def test_another_kind_relation_number_or_case(text: str, word: str, new: str) -> None:
+    assert not fits(text, word, new)

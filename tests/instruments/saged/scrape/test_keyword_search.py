@@ -1,0 +1,208 @@
+"""Keywords of concepts, in four ways, and what becomes of those of several concepts."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from evenruler.instruments.saged.declare.source import SearchMethod
+from evenruler.instruments.saged.scrape.keyword_search import (
+    QUESTIONS,
+    Findings,
+    Keyword,
+    KeywordHit,
+    RankedKeywords,
+    merge_rankings,
+    only_names,
+    rank_by_links,
+    rank_by_replies,
+    rank_by_similarity,
+)
+from evenruler.text.english import spacy_pipeline
+
+Ways = dict[str, dict[SearchMethod, RankedKeywords]]
+
+
+def ranked(*words: str, way: SearchMethod = "embedding") -> RankedKeywords:
+    return RankedKeywords([KeywordHit(word, way, 1.0) for word in words], [])
+
+
+class TestLanguageModel:
+    def test_five_kinds_of_question_several_times_with_other_seeds(self) -> None:
+        calls: list[tuple[Sequence[str], Sequence[int]]] = []
+
+        def ask(prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
+            calls.append((prompts, seeds))
+            return ["a tide, a wave"] * len(prompts)
+
+        found = rank_by_replies("the sea", "Waters", ask, times=3, seed=7)
+        ((prompts, seeds),) = calls
+        assert len(set(prompts)) == len(QUESTIONS) == 5
+        assert all("The topic is Waters." in prompt and "the sea" in prompt for prompt in prompts)
+        assert sorted(zip(prompts, seeds, strict=True)) == sorted(
+            (prompt, seed) for prompt in set(prompts) for seed in (7, 8, 9)
+        )
+        assert found.hits == [KeywordHit("a tide", "model", 15), KeywordHit("a wave", "model", 15)]
+
+    def test_words_are_merged_by_the_number_of_replies_that_name_them(self) -> None:
+        replies = [
+            "Tide, tide, wave",
+            "tide, wave",
+            "Tide, foam",
+            "tide\nI am a model, I cannot",
+            "No.",
+        ]
+        found = rank_by_replies("sea", "Waters", lambda *_: replies, times=1)
+        assert found.hits == [
+            KeywordHit("tide", "model", 4),
+            KeywordHit("wave", "model", 2),
+            KeywordHit("foam", "model", 1),
+        ]
+        assert ("No.", "no entry of a list") in found.refused
+        assert ("I cannot", "a sentence") in found.refused
+
+    def test_a_reply_is_never_run(self, capsys: pytest.CaptureFixture[str]) -> None:
+        found = rank_by_replies(
+            "sea", "Waters", lambda prompts, _: ["[print('run'), 'tide']"] * len(prompts), times=1
+        )
+        assert [hit.word for hit in found.hits] == ["tide"]
+        assert capsys.readouterr().out == ""
+
+    def test_every_question_has_a_reply(self) -> None:
+        with pytest.raises(ValueError, match="zip"):
+            rank_by_replies("sea", "Waters", lambda *_: ["tide, wave"], times=1)
+
+
+class TestPages:
+    def test_the_words_of_pages_by_their_similarity(self) -> None:
+        def similarity(concept: str, words: Sequence[str]) -> list[float]:
+            return [{"tide": 0.9, "Port": 0.4}.get(word, 0.1) for word in words]
+
+        found = rank_by_similarity("sea", ["The tide at Port A", "A tide"], similarity)
+        assert found.hits == [
+            KeywordHit("tide", "embedding", 0.9),
+            KeywordHit("Port", "embedding", 0.4),
+            KeywordHit("The", "embedding", 0.1),
+            KeywordHit("at", "embedding", 0.1),
+        ]
+        assert found.refused == [("A", "no word")]
+
+    def test_links_by_the_sentences_that_hold_them_as_whole_words(self) -> None:
+        titles = [
+            "Tide",
+            "Mercury (planet)",
+            "Port Amber",
+            "Port",
+            "1990",
+            "List of the seas of a planet",
+        ]
+        texts = [
+            "The tide is high. Every tide ends in Port Amber. Tidewater is near Mercury.",
+            "The harbour lies beyond. A tide comes and a tide goes.",
+        ]
+        found = rank_by_links(titles, texts)
+        assert found.hits == [
+            KeywordHit("Tide", "links", 3),
+            KeywordHit("Mercury", "links", 1),
+            KeywordHit("Port Amber", "links", 1),
+        ]
+        assert found.refused == [
+            ("1990", "no word"),
+            ("List of the seas of a planet", "more than 4 words"),
+            ("Port", "not in the text of its pages"),
+        ]
+
+    def test_names_are_told_from_other_words(self) -> None:
+        words = [
+            "Karl Marx",
+            "freedom",
+            "France",
+            "1848",
+            "mutual aid",
+            "Soviet Union",
+            "property",
+            "Kropotkin",
+        ]
+        found = only_names(ranked(*words))
+        assert [hit.word for hit in found.hits] == [
+            "Karl Marx",
+            "France",
+            "Soviet Union",
+            "Kropotkin",
+        ]
+        assert only_names(ranked()) == ranked()
+
+    def test_only_names_are_kept_and_the_rest_is_listed(self) -> None:
+        found = only_names(
+            RankedKeywords(
+                [KeywordHit("freedom", "links", 3), KeywordHit("France", "links", 2)],
+                [("x", "no word")],
+            )
+        )
+        assert found == RankedKeywords(
+            [KeywordHit("France", "links", 2)], [("x", "no word"), ("freedom", "no name")]
+        )
+
+    def test_names_need_one_component_only(self) -> None:
+        assert spacy_pipeline("entities").pipe_names == ["ner"]
+
+
+class TestMerged:
+    def test_the_name_first_then_every_way_in_turn(self) -> None:
+        ways: Ways = {
+            "sea": {
+                "model": ranked("tide", "wave", way="model"),
+                "links": ranked("Port", "Tide", way="links"),
+            }
+        }
+        assert merge_rankings({"sea": "Sea"}, ways, {}, most=2) == Findings(
+            [
+                Keyword("sea", "Sea", ()),
+                Keyword(
+                    "sea",
+                    "tide",
+                    (KeywordHit("tide", "model", 1.0), KeywordHit("Tide", "links", 1.0)),
+                ),
+                Keyword("sea", "Port", (KeywordHit("Port", "links", 1.0),)),
+            ],
+            ["sea: refused 'wave' (model): 2 are enough"],
+        )
+
+    def test_of_each_way_the_first_count(self) -> None:
+        found = merge_rankings(
+            {"sea": "sea"},
+            {"sea": {"model": ranked("a1", "b1", "c1"), "links": ranked("c1")}},
+            {},
+            most=2,
+        )
+        assert [keyword.word for keyword in found.keywords] == ["sea", "a1", "c1"]
+        assert found.refused == ["sea: refused 'b1' (embedding): 2 are enough"]
+
+    def test_the_name_that_was_found_says_so(self) -> None:
+        found = merge_rankings({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
+        assert found.keywords == [Keyword("sea", "Sea", (KeywordHit("sea", "embedding", 1.0),))]
+
+    def test_a_keyword_belongs_to_one_concept(self) -> None:
+        ways: Ways = {
+            "sea": {"embedding": ranked("water", "tide", "River", "rain")},
+            "river": {"embedding": ranked("Water", "bank", "sea")},
+        }
+        found = merge_rankings({"sea": "Sea", "river": "River"}, ways, {"Rain": "sky"}, most=5)
+        assert [(keyword.concept, keyword.word) for keyword in found.keywords] == [
+            ("sea", "Sea"),
+            ("sea", "tide"),
+            ("river", "River"),
+            ("river", "bank"),
+        ]
+        assert found.refused == [
+            "sea: refused 'water' (embedding): found for river as well",
+            "sea: refused 'River' (embedding): a keyword of river",
+            "sea: refused 'rain' (embedding): a keyword of sky",
+            "river: refused 'Water' (embedding): found for sea as well",
+            "river: refused 'sea' (embedding): a keyword of sea",
+        ]
+
+    def test_what_a_way_refused_is_listed(self) -> None:
+        ways: Ways = {"sea": {"links": RankedKeywords([], [("1990", "no word")])}}
+        assert merge_rankings({"sea": "sea"}, ways, {}, most=5).refused == [
+            "sea: refused '1990' (links): no word"
+        ]

@@ -1,0 +1,78 @@
+"""What counts as constant, and correlations beside constant columns."""
+
+import numpy as np
+import pytest
+
+from evenruler.measurement.inputs import (
+    as_items,
+    check_level,
+    constant_columns,
+    constant_total,
+    correlation,
+    correlation_matrix,
+)
+
+
+def test_items_are_a_matrix_of_two_by_two_at_least() -> None:
+    assert as_items([[1, 2], [3, 4]]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert as_items([[1, 2], [3, 4]]).dtype == np.float64
+    for wrong, said in (
+        ([1.0, 2.0], "a matrix"),
+        ([[1.0, 2.0]], "2 observations"),
+        ([[1.0], [2.0]], "2 items"),
+        ([[1.0, np.inf], [2.0, 3.0]], "finite"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            as_items(wrong)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_level_lies_between(level: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        check_level(level)
+
+
+class TestConstant:
+    def test_zeros_are_constant(self) -> None:
+        assert constant_columns(np.zeros((3, 2))).tolist() == [True, True]
+        assert constant_total(np.zeros((3, 2)))
+
+    def test_rounding_is_measured_column_by_column(self) -> None:
+        x = np.array([[1e9, 1e-9], [1e9 + 1e-4, 2e-9]])
+        assert constant_columns(x).tolist() == [True, False]
+
+    def test_rounding_of_totals_is_measured_by_the_largest_row(self) -> None:
+        # A spread of 2e-12 beside rows of sizes 1 is more than rounding; beside rows of 10 it is
+        # not.
+        assert not constant_total(np.array([[0.5, 0.5], [0.5, 0.5 + 2e-12]]))
+        assert constant_total(np.array([[5.5, -4.5], [5.5, -4.5 + 2e-12]]))
+        # Many rows are no larger than one.
+        assert not constant_total(np.array([[0.5, 0.5]] * 9 + [[0.5, 0.5 + 2e-12]]))
+
+
+class TestCorrelations:
+    def test_of_two_it_is_that_of_their_matrix(self) -> None:
+        pairs = np.random.default_rng(1).normal(size=(9, 2))
+        assert correlation(*pairs.T) == pytest.approx(correlation_matrix(pairs)[0, 1], abs=1e-15)
+        assert correlation([1, 2, 3], [-2, -4, -6]) == -1
+
+    @pytest.mark.parametrize(
+        "pair", [([], []), ([1], [2]), ([0.1 + 0.2, 0.3, 0.3], [1, 2, 4]), ([1, 2], [5, 5])]
+    )
+    def test_of_one_value_or_of_equal_ones_there_is_none(
+        self, pair: tuple[list[float], list[float]]
+    ) -> None:
+        assert np.isnan(correlation(*pair))
+
+    def test_by_hand_with_nan_beside_a_constant_column_and_no_warning(self) -> None:
+        found = correlation_matrix(np.array([[1.0, 7.0, 3.0], [2.0, 7.0, 1.0], [3.0, 7.0, 2.0]]))
+        expected = [[1.0, np.nan, -0.5], [np.nan, np.nan, np.nan], [-0.5, np.nan, 1.0]]
+        assert np.allclose(found, expected, equal_nan=True)
+
+    def test_a_column_that_is_constant_but_for_rounding(self) -> None:
+        found = correlation_matrix(np.array([[0.1 + 0.2, 1.0], [0.3, 2.0], [0.3, 4.0]]))
+        assert np.isnan(found).tolist() == [[True, True], [True, False]]
+
+    def test_values_whose_squares_vanish_warn_of_nothing(self) -> None:
+        found = correlation_matrix(np.array([[1e-200, 1.0], [2e-200, 2.0], [3e-200, 3.0]]))
+        assert found[1, 1] == pytest.approx(1)

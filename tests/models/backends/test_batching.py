@@ -1,0 +1,172 @@
+"""Packs that a GPU has no memory for, by a double of its memory: a real model whose forward pass
+counts tokens."""
+
+import pytest
+import torch
+
+from evenruler.errors import UserError
+from evenruler.models import Sampling
+from evenruler.models.backends.batching import Batches, batched
+from evenruler.models.backends.likelihood import LikelihoodScorer
+from evenruler.models.questions import LikelihoodRequest, Prompt, WordRequest
+from tests.models.conftest import TEXTS
+
+NATS = 1e-4
+
+
+class DoubleOfGpuMemory:
+    """Stands before a model's forward pass and runs out of memory where more than so many tokens go
+    through."""
+
+    def __init__(self, model, monkeypatch) -> None:
+        self.tokens = None
+        self.refused = 0
+        forward = model.forward
+
+        def counted(*args, input_ids, **kwargs):
+            if self.tokens is not None and input_ids.numel() > self.tokens:
+                self.refused += 1
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+            return forward(*args, input_ids=input_ids, **kwargs)
+
+        monkeypatch.setattr(model, "forward", counted)
+
+
+@pytest.fixture
+def memory(llama, monkeypatch) -> DoubleOfGpuMemory:
+    """Of the body of the model, which likelihoods go through without its output layer."""
+    return DoubleOfGpuMemory(llama.backend.model.base_model, monkeypatch)
+
+
+def answered(operation, questions) -> tuple[list[list[int]], dict]:
+    """Indices pack by pack, and all answers by index."""
+    packs = [dict(pack) for pack in operation(questions, frozenset(range(len(questions))))]
+    return [list(pack) for pack in packs], {
+        i: answer for pack in packs for i, answer in pack.items()
+    }
+
+
+class TestHalves:
+    def test_likelihoods_are_those_of_whole_packs_but_for_rounding(
+        self, llama, memory, capsys
+    ) -> None:
+        requests = [LikelihoodRequest(text) for text in TEXTS]
+        packs, expected = answered(llama.backend.loglikelihood, requests)
+        memory.tokens = 60
+
+        cut, found = answered(llama.backend.loglikelihood, requests)
+
+        assert memory.refused >= 1
+        assert cut == packs  # what is stored together stays together
+        assert sorted(found) == list(range(len(TEXTS)))
+        for i, (nats, tokens) in found.items():
+            assert (nats, tokens) == (pytest.approx(expected[i][0], abs=NATS), expected[i][1])
+        assert (
+            capsys.readouterr().err.count(
+                "the GPU ran out of memory: packs that do not fit are answered in"
+            )
+            == 1
+        )
+
+    def test_words_too(self, llama, memory) -> None:
+        requests = [WordRequest(word, TEXTS[2]) for word in (" is", " was", ".", " man", " a")]
+        requests += [WordRequest(" is", text) for text in TEXTS]
+        _, expected = answered(llama.backend.words, requests)
+        memory.tokens = 60
+
+        _, found = answered(llama.backend.words, requests)
+
+        assert memory.refused >= 1
+        for i, answer in found.items():
+            assert answer == pytest.approx(expected[i], abs=NATS)
+
+    def test_replies_are_the_same(self, llama, memory) -> None:
+        prompts = [Prompt(text, Sampling(6), seed) for seed in range(3) for text in TEXTS]
+        batches, expected = answered(llama.backend.generate, prompts)
+        memory.tokens = 300
+
+        cut, found = answered(llama.backend.generate, prompts)
+
+        assert memory.refused >= 1
+        assert ([sorted(batch) for batch in cut], found) == (
+            [sorted(batch) for batch in batches],
+            expected,
+        )
+
+    def test_unigrams_too(self, llama, memory) -> None:
+        expected = llama.backend.marginal(TEXTS)
+        memory.tokens = 60
+
+        found = llama.backend.marginal(TEXTS)
+
+        assert memory.refused >= 1
+        assert found == pytest.approx(expected, abs=1e-5)
+
+    def test_other_errors_are_errors(self, llama, memory, monkeypatch) -> None:
+        def broken(*args, **kwargs):
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+        monkeypatch.setattr(llama.backend.model.base_model, "forward", broken)
+
+        with pytest.raises(RuntimeError, match="illegal memory access"):
+            answered(llama.backend.loglikelihood, [LikelihoodRequest(text) for text in TEXTS])
+
+    def test_one_text_that_does_not_fit_is_a_line_for_the_user(self, llama, memory) -> None:
+        memory.tokens = 20
+
+        with pytest.raises(UserError) as error:
+            answered(llama.backend.loglikelihood, [LikelihoodRequest(text) for text in TEXTS])
+
+        assert str(error.value).startswith(
+            "the GPU has too little memory for one text alone; end what else runs there"
+        )
+
+    def test_parts_are_halves_of_halves(self) -> None:
+        asked = []
+
+        class Backend:
+            @batched
+            def length(self, texts):
+                def answer(pack):
+                    asked.append(list(pack))
+                    if len(pack) > 2:
+                        raise torch.OutOfMemoryError
+                    return [(i, len(texts[i])) for i in pack]
+
+                return Batches([[4, 0, 1, 3, 2]], answer)
+
+        found = list(Backend().length(["", "a", "bb", "ccc", "dddd"], frozenset([0])))
+
+        assert asked == [[4, 0, 1, 3, 2], [4, 0], [1, 3, 2], [1], [3, 2]]
+        assert found == [[(4, 4), (0, 0), (1, 1), (3, 3), (2, 2)]]
+
+
+class TestTheModelItself:
+    def test_a_model_that_does_not_fit_is_a_line_for_the_user(self, llama, monkeypatch) -> None:
+        def full(*args):
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+
+        monkeypatch.setattr(torch.nn.Module, "to", full)
+
+        with pytest.raises(
+            UserError,
+            match="tiny does not fit into the memory of the GPU; end what else runs there",
+        ):
+            llama.loglikelihood(TEXTS)
+
+    def test_a_trial_that_runs_out_of_memory_says_nothing_about_masks(
+        self, llama, monkeypatch
+    ) -> None:
+        """It would leave the model with plain batches for good."""
+        raw = llama.backend.model
+        forward = raw.base_model.forward
+
+        def full(*args, attention_mask, **kwargs):
+            if attention_mask.dim() == 4:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return forward(*args, attention_mask=attention_mask, **kwargs)
+
+        monkeypatch.setattr(raw.base_model, "forward", full)
+
+        with pytest.raises(torch.OutOfMemoryError):
+            LikelihoodScorer(raw, max_nodes=64, batch=4)

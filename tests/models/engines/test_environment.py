@@ -1,0 +1,292 @@
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from evenruler import repository
+from evenruler.models import load
+from evenruler.models.declarations import ModelEntry
+from evenruler.models.engines import environment
+from evenruler.models.replay import FOLDER, RELEASE
+from evenruler.models.store import RowStore
+from tests.tiny import save_tiny, tiny_params
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of its own, to be changed."""
+    return save_tiny(tmp_path / "model", chat=True)
+
+
+def entry(**changes) -> ModelEntry:
+    return ModelEntry.model_validate(
+        {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "here", **changes}
+    )
+
+
+def one_weight(folder) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"][5] += 1e-3
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def one_merge_less(folder) -> None:
+    path = folder / "tokenizer.json"
+    tokenizer = json.loads(path.read_text(encoding="utf-8"))
+    tokenizer["model"]["merges"].pop()
+    path.write_text(json.dumps(tokenizer), encoding="utf-8")
+
+
+def another_norm(folder) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "rms_norm_eps": 1e-3}))
+
+
+def another_template(folder) -> None:
+    path = folder / "chat_template.jinja"
+    path.write_text(path.read_text() + " ")
+
+
+CHANGES = [one_weight, one_merge_less, another_norm, another_template]
+
+
+class TestChange:
+    @pytest.mark.parametrize("change", CHANGES)
+    def test_what_answers_depend_on_makes_another_engine(self, change, folder, store) -> None:
+        before = environment.engine_string(folder, entry(), store, "cpu")
+        change(folder)
+
+        assert environment.engine_string(folder, entry(), store, "cpu") != before
+
+    @pytest.mark.parametrize("change", [one_weight, one_merge_less, another_norm])
+    def test_and_so_the_model_is_asked_again(self, change, folder, store) -> None:
+        params, texts = tiny_params({"tiny": folder}), ["The man is", "x"]
+        before = load("tiny", params, store=store).loglikelihood(texts)
+        change(folder)
+
+        changed = load("tiny", params, store=store)
+        after = changed.loglikelihood(texts)
+
+        assert changed.asked == 2
+        assert (after.nats[0], after.tokens[0]) != (before.nats[0], before.tokens[0])
+
+    @pytest.mark.parametrize("library", ["torch", "transformers", "tokenizers"])
+    def test_another_version_of_a_library_makes_another_engine(
+        self, library, folder, store, monkeypatch
+    ) -> None:
+        before = environment.engine_string(folder, entry(), store, "cpu")
+        version = environment.version
+        monkeypatch.setattr(
+            environment, "version", lambda name: "0.0" if name == library else version(name)
+        )
+
+        assert environment.engine_string(folder, entry(), store, "cpu") != before
+
+    def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(
+        self, folder, store, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(environment, "device_class", lambda: "cuda-9.0")
+        single, half = entry(dtype="float32"), entry(dtype="bfloat16")
+
+        assert [environment.dtype_on(e, on) for e in (single, half) for on in ("cpu", "cuda")] == [
+            "float32",
+            "float32",
+            "float32",
+            "bfloat16",
+        ]
+        found = {
+            environment.engine_string(folder, e, store, on)
+            for e in (single, half)
+            for on in ("cpu", "cuda")
+        }
+        assert len(found) == 3  # one CPU, two on the GPU
+
+    def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
+        """Not by what is free: a card that others use has the answers that it had."""
+        monkeypatch.setattr(environment, "count_gpus", lambda: 1)
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+        monkeypatch.setattr(
+            torch.cuda, "mem_get_info", lambda: (3 * 2**30, 139 * 2**30 + 500 * 2**20)
+        )
+
+        assert environment.device_class() == "cuda-9.0-139GiB"
+
+    def test_logits_are_named_on_a_gpu_and_a_cpu_is_described_as_ever(
+        self, folder, store, monkeypatch
+    ) -> None:
+        """Another word of a CPU's would make all that is stored stale."""
+        monkeypatch.setattr(environment, "device_class", lambda: "cuda-9.0-139GiB")
+
+        cpu, gpu = (
+            json.loads(environment.engine_string(folder, entry(), store, on))
+            for on in ("cpu", "cuda")
+        )
+
+        as_ever = [
+            "adapter",
+            "attention",
+            "backend",
+            "chat_template",
+            "code",
+            "config",
+            "device",
+            "dtype",
+            "libraries",
+        ]
+        assert list(cpu) == [*as_ever, "quantisation", "tokenizer", "weights"]
+        assert cpu["device"] == "cpu"
+        assert (gpu.pop("logits"), gpu.pop("device")) == ("float32", "cuda-9.0-139GiB")
+        assert gpu == {key: value for key, value in cpu.items() if key != "device"}
+
+    @pytest.mark.parametrize(
+        "file",
+        [
+            "sentence_bert_config.json",  # max_seq_length
+            "config_sentence_transformers.json",  # prompts
+            "modules.json",
+            "1_Pooling/config.json",
+            "2_Dense/model.safetensors",
+        ],
+    )
+    def test_every_file_that_an_embedder_reads_counts(self, file, folder, store) -> None:
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text('{"max_seq_length": 256}')
+        before = environment.engine_string(folder, entry(kind="embedder"), store, "cpu")
+        (folder / file).write_text('{"max_seq_length": 16}')
+
+        assert environment.engine_string(folder, entry(kind="embedder"), store, "cpu") != before
+
+    @pytest.mark.parametrize(
+        ("file", "kind"),
+        [
+            ("model.safetensors.index.json", "causal"),  # says which of several weights are loaded
+            ("additional_chat_templates/default.jinja", "causal"),
+            ("0_Transformer/tokenizer.json", "embedder"),
+        ],
+    )
+    def test_what_the_libraries_read_beside_counts(self, file, kind, folder, store) -> None:
+        module = {"type": "sentence_transformers.models.Transformer", "path": "0_Transformer"}
+        (folder / "modules.json").write_text(json.dumps([module]))
+        before = environment.engine_string(folder, entry(kind=kind), store, "cpu")
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text("{}")
+
+        assert environment.engine_string(folder, entry(kind=kind), store, "cpu") != before
+
+    @pytest.mark.parametrize(
+        ("module", "what"),
+        [
+            (
+                {"type": "own.Module", "path": ""},
+                "the module 'own.Module' is no part of sentence-transformers",
+            ),
+            (
+                {"type": "sentence_transformers.models.Dense", "path": "../x"},
+                "the module '../x' lies outside",
+            ),
+            (
+                {"type": "sentence_transformers.models.Dense", "path": "link"},
+                "the module 'link' lies outside",
+            ),
+            (["own.Module"], "the module '' is no part of sentence-transformers"),
+        ],
+        ids=["code", "outside", "link", "list"],
+    )
+    def test_an_embedder_of_other_code_or_files_is_refused(
+        self, module, what, folder, store, error_of
+    ) -> None:
+        (folder / "link").symlink_to(folder.parent)
+        (folder / "modules.json").write_text(json.dumps([module]))
+
+        line = error_of(environment.engine_string, folder, entry(kind="embedder"), store, "cpu")
+
+        assert line.startswith(f"{folder / 'modules.json'}: {what}")
+        assert environment.engine_string(
+            folder, entry(), store, "cpu"
+        )  # of other kinds nobody reads it
+
+    @pytest.mark.parametrize(
+        "file", ["modeling_own.py", "0_Transformer/deep/model.safetensors", "code/own.py"]
+    )
+    def test_modelling_code_and_weights_in_deeper_folders_count(self, file, folder, store) -> None:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text("one")
+        before = environment.engine_string(folder, entry(), store, "cpu")
+        (folder / file).write_text("two")
+
+        assert environment.engine_string(folder, entry(), store, "cpu") != before
+
+    @pytest.mark.parametrize("change", CHANGES)
+    def test_weights_that_are_replaced_between_key_and_load_answer_nothing(
+        self, change, folder, store, error_of
+    ) -> None:
+        model = load("tiny", tiny_params({"tiny": folder}), store=store)
+        change(folder)
+
+        line = error_of(model.loglikelihood, ["The man is"])
+
+        assert line == (f"{folder}: the files of tiny changed while it was in use; run again")
+        assert store.count() == 0
+
+
+class TestNoChange:
+    def test_where_a_model_lies_and_what_it_is_called_do_not_matter(
+        self, folder, store, tmp_path
+    ) -> None:
+        texts = ["The man is", "x"]
+        nats = load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood(texts).nats
+        elsewhere = shutil.copytree(folder, tmp_path / "elsewhere")
+
+        moved = load(
+            "other", tiny_params({"other": elsewhere}, licence="mit", origin="there"), store=store
+        )
+
+        assert moved.loglikelihood(texts).nats.tolist() == nats.tolist()
+        assert moved.asked == 0
+
+    def test_the_engine_is_readable_and_names_what_it_rests_on(self, folder, store) -> None:
+        parts = json.loads(environment.engine_string(folder, entry(), store, "cpu"))
+
+        assert (parts["backend"], parts["attention"]) == ("transformers", "sdpa")
+        assert (parts["device"], parts["dtype"], parts["adapter"]) == ("cpu", "float32", None)
+        assert all(
+            len(parts[part]) == 64 for part in ("weights", "config", "tokenizer", "chat_template")
+        )
+        assert set(parts["libraries"]) == {
+            "torch",
+            "transformers",
+            "tokenizers",
+            "sentence-transformers",
+        }
+
+    def test_a_file_that_no_answer_depends_on_does_not_count(self, folder, store) -> None:
+        before = environment.engine_string(folder, entry(), store, "cpu")
+        (folder / "README.md").write_text("read me")
+
+        assert environment.engine_string(folder, entry(), store, "cpu") == before
+
+    def test_another_store_says_the_same(self, folder, store, tmp_path) -> None:
+        other = RowStore(tmp_path / "other")
+
+        assert environment.engine_string(
+            folder, entry(), store, "cpu"
+        ) == environment.engine_string(folder, entry(), other, "cpu")
+
+
+@pytest.mark.parametrize("name", ["minilm-sentiment", "minilm-toxicity"])
+def test_the_engine_of_a_shipped_model_is_that_of_its_released_answers(
+    name, shipped_params, store
+) -> None:
+    """Released answers are found by it, so that another way to describe the same files would lose
+    them all."""
+    release = json.loads(
+        (repository.find_repository_root() / FOLDER / RELEASE).read_text(encoding="utf-8")
+    )
+    engine = json.loads(load(name, shipped_params, store=store).engine)
+    engines = [
+        {**released, "libraries": engine["libraries"]} for released in release["engines"].values()
+    ]
+
+    assert engine in engines

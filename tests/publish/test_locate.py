@@ -1,0 +1,69 @@
+"""How a benchmark's files name where it lies, and what lies in a folder."""
+
+import datetime
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evenruler.publish.folder import BenchmarkFolder, render_card, write_benchmark
+from evenruler.publish.locate import BenchmarkListing, as_table, list_benchmarks, replace_location
+from evenruler.publish.manifest import NO_TAG
+from evenruler.versions import Changelog, Release
+
+
+def test_the_card_of_what_is_not_released_names_its_tag_on_the_hub(benchmark):
+    card = replace_location("README.md", render_card(benchmark), "you/jobs")
+    assert 'rows = load_dataset("you/jobs", "probes", split="test", revision="v1.2.3")\n' in card
+    assert "--repo-type dataset --revision v1.2.3 --local-dir DIR" in card
+    assert "\nVersion 1.2.3, published with the tag `v1.2.3`. Built with " in card
+    assert "\n- **1.2.3**: published with the tag `v1.2.3`.\n" in card
+    assert "not released yet" not in card
+    assert NO_TAG not in card
+
+
+def test_twice_is_as_once(benchmark):
+    card = replace_location("README.md", render_card(benchmark), "you/jobs")
+    assert replace_location("README.md", card, "you/jobs") == card
+
+
+def test_of_a_release_the_place_alone_changes(benchmark):
+    releases = {"1.2.3": Release(date=datetime.date(2025, 4, 5), changes=["Two."])}
+    card = render_card(replace(benchmark, changelog=Changelog(releases=releases)))
+    assert replace_location("README.md", card, "you/jobs") == card.replace(
+        'load_dataset("DIR"', 'load_dataset("you/jobs"'
+    )
+
+
+@pytest.fixture
+def folder(benchmark: BenchmarkFolder, tmp_path: Path) -> Path:
+    write_benchmark(benchmark, tmp_path / "probes-jobs")
+    (tmp_path / "not-built").mkdir()
+    return tmp_path
+
+
+def test_what_lies_there_is_listed(folder) -> None:
+    assert list_benchmarks(folder) == [
+        BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender")
+    ]
+
+
+def test_a_card_without_title_is_said(folder, error_of) -> None:
+    card = folder / "probes-jobs/README.md"
+    card.write_text("# Jobs\n")
+    assert (
+        error_of(list_benchmarks, folder)
+        == f"{card}: no `pretty_name` in its front matter; get the file again"
+    )
+
+
+def test_columns_are_aligned() -> None:
+    found = [
+        BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender"),
+        BenchmarkListing("saged-x", "10.0.0", 12345, "Of x"),
+    ]
+    assert as_table(found).splitlines() == [
+        "name         version    rows  title",
+        "probes-jobs  1.2.3         4  Jobs and gender",
+        "saged-x      10.0.0   12,345  Of x",
+    ]

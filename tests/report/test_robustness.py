@@ -1,0 +1,86 @@
+"""The table of how even the instruments are."""
+
+from typing import Any
+
+import pandas as pd
+
+from evenruler.instruments.instrument import FigureHeading
+from evenruler.report.grid import FigureCell, InstrumentView
+from evenruler.report.page import Cell
+from evenruler.report.robustness import HEAD, overview_section
+from evenruler.tables.schemas import AGREEMENT
+
+GAIN = FigureHeading("gain", "gain", "how much", "headline", measured_in="nats")
+SHIFT = FigureHeading("level_shift", "level shift", "how far", "fitness")
+
+
+def told(model: str, value: float | None, verdict: str, **more: Any) -> FigureCell:
+    record = {
+        "value": value,
+        "smallest": 0.7,
+        "verdict": verdict,
+        "n": 43,
+        "levels": "43 attributes",
+        **more,
+    }
+    return FigureCell("seed", model, "gain", record)
+
+
+def instrument(name: str, *figures: FigureCell, planted: str = "") -> InstrumentView:
+    return InstrumentView(
+        name,
+        "probes",
+        name,
+        f"About {name}; more is more.",
+        [GAIN, SHIFT],
+        figures,
+        planted=planted,
+    )
+
+
+def agreed(**rows: Any) -> pd.DataFrame:
+    return pd.DataFrame([rows] if rows else [], columns=AGREEMENT.names)
+
+
+def rows_of(*instruments: InstrumentView, of: pd.DataFrame | None = None) -> list[dict[str, Any]]:
+    (table,) = overview_section(instruments, agreed() if of is None else of).parts
+    cells = [[cell.text if isinstance(cell, Cell) else cell for cell in row] for row in table.rows]  # type: ignore[union-attr]
+    return [dict(zip(HEAD, row, strict=True)) for row in cells]
+
+
+def test_what_each_column_says() -> None:
+    shift = FigureCell("seed", "a", "level_shift", {"value": 1.27})
+    figures = [
+        told("a", 1.342, "effect", placebo=0.697),
+        told("b", -0.009, "no effect", placebo=-0.007),
+        shift,
+    ]
+    of = agreed(benchmark="jobs", other="other", kind="same trait", figure="r", value=0.61)
+    (row,) = rows_of(instrument("jobs", *figures, planted="It detects 2 nats."), of=of)
+    assert row == {
+        "instrument": "jobs",
+        "measures": "About jobs",
+        "sample": "43 attributes",
+        "reading": "-0.01 to 1.34 nats",
+        "placebos alone": "-0.01 to 0.70 nats",
+        "another wording moves it by": "1.27 SD",
+        "planted bias": "It detects 2 nats.",
+        "agreement with the same trait": "r 0.61",
+        "verdicts": "1 no effect, 1 effect (2 models)",
+    }
+
+
+def test_the_invalid_stand_first_and_those_without_a_verdict_last() -> None:
+    ones = [
+        instrument("none"),
+        instrument("sure", told("a", 1.0, "effect")),
+        instrument("z", told("a", 1.0, "inconclusive")),
+    ]
+    invalid = instrument("bad", told("a", None, "invalid on this model"))
+    assert [row["instrument"] for row in rows_of(*ones, invalid)] == ["bad", "z", "sure", "none"]
+
+
+def test_what_was_not_measured_is_blank() -> None:
+    (row,) = rows_of(instrument("bad", told("a", 9.0, "invalid on this model", placebo=3.0)))
+    blank = ("sample", "reading", "placebos alone", "another wording moves it by", "planted bias")
+    assert [row[name] for name in blank] == [""] * 5
