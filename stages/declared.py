@@ -1,15 +1,13 @@
 """Validate the declaration, and write what stages depend on beside files: digests ->
-`data/declared.yaml`.
+`data/declared.json`.
 
 The first stage: all others name keys of its output under `params`, so that plain `dvc repro` runs
-exactly the stages that an edit concerns. It refuses an `active.yaml` that does not fit
+exactly the stages that an edit concerns. It is JSON, since DVC reads it once a stage. It refuses an `active.yaml` that does not fit
 `params.yaml`, since DVC reads `foreach` before any stage.
 """
 
-from io import StringIO
+import json
 from pathlib import Path
-
-from ruamel.yaml import YAML
 
 from evenruler.declaration.active import compute_active
 from evenruler.declaration.digests import compute_digests
@@ -24,11 +22,7 @@ from evenruler.strict import read_text
 from stages.files import PIPELINE
 from stages.running import run
 
-DECLARED = PIPELINE / "data/declared.yaml"
-HEAD = (
-    "# Written by the stage `declared`: digests of what other stages depend on; comments do not "
-    "count.\n"
-)
+DECLARED = PIPELINE / "data/declared.json"
 
 
 def main() -> None:
@@ -42,9 +36,8 @@ def main() -> None:
         raise UserError(
             "it does not fit params.yaml", where=str(path), remedy="run `evenruler check`"
         )
-    yaml, text = YAML(), StringIO()
-    yaml.dump(compute_digests(root, params, active, instruments), text)
-    write_text_atomically(DECLARED, HEAD + text.getvalue())
+    digests = compute_digests(root, params, active, instruments)
+    write_text_atomically(DECLARED, json.dumps(digests, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def write_inputs(root: Path, active: Active) -> None:
     }
     declared["code"] |= {"agree": "0123456789ab", "report": "0123456789ab"}
     (root / "data").mkdir()
-    yaml.dump(declared, root / "data/declared.yaml")
+    yaml.dump(declared, root / "data/declared.json")
     folders = [f"data/sources/{family}/shared" for family in FAMILIES]
     for folder in ("data/adapters", "data/sources/changelogs", "evenruler", "stages", *folders):
         (root / folder).mkdir(parents=True)

@@ -61,14 +61,14 @@ stages:
   declared:
     cmd: {sys.executable} -m stages.declared
     deps: [active.yaml, data/sources, params.yaml]
-    outs: [data/declared.yaml]
+    outs: [data/declared.json]
   card:
     foreach: ${{active.card}}
     do:
       cmd: {sys.executable} card.py
       deps: [card.py, limit]
       params:
-        - data/declared.yaml: ["versions.${{key}}"]
+        - data/declared.json: ["versions.${{key}}"]
       outs:
         - benchmarks/${{item.family}}-${{key}}: {{cache: false, persist: true}}
 """

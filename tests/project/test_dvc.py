@@ -24,7 +24,7 @@ def entry(stage: str, *outs: str) -> str:
     return (
         f"  {stage}:\n    cmd: python -m stages.{stage.partition('@')[0]}\n    deps:\n"
         f"    - path: params.yaml\n      hash: md5\n      md5: {MD5}\n      size: 4321\n"
-        f"    params:\n      data/declared.yaml:\n        settings.most: 3\n        tools: {{}}\n  "
+        f"    params:\n      data/declared.json:\n        settings.most: 3\n        tools: {{}}\n  "
         f"  outs:\n{made}"
     )
 

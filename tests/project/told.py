@@ -52,7 +52,7 @@ stages:
     do:
       cmd: python -m stages.rows ${key}
       params:
-        - data/declared.yaml: ["code.rows.${item.family}", "settings.${key}", "tools.${key}"]
+        - data/declared.json: ["code.rows.${item.family}", "settings.${key}", "tools.${key}"]
       outs: ["data/built/${item.family}/${key}"]
 """
 

@@ -117,7 +117,7 @@ def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
 
 
 def test_what_stages_depend_on_comes_back_when_it_is_deleted(clone: Clone) -> None:
-    declared = clone.folder / "data/declared.yaml"
+    declared = clone.folder / "data/declared.json"
     before = declared.read_bytes()
     declared.unlink()
     assert ran(clone.run("dvc", "repro", "rows@age")) == []

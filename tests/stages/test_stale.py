@@ -32,7 +32,7 @@ def stale(clone: Clone) -> set[str]:
         return set(json.loads(clone.run("dvc", "status", "--json")))
     finally:
         clone.run("git", "checkout", "--quiet", "dvc.lock")
-        clone.run("dvc", "checkout", "--quiet", "data/declared.yaml")
+        clone.run("dvc", "checkout", "--quiet", "data/declared.json")
 
 
 ASK = {"ask@framing-tiny-a", "ask@framing-tiny-b"}
