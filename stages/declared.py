@@ -2,8 +2,10 @@
 `data/declared.json`.
 
 The first stage: all others name keys of its output under `params`, so that plain `dvc repro` runs
-exactly the stages that an edit concerns. It is JSON, since DVC reads it once a stage. It refuses an `active.yaml` that does not fit
-`params.yaml`, since DVC reads `foreach` before any stage.
+exactly the stages that an edit concerns. It is JSON, since DVC reads it once a stage.
+
+It refuses an `active.yaml` that does not fit `params.yaml`, since DVC reads `foreach` before any
+stage.
 """
 
 import json
