@@ -108,11 +108,15 @@ class Browser:
         params = event.get("params", {})
         if event.get("method") == "Runtime.consoleAPICalled":
             self.said.append(
-                " ".join(str(one.get("value", one.get("description"))) for one in params["args"])
+                " ".join(
+                    str(argument.get("value", argument.get("description")))
+                    for argument in params["args"]
+                )
             )
         elif event.get("method") == "Runtime.exceptionThrown":
             details = params["exceptionDetails"]
-            self.said.append(details.get("exception", {}).get("description") or details["text"])
+            description = details.get("exception", {}).get("description")
+            self.said.append(description or details["text"])
         elif event.get("method") == "Log.entryAdded":
             self.said.append(params["entry"]["text"])
         elif event.get("method") == "Network.requestWillBeSent":

@@ -48,18 +48,19 @@ class Client:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def env(self, token: str) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-        folders = [
-            *([str(self.warm.bin)] if self.warm else []),
-            str(Path(sys.executable).parent),
-            os.environ["PATH"],
-        ]
-        return kept | {
+        names = [name for name in os.environ if not name.startswith("HF_")]
+        env = {name: os.environ[name] for name in names}
+        folders = [str(Path(sys.executable).parent), os.environ["PATH"]]
+        if self.warm:
+            folders.insert(0, str(self.warm.bin))
+        env |= {
             "PATH": os.pathsep.join(folders),
             "HF_ENDPOINT": self.hub.endpoint,
             "HF_HOME": str(self.home),
             "HF_HUB_DISABLE_XET": "1",
             "HF_HUB_DISABLE_PROGRESS_BARS": "1",
             "HF_HUB_DISABLE_TELEMETRY": "1",
-            **({"HF_TOKEN": token} if token else {}),
         }
+        if token:
+            env["HF_TOKEN"] = token
+        return env

@@ -24,24 +24,17 @@ def lm_eval(model: Path, benchmark: Path, task: str, folder: Path, *more: str) -
         The content of its file of results.
     """
     folder.mkdir()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    offline = {"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    arguments = [
+        *("--model", "hf", "--device", "cpu", "--batch_size", "16"),
+        *("--model_args", f"pretrained={model},dtype=float32", "--output_path", "results"),
+        *("--include_path", benchmark / "lm_eval", "--tasks", task, *more),
+    ]
     done = subprocess.run(
-        [
-            *(
-                Path(sys.executable).parent / "lm_eval",
-                "--model",
-                "hf",
-                "--device",
-                "cpu",
-                "--batch_size",
-                "16",
-            ),
-            *("--model_args", f"pretrained={model},dtype=float32", "--output_path", "results"),
-            *("--include_path", benchmark / "lm_eval", "--tasks", task, *more),
-        ],
+        [Path(sys.executable).parent / "lm_eval", *arguments],
         cwd=folder,
-        env=kept
-        | {"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"},
+        env=environment | offline,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Self
@@ -100,12 +100,6 @@ class LocalWiki:
             f"{self.api}?action=parse&page={quote(title)}&prop=revid&format=json"
         ) as answer:
             return int(json.load(answer)["parse"]["revid"])
-
-    def delete(self, titles: Iterable[str]) -> None:
-        """Delete pages."""
-        listed = self.folder / "deleted.txt"
-        listed.write_text("\n".join(titles), encoding="utf-8")
-        self._maintain("deleteBatch.php", str(listed))
 
     def _maintain(self, script: str, *arguments: str) -> None:
         command = ["php", str(MAINTENANCE / script), *arguments]
@@ -231,15 +225,5 @@ def dripping(released: threading.Event) -> Fault:
             except OSError:
                 break
         return True
-
-    return fault
-
-
-def first(action: Callable[[], None]) -> Fault:
-    """Something happens before the request is passed on."""
-
-    def fault(request: _Passing) -> bool:
-        action()
-        return False
 
     return fault

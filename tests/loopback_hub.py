@@ -75,10 +75,10 @@ class Repo:
     tags: dict[str, str] = field(default_factory=dict)
 
     def commit(self, files: dict[str, Blob], message: str) -> str:
-        made = Commit(files, message, self.head or None)
-        self.commits[made.sha] = made
-        self.head = made.sha
-        return made.sha
+        new_commit = Commit(files, message, self.head or None)
+        self.commits[new_commit.sha] = new_commit
+        self.head = new_commit.sha
+        return new_commit.sha
 
     def add(self, folder: Path) -> str:
         """A commit of the files of a folder, as if somebody had pushed them."""
@@ -92,10 +92,10 @@ class Repo:
         revision = revision.removeprefix("refs/heads/").removeprefix("refs/tags/")
         if revision == "main":
             return self.head
-        found = self.tags.get(revision, revision)
-        if found not in self.commits:
+        sha = self.tags.get(revision, revision)
+        if sha not in self.commits:
             raise RefusalError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
-        return found
+        return sha
 
     def files(self, revision: str) -> dict[str, Blob]:
         return self.commits[self.resolve(revision)].files
@@ -213,14 +213,10 @@ class Handler(BaseHTTPRequestHandler):
             self.hub.strike(request)
             with self.hub.lock:
                 for methods, pattern, answer in ROUTES:
-                    if self.command in methods and (match := re.fullmatch(pattern, url.path)):
-                        return answer(
-                            self,
-                            **{
-                                name: unquote(part or "")
-                                for name, part in match.groupdict().items()
-                            },
-                        )
+                    match = re.fullmatch(pattern, url.path)
+                    if match and self.command in methods:
+                        parts = match.groupdict().items()
+                        return answer(self, **{name: unquote(part or "") for name, part in parts})
             raise RefusalError(404, f"no route {request}")
         except RefusalError as refusal:
             headers = {
@@ -289,13 +285,13 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({"type": "user", "name": USER, "fullname": USER, "orgs": []})
 
     def create(self) -> None:
-        asked = json.loads(self.body)
-        owner = asked.get("organization") or USER
+        request = json.loads(self.body)
+        owner = request.get("organization") or USER
         self._may_write(owner)
-        name = f"{owner}/{asked['name']}"
+        name = f"{owner}/{request['name']}"
         if name in self.hub.repos:
             raise RefusalError(409, "You already created this dataset repo")
-        private = asked.get("visibility") == "private" or bool(asked.get("private"))
+        private = request.get("visibility") == "private" or bool(request.get("private"))
         repo = self.hub.repos[name] = Repo(private)
         repo.commit(
             {".gitattributes": Blob(b"*.parquet filter=lfs diff=lfs merge=lfs -text\n", False)},
@@ -307,15 +303,15 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({"errors": [], "warnings": []})
 
     def info(self, repo: str, revision: str) -> None:
-        found = self._repo(repo)
-        sha = found.resolve(revision or "main")
+        repository = self._repo(repo)
+        sha = repository.resolve(revision or "main")
         self._answer(
             {
                 "_id": repo,
                 "id": repo,
                 "author": repo.split("/")[0],
                 "sha": sha,
-                "private": found.private,
+                "private": repository.private,
                 "disabled": False,
                 "gated": False,
                 "downloads": 0,
@@ -323,20 +319,20 @@ class Handler(BaseHTTPRequestHandler):
                 "tags": [],
                 "lastModified": DATE,
                 "createdAt": DATE,
-                "siblings": [{"rfilename": path} for path in sorted(found.commits[sha].files)],
+                "siblings": [{"rfilename": path} for path in sorted(repository.commits[sha].files)],
             }
         )
 
     def preupload(self, repo: str, revision: str) -> None:
         files = self._repo(repo, write=True).files(revision)
         answers = []
-        for asked in json.loads(self.body)["files"]:
-            old = files.get(asked["path"])
-            lfs = asked["path"].endswith(LFS_SUFFIX)
+        for file in json.loads(self.body)["files"]:
+            old = files.get(file["path"])
+            lfs = file["path"].endswith(LFS_SUFFIX)
             oid = (old.sha256 if old.lfs else old.sha1) if old else None
             answers.append(
                 {
-                    "path": asked["path"],
+                    "path": file["path"],
                     "uploadMode": "lfs" if lfs else "regular",
                     "shouldIgnore": False,
                     "oid": oid,
@@ -347,9 +343,11 @@ class Handler(BaseHTTPRequestHandler):
     def lfs_batch(self, repo: str) -> None:
         self._repo(repo, write=True)
         objects = []
-        for asked in json.loads(self.body)["objects"]:
-            upload = {"actions": {"upload": {"href": f"{self.hub.endpoint}/_lfs/{asked['oid']}"}}}
-            objects.append(asked | ({} if asked["oid"] in self.hub.blobs else upload))
+        for lfs_object in json.loads(self.body)["objects"]:
+            upload = {
+                "actions": {"upload": {"href": f"{self.hub.endpoint}/_lfs/{lfs_object['oid']}"}}
+            }
+            objects.append(lfs_object | ({} if lfs_object["oid"] in self.hub.blobs else upload))
         self._answer(
             {"transfer": "basic", "objects": objects},
             headers={"Content-Type": "application/vnd.git-lfs+json"},
@@ -362,26 +360,26 @@ class Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def commit(self, repo: str, revision: str) -> None:
-        found = self._repo(repo, write=True)
-        files, message = dict(found.files(revision)), ""
+        repository = self._repo(repo, write=True)
+        files, message = dict(repository.files(revision)), ""
         for line in self.body.splitlines():
-            item = json.loads(line)
-            value = item["value"]
-            if item["key"] == "header":
-                message = value.get("summary", "")
-                if value.get("parentCommit") not in (None, found.head):
+            operation = json.loads(line)
+            content = operation["value"]
+            if operation["key"] == "header":
+                message = content.get("summary", "")
+                if content.get("parentCommit") not in (None, repository.head):
                     raise RefusalError(
                         412, "A commit has happened since. Please refresh and try again."
                     )
-            elif item["key"] == "file":
-                files[value["path"]] = Blob(base64.b64decode(value["content"]), False)
-            elif item["key"] == "lfsFile":
-                files[value["path"]] = Blob(self.hub.blobs[value["oid"]], True)
-            elif item["key"] == "deletedFile":
-                del files[value["path"]]
+            elif operation["key"] == "file":
+                files[content["path"]] = Blob(base64.b64decode(content["content"]), False)
+            elif operation["key"] == "lfsFile":
+                files[content["path"]] = Blob(self.hub.blobs[content["oid"]], True)
+            elif operation["key"] == "deletedFile":
+                del files[content["path"]]
             else:
-                raise RefusalError(400, f"no operation {item['key']}")
-        sha = found.commit(files, message)
+                raise RefusalError(400, f"no operation {operation['key']}")
+        sha = repository.commit(files, message)
         url = f"{self.hub.endpoint}/datasets/{repo}/commit/{sha}"
         self._answer({"success": True, "commitOid": sha, "commitUrl": url, "hookOutput": ""})
 
@@ -396,7 +394,7 @@ class Handler(BaseHTTPRequestHandler):
                 continue
             parts = name[len(prefix) :].split("/")
             depth = len(parts) if recursive else min(len(parts), 2)
-            folders |= {prefix + "/".join(parts[:i]) for i in range(1, depth)}
+            folders |= {prefix + "/".join(parts[:n]) for n in range(1, depth)}
             if recursive or len(parts) == 1:
                 listed.append(blob.describe(name))
         if prefix and not listed and not folders:
@@ -406,30 +404,30 @@ class Handler(BaseHTTPRequestHandler):
     def paths_info(self, repo: str, revision: str) -> None:
         files = self._repo(repo).files(revision)
         is_json = "json" in self.headers.get("Content-Type", "")
-        asked = json.loads(self.body) if is_json else parse_qs(self.body.decode())
-        found = []
-        for path in (path.strip("/") for path in asked["paths"]):
+        request = json.loads(self.body) if is_json else parse_qs(self.body.decode())
+        listed = []
+        for path in (path.strip("/") for path in request["paths"]):
             if path in files:
-                found.append(files[path].describe(path))
+                listed.append(files[path].describe(path))
             elif any(name.startswith(f"{path}/") for name in files):
-                found.append(_folder(path))
-        self._answer(found)
+                listed.append(_folder(path))
+        self._answer(listed)
 
     def refs(self, repo: str) -> None:
-        found = self._repo(repo)
+        repository = self._repo(repo)
         tags = [
             {"name": n, "ref": f"refs/tags/{n}", "targetCommit": sha}
-            for n, sha in found.tags.items()
+            for n, sha in repository.tags.items()
         ]
-        main = {"name": "main", "ref": "refs/heads/main", "targetCommit": found.head}
+        main = {"name": "main", "ref": "refs/heads/main", "targetCommit": repository.head}
         self._answer({"branches": [main], "tags": tags, "converts": []})
 
     def tag(self, repo: str, revision: str) -> None:
-        found = self._repo(repo, write=True)
+        repository = self._repo(repo, write=True)
         name = json.loads(self.body)["tag"]
-        if name in found.tags:
+        if name in repository.tags:
             raise RefusalError(409, "Tag already exists")
-        found.tags[name] = found.resolve(revision)
+        repository.tags[name] = repository.resolve(revision)
         self._answer({})
 
     def xet_token(self, repo: str, revision: str) -> None:
@@ -439,9 +437,9 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({}, headers=self.hub.xet)
 
     def resolve(self, repo: str, revision: str, path: str) -> None:
-        found = self._repo(repo)
-        sha = found.resolve(revision)
-        blob = found.commits[sha].files.get(path)
+        repository = self._repo(repo)
+        sha = repository.resolve(revision)
+        blob = repository.commits[sha].files.get(path)
         if blob is None:
             raise RefusalError(404, "Entry not found", "EntryNotFound", {"X-Repo-Commit": sha})
         etag = blob.sha256 if blob.lfs else blob.sha1
@@ -452,8 +450,11 @@ class Handler(BaseHTTPRequestHandler):
                 route = f"{self.hub.endpoint}/api/datasets/{repo}/xet-read-token/{sha}"
                 headers |= {"X-Xet-Hash": blob.sha256, "X-Xet-Refresh-Route": route}
         data, status = blob.data, 200
-        if asked := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")):
-            first, last = int(asked[1]), min(int(asked[2] or len(data) - 1), len(data) - 1)
+        byte_range = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if byte_range:
+            first, last = int(byte_range[1]), len(data) - 1
+            if byte_range[2]:
+                last = min(int(byte_range[2]), last)
             headers["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
             data, status = data[first : last + 1], 206
         self._answer(data, status, headers | {"Content-Type": "application/octet-stream"})

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import accumulate
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -25,8 +26,8 @@ HTML = "<html><body>Sign in to the hotel's network</body></html>"
 
 def chat_choice(content: object, finish: str | None = "stop", **message: object) -> dict[str, Any]:
     """A body with one choice of a chat."""
-    said = {"role": "assistant", "content": content, **message}
-    choice = {"index": 0, "message": said, "finish_reason": finish}
+    answer = {"role": "assistant", "content": content, **message}
+    choice = {"index": 0, "message": answer, "finish_reason": finish}
     return {"id": "1", "object": "chat.completion", "created": 0, "choices": [choice]}
 
 
@@ -112,7 +113,9 @@ class ScriptedServer:
             of_itself["system_fingerprint"] = self.fingerprints[
                 len(self.asked) % len(self.fingerprints)
             ]
-        return 200, self.chat(question) | of_itself | ({"usage": self.usage} if self.usage else {})
+        if self.usage:
+            of_itself["usage"] = self.usage
+        return 200, self.chat(question) | of_itself
 
     def chat(self, question: dict[str, Any]) -> dict[str, Any]:
         """The reply to a chat, as a body."""
@@ -188,20 +191,20 @@ class EchoingServer(ScriptedServer):
             return 400, {"error": {"message": "one prompt at a time"}}
         if new == 0 and self.zero == "refused":
             return 400, {"error": {"message": "max_tokens must be at least 1, got 0"}}
+        n_written = new or int(self.zero == "ignored")
         with self._lock:
-            choices = [
-                self.choice(i, texts, new or int(self.zero == "ignored")) for i in range(len(texts))
-            ]
+            choices = [self.choice(i, texts, n_written) for i in range(len(texts))]
         return 200, {"object": "text_completion", "choices": choices[::-1]}
 
     def write(self, question: dict[str, Any]) -> tuple[int, Any]:
         """The tokens of " quite" after a prompt, as if they had been drawn; their log-probabilities
         are right."""
         prompt = question["prompt"]
-        scored = self.scorer(f"{prompt} quite")[len(self.scorer(prompt)) :][
-            : question["max_tokens"]
-        ]
-        tokens, nats = [token for token, _ in scored], [value for _, value in scored]
+        begin = len(self.scorer(prompt))
+        added = self.scorer(f"{prompt} quite")[begin:]
+        scored = added[: question["max_tokens"]]
+        tokens = [token for token, _ in scored]
+        nats = [value for _, value in scored]
         table = {"tokens": tokens, "token_logprobs": nats}
         return 200, {
             "choices": [
@@ -213,12 +216,14 @@ class EchoingServer(ScriptedServer):
         text, shift = texts[index], self.shift(texts, index)
         tokens, nats = self.echoed(text)
         nats = [value if not isinstance(value, float) else value + shift for value in nats]
-        written = [] if not new else ["</s>" if self.ends else " more"]
-        said = text + ("" if self.ends else "".join(written))
+        token = "</s>" if self.ends else " more"
+        written = [token] if new else []
+        shown_text = text + ("" if self.ends else "".join(written))
         if written and (self.listed or not self.ends):
             tokens, nats = tokens + written, [*nats, -0.5]
         if self.gives == "new":
-            tokens, nats = tokens[len(tokens) - len(written) :], nats[len(nats) - len(written) :]
+            begin = len(tokens) - len(written)
+            tokens, nats = tokens[begin:], nats[begin:]
         offsets = [
             sum(map(len, tokens[:n])) for n in range(len(tokens))
         ]  # as vLLM counts, "<s>" included
@@ -237,24 +242,25 @@ class EchoingServer(ScriptedServer):
         finish = "stop" if self.ends and new else "length"
         return {
             "index": index,
-            "text": said,
+            "text": shown_text,
             "finish_reason": finish,
             "logprobs": table if self.gives != "none" else None,
         }
 
     def echoed(self, text: str) -> tuple[list[str], list[float | None]]:
         scored = self.scorer(text)
-        tokens, nats = [token for token, _ in scored], [value for _, value in scored]
+        tokens = [token for token, _ in scored]
+        beginnings = ["", *accumulate(tokens)]
         if not self.beside:
-            begun = ["".join(tokens[: n + 1]) for n in range(len(tokens))]
-            nats = [
-                self.scorer(text + token)[-1][1] for text, token in zip(begun, tokens, strict=True)
-            ]
-        known = max((n for n in range(len(tokens)) if "".join(tokens[:n]) in self._seen), default=0)
-        if self.caching and known >= 16:
-            off = {"stale": nats[-known:], "zero": [0.0] * known}[self.caching]
-            nats = [*off, *nats[known:]]
-        self._seen |= {"".join(tokens[:n]) for n in range(len(tokens) + 1)}
+            begun = zip(beginnings[1:], tokens, strict=True)
+            scored = [self.scorer(text + token)[-1] for text, token in begun]
+        nats = [value for _, value in scored]
+        seen = [n for n in range(len(tokens)) if beginnings[n] in self._seen]
+        n_seen = max(seen, default=0)
+        if self.caching and n_seen >= 16:
+            off = nats[-n_seen:] if self.caching == "stale" else [0.0] * n_seen
+            nats = [*off, *nats[n_seen:]]
+        self._seen.update(beginnings)
         for word, value in self.spoils.items():
             if re.search(rf"\b{word}\b", text):
                 nats[-1] = value
@@ -269,12 +275,16 @@ def scorer_of(model: Any, tokenizer: Any) -> Scorer:
     import torch
 
     def score(text: str) -> list[tuple[str, float]]:
-        own = tokenizer(text, add_special_tokens=False)["input_ids"]
-        ids = torch.tensor([[tokenizer.bos_token_id, *own]])
+        token_ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        ids = torch.tensor([[tokenizer.bos_token_id, *token_ids]])
         with torch.inference_mode():
             logits = model(input_ids=ids, use_cache=False).logits[0, :-1]
-        nats = logits.double().log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0].tolist()
-        return [(tokenizer.decode([token]), value) for token, value in zip(own, nats, strict=True)]
+        places = ids[0, 1:, None]
+        log_shares = logits.double().log_softmax(-1)
+        nats = log_shares.gather(1, places).flatten().tolist()
+        return [
+            (tokenizer.decode([token]), value) for token, value in zip(token_ids, nats, strict=True)
+        ]
 
     return score
 
@@ -283,10 +293,11 @@ def letters(text: str) -> list[tuple[str, float]]:
     """A made-up language: each letter is a token, the likelier the more often it stands before."""
     import math
 
-    return [
-        (letter, math.log((1 + text[:n].count(letter)) / (200 + n)))
-        for n, letter in enumerate(text)
-    ]
+    scored = []
+    for n, letter in enumerate(text):
+        share = (1 + text[:n].count(letter)) / (200 + n)
+        scored.append((letter, math.log(share)))
+    return scored
 
 
 @contextmanager

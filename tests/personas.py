@@ -44,10 +44,8 @@ STYLES: dict[str, Style] = {
 def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Every question of a set of probes in both turns, known ones too, with its `prompt` and
     `seed`."""
-    every = pd.concat(
-        [choice_questions(tables, plan), choice.known_pairs(plan["choice"]["known"])],
-        ignore_index=True,
-    )
+    known_pairs = choice.known_pairs(plan["choice"]["known"])
+    every = pd.concat([choice_questions(tables, plan), known_pairs], ignore_index=True)
     request = choice.request_of(every)
     return request.rows.assign(**request.inputs).merge(
         every, on=["id", "framing"], how="left", validate="m:1"
@@ -75,43 +73,40 @@ class Chooser:
 
     def odds(self, rows: pd.DataFrame, random: np.random.Generator) -> NDArray[np.float64]:
         """Log odds of option A in each row of `asked`."""
-        own = rows.drop_duplicates(["id", "framing"]).reset_index(drop=True)
-        slopes = {
-            word: random.normal(0, self.of_words) for word in sorted(own["word"].dropna().unique())
-        }
-        place = ((own["beside"] - own.loc[own["framing"] == BARE, "beside"].mean()) / 80).fillna(
-            0.0
-        )
-        rise = own["word"].map(slopes).fillna(0.0) + np.where(
-            own["framing"] == BARE, self.rise, 0.0
-        )
-        first = logit((0.5 + rise * place).clip(0.001, 0.999)) + random.normal(
-            0, self.noise, len(own)
-        )
-        own["first"] = np.where(own["framing"] == KNOWN, self.knows, first)
-        both = rows[["id", "framing", "turn"]].merge(
-            own[["id", "framing", "first"]], on=["id", "framing"], how="left"
-        )
-        turned: NDArray[np.float64] = (
-            np.where(both["turn"] == 0, both["first"], -both["first"]) - self.last
-        )
-        return turned
+        questions = rows.drop_duplicates(["id", "framing"]).reset_index(drop=True)
+        words = sorted(questions["word"].dropna().unique())
+        slopes = {word: random.normal(0, self.of_words) for word in words}
+        is_bare = questions["framing"] == BARE
+        middle = questions.loc[is_bare, "beside"].mean()
+        place = ((questions["beside"] - middle) / 80).fillna(0.0)
+        rise = questions["word"].map(slopes).fillna(0.0)
+        rise = rise + np.where(is_bare, self.rise, 0.0)
+        first = logit((0.5 + rise * place).clip(0.001, 0.999))
+        first = first + random.normal(0, self.noise, len(questions))
+        questions["first"] = np.where(questions["framing"] == KNOWN, self.knows, first)
+        of_questions = questions[["id", "framing", "first"]]
+        both = rows[["id", "framing", "turn"]].merge(of_questions, on=["id", "framing"], how="left")
+        turned = np.where(both["turn"] == 0, both["first"], -both["first"])
+        odds: NDArray[np.float64] = turned - self.last
+        return odds
 
     def replies(self, rows: pd.DataFrame, seed: int) -> pd.DataFrame:
         """Answers by `choice.ANSWERS` to rows of `asked`."""
         random = np.random.default_rng(seed)
         took = random.random(len(rows)) < expit(self.odds(rows, random))
         silent = random.random(len(rows))
-        said = [
-            REFUSAL if silent[i] < self.refuses(row) else self.style(*_option(row, bool(took[i])))
-            for i, row in enumerate(rows.to_dict("records"))
-        ]
-        return rows[["id", "framing", "turn"]].assign(reply=said, reason=None)
+        texts = []
+        for number, row in enumerate(rows.to_dict("records")):
+            letter, text = _option(row, bool(took[number]))
+            refused = silent[number] < self.refuses(row)
+            texts.append(REFUSAL if refused else self.style(letter, text))
+        return rows[["id", "framing", "turn"]].assign(reply=texts, reason=None)
 
 
 def _option(row: dict[str, Any], a: bool) -> tuple[str, str]:
     """Letter and text of an option of a row."""
-    return "A" if a else "B", str(row[FIRST] if a == (row["turn"] == 0) else row[SECOND])
+    sentence = FIRST if a == (row["turn"] == 0) else SECOND
+    return "A" if a else "B", str(row[sentence])
 
 
 @dataclass(frozen=True)
@@ -143,25 +138,21 @@ class Writer:
             for name in sorted(rows["attribute"].unique())
         }
         middle = rows.loc[rows["framing"] == BARE, "beside"].mean()
-        share = np.clip(
-            self.share + self.rise * (rows["beside"] - middle).fillna(0.0) / 80, 0.01, 0.99
-        )
-        first = expit(
-            logit(share) + rows["template"].map(prompts) + rows["attribute"].map(attributes)
-        )
+        rise = self.rise * (rows["beside"] - middle).fillna(0.0) / 80
+        share = np.clip(self.share + rise, 0.01, 0.99)
+        odds = logit(share) + rows["template"].map(prompts)
+        first = expit(odds + rows["attribute"].map(attributes))
         right = np.where(rows["right"] == FIRST, self.knows, 1 - self.knows)
         first = np.where(rows["framing"] == KNOWN, right, first)
         drawn = random.random((len(rows), 3))
-        said = []
-        for row, own, (silent, named, which) in zip(
+        texts = []
+        for row, chance, (silent, named, which) in zip(
             rows.to_dict("records"), first, drawn, strict=True
         ):
-            word = ("his" if which < own else "her") if named < self.named else "their"
-            refused = silent < self.refuses(row)
-            said.append(
-                REFUSAL if refused else f"The {row['word']} missed {word} bus; nobody waited."
-            )
-        return said
+            word = ("his" if which < chance else "her") if named < self.named else "their"
+            text = f"The {row['word']} missed {word} bus; nobody waited."
+            texts.append(REFUSAL if silent < self.refuses(row) else text)
+        return texts
 
 
 @dataclass
@@ -187,17 +178,13 @@ PREFERRED: Final = "they"
 
 def sampled(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Every prompt of a contrast that a chat is asked, with its framing, task, options and seed."""
-    read, chat = (
-        FramingPlan.read(plan),
-        Subject("", "chat", "", frozenset({"generate"}), True, False, (), ""),
-    )
+    chat = Subject("", "chat", "", frozenset({"generate"}), True, False, (), "")
     (request,) = framing.requests(tables, plan, {}, chat)
     rows = request.rows.assign(prompt=request.inputs["prompt"])
-    rows = rows.merge(
-        tables["prompts"][["id", "framing", "task", "stimulus"]], on="id", validate="m:1"
-    )
-    prompts = tables["prompts"][tables["prompts"]["id"].isin(rows["id"])]
-    options = framing.options_by_prompt(prompts, tables["stimuli"], read)
+    prompts = tables["prompts"]
+    rows = rows.merge(prompts[["id", "framing", "task", "stimulus"]], on="id", validate="m:1")
+    prompts = prompts[prompts["id"].isin(rows["id"])]
+    options = framing.options_by_prompt(prompts, tables["stimuli"], FramingPlan.read(plan))
     return rows.assign(options=rows["id"].map(options))
 
 
@@ -224,9 +211,8 @@ class Answerer:
         """To rows of `sampled`."""
         random = np.random.default_rng(seed)
         drawn = random.random((len(rows), 4))
-        return [
-            self._reply(row, *own) for row, own in zip(rows.to_dict("records"), drawn, strict=True)
-        ]
+        questions = zip(rows.to_dict("records"), drawn, strict=True)
+        return [self._reply(row, *draws) for row, draws in questions]
 
     def _reply(
         self, row: dict[str, Any], silent: float, moves: float, which: float, turns: float
@@ -235,25 +221,25 @@ class Answerer:
             return REFUSAL
         if self.always is not None:
             return self.always
-        there = any(cue.partition("~")[0] == self.cue for cue in cues_of(row["framing"]))
-        cued = there and (self.any_prefix or placebo_of(row["framing"]) <= 0)
+        cues = [cue.partition("~")[0] for cue in cues_of(row["framing"])]
+        cued = self.cue in cues and (self.any_prefix or placebo_of(row["framing"]) <= 0)
         preferred = which < self.share or (cued and moves < self.moved)
-        own = PREFERRED if preferred else ("he", "she")[int(moves * 1000) % 2]
+        chosen = PREFERRED if preferred else ("he", "she")[int(moves * 1000) % 2]
         letters = {
             slug: (letter, text)
             for letter, (slug, text) in zip(LETTERS, row["options"], strict=False)
         }
         if letters and turns < self.last:
-            own = list(letters)[-1]
-        return self.style(*letters[own]) if own in letters else own.capitalize()
+            chosen = list(letters)[-1]
+        return self.style(*letters[chosen]) if chosen in letters else chosen.capitalize()
 
 
 def rated(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Every question of a questionnaire to a chat, by options, with its item, twin and polarity;
     facts with theirs."""
-    asked = questionnaires.option_questions(tables, plan)
+    questions = questionnaires.option_questions(tables, plan)
     about = tables["prompts"][["id", "item", "twin", "polarity", "keying"]]
-    return asked.merge(about, on="id", how="left", validate="m:1")
+    return questions.merge(about, on="id", how="left", validate="m:1")
 
 
 @dataclass(frozen=True)
@@ -281,21 +267,28 @@ class Rater:
     def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
         """To rows of `rated`."""
         random = np.random.default_rng(seed)
-        own = {key: random.normal(0, self.of_items) for key, _ in rows.groupby(["item", "twin"])}
-        return [self._reply(row, own, *random.normal(size=2)) for row in rows.to_dict("records")]
+        keys = [key for key, _ in rows.groupby(["item", "twin"])]
+        mood_by_item = {key: random.normal(0, self.of_items) for key in keys}
+        questions = rows.to_dict("records")
+        return [self._reply(row, mood_by_item, *random.normal(size=2)) for row in questions]
 
-    def _reply(self, row: dict[str, Any], own: dict[Any, float], drawn: float, turns: float) -> str:
+    def _reply(
+        self, row: dict[str, Any], mood_by_item: dict[Any, float], drawn: float, turns: float
+    ) -> str:
         if self.always is not None:
             return self.always
-        if row["known"]:
-            points = (4.0 if row["id"].endswith("right") else -4.0) if self.knows else 4 * drawn
+        if row["known"] and self.knows:
+            points = 4.0 if row["id"].endswith("right") else -4.0
+        elif row["known"]:
+            points = 4 * drawn
         else:
-            mood = own[row["item"], row["twin"]] + self.mood * row["keying"] * (row["twin"] == 0)
-            points = mood * (1 if row["polarity"] == "source" else -1) + self.noise * drawn
+            mood = mood_by_item[row["item"], row["twin"]]
+            mood = mood + self.mood * row["keying"] * (row["twin"] == 0)
+            points = mood if row["polarity"] == "source" else -mood
+            points = points + self.noise * drawn
         points += self.agrees
-        place = min(
-            range(len(row["words"])), key=lambda at: abs(self.weights[row["words"][at]] - points)
-        )
+        distances = [abs(self.weights[word] - points) for word in row["words"]]
+        place = distances.index(min(distances))
         if norm.cdf(turns) < self.last:
-            place = len(row["words"]) - 1
+            place = len(distances) - 1
         return self.style(LETTERS[place], row["words"][place])

@@ -1,8 +1,10 @@
 """What each part of the code imports is among what its extra installs."""
 
+import re
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection
+from itertools import product
 from pathlib import Path
 
 import grimp
@@ -17,18 +19,23 @@ CODE = ("evenruler", "stages")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 LIGHT = [
-    *(f"evenruler.publish.{module}" for module in ("places", "manifest", "difference")),
-    *(f"evenruler.{module}" for module in ("errors", "hub", "repository", "results", "strict")),
+    "evenruler.publish.locate",
+    "evenruler.publish.manifest",
+    "evenruler.publish.difference",
+    "evenruler.errors",
+    "evenruler.hub",
+    "evenruler.repository",
+    "evenruler.results",
+    "evenruler.strict",
 ]
 """What `list`, `verify`, `diff`, `compare` and `export` go into."""
 
+ROOMS = ("declare", "schemas", "ask", "diagnose")
 MEASURING = [
-    *(
-        f"{package}.{room}"
-        for package in FAMILIES.values()
-        for room in ("declare", "schemas", "ask", "diagnose")
-    ),
-    *(f"evenruler.{room}" for room in ("declaration.params_file", "measurement", "models")),
+    *(f"{package}.{room}" for package, room in product(FAMILIES.values(), ROOMS)),
+    "evenruler.declaration.params_file",
+    "evenruler.measurement",
+    "evenruler.models",
 ]
 """What asking a model and computing its figures goes into."""
 
@@ -45,21 +52,18 @@ def graph() -> grimp.ImportGraph:
 
 def declared(*extras: str) -> set[str]:
     """The packages of the core and of some extras."""
-    named = [
-        *PROJECT["dependencies"],
-        *(own for extra in extras for own in PROJECT["optional-dependencies"][extra]),
-    ]
-    return {distribution_of(own.split("[")[0].split(">")[0].split("=")[0]) for own in named}
+    requirements = list(PROJECT["dependencies"])
+    for extra in extras:
+        requirements += PROJECT["optional-dependencies"][extra]
+    return {distribution_of(re.split(r"[[>=]", named)[0]) for named in requirements}
 
 
-def imported(graph: grimp.ImportGraph, starts: Iterable[str]) -> set[str]:
+def imported(graph: grimp.ImportGraph, starts: Collection[str]) -> set[str]:
     """The packages that modules, and all that they import, import anywhere."""
-    modules = {module for start in starts for module in {start, *graph.find_descendants(start)}}
-    modules |= {found for module in modules for found in graph.find_upstream_modules(module)}
-    ours = {module for module in modules if module.split(".")[0] in CODE}
-    packages = {
-        found for module in ours for found in graph.find_modules_directly_imported_by(module)
-    }
+    modules = {*starts}.union(*map(graph.find_descendants, starts))
+    modules = modules.union(*map(graph.find_upstream_modules, modules))
+    ours = [module for module in modules if module.split(".")[0] in CODE]
+    packages: set[str] = set().union(*map(graph.find_modules_directly_imported_by, ours))
     return {
         distribution_of(BROUGHT.get(package, package))
         for package in packages
@@ -98,9 +102,9 @@ def test_what_loads_models_is_not_older_than_what_is_tested() -> None:
     """Older versions run code of a model's folder (sentence-transformers 5), let a chat template
     out (jinja2 3.1.5), or answer otherwise."""
     lowest = dict(
-        own.split(">=")
-        for own in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["measure"]]
-        if ">=" in own
+        requirement.split(">=")
+        for requirement in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["measure"]]
+        if ">=" in requirement
     )
     pinned = dict(
         line.split("==")

@@ -28,7 +28,7 @@ class Killed(BaseException):
     """What ends a process, where it is enough to end the call."""
 
 
-@pytest.mark.parametrize("content", [None, b"", b'{"a": ', b"[1]", b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("content", [None, b'{"a": ', b"\xff", b"[" * 100_000])
 def test_json_that_was_cut_off_is_empty(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "kept.json"
     if content is not None:
@@ -39,7 +39,8 @@ def test_json_that_was_cut_off_is_empty(tmp_path: Path, content: bytes | None) -
 def test_json_is_of_the_kind_that_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "kept.json"
     path.write_text('{"a": [1]}')
-    assert (read_json_file(path, dict), read_json_file(path, list)) == ({"a": [1]}, [])
+    assert read_json_file(path, dict) == {"a": [1]}
+    assert read_json_file(path, list) == []
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -124,18 +125,14 @@ def fail(folder: Path, error: type[BaseException] = Killed) -> None:
         raise error
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, Killed])
+@pytest.mark.parametrize("error", [ValueError, Killed])
 def test_the_old_one_stays_where_the_new_one_fails(error, folder) -> None:
     with pytest.raises(error):
         fail(folder, error)
+    with pytest.raises(error):
+        fail(folder.with_name("first"), error)
     assert read(folder) == {"a": "old", "b": "old"}
     assert list(folder.parent.iterdir()) == [folder]
-
-
-def test_nothing_comes_of_a_first_one_that_fails(tmp_path) -> None:
-    with pytest.raises(Killed):
-        fail(tmp_path / "made")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_killed_one_left_is_not_taken_for_new(folder) -> None:

@@ -30,7 +30,7 @@ def line_of(error_of):
 
 def answered(status: int, url: str = URL, **headers: str):
     """Raises what the client raises when the Hub answers so."""
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    names = {name.replace("_", "-"): text for name, text in headers.items()}
     response = httpx2.Response(status, headers=names, request=httpx2.Request("GET", url))
     return lambda: hf_raise_for_status(response)
 
@@ -57,12 +57,6 @@ ANSWERS = [
     ),
     pytest.param(answered(404), "the Hub has no such thing (404)", "check the name", id="404"),
     pytest.param(
-        answered(404, X_Error_Code="EntryNotFound"),
-        "the Hub has no such thing (404)",
-        "check the name",
-        id="404-file",
-    ),
-    pytest.param(
         answered(412),
         "somebody else committed meanwhile (412); nothing of this run was published",
         "run it again",
@@ -77,9 +71,6 @@ ANSWERS = [
     ),
     pytest.param(
         answered(500), "the Hub has a fault of its own (500)", "run it again later", id="500"
-    ),
-    pytest.param(
-        answered(503), "the Hub has a fault of its own (503)", "run it again later", id="503"
     ),
     pytest.param(
         raising(httpx2.ReadTimeout("The read operation timed out")),
@@ -120,12 +111,6 @@ ABOUT_THE_REPOSITORY = [
         "is gated",
         f"accept its terms on its page, then {LOG_IN}",
         id="gated",
-    ),
-    pytest.param(
-        answered(401, X_Error_Code="GatedRepo"),
-        "is gated",
-        f"accept its terms on its page, then {LOG_IN}",
-        id="gated-401",
     ),
     pytest.param(
         answered(404, X_Error_Code="RevisionNotFound"),
@@ -192,11 +177,6 @@ def closed_port() -> int:
         return listener.getsockname()[1]
 
 
-def test_a_hub_that_is_not_there(line_of, closed_port) -> None:
-    line = line_of(lambda: httpx2.get(f"http://127.0.0.1:{closed_port}/api/models/you/it"))
-    assert line == "you/it: the Hub does not answer ([Errno 111] Connection refused); run it again"
-
-
 def test_a_hub_that_is_not_there_through_its_client(line_of, closed_port, monkeypatch) -> None:
     from huggingface_hub import constants
 
@@ -207,15 +187,7 @@ def test_a_hub_that_is_not_there_through_its_client(line_of, closed_port, monkey
     )
 
 
-def test_what_goes_well_goes_through() -> None:
-    with hub_errors_as_user_errors("you/it"):
-        done = True
-    assert done
-
-
-@pytest.mark.parametrize(
-    "error", [KeyError("x"), PermissionError("no"), UserError("no", where="here", remedy="fix")]
-)
+@pytest.mark.parametrize("error", [KeyError("x"), UserError("no", where="here", remedy="fix")])
 def test_what_is_not_of_the_hub_goes_through(error) -> None:
     with pytest.raises(type(error)) as caught, hub_errors_as_user_errors("you/it"):
         raise error

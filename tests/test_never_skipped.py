@@ -52,7 +52,7 @@ def test_skipped_is_failed_in_ci(
         "--rootdir",
         str(tmp_path),
     )
-    clean = {name: value for name, value in os.environ.items() if name != "EVENRULER_CI"}
+    clean = {name: setting for name, setting in os.environ.items() if name != "EVENRULER_CI"}
     done = subprocess.run(
         [sys.executable, *command, "--continue-on-collection-errors", str(tmp_path)],
         cwd=ROOT,

@@ -20,17 +20,13 @@ def test_the_root_is_entered_from_below(below, tmp_path) -> None:
     assert Path.cwd() == tmp_path
 
 
-def test_a_path_still_means_what_it_did(below, tmp_path) -> None:
+def test_a_path_still_means_what_it_did(below, tmp_path, monkeypatch) -> None:
     here = repository.enter_repository()
     assert repository.resolve_user_path(Path("sheet.csv"), here) == below / "sheet.csv"
     assert repository.resolve_user_path(tmp_path / "key.csv", here) == tmp_path / "key.csv"
-
-
-def test_at_the_root_paths_stay_as_they_are(tmp_path, below, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert repository.resolve_user_path(Path("sheet.csv"), repository.enter_repository()) == Path(
-        "sheet.csv"
-    )
+    sheet = Path("sheet.csv")
+    assert repository.resolve_user_path(sheet, repository.enter_repository()) == sheet
 
 
 def test_outside_nothing_is_entered(tmp_path, monkeypatch) -> None:

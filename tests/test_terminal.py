@@ -22,9 +22,9 @@ def test_what_steers_a_terminal_is_shown_and_not_done() -> None:
 
 
 def test_json_stays_what_it_was() -> None:
-    said = {"part": STEERS, "ü": "東京\u00a0"}
-    shown = escape_unprintable(json.dumps(said, indent=2, ensure_ascii=False))
-    assert json.loads(shown) == said
+    content = {"part": STEERS, "ü": "東京\u00a0"}
+    shown = escape_unprintable(json.dumps(content, indent=2, ensure_ascii=False))
+    assert json.loads(shown) == content
     assert shown.replace("\n", "").isprintable()
     assert '"ü": "東京' in shown
 

@@ -46,14 +46,14 @@ def tracked(*folders: str) -> set[str]:
 def built(kind: str, source: Path, folder: Path) -> Path:
     """An sdist or a wheel of a folder, without a network."""
     hook = "import sys, hatchling.build as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
-    made = subprocess.run(
+    build = subprocess.run(
         [sys.executable, "-c", hook, f"build_{kind}", folder],
         cwd=source,
         capture_output=True,
         text=True,
         check=True,
     )
-    return folder / made.stdout.split()[-1]
+    return folder / build.stdout.split()[-1]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def files_in(wheel: Path) -> set[str]:
 
 
 def test_it_holds_what_git_tracks_and_nothing_else(wheel) -> None:
-    found = files_in(wheel)
+    packed = files_in(wheel)
     shipped = {
         re.sub(
             f"^({'|'.join(hatch_build.SHIPPED)})/",
@@ -76,15 +76,16 @@ def test_it_holds_what_git_tracks_and_nothing_else(wheel) -> None:
         )
         for name in tracked(*hatch_build.SHIPPED)
     }
-    assert found == tracked("evenruler") | shipped
+    assert packed == tracked("evenruler") | shipped
     assert len(shipped) > 150
-    assert not [name for name in found if "saged-ideologies" in name]
+    assert not [name for name in packed if "saged-ideologies" in name]
 
 
 def test_one_that_is_made_of_an_sdist_is_the_same(wheel, tmp_path) -> None:
     sdist = built("sdist", ROOT, tmp_path)
     subprocess.run(["tar", "-xf", sdist, "-C", tmp_path], check=True)
-    again = built("wheel", next(path for path in tmp_path.iterdir() if path.is_dir()), tmp_path)
+    (folder,) = [path for path in tmp_path.iterdir() if path.is_dir()]
+    again = built("wheel", folder, tmp_path)
     assert files_in(again) == files_in(wheel)
 
 
@@ -107,16 +108,21 @@ def test_what_a_gitignore_keeps_out_is_never_taken(tmp_path) -> None:
 
 def light() -> set[str]:
     """The packages that an installation without extras has."""
-    found, left = {"evenruler"}, {name_of(own) for own in PROJECT["dependencies"]}
+    packages, left = (
+        {"evenruler"},
+        {name_of(requirement) for requirement in PROJECT["dependencies"]},
+    )
     while left:
         name = left.pop()
-        found.add(name)
+        packages.add(name)
         try:
             needed = metadata.requires(name) or []
         except metadata.PackageNotFoundError:  # for another system
             continue
-        left |= {name_of(own) for own in needed if "extra ==" not in own} - found
-    return found
+        left |= {
+            name_of(requirement) for requirement in needed if "extra ==" not in requirement
+        } - packages
+    return packages
 
 
 def name_of(requirement: str) -> str:
@@ -154,7 +160,7 @@ def without_extras(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     hidden = {
         module
         for module, packages in metadata.packages_distributions().items()
-        if not core & {distribution_of(package) for package in packages}
+        if core.isdisjoint(map(distribution_of, packages))
     } - {"sitecustomize"}
     assert {
         "torch",
@@ -167,13 +173,13 @@ def without_extras(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "sklearn",
     } <= hidden
     (folder / "sitecustomize.py").write_text(HIDE.format(hidden=sorted(hidden)))
-    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {
+    return {key: setting for key, setting in os.environ.items() if key != "PYTHONPATH"} | {
         "PYTHONPATH": str(folder)
     }
 
 
 @pytest.fixture
-def said(command, without_extras, tmp_path):
+def printed(command, without_extras, tmp_path):
     """What the command prints without extras, in an empty folder."""
 
     def run(*words: str, status: int = 0) -> str:
@@ -191,36 +197,41 @@ def said(command, without_extras, tmp_path):
     return run
 
 
-def test_its_benchmarks_are_listed(said) -> None:
-    found = {own["name"]: own for own in json.loads(said("list", "--format", "json"))}
-    assert set(found) == {Path(name).parts[1] for name in tracked("benchmarks")}
+def test_its_benchmarks_are_listed(printed) -> None:
+    benchmark_by_name = {
+        benchmark["name"]: benchmark
+        for benchmark in json.loads(printed("list", "--format", "json"))
+    }
+    assert set(benchmark_by_name) == {Path(name).parts[1] for name in tracked("benchmarks")}
     card = (ROOT / "benchmarks/framing-age/README.md").read_text()
-    assert f'pretty_name: "{found["framing-age"]["title"]}"' in card
+    assert f'pretty_name: "{benchmark_by_name["framing-age"]["title"]}"' in card
 
 
-def test_its_benchmarks_are_as_their_manifests_say(said) -> None:
-    assert said("verify", "framing-age") == "framing-age: as its manifest says\n"
+def test_its_benchmarks_are_as_their_manifests_say(printed) -> None:
+    assert printed("verify", "framing-age") == "framing-age: as its manifest says\n"
 
 
-def test_its_benchmarks_are_compared(said) -> None:
-    told = said("diff", "framing-age", str(ROOT / "benchmarks/framing-age"), "--format", "json")
-    assert json.loads(told)["needs"] == "none"
+def test_its_benchmarks_are_compared(printed) -> None:
+    difference = printed(
+        "diff", "framing-age", str(ROOT / "benchmarks/framing-age"), "--format", "json"
+    )
+    assert json.loads(difference)["needs"] == "none"
 
 
-def test_help_and_version_need_no_more(said) -> None:
-    assert "verify" in said("--help")
-    assert said("--version") == f"evenruler {metadata.version('evenruler')}\n"
+def test_help_and_version_need_no_more(printed) -> None:
+    assert "verify" in printed("--help")
+    assert printed("--version") == f"evenruler {metadata.version('evenruler')}\n"
 
 
-def test_a_package_that_is_missing_is_one_line(said, tmp_path) -> None:
+def test_a_package_that_is_missing_is_one_line(printed, tmp_path) -> None:
     line = "error: this needs the package dvc; run `pip install 'evenruler[build]'`\n"
-    assert "there is no git repository here" in said("verify", "framing-age@v1.0.0", status=2)
+    assert "there is no git repository here" in printed("verify", "framing-age@v1.0.0", status=2)
     (tmp_path / ".git").mkdir()
-    assert said("verify", "framing-age@v1.0.0", status=2) == line
+    assert printed("verify", "framing-age@v1.0.0", status=2) == line
     for name in ("params.yaml", "dvc.yaml"):
         (tmp_path / name).write_text((ROOT / name).read_text())
-    asked = said("finetune", "minilm-sentiment", "--again", status=2)
+    refusal = printed("finetune", "minilm-sentiment", "--again", status=2)
     assert re.fullmatch(
         r"error: this needs the package \S+; run `pip install 'evenruler\[(measure|build)\]'`\n",
-        asked,
+        refusal,
     )

@@ -78,13 +78,16 @@ def made_once(save: Callable[..., Path]) -> Callable[..., Path]:
 
     @wraps(save)
     def copied(folder: Path, *arguments: Any, **named: Any) -> Path:
-        root, made = _saved()
+        root, folder_by_call = _saved()
         key = repr((save.__module__, save.__name__, arguments, sorted(named.items())))
-        if key not in made:
-            made[key] = save(Path(mkdtemp(dir=root.name)) / "model", *arguments, **named)
+        if key not in folder_by_call:
+            saved_in = Path(mkdtemp(dir=root.name)) / "model"
+            folder_by_call[key] = save(saved_in, *arguments, **named)
         # With times of their own: a copy over another model is another file to the store.
         return Path(
-            shutil.copytree(made[key], folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+            shutil.copytree(
+                folder_by_call[key], folder, dirs_exist_ok=True, copy_function=shutil.copyfile
+            )
         )
 
     return copied
@@ -146,7 +149,7 @@ def tiny_tokenizer(*, bos: bool = True, chat: bool = False) -> Any:
     words += [word for word in dict.fromkeys(map("".join, MERGES)) if word not in words]
     merges = [pair for pair in MERGES if set(pair) <= set(words)]
     tokenizer = Tokenizer(
-        models.BPE(vocab={word: i for i, word in enumerate(words)}, merges=merges)
+        models.BPE(vocab={word: number for number, word in enumerate(words)}, merges=merges)
     )
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -167,7 +170,7 @@ def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any
         folders: The models, all causal.
         **entry: Keys that every entry gets besides.
     """
-    own = {
+    models = {
         name: {
             "kind": "causal",
             "source": f"local:{folder}",
@@ -185,7 +188,7 @@ def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any
         "origin": "sentence-transformers/all-MiniLM-L6-v2",
     }
     return {
-        "models": {**own, "minilm": embedder},
+        "models": {**models, "minilm": embedder},
         "instruments": {},
         "families": {
             family: {"embedder": "minilm"} for family in ("probes", "questionnaires", "saged")

@@ -5,17 +5,19 @@ Only that numbers are computed rightly can be seen on it, nothing that a trained
 """
 
 import string
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from tests.tiny import made_once
 
+TEXT = "Determine whether {0} {1} is preferred by {2} or {3}. It is preferred by {2}."
+ACTIVITIES = ("studying", "reading about")
+FIELDS = ("algebra", "poetry", "numbers", "dance", "geometry", "sculpture")
+PAIRS = (("women", "men"), ("men", "women"), ("He", "she"), ("he", "They"))
 TEXTS = [
-    f"Determine whether {doing} {field} is preferred by {first} or {second}. It is preferred by "
-    f"{first}."
-    for doing in ("studying", "reading about")
-    for field in ("algebra", "poetry", "numbers", "dance", "geometry", "sculpture")
-    for first, second in (("women", "men"), ("men", "women"), ("He", "she"), ("he", "They"))
+    TEXT.format(activity, field, *pair)
+    for activity, field, pair in product(ACTIVITIES, FIELDS, PAIRS)
 ]
 """What the tokenizer is fitted on: some words of these become one token, all others several."""
 
@@ -77,5 +79,6 @@ def unigram_tokenizer() -> Any:
         show_progress=False,
     )
     fitted.train_from_iterator(TEXTS, trainer)
-    pieces = [tuple(piece) for piece in json.loads(fitted.to_str())["model"]["vocab"]]
+    vocabulary = json.loads(fitted.to_str())["model"]["vocab"]
+    pieces = [tuple(piece) for piece in vocabulary]
     return T5Tokenizer(vocab=pieces, extra_ids=4)

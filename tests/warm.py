@@ -34,52 +34,50 @@ from pathlib import Path
 from typing import Any
 
 LIBRARIES = (
-    *(
-        "altair",
-        "dvc.cli",
-        "dvc.repo.reproduce",
-        "dvc.repo.status",
-        "dvc_data.hashfile",
-        "httpx2",
-        "inflect",
-        "jinja2",
-    ),
-    *(
-        "markdown_it",
-        "mlcroissant",
-        "openai",
-        "pandas",
-        "psutil",
-        "pyarrow.parquet",
-        "pydantic",
-        "rich",
-        "ruamel.yaml",
-    ),
-    *(
-        "scipy.optimize",
-        "scipy.stats",
-        "sklearn.cluster",
-        "sklearn.metrics",
-        "spacy",
-        "statsmodels.api",
-    ),
-    *(
-        "statsmodels.formula.api",
-        "tenacity",
-        "torch",
-        "torch.export",
-        "typer",
-        "vaderSentiment.vaderSentiment",
-    ),
-    *("vl_convert",),
+    "altair",
+    "dvc.cli",
+    "dvc.repo.reproduce",
+    "dvc.repo.status",
+    "dvc_data.hashfile",
+    "httpx2",
+    "inflect",
+    "jinja2",
+    "markdown_it",
+    "mlcroissant",
+    "openai",
+    "pandas",
+    "psutil",
+    "pyarrow.parquet",
+    "pydantic",
+    "rich",
+    "ruamel.yaml",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.cluster",
+    "sklearn.metrics",
+    "spacy",
+    "statsmodels.api",
+    "statsmodels.formula.api",
+    "tenacity",
+    "torch",
+    "torch.export",
+    "typer",
+    "vaderSentiment.vaderSentiment",
+    "vl_convert",
 )
 """None is of this repository."""
 
 OF_THE_HUB = (
-    *("accelerate", "huggingface_hub", "peft", "sentence_transformers", "transformers"),
-    *("transformers.modeling_utils", "transformers.models.auto.modeling_auto"),
-    *("transformers.models.bert.modeling_bert", "transformers.models.gemma3.modeling_gemma3"),
-    *("transformers.models.llama.modeling_llama",),
+    "accelerate",
+    "huggingface_hub",
+    "peft",
+    "sentence_transformers",
+    "transformers",
+    "transformers.modeling_utils",
+    "transformers.models.auto.modeling_auto",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.gemma3.modeling_gemma3",
+    "transformers.models.llama.modeling_llama",
 )
 """They read where the Hub is when they are imported."""
 
@@ -166,7 +164,8 @@ def serve(address: str, *libraries: str) -> None:
             break
         if listening in ready:
             caller, _ = listening.accept()
-            if child := os.fork():
+            child = os.fork()
+            if child:
                 children.add(child)
                 caller.close()
             else:
@@ -184,17 +183,19 @@ def _become(caller: socket.socket, warm: Path) -> None:
     streams = array.array("i")
     head, ancillary, _, _ = caller.recvmsg(8, socket.CMSG_LEN(3 * streams.itemsize))
     streams.frombytes(ancillary[0][2])
-    size, asked = int.from_bytes(head, "big"), b""
-    while len(asked) < size:
-        asked += caller.recv(size - len(asked))
-    question = json.loads(asked)
+    size = int.from_bytes(head, "big")
+    received = b""
+    while len(received) < size:
+        received += caller.recv(size - len(received))
+    question = json.loads(received)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(question["env"])
-    sys.path[:0] = filter(None, question["env"].get("PYTHONPATH", "").split(os.pathsep))
+    path = question["env"].get("PYTHONPATH", "")
+    sys.path[:0] = filter(None, path.split(os.pathsep))
     os.chdir(question["cwd"])
     sys.modules.pop("sitecustomize", None)
     with suppress(ModuleNotFoundError):

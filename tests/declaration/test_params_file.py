@@ -1,13 +1,10 @@
 """`params.yaml` as a stage reads it."""
 
-from pathlib import Path
-
 import pytest
 
 from evenruler.declaration.params_file import (
     FIRST_VERSION,
     Active,
-    DiagnosisSettings,
     InstrumentEntry,
     ParamsFile,
 )
@@ -39,6 +36,7 @@ families:
 diagnosis: {level: 0.9, seed: 5}
 versions: {framing-ours: 1.2.0}
 """
+INSTRUMENTS = PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")]
 
 
 @pytest.fixture
@@ -55,23 +53,14 @@ def declared(file_with, monkeypatch):
 
 
 class TestSettings:
-    def test_what_a_family_says_holds_for_its_instruments(self, declared) -> None:
-        found = declared().settings("ours")
-        assert (found.mass, found.seed, found.stimuli, found.generations) == (
-            "first_token",
-            3,
-            7,
-            0,
-        )
-
-    def test_what_neither_says_is_the_default_of_the_scale(self, declared) -> None:
-        assert declared().settings("ours").orders == 2
+    def test_an_entry_goes_over_its_family_and_that_over_the_default_of_the_scale(
+        self, declared
+    ) -> None:
+        ours, theirs = declared().settings("ours"), declared().settings("theirs")
+        assert (ours.mass, ours.seed, ours.stimuli) == ("first_token", 3, 7)
+        assert (ours.generations, ours.orders) == (0, 2)
+        assert (theirs.mass, theirs.seed, theirs.stimuli) == ("first_token", 9, 2)
         assert declared(scale="paper").settings("ours").orders == 1000
-
-    def test_the_entry_of_an_instrument_goes_over_its_family(self, declared) -> None:
-        found = declared().settings("theirs")
-        assert (found.mass, found.seed, found.stimuli) == ("first_token", 9, 2)
-        assert declared().settings("ours").seed == 3
 
     def test_a_value_goes_over_another_whole(self, declared) -> None:
         """What is by scale in the family may be one value in the entry, and the other way about."""
@@ -82,21 +71,22 @@ class TestSettings:
     def test_an_entry_says_which_size_the_build_asks(self, declared) -> None:
         change = ("seed: 9}", "seed: 9, size: standard}")
         assert declared(change).settings("theirs").stimuli == 8
-        assert [own.stimuli for own in declared(change).sizes("theirs").values()] == [2, 8, 20]
+        sizes = declared(change).sizes("theirs").values()
+        assert [settings.stimuli for settings in sizes] == [2, 8, 20]
         assert declared().settings("theirs").stimuli == 2
 
     def test_an_instrument_has_those_of_its_own_family(self, declared) -> None:
-        found = declared().settings("couples")
-        own = {"size": "trial", "most": 4}
-        assert (type(found).__module__, found.model_dump()) == (
+        settings = declared().settings("couples")
+        expected = {"size": "trial", "most": 4}
+        assert (type(settings).__module__, settings.model_dump()) == (
             "tests.instruments.fifth.pairs.declare",
-            own,
+            expected,
         )
 
     def test_the_scale_of_an_entry_is_no_setting(self, declared) -> None:
         assert declared(scale="paper").settings("large").orders == 6
 
-    @pytest.mark.parametrize("families", ["", "families:\n", "families: {}\n"])
+    @pytest.mark.parametrize("families", ["", "families:\n"])
     def test_families_may_say_nothing(self, declared, families) -> None:
         start, end = PARAMS.index("families:"), PARAMS.index("diagnosis:")
         assert declared((PARAMS[start:end], families)).settings("ours").seed == 0
@@ -109,12 +99,6 @@ class TestSettings:
                 "ours",
                 "families.framing.mas: unknown key 'mas'; did you mean 'mass'?; rename or remove "
                 "it",
-            ),
-            (
-                ("mass: first_token", "mass: tokens"),
-                "theirs",
-                "families.framing.mass: found 'tokens': input should be 'words', 'forms' or "
-                "'first_token'; fix it",
             ),
             (
                 ("paper: 20}, seed: 9", "paper: 20}, sed: 9"),
@@ -137,7 +121,6 @@ class TestSettings:
         ],
         ids=[
             "unknown-of-family",
-            "value-of-family",
             "unknown-of-entry",
             "scaled-of-entry",
             "entry-over-family",
@@ -146,18 +129,18 @@ class TestSettings:
     def test_a_mistake_is_where_it_was_written(
         self, declared, error_of, change, name, line
     ) -> None:
-        found = declared(change)
-        assert error_of(found.settings, name) == f"{found.path}: {line}"
+        declaration = declared(change)
+        assert error_of(declaration.settings, name) == f"{declaration.path}: {line}"
 
     def test_a_mistake_of_a_family_that_an_entry_covers_is_none(self, declared) -> None:
         assert declared(("seed: 3", "seed: -3")).settings("theirs").seed == 9
 
     def test_no_such_instrument(self, declared, error_of) -> None:
-        found = declared()
-        assert error_of(found.settings, "our") == (
-            f"{found.path}: instruments: no instrument 'our'; check the name (did you mean 'ours'?)"
+        declaration = declared()
+        assert error_of(declaration.settings, "our") == (
+            f"{declaration.path}: instruments: no instrument 'our'; check the name (did you mean 'ours'?)"
         )
-        none = declared((PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")], ""))
+        none = declared((INSTRUMENTS, ""))
         assert "no instrument 'ours'; check the name (there is none)" in error_of(
             none.settings, "ours"
         )
@@ -167,40 +150,32 @@ class TestInstruments:
     @pytest.mark.parametrize(
         ("scale", "names"),
         [
-            (None, ["ours", "theirs", "couples", "small"]),
             ("quick", ["ours", "theirs", "couples", "small"]),
             ("paper", ["ours", "theirs", "couples", "large"]),
         ],
     )
     def test_of_a_scale_with_their_family_in_order(self, declared, scale, names) -> None:
-        found = declared(scale=scale).instruments
-        assert list(found) == names
-        assert found["couples"] == "pairs"
-        assert {found[name] for name in names if name != "couples"} == {"framing"}
+        family_by_name = declared(scale=scale).instruments
+        assert list(family_by_name) == names
+        assert family_by_name["couples"] == "pairs"
+        assert {family_by_name[name] for name in names if name != "couples"} == {"framing"}
 
     def test_there_may_be_none(self, declared) -> None:
-        block = PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")]
-        assert (
-            declared((block, "")).instruments
-            == declared((block, "instruments:\n")).instruments
-            == {}
-        )
+        assert declared((INSTRUMENTS, "")).instruments == {}
+        assert declared((INSTRUMENTS, "instruments:\n")).instruments == {}
 
-    @pytest.mark.parametrize(
-        "entry", ["{family: gone}", "{}", "framing", "{most: 1}", "{scale: quick}"]
-    )
+    @pytest.mark.parametrize("entry", ["{family: gone}", "{}", "framing"])
     def test_one_of_no_family(self, declared, error_of, entry) -> None:
-        found = declared(("{family: pairs, most: 4}", entry))
-        line = error_of(lambda: found.instruments)
+        declaration = declared(("{family: pairs, most: 4}", entry))
+        line = error_of(lambda: declaration.instruments)
         what = "no family 'gone'" if "gone" in entry else "no family"
         families = "probes, questionnaires, framing, saged, fixed, pairs"
-        assert line == f"{found.path}: instruments.couples: {what}; name one: {families}"
+        assert line == f"{declaration.path}: instruments.couples: {what}; name one: {families}"
 
-    @pytest.mark.parametrize("scale", ["quick", "paper"])
-    def test_one_of_no_scale(self, declared, error_of, scale) -> None:
-        found = declared(("scale: paper,", "scale: papre,"), scale=scale)
-        assert error_of(lambda: found.instruments) == (
-            f"{found.path}: instruments.large.scale: no scale 'papre'; "
+    def test_one_of_no_scale(self, declared, error_of) -> None:
+        declaration = declared(("scale: paper,", "scale: papre,"), scale="quick")
+        assert error_of(lambda: declaration.instruments) == (
+            f"{declaration.path}: instruments.large.scale: no scale 'papre'; "
             "name one (quick or paper), or leave it out for both"
         )
 
@@ -213,18 +188,21 @@ class TestOtherParts:
     def test_without_the_file_the_scale_is_the_first_and_nothing_is_in_use(
         self, declared, error_of
     ) -> None:
-        found = declared()
-        path = found.path.with_name("active.yaml")
+        declaration = declared()
+        path = declaration.path.with_name("active.yaml")
         path.unlink()
-        assert found.scale == "quick"
+        assert declaration.scale == "quick"
         assert (
-            error_of(lambda: found.active)
+            error_of(lambda: declaration.active)
             == f"{path}: no such file; run `evenruler check`, which writes it"
         )
 
     def test_versions_are_those_of_benchmarks(self, declared) -> None:
-        found = declared()
-        assert (found.version("ours"), found.version("theirs")) == ("1.2.0", FIRST_VERSION)
+        declaration = declared()
+        assert (declaration.version("ours"), declaration.version("theirs")) == (
+            "1.2.0",
+            FIRST_VERSION,
+        )
 
     def test_what_is_in_use(self, declared) -> None:
         assert declared().active == Active(
@@ -234,41 +212,25 @@ class TestOtherParts:
         )
 
     @pytest.mark.parametrize(
-        ("old", "new", "said"),
+        ("old", "new", "reason"),
         [
-            (
-                "profile: quick",
-                "profile: quick\n  models: [tiny]",
-                "active.models: unknown key 'models'",
-            ),
             ("profile: quick", "profile: qick", "active.profile: found 'qick'"),
-            ("  profile: quick\n", "", "active.profile: missing"),
             ("active:", "actve:", "active.profile: missing"),
-            (
-                "source: a.yaml",
-                "source: a.yaml, version: 1.2.0",
-                "active.card.ours.version: unknown key 'version'",
-            ),
-            (
-                "{family: framing, source: a.yaml}",
-                "{family: framing}",
-                "active.card.ours.source: missing",
-            ),
         ],
-        ids=["models", "profile", "no-profile", "no-section", "version", "source"],
+        ids=["profile", "no-section"],
     )
-    def test_a_mistake_in_what_is_in_use(self, declared, error_of, old, new, said) -> None:
+    def test_a_mistake_in_what_is_in_use(self, declared, error_of, old, new, reason) -> None:
         """Read by a stage; `evenruler check` writes the file anew."""
         assert ACTIVE.count(old) == 1
-        found = declared(active=ACTIVE.replace(old, new))
-        assert error_of(lambda: found.active).startswith(
-            f"{found.path.with_name('active.yaml')}: {said}"
+        declaration = declared(active=ACTIVE.replace(old, new))
+        assert error_of(lambda: declaration.active).startswith(
+            f"{declaration.path.with_name('active.yaml')}: {reason}"
         )
 
     def test_the_catalogue(self, declared) -> None:
-        found = declared().catalogue
-        assert (list(found.models), found.kind("tiny")) == (["tiny"], "causal")
-        assert isinstance(found.training["nli"], TrainingData)
+        catalogue = declared().catalogue
+        assert (list(catalogue.models), catalogue.kind("tiny")) == (["tiny"], "causal")
+        assert isinstance(catalogue.training["nli"], TrainingData)
         assert (
             declared(
                 ('training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\n', "")
@@ -285,35 +247,26 @@ class TestOtherParts:
     @pytest.mark.parametrize(
         ("wrong", "bound"),
         [
-            ("resamples: 1000000000", "less than or equal to 100000"),
             ("resamples: 99", "greater than or equal to 100"),
-            ("seed: -1", "greater than or equal to 0"),
             ("seed: 4294967296", "less than 4294967296"),
         ],
     )
     def test_intervals_that_nobody_can_wait_for_or_draw(
         self, declared, error_of, wrong, bound
     ) -> None:
-        found = declared(("seed: 5", wrong))
+        declaration = declared(("seed: 5", wrong))
         key, _, value = wrong.partition(": ")
-        line = f"{found.path}: diagnosis.{key}: found {value}: input should be {bound}; fix it"
-        assert error_of(lambda: found.resampling) == line
+        line = (
+            f"{declaration.path}: diagnosis.{key}: found {value}: input should be {bound}; fix it"
+        )
+        assert error_of(lambda: declaration.resampling) == line
 
     def test_a_section_with_a_mistake_hinders_only_who_reads_it(self, declared, error_of) -> None:
-        found = declared(("level: 0.9", "level: 9"))
-        assert found.settings("ours").seed == 3
-        assert error_of(lambda: found.resampling).startswith(
-            f"{found.path}: diagnosis.level: found 9: "
+        declaration = declared(("level: 0.9", "level: 9"))
+        assert declaration.settings("ours").seed == 3
+        assert error_of(lambda: declaration.resampling).startswith(
+            f"{declaration.path}: diagnosis.level: found 9: "
         )
-
-    def test_a_section(self, declared) -> None:
-        found = declared()
-        assert found.part("diagnosis", DiagnosisSettings).level == 0.9
-        assert found.part("gone", DiagnosisSettings) == DiagnosisSettings()
-
-    def test_no_file(self, tmp_path: Path, error_of) -> None:
-        path = tmp_path / "params.yaml"
-        assert error_of(ParamsFile, path) == f"{path}: no such file; create it or check the name"
 
 
 def test_what_is_not_in_use_is_named(error_of) -> None:
@@ -339,5 +292,5 @@ def test_what_is_not_in_use_is_named(error_of) -> None:
     ],
 )
 def test_a_key_stands_where_it_was_written(declared, name, key, place) -> None:
-    found = declared()
-    assert found.place(name, key) == f"{found.path}: {place}"
+    declaration = declared()
+    assert declaration.place(name, key) == f"{declaration.path}: {place}"

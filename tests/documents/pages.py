@@ -44,24 +44,22 @@ class Block:
 
 def pages() -> list[str]:
     """README and all pages of docs, by their path."""
-    return [
-        "README.md",
-        *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
-    ]
+    docs = (ROOT / "docs").rglob("*.md")
+    return ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in docs)]
 
 
 def blocks(page: str) -> list[Block]:
     """The blocks of a page in their order."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    found = []
+    on_page = []
     for match in _FENCE.finditer(text):
         language, _, rest = match["info"].partition(" ")
-        title = re.search(r'title="([^"]+)"', rest)
-        name = title[1] if title else None
-        merge = name == "params.yaml" or rest.endswith(" merge")
+        quoted = re.search(r'title="([^"]+)"', rest)
+        title = quoted[1] if quoted else None
+        merge = title == "params.yaml" or rest.endswith(" merge")
         line = text.count("\n", 0, match.start()) + 1
-        found.append(Block(page, line, language, name, merge, match["text"], match["reason"]))
-    return found
+        on_page.append(Block(page, line, language, title, merge, match["text"], match["reason"]))
+    return on_page
 
 
 def follow(page: str, folder: Path, shell: Callable[[str, str], str]) -> list[str]:
@@ -75,15 +73,15 @@ def follow(page: str, folder: Path, shell: Callable[[str, str], str]) -> list[st
     Returns:
         What was printed, block by block.
     """
-    said = []
+    printed = []
     for block in blocks(page):
         if not block.done:
             continue
         if block.title is None:
-            said.append(shell(block.language, block.text))
+            printed.append(shell(block.language, block.text))
         else:
             _write(folder / block.title, block)
-    return said
+    return printed
 
 
 def _write(path: Path, block: Block) -> None:
@@ -101,7 +99,8 @@ def _write(path: Path, block: Block) -> None:
 
 def _lay(new: Mapping[str, Any], over: Any) -> None:
     for key, value in new.items():
-        if isinstance(value, dict) and isinstance(over.get(key), dict) and set(value) != {"family"}:
+        are_mappings = isinstance(value, dict) and isinstance(over.get(key), dict)
+        if are_mappings and set(value) != {"family"}:
             _lay(value, over[key])
         else:
             over[key] = value
@@ -109,6 +108,6 @@ def _lay(new: Mapping[str, Any], over: Any) -> None:
 
 def command(language: str, text: str, python: str) -> list[str]:
     """The command that runs a block: a shell that stops at the first failure, or Python."""
-    return (
-        ["bash", "-euo", "pipefail", "-c", text] if language == "console" else [python, "-c", text]
-    )
+    if language == "console":
+        return ["bash", "-euo", "pipefail", "-c", text]
+    return [python, "-c", text]

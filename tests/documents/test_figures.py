@@ -28,16 +28,16 @@ def text_of(page: str) -> str:
 
 
 def evidence_of(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / f"benchmarks/{name}/evidence.json").read_text())
-    return found
+    path = ROOT / f"benchmarks/{name}/evidence.json"
+    evidence: dict[str, Any] = json.loads(path.read_text())
+    return evidence
 
 
 def test_the_validation_experiment_is_that_of_the_benchmark() -> None:
     evidence = evidence_of(NAME)["validation"]
     for model in MODELS:
-        r, exact, alpha = (
-            figure_in_words(evidence[model][figure], 3) for figure in ("r", "r_exact", "alpha")
-        )
+        figures = [evidence[model][name] for name in ("r", "r_exact", "alpha")]
+        r, exact, alpha = [figure_in_words(figure, 3) for figure in figures]
         assert f"| {model} | {r} | {exact} | {alpha} |" in text_of("docs/probes.md")
 
 
@@ -46,36 +46,37 @@ def test_its_figures_are_the_target_ones() -> None:
     articles."""
     evidence = evidence_of(NAME)["validation"]
     for model, expected in (("gemma-3-270m", 0.834), ("smollm2-135m-instruct", 0.804)):
-        assert abs(evidence[model]["r"]["value"] - expected) <= 0.005
-        assert (evidence[model]["r"]["n"], evidence[model]["r_exact"]["n"]) == (43, 21)
+        figures = evidence[model]
+        assert abs(figures["r"]["value"] - expected) <= 0.005
+        assert (figures["r"]["n"], figures["r_exact"]["n"]) == (43, 21)
 
 
 def test_offsets_of_an_untrained_model_are_as_large_as_is_said() -> None:
-    said = re.findall(r"offsets of ([\d.]+) and ([\d.]+) nats", text_of("docs/reading.md"))
+    printed = re.findall(r"offsets of ([\d.]+) and ([\d.]+) nats", text_of("docs/reading.md"))
     names = ("probes-age-competence", "probes-political-ideology-personality")
-    found = [evidence_of(name)["seed"]["untrained-smollm2"]["offset"]["value"] for name in names]
-    assert said == [tuple(f"{value:.1f}" for value in found)]
+    offsets = []
+    for name in names:
+        figures = evidence_of(name)["seed"]["untrained-smollm2"]
+        offsets.append(f"{figures['offset']['value']:.1f}")
+    assert printed == [tuple(offsets)]
 
 
-@pytest.mark.parametrize(
-    ("table", "columns"),
-    [
-        (f"{NAME}/probes", ["text"]),
-        ("questionnaires-gad-7/prompts", ["premise", "hypothesis"]),
-        ("framing-gender/prompts", ["prompt"]),
-        ("saged-countries/prompts", ["prompt"]),
-    ],
-)
-def test_the_row_of_each_family_is_published(table: str, columns: list[str]) -> None:
-    rows = pd.read_parquet(ROOT / f"benchmarks/{table}/test-00000-of-00001.parquet")
-    published = set(rows[columns].agg(" ".join, axis=1))
-    family = table.split("-")[0]
-    for page, cell in (
-        ("README.md", rf"\| \[{family}\]\(.*?\) \| (.*?) \|"),
-        ("docs/index.md", rf"\| `{family}` \| (.*?) \|"),
-    ):
-        (row,) = re.findall(cell, text_of(page))
-        assert row in published
+def test_the_row_of_each_family_is_published() -> None:
+    for table, columns in {
+        f"{NAME}/probes": ["text"],
+        "questionnaires-gad-7/prompts": ["premise", "hypothesis"],
+        "framing-gender/prompts": ["prompt"],
+        "saged-countries/prompts": ["prompt"],
+    }.items():
+        rows = pd.read_parquet(ROOT / f"benchmarks/{table}/test-00000-of-00001.parquet")
+        published = set(rows[columns].agg(" ".join, axis=1))
+        family = table.split("-")[0]
+        for page, cell in (
+            ("README.md", rf"\| \[{family}\]\(.*?\) \| (.*?) \|"),
+            ("docs/index.md", rf"\| `{family}` \| (.*?) \|"),
+        ):
+            (row,) = re.findall(cell, text_of(page))
+            assert row in published
 
 
 def test_the_stages_are_the_pipeline() -> None:
@@ -85,21 +86,15 @@ def test_the_stages_are_the_pipeline() -> None:
         text_of("docs/architecture.md"),
         flags=re.M,
     )
-    drawn = {
-        (source, stage) for stage, sources in rows for source in re.findall(r"`([\w-]+)`", sources)
-    }
-    made = subprocess.run(
-        ["dvc", "dag", "--mermaid"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    stages = dict(re.findall(r'(node\d+)\["([^"@]+)', made))
-    arrows = {(stages[a], stages[b]) for a, b in re.findall(r"(node\d+)-->(node\d+)", made)}
-    by_stages = {
-        (source, stage) for source, stage in arrows if not source.endswith(".dvc")
-    }  # those are data
-    assert {stage for source, stage in by_stages if source == "declared"} == {
-        stage for stage, _ in rows
-    } - {"declared"}
-    assert drawn == {(source, stage) for source, stage in by_stages if source != "declared"}
+    expected = {("declared", stage) for stage, _ in rows if stage != "declared"}
+    for stage, sources in rows:
+        expected |= {(source, stage) for source in re.findall(r"`([\w-]+)`", sources)}
+    command = ["dvc", "dag", "--mermaid"]
+    diagram = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    stages = dict(re.findall(r'(node\d+)\["([^"@]+)', diagram))
+    arrows = {(stages[a], stages[b]) for a, b in re.findall(r"(node\d+)-->(node\d+)", diagram)}
+    # Names that end in .dvc are data.
+    assert {arrow for arrow in arrows if not arrow[0].endswith(".dvc")} == expected
 
 
 SOURCES = {
@@ -110,55 +105,26 @@ SOURCES = {
 }
 
 
-@pytest.fixture
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    """The example of a family as the family reads it."""
-    family = request.param
+@pytest.mark.parametrize("family", SOURCES)
+def test_the_example_of_a_family_is_read(family: str, tmp_path: Path) -> None:
     page, settings = SOURCES[family]
     place = f"data/sources/{family}/"
-    (example,) = [
-        one.text
-        for one in blocks(page)
-        if (one.title or "").startswith(place) and one.language == "yaml" and not one.merge
-    ]
+    whole = [block for block in blocks(page) if block.language == "yaml" and not block.merge]
+    (example,) = [block for block in whole if block.title and block.title.startswith(place)]
     path = tmp_path / "mine.yaml"
-    path.write_text(example)
+    path.write_text(example.text)
     declare = family_module(family, "declare")
     read = declare.Settings.model_validate(settings, context={"scale": "quick"})
-    return declare.load(path, read, ROOT / "data/sources" / family / "shared")
-
-
-@pytest.mark.parametrize("source", ["probes"], indirect=True)
-def test_the_probes_pass_the_checks(source) -> None:
-    assert source.sets["seed"].templates["doubt"].keying == -1
-    assert [len(words) for words in source.targets.values()] == [6, 6]
-
-
-@pytest.mark.parametrize("source", ["questionnaires"], indirect=True)
-def test_the_questionnaire_passes_the_checks(source) -> None:
-    assert source.items["promises"].terms.inverse == {"break": "break", "go-back-on": "go back on"}
-
-
-@pytest.mark.parametrize("source", ["framing"], indirect=True)
-def test_the_contrast_passes_the_checks(source) -> None:
-    assert list(source.tasks["completion"].cells) == ["bare", "salience", "instruction"]
-    assert source.tasks["completion"].placebos["salience"].texts[2] == "weather"
-
-
-@pytest.mark.parametrize("source", ["saged"], indirect=True)
-def test_the_domain_passes_the_checks(source) -> None:
-    assert source.replacements == {
-        "baker": {"smith": {"baker": "smith"}, "weaver": {"baker": "weaver"}}
-    }
+    assert declare.load(path, read, ROOT / "data/sources" / family / "shared").title
 
 
 def shown_of_measuring() -> str:
-    found = re.findall(
+    extracts = re.findall(
         r"```text\n(probes-occupation-gender [^\n]* on smollm2\n.*?)```",
         text_of("docs/measure.md"),
         flags=re.S,
     )
-    (shown,) = found
+    (shown,) = extracts
     return str(shown)
 
 
@@ -168,25 +134,22 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
         columns = family_module(benchmark.family, "declare").headings(benchmark.plan)
     figures = {"validation": {"smollm2": evidence_of(NAME)["validation"]["smollm2-135m-instruct"]}}
     base = synthetic("smollm2", benchmark=NAME, version=benchmark.manifest.version)
-    told = base.model_copy(
-        update={
-            "benchmark": base.benchmark.model_copy(update={"title": benchmark.title}),
-            "headings": [
-                Heading(**{key: getattr(one, key) for key in Heading.model_fields})
-                for one in columns
-            ],
-            "figures": figures,
-        }
-    )
-    told = told.model_copy(update={"answer": _summarise(told)})
-    assert shown_of_measuring().splitlines() == list(result_lines(told))
-    (said,) = re.findall(r" on smollm2, trial\n(.*?)```", text_of("docs/measure.md"), flags=re.S)
-    assert " ".join(said.split()) == " ".join(told.answer)
+    headings = []
+    for column in columns:
+        fields = {name: getattr(column, name) for name in Heading.model_fields}
+        headings.append(Heading(**fields))
+    titled = base.benchmark.model_copy(update={"title": benchmark.title})
+    update = {"benchmark": titled, "headings": headings, "figures": figures}
+    measured = base.model_copy(update=update)
+    measured = measured.model_copy(update={"answer": _summarise(measured)})
+    assert shown_of_measuring().splitlines() == list(result_lines(measured))
+    (answer,) = re.findall(r" on smollm2, trial\n(.*?)```", text_of("docs/measure.md"), flags=re.S)
+    assert " ".join(answer.split()) == " ".join(measured.answer)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/reading.md"])
 def test_extracts_of_it_are_of_it(page) -> None:
-    (extract,) = [one.text for one in blocks(page) if one.language == "text"]
+    (extract,) = [block.text for block in blocks(page) if block.language == "text"]
     whole = text_of("docs/measure.md")
     assert [line for line in extract.splitlines() if line not in whole] == []
 

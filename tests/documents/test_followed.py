@@ -25,7 +25,7 @@ OUTSIDE = ("docs/start.md", "docs/measure.md", "docs/results.md", "docs/probes.m
 pytestmark = pytest.mark.slow
 
 
-COLD = f"{Path(sys.executable).parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
+COLD = os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
 """A path on which commands start as they do at a user's."""
 
 
@@ -36,13 +36,11 @@ def shell(tmp_path: Path, warm: Warm | None) -> Callable[..., str]:
     bare = {
         "PATH": f"{warm.bin}{os.pathsep}{COLD}" if warm else COLD,
         "HOME": str(tmp_path / "home"),
-        **{
-            name: os.environ[name]
-            for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY")
-            if name in os.environ
-        },
         "HF_HUB_OFFLINE": "1",
     }
+    for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY"):
+        if name in os.environ:
+            bare[name] = os.environ[name]
     (tmp_path / "here").mkdir()
 
     def run(language: str, text: str, **env: str) -> str:
@@ -76,14 +74,14 @@ def test_readme(shell, tmp_path, tiny) -> None:
         model = loopback_hub.Repo(False)
         hub.repos["HuggingFaceTB/SmolLM2-135M-Instruct"] = model
         model.add(tiny)
-        own = {
+        env = {
             "PATH": COLD,
             "HF_ENDPOINT": hub.endpoint,
             "HF_HUB_OFFLINE": "0",
             "HF_HUB_DISABLE_XET": "1",
         }
         started = time.monotonic()
-        measured, row = follow("README.md", tmp_path / "here", lambda *block: shell(*block, **own))
+        measured, row = follow("README.md", tmp_path / "here", lambda *block: shell(*block, **env))
     print(f"README.md: {time.monotonic() - started:.0f} s")
     assert (
         "probes-occupation-gender 1.0.0 (Occupation and gender) on smollm2-135m-instruct"
@@ -93,20 +91,21 @@ def test_readme(shell, tmp_path, tiny) -> None:
     assert row.splitlines()[-1].endswith(".")
 
 
+@pytest.mark.long
 def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     here = tmp_path / "here"
     (here / "my-model").symlink_to(tiny)
     save_tiny(here / "other-model", seed=1)
     started = time.monotonic()
-    listed, questionnaire, own, forms, compared, verified, called, client = follow(
+    listed, questionnaire, measured, forms, compared, verified, called, client = follow(
         "docs/measure.md", here, shell
     )
     print(f"docs/measure.md: {time.monotonic() - started:.0f} s")
     assert "probes-age-competence" in listed
     assert "on my-model" in listed
     assert "questionnaires-gad-7" in questionnaire
-    assert "probes-my-drinks 0.0.0 (Tea and coffee) on my-model, trial" in own
-    assert "0 lists of placebos (at least 12 needed): verdicts will be inconclusive" in own
+    assert "probes-my-drinks 0.0.0 (Tea and coffee) on my-model, trial" in measured
+    assert "0 lists of placebos (at least 12 needed): verdicts will be inconclusive" in measured
     assert "choice      standard    3,756 questions" in forms
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
@@ -123,13 +122,14 @@ def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
     folder = repository.shipped_benchmarks() / "probes-occupation-gender"
     content = identity_of(folder, read_manifest(folder).rows)
     for name in ("gemma", "smollm2"):
-        made = synthetic(name, benchmark=folder.name, content=content)
-        stored(tmp_path / "here/results", made, gain_of(name))
+        recorded = synthetic(name, benchmark=folder.name, content=content)
+        stored(tmp_path / "here/results", recorded, gain_of(name))
     *_, exported = follow("docs/results.md", tmp_path / "here", shell)
     assert "records/data" in exported
     assert (tmp_path / "here/side-by-side.html").exists()
 
 
+@pytest.mark.long
 def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
     """Its steps as a runner does them, but for the installation; then with an effect among the
     results."""
@@ -144,10 +144,10 @@ def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
     assert "on my-model, standard" in shell("console", runs["Measure"])
     assert "::warning::nothing can be told" in shell("console", runs["Gate"])
     heading = Heading(figure="gain", heading="gain", meaning="how much", role="headline")
-    told = synthetic(figures={"seed": {"one": {"gain": figure(0.6, **CONFIRMED)}}})
+    recorded = synthetic(figures={"seed": {"one": {"gain": figure(0.6, **CONFIRMED)}}})
     stored(
         here / "results",
-        told.model_copy(update={"headings": [heading]}),
+        recorded.model_copy(update={"headings": [heading]}),
         gain_of("one", figure="gain"),
     )
     with pytest.raises(
@@ -157,11 +157,11 @@ def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
 
 
 def test_start(shell, tmp_path) -> None:
-    (said,) = follow("docs/start.md", tmp_path / "here", shell)
-    assert "probes-occupation-gender" in said
-    assert "as its manifest says" in said
+    (printed,) = follow("docs/start.md", tmp_path / "here", shell)
+    assert "probes-occupation-gender" in printed
+    assert "as its manifest says" in printed
 
 
 def test_the_equation(shell, tmp_path) -> None:
-    (said,) = follow("docs/probes.md", tmp_path / "here", shell)
-    assert said == "[2.2]\n"
+    (printed,) = follow("docs/probes.md", tmp_path / "here", shell)
+    assert printed == "[2.2]\n"

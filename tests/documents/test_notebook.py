@@ -47,16 +47,11 @@ def test_every_cell_runs(
         "it knows who works in what"
     )
     assert len(plot.to_dict()["vconcat"]) == 1
-    assert compared[["figure", "first", "second"]].to_numpy().tolist() == [
-        ["gain", "smollm2", "untrained"]
-    ]
     assert compared["first_value"].item() > 10 * abs(compared["second_value"].item())
     assert isinstance(replies, pd.DataFrame)
     assert replies["reply"].str.len().gt(0).all()
-    assert all(
-        line.startswith(tuple(str(verdict).upper() for verdict in Verdict)) for line in answer
-    )
-    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+    verdicts_in_capitals = tuple(str(verdict).upper() for verdict in Verdict)
+    assert all(line.startswith(verdicts_in_capitals) for line in answer)
 
 
 def test_it_holds_no_outputs() -> None:

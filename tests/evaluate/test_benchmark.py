@@ -3,8 +3,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from evenruler import repository
@@ -15,8 +13,8 @@ NAME = "probes-age-competence"
 
 
 def read(place: str) -> Benchmark:
-    with open_benchmark(place) as found:
-        return found
+    with open_benchmark(place) as benchmark:
+        return benchmark
 
 
 def test_a_name_and_a_folder_are_the_same_benchmark(elsewhere: Path) -> None:
@@ -34,6 +32,8 @@ def test_a_name_and_a_folder_are_the_same_benchmark(elsewhere: Path) -> None:
     pd.testing.assert_frame_equal(by_name.tables["probes"], by_folder.tables["probes"])
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_every_shipped_benchmark_is_what_its_manifest_says() -> None:
     names = sorted(
         path.parent.name for path in repository.shipped_benchmarks().glob("*/manifest.json")
@@ -43,7 +43,7 @@ def test_every_shipped_benchmark_is_what_its_manifest_says() -> None:
         assert read(name).name == name
 
 
-def test_altered_rows_and_plans_are_refused(error_of: Callable[..., str], elsewhere: Path) -> None:
+def test_an_altered_plan_is_refused(error_of: Callable[..., str], elsewhere: Path) -> None:
     folder = copied(NAME, elsewhere)
     path = folder / "plan.json"
     path.write_text(path.read_text().replace('"reliability": 0.6', '"reliability": 0.1'))
@@ -51,15 +51,6 @@ def test_altered_rows_and_plans_are_refused(error_of: Callable[..., str], elsewh
     assert line.startswith(
         f"{path}: altered: it is not what the manifest names; get the benchmark again"
     )
-    other = copied("probes-occupation-gender", elsewhere)
-    rows = other / "probes/test-00000-of-00001.parquet"
-    table = pq.read_table(rows)
-    at = table.schema.get_field_index("text")
-    weather = pa.array(["The weather is fine."] * table.num_rows)
-    pq.write_table(
-        table.set_column(at, table.schema.field(at), weather), rows
-    )  # with the hashes of the true rows
-    assert error_of(read, str(other)).startswith(f"{rows}: altered")
 
 
 def test_without_a_card_the_folder_gives_the_title(elsewhere: Path) -> None:
@@ -68,20 +59,9 @@ def test_without_a_card_the_folder_gives_the_title(elsewhere: Path) -> None:
     assert read(str(folder)).title == NAME
 
 
-def test_what_is_missing_or_unknown_is_one_line(
-    error_of: Callable[..., str], elsewhere: Path
-) -> None:
+def test_what_is_unknown_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:
     folder = copied(NAME, elsewhere)
-    (folder / "probes/test-00000-of-00001.parquet").unlink()
-    assert "missing" in error_of(read, str(folder))
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace(f'"name": "{NAME}"', '"name": "riddles-age"'))
     assert "no instrument of the family 'riddles'" in error_of(read, str(folder))
-    (elsewhere / "empty").mkdir()
-    assert "no manifest.json here" in error_of(read, "empty")
     assert "probes-age-competence" in error_of(read, "probes-age-competense")
-
-
-@pytest.mark.parametrize("place", ["a/b/c", ""])
-def test_no_place_at_all(error_of: Callable[..., str], elsewhere: Path, place: str) -> None:
-    assert error_of(read, place)

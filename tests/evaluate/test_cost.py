@@ -15,7 +15,7 @@ PRICE = Price(0.75, 4.5)
 
 def test_tokens_are_of_what_the_model_itself_is_asked() -> None:
     two = pd.DataFrame({"id": ["a", "b"]})
-    own = RequestBatch(
+    replies = RequestBatch(
         "replies",
         "generate",
         two,
@@ -23,11 +23,10 @@ def test_tokens_are_of_what_the_model_itself_is_asked() -> None:
         {"new_tokens": 16},
     )
     tool = RequestBatch("vectors", "embed", two, {"text": ["z" * 400] * 2}, by="embedder")
-    assert cost_of([own, tool]) == Cost({"generate": 2}, 10, 32)
-    likelihoods = RequestBatch(
-        "likelihoods", "loglikelihood", two, {"text": ["x" * 8] * 2, "before": ["", "y" * 8]}
-    )
-    assert cost_of([own, likelihoods]) == Cost({"generate": 2, "loglikelihood": 2}, 16, 32)
+    assert cost_of([replies, tool]) == Cost({"generate": 2}, 10, 32)
+    texts = {"text": ["x" * 8] * 2, "before": ["", "y" * 8]}
+    likelihoods = RequestBatch("likelihoods", "loglikelihood", two, texts)
+    assert cost_of([replies, likelihoods]) == Cost({"generate": 2, "loglikelihood": 2}, 16, 32)
 
 
 def test_a_price_is_of_a_million_tokens() -> None:
@@ -67,14 +66,6 @@ def test_a_form_without_a_verdict_promises_none() -> None:
         None,
     ]
     assert [detectable_effect_text(plan, "paper", form) for form in forms] == ["", "", "", None]
-
-
-@pytest.mark.parametrize("said", ["1", "a,b", "1,2,3", "-1,2", ""])
-def test_what_is_no_price(error_of: Callable[..., str], said: str) -> None:
-    assert (
-        error_of(Price.of, said)
-        == f"--price: found {said!r}; say IN,OUT: dollars for a million tokens"
-    )
 
 
 class TestAgreeing:

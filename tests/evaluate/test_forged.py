@@ -58,9 +58,8 @@ def forged(folder: Path) -> Path:
         table = pq.read_table(folder / name, partitioning=None)
         texts = [f"{text} Really!" for text in table["text"].to_pylist()]
         index = table.schema.get_field_index("text")
-        pq.write_table(
-            table.set_column(index, table.schema.field(index), pa.array(texts)), folder / name
-        )
+        altered_table = table.set_column(index, table.schema.field(index), pa.array(texts))
+        pq.write_table(altered_table, folder / name)
         new = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         croissant, sums[name] = croissant.replace(sums[name], new), new
     (folder / "croissant.json").write_text(croissant, encoding="utf-8")
@@ -91,15 +90,15 @@ def test_verify_refuses_it(genuine: Path, altered: Path) -> None:
 
 
 def test_diff_asks_for_a_major_version_and_names_it(genuine: Path, altered: Path) -> None:
-    found = difference(genuine, altered)
+    changes = difference(genuine, altered)
     rows = manifest_of(genuine)["rows"]
-    assert found.needs == "major"
-    assert {(config.config, config.changed, config.recontented) for config in found.configs} == {
+    assert changes.needs == "major"
+    assert {(config.config, config.changed, config.recontented) for config in changes.configs} == {
         ("probes", rows["probes"], rows["probes"]),
         ("templates", rows["templates"], rows["templates"]),
         ("attributes", 0, 0),
     }
-    assert found.altered == [str(altered)]
+    assert changes.altered == [str(altered)]
 
 
 def test_measure_refuses_it(altered: Path, tiny_folder: Path, error_of) -> None:
@@ -133,6 +132,8 @@ def test_git_has_checksums_of_its_own_for_what_an_older_evenruler_wrote(genuine:
         require_identity(genuine, read_manifest(genuine), in_git=True)
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
     genuine: Path,
     altered: Path,
@@ -149,20 +150,21 @@ def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
         )
         assert result.benchmark.content_sha256 == identity_of(folder, manifest_of(folder)["rows"])
         results.append(read_stored_result(elsewhere / "results" / result.folder / "result.json"))
-    one, other = results
-    benchmark = one.result.benchmark
+    original, forgery = results
+    benchmark = original.result.benchmark
     assert benchmark.content_sha256 == manifest_of(genuine)["content_sha256"]
+    name = f"{NAME} {benchmark.version}"
     assert error_of(compare, results) == (
-        f"{other.folder}: {NAME} {benchmark.version} has other content than in {one.folder}; "
+        f"{forgery.folder}: {name} has other content than in {original.folder}; "
         "measure both models on one copy of the benchmark"
     )
     # Not even of another version would units be shared: none rests on the same rows.
-    assert set(one.result.headlines["unit"]) == set(other.result.headlines["unit"])
-    assert not set(one.result.headlines["rows"]) & set(other.result.headlines["rows"])
+    rows, forged_rows = (stored.result.headlines for stored in results)
+    assert set(rows["unit"]) == set(forged_rows["unit"])
+    assert not set(rows["rows"]) & set(forged_rows["rows"])
     # Two of the forged are of one benchmark, but not of the one that comes with the package.
-    assert len(compare([other, other]))
+    assert len(compare([forgery, forgery]))
     monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: genuine.parent)
-    assert error_of(compare, [other, other]).startswith(
-        f"{other.folder}: it is of a {NAME} {benchmark.version} with other content than the one in "
-        f"{genuine}; "
+    assert error_of(compare, [forgery, forgery]).startswith(
+        f"{forgery.folder}: it is of a {name} with other content than the one in {genuine}; "
     )

@@ -2,7 +2,6 @@
 by hand."""
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -56,6 +55,21 @@ metric_list:
 WORDS = ("idle", "kind", "loud", "here", "tired")
 
 
+def document(number: int, kind: str) -> dict[str, Any]:
+    row = {
+        "writer": f"w{number % 5}",
+        "context": f"They met {number} of them.",
+        "first": f"The old are {WORDS[number % 5]}.",
+        "second": f"The new are {WORDS[(number + 1) % 5]}.",
+        "label": number % 2,
+    }
+    if kind == "generate_until":
+        row["choices"] = [row["first"], row["second"]]
+    elif number % 2 == 0:
+        row["context"] = ""
+    return row
+
+
 def task(
     folder: Path, name: str, more: str, kind: str = "multiple_choice", target: str = "label"
 ) -> Path:
@@ -63,19 +77,8 @@ def task(
     place = folder / "lm_eval"
     place.mkdir(exist_ok=True)
     rows = place / "rows.jsonl"
-    told = [
-        {
-            "writer": f"w{at % 5}",
-            "context": f"They met {at} of them." if at % 2 or kind == "generate_until" else "",
-            "first": f"The old are {WORDS[at % 5]}.",
-            "second": f"The new are {WORDS[(at + 1) % 5]}.",
-            "label": at % 2,
-        }
-        for at in range(20)
-    ]
-    if kind == "generate_until":
-        told = [{**row, "choices": [row["first"], row["second"]]} for row in told]
-    rows.write_text("".join(json.dumps(row) + "\n" for row in told))
+    documents = [document(number, kind) for number in range(20)]
+    rows.write_text("".join(json.dumps(row) + "\n" for row in documents))
     (place / "code.py").write_text(CODE)
     path = place / f"{name}.yaml"
     path.write_text(TASK.format(name=name, rows=rows, kind=kind, target=target, more=more))
@@ -102,12 +105,12 @@ def test_metrics_are_those_of_the_harness(
     monkeypatch.chdir(tmp_path)
     paths = {"plain": task(tmp_path, "plain", CHOICE), "own": task(tmp_path, "own", OWN)}
     folder = save_tiny(tmp_path / "tiny")
-    given = (
+    arguments = (
         "--log_samples",
         "--model_args",
         f"pretrained={folder},dtype=float32,add_bos_token=True",
     )
-    theirs = lm_eval(folder, tmp_path, "plain,own", tmp_path / "run", *given)["results"]
+    theirs = lm_eval(folder, tmp_path, "plain,own", tmp_path / "run", *arguments)["results"]
     model = load_model("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "cache"))
     nats: dict[str, Any] = {}
     for name, path in paths.items():
@@ -127,15 +130,14 @@ def test_metrics_are_those_of_the_harness(
     assert set(nats["own"]) == {"acc,none", "difference,none", "ratio,none"}
     assert theirs["plain"]["acc,none"] not in (0, 1)
 
-    both = ("--with", f"lm_eval:{paths['own']}", "--with", f"lm_eval:{paths['plain']}")
-    status, out, err = run(monkeypatch, capsys, f"local:{folder}", *both, "--unit", "writer")
+    both = [f"--with=lm_eval:{paths[name]}" for name in ("own", "plain")]
+    words = (f"local:{folder}", *both, "--unit", "writer")
+    status, out, err = run(monkeypatch, capsys, *words)
     assert status == 0, err
     value, low, high, effect = nats["own"]["difference,none"]
     assert "lm_eval:own (a unit is writer) on tiny" in out
-    assert (
-        f"    difference,none  {value:.3f} [{low:.3f}, {high:.3f}], design effect {effect:.1f}"
-        in out
-    )
+    interval = f"{value:.3f} [{low:.3f}, {high:.3f}]"
+    assert f"    difference,none  {interval}, design effect {effect:.1f}" in out
     assert (
         out.count("  No verdict: a task says no roles of texts, no unit and no neutral value.") == 2
     )
@@ -186,12 +188,12 @@ def test_what_is_refused(
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     model = f"local:{save_tiny(tmp_path / 'tiny')}"
-    for name, (kind, target, more, said) in REFUSED.items():
+    for name, (kind, target, more, message) in REFUSED.items():
         path = task(tmp_path, name, more, kind, target)
         status, out, err = run(monkeypatch, capsys, model, "--with", f"lm_eval:{path}")
         (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
         assert (status, out) == (2, "")
-        assert said in line
+        assert message in line
     good = task(tmp_path, "good", CHOICE)
     status, out, err = run(
         monkeypatch, capsys, model, "--with", "lm_eval:no.yaml", "--with", f"lm_eval:{good}"
@@ -232,29 +234,32 @@ def test_intervals_over_units() -> None:
     values = np.array(
         [[0.0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 0]]
     )
-    units = [f"u{at}" for at in range(6) for _ in range(4)]
+    units = sorted("abcdef" * 4)
     value, low, high, effect = jackknife_metric(mean, units, values.ravel().tolist())
     means = values.mean(axis=1)
-    half = stats.t.ppf(0.975, 5) * means.std(ddof=1) / math.sqrt(6)
-    assert (value, low, high) == pytest.approx((0.5, 0.5 - half, 0.5 + half))
-    of_units, of_docs = means.var(ddof=1) / 6, values.var(ddof=1) / 24
-    assert effect == pytest.approx(of_units / of_docs)
+    half = stats.t.ppf(0.975, 5) * stats.sem(means)
+    assert value == pytest.approx(0.5)
+    assert (value - low, high - value) == pytest.approx((half, half))
+    of_four = values.var(ddof=1) / 4
+    assert effect == pytest.approx(means.var(ddof=1) / of_four)
     assert effect > 2
-    each = jackknife_metric(mean, [str(at) for at in range(24)], values.ravel().tolist())
-    assert each[3] == pytest.approx(1)
-    assert each[2] - each[1] < high - low
+    ungrouped = jackknife_metric(
+        mean, [str(number) for number in range(24)], values.ravel().tolist()
+    )
+    assert ungrouped[3] == pytest.approx(1)
+    assert ungrouped[2] - ungrouped[1] < high - low
 
 
 def test_no_interval_of_few_units_of_equal_values_and_of_what_is_undefined_without_one() -> None:
     def of_two(items: list[float]) -> float:
         return 1 / (sum(items) - 1)
 
-    for given in (
-        (mean, ["a", "b", "c", "d"], [0.0, 1, 0, 1]),
+    for arguments in (
+        (mean, list("abcd"), [0.0, 1, 0, 1]),
         (mean, list("abcdef"), [1.0] * 6),
         (of_two, list("abcdef"), [1.0, 0, 0, 0, 0, 1]),
     ):
-        value, *rest = jackknife_metric(*given)
+        value, *rest = jackknife_metric(*arguments)
         assert value in (0.5, 1)
         assert np.isnan(rest).all()
 
@@ -263,12 +268,13 @@ def test_very_many_units_are_left_out_in_groups(monkeypatch: pytest.MonkeyPatch)
     """With as many groups as units nothing changes; with fewer the interval is about as wide."""
     rng = np.random.default_rng(1)
     values = rng.normal(size=400).tolist()
-    units = [str(at) for at in range(400)]
+    units = [str(number) for number in range(400)]
     whole = jackknife_metric(mean, units, values)
     monkeypatch.setattr(lm_eval_tasks, "MOST_VALUES", 40_000)
     grouped = jackknife_metric(mean, units, values)
     assert grouped[0] == whole[0]
-    assert 0.8 < (grouped[2] - grouped[1]) / (whole[2] - whole[1]) < 1.25
+    width, width_of_whole = (high - low for _, low, high, _ in (grouped, whole))
+    assert 0.8 < width / width_of_whole < 1.25
     assert grouped != whole
 
 
@@ -290,5 +296,5 @@ def test_replies_in_a_log_of_the_harness(tmp_path: Path) -> None:
     assert replies is not None
     rows = [json.loads(line) for line in samples.read_text().splitlines()]
     prompts = {row["doc"]["context"]: row["resps"][0][0] for row in rows}
-    assert {asked: replied.written for asked, replied in replies.items()} == prompts
+    assert {prompt: replied.written for prompt, replied in replies.items()} == prompts
     assert replies["They met 5 of them."].options == ("The old are idle.", "The new are kind.")

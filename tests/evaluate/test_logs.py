@@ -20,7 +20,7 @@ EVAL = Path(__file__).parents[1] / "models/inspect_bbq.eval"
 """Three questions of `made.bbq`, as inspect_ai 0.3.285 logs them: the grandfather, the grandson,
 and no option."""
 
-Told = Callable[..., tuple[int, str, str]]
+Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,12 @@ def made_benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def told(
+def run_measure(
     made_benchmarks: Path,
     elsewhere: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Told:
+) -> Command:
     """What `evenruler measure ...` ends with, prints and says meanwhile."""
     monkeypatch.setattr(repository, "shipped_benchmarks", lambda: made_benchmarks)
 
@@ -52,9 +52,9 @@ def told(
     return run
 
 
-def refused(told: Told, *words: str) -> str:
+def refused(run_measure: Command, *words: str) -> str:
     """The one line of an error."""
-    status, out, err = told(*words)
+    status, out, err = run_measure(*words)
     lines = [line for line in err.splitlines() if line.startswith("error: ")]
     assert (status, len(lines)) == (2, 1), err
     assert not out
@@ -63,9 +63,9 @@ def refused(told: Told, *words: str) -> str:
 
 def result_of(benchmark: str) -> dict[str, Any]:
     (path,) = Path("results").rglob("result.json")
-    found: dict[str, Any] = json.loads(path.read_text())
-    assert found["benchmark"]["name"] == benchmark
-    return found
+    record: dict[str, Any] = json.loads(path.read_text())
+    assert record["benchmark"]["name"] == benchmark
+    return record
 
 
 @pytest.fixture
@@ -74,74 +74,75 @@ def likelihoods(made_benchmarks: Path, elsewhere: Path) -> list[dict[str, Any]]:
     return samples(made_benchmarks / "fixed-made", lambda text: len(text) - 1000.0)
 
 
-@pytest.mark.parametrize("words", [("--with", "made"), ("--with", "fixed-made"), ()])
+@pytest.mark.parametrize("words", [("--with", "made"), ()])
 def test_the_benchmark_is_named_in_short_or_by_the_log(
-    told: Told, likelihoods: list[dict[str, Any]], made_benchmarks: Path, words: tuple[str, ...]
+    run_measure: Command,
+    likelihoods: list[dict[str, Any]],
+    made_benchmarks: Path,
+    words: tuple[str, ...],
 ) -> None:
-    status, out, err = told(log(Path("log.jsonl"), likelihoods), *words)
+    status, out, err = run_measure(log(Path("log.jsonl"), likelihoods), *words)
     assert status == 0, err
     assert "fixed-made 0.1.0 (Made) on log-jsonl" in out
     assert ("its answers are to fixed-made" in err) == (not words)
-    pairs = rows_of(made_benchmarks / "fixed-made").pivot(
-        index="item", columns="role", values="text"
-    )
-    longer = (pairs["first"].str.len() > pairs["second"].str.len()).mean()
+    rows = rows_of(made_benchmarks / "fixed-made")
+    lengths = rows.pivot(index="item", columns="role", values="text").map(len)
+    longer = (lengths["first"] > lengths["second"]).mean()
     assert result_of("fixed-made")["figures"]["all"]["log-jsonl"]["share"][
         "value"
     ] == pytest.approx(longer, abs=1e-3)
 
 
 def test_half_a_log_one_text_changed_and_another_benchmark_are_refused(
-    told: Told, likelihoods: list[dict[str, Any]]
+    run_measure: Command, likelihoods: list[dict[str, Any]]
 ) -> None:
     half = log(Path("half.jsonl"), likelihoods[:20])
-    assert "it lacks the answers to 56 of 96 texts" in refused(told, half)
-    changed = json.loads(
-        json.dumps(likelihoods).replace("The old 0 are idle.", "The old 0 are idle!")
-    )
+    assert "it lacks the answers to 56 of 96 texts" in refused(run_measure, half)
+    text = json.dumps(likelihoods)
+    changed = json.loads(text.replace("The old 0 are idle.", "The old 0 are idle!"))
     assert "it lacks the answers to 1 of 96 texts, as 'The old 0 are idle.'" in refused(
-        told, log(Path("changed.jsonl"), changed)
+        run_measure, log(Path("changed.jsonl"), changed)
     )
-    other = log(Path("other.jsonl"), json.loads(json.dumps(likelihoods).replace("The", "Those")))
-    line = refused(told, other)
+    other = log(Path("other.jsonl"), json.loads(text.replace("The", "Those")))
+    line = refused(run_measure, other)
     assert (
         "it answers no text of fixed-asked, fixed-made; say which benchmark as --with NAME" in line
     )
-    assert "none of its answers" in refused(told, other, "--with", "made")
-    assert "none of its answers" in refused(told, half, "--with", "asked")
+    assert "none of its answers" in refused(run_measure, other, "--with", "made")
+    assert "none of its answers" in refused(run_measure, half, "--with", "asked")
 
 
 def test_a_log_of_two_benchmarks_and_a_short_name_of_two(
-    told: Told, likelihoods: list[dict[str, Any]], made_benchmarks: Path
+    run_measure: Command, likelihoods: list[dict[str, Any]], made_benchmarks: Path
 ) -> None:
     shutil.copytree(made_benchmarks / "fixed-made", made_benchmarks / "probes-made")
     try:
-        line = refused(told, log(Path("log.jsonl"), likelihoods), "--with", "made")
+        line = refused(run_measure, log(Path("log.jsonl"), likelihoods), "--with", "made")
         assert "made: several benchmarks are called so; say one of fixed-made, probes-made" in line
     finally:
         shutil.rmtree(made_benchmarks / "probes-made")
     shutil.copytree(made_benchmarks / "fixed-made", made_benchmarks / "fixed-copied")
     try:
         assert "it answers texts of fixed-copied and fixed-made; say which" in refused(
-            told, "recorded:log.jsonl"
+            run_measure, "recorded:log.jsonl"
         )
     finally:
         shutil.rmtree(made_benchmarks / "fixed-copied")
 
 
-def test_a_model_needs_a_benchmark(told: Told, tiny_folder: Path) -> None:
+def test_a_model_needs_a_benchmark(run_measure: Command, tiny_folder: Path) -> None:
     named = "no benchmark is named; say which benchmark as --with NAME"
-    assert named in refused(told, f"local:{tiny_folder}")
+    assert named in refused(run_measure, f"local:{tiny_folder}")
     Path("own.gguf").write_bytes(b"no GGUF, which a conversion would say")
-    assert f"own.gguf: {named}" in refused(told, "own.gguf")
-    line = refused(told, f"local:{tiny_folder}", "--with", "made", "--unit", "writer")
+    assert f"own.gguf: {named}" in refused(run_measure, "own.gguf")
+    line = refused(run_measure, f"local:{tiny_folder}", "--with", "made", "--unit", "writer")
     assert "--unit: it applies to lm_eval:TASK only" in line
 
 
-def test_a_log_of_inspect_ai_says_what_was_chosen(told: Told) -> None:
+def test_a_log_of_inspect_ai_says_what_was_chosen(run_measure: Command) -> None:
     """In ambiguous contexts: the grandfather, biased, of which the template is; and once no option
     at all."""
-    status, _, err = told(f"recorded:{EVAL}")
+    status, _, err = run_measure(f"recorded:{EVAL}")
     assert status == 0, err
     assert "its answers are to fixed-asked" in err
     (scores,) = Path("results").rglob("items.parquet")
@@ -150,17 +151,16 @@ def test_a_log_of_inspect_ai_says_what_was_chosen(told: Told) -> None:
     assert items["right"].to_dict() == {"Age/1/0": False, "Age/1/1": True}
 
 
-def test_the_same_log_packed_otherwise_and_a_damaged_one(told: Told) -> None:
+def test_a_damaged_log_and_one_of_a_run_that_did_not_end(run_measure: Command) -> None:
     whole = EVAL.read_bytes()
     Path("cut.eval").write_bytes(whole[:-200])
-    Path("text.eval").write_text("no zip")
     Path("damaged.eval").write_bytes(whole.replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\x00"))
-    for name in ("cut", "text", "damaged"):
+    for name in ("cut", "damaged"):
         assert f"{name}.eval: not as such a file is written (" in refused(
-            told, f"recorded:{name}.eval"
+            run_measure, f"recorded:{name}.eval"
         )
     with zipfile.ZipFile("none.eval", "w") as archive:
         archive.writestr("_journal/start.json", "{}")
     assert "none.eval: its run did not end; take the log of a whole run" in refused(
-        told, "recorded:none.eval"
+        run_measure, "recorded:none.eval"
     )

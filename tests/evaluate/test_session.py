@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -50,17 +51,51 @@ from tests.results.synthetic import as_measured
 from tests.tiny import save_tiny, tiny_params
 from tests.tiny_t5 import save_tiny_t5
 
-QUICK = {"probes-political-ideology-personality", "framing-p-at-gender-8"}
-"""What all of their kind have is told by these."""
-SHIPPED = [
-    pytest.param(path.parent.name, marks=[pytest.mark.slow] * (path.parent.name not in QUICK))
-    for path in sorted(repository.shipped_benchmarks().glob("*/manifest.json"))
-]
+OF_EACH_FAMILY = {
+    "probes-political-ideology-personality",
+    "framing-p-at-gender-8",
+    "questionnaires-gad-7",
+    "saged-fruit",
+}
+MANIFESTS = repository.shipped_benchmarks().glob("*/manifest.json")
+NAMES = sorted(path.parent.name for path in MANIFESTS)
+SLOW = [pytest.mark.slow]
+LONG = [pytest.mark.slow, pytest.mark.long]
+SHIPPED = [pytest.param(name, marks=SLOW if name in OF_EACH_FAMILY else LONG) for name in NAMES]
 FEW = 6
 """Units: enough for an interval."""
 LARGE = {"framing-gender", "framing-indirect-probing", "framing-register"}
 """Whose placebos take a minute: they are measured without; with them, others of their family
 are."""
+
+
+def records_of(result: Result, model: str) -> list[dict[str, Any]]:
+    """What a result says of each figure of a model, in all parts."""
+    records: list[dict[str, Any]] = []
+    for models in result.figures.values():
+        records += models[model].values()
+    return records
+
+
+def verdicts_of(result: Result, model: str) -> set[str]:
+    return {record["verdict"] for record in records_of(result, model) if "verdict" in record}
+
+
+Served = Callable[[ScriptedServer], ScriptedServer]
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """Starts the server that `endpoint:` models are asked of."""
+    with ExitStack() as stack:
+
+        def start(scripted: ScriptedServer) -> ScriptedServer:
+            server = stack.enter_context(running(scripted))
+            monkeypatch.setenv(URL, server.url)
+            monkeypatch.setenv(KEY, "any")
+            return server
+
+        yield start
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -76,25 +111,18 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     assert as_measured(Result.model_validate_json((written / "result.json").read_text())) == result
     made_of = pq.read_table(written / "headlines.parquet")
     assert made_of.schema.names == HEADLINES.names
-    figures = {
-        figure for models in result.figures.values() for own in models.values() for figure in own
-    }
+    figures: set[str] = set()
+    for models in result.figures.values():
+        figures.update(*models.values())
     shown = {heading.figure for heading in result.headings}
     assert figures & shown
     assert len(list(written.glob("*.parquet"))) > 1
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [
-        "probes-age-competence",
-        "framing-age",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("questionnaires-phq-9", "saged-fruit")
-        ),
-    ],
+    "name", ["probes-age-competence", "framing-age", "questionnaires-phq-9", "saged-fruit"]
 )
 def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
     elsewhere: Path, tiny_folder: Path, name: str
@@ -107,48 +135,52 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
         ask = family_module(whole.family, "ask")
         tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
         least = replace(whole, tables=tables, plan={key: whole.plan[key] for key in ask.PLANNED})
-        own, all_of_it = (
-            measuring.measure(measuring.planned(one, limit=FEW)).result for one in (least, whole)
+        of_least, of_whole = (
+            measuring.measure(measuring.planned(benchmark, limit=FEW)).result
+            for benchmark in (least, whole)
         )
-    assert own.figures == all_of_it.figures
-    assert own.asked == all_of_it.asked
+    assert of_least.figures == of_whole.figures
+    assert of_least.asked == of_whole.asked
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path) -> None:
     """The gain is the slope along the criterion of the numbers that lie beside the result, and a
     comparison theirs."""
     result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
     stored = read_stored_result(elsewhere / "results" / result.folder / "result.json")
+    headlines = stored.result.headlines
     for part, models in result.figures.items():
-        own = stored.result.headlines[stored.result.headlines["part"] == part]
+        rows = headlines[headlines["part"] == part]
         if "gain" not in models["tiny"]:
-            assert own.empty
+            assert rows.empty
             continue
-        real = own[own["pole"] != 0]
+        real = rows[rows["pole"] != 0]
         means = real.groupby(["unit", "beside", "pole"])["value"].mean().unstack("pole")
-        slope = linregress(means.index.get_level_values("beside"), means[1] - means[-1]).slope
+        criterion = means.index.get_level_values("beside")
+        slope = linregress(criterion, means[1] - means[-1]).slope
         assert models["tiny"]["gain"]["value"] == pytest.approx(80 * slope, abs=6e-4)
-        assert own[own["pole"] == 0]["group"].nunique() == 12
-        same = contrast(own, own, 0.7).effect
+        assert rows[rows["pole"] == 0]["group"].nunique() == 12
+        same = contrast(rows, rows, 0.7).effect
         assert same is not None
         assert same.value == 0
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) -> None:
     """Its shares are those of the words that its decoder begins with, each counted once."""
     folder = save_tiny_t5(tmp_path / "t5")
     result = measure(f"local:{folder}", "framing-p-at-gender-8", out="results", limit=FEW)
     assert result.model.kind == "seq2seq"
-    figures = {
-        figure: own for models in result.figures.values() for figure, own in models["t5"].items()
-    }
-    assert all(np.isfinite(own["value"]) for own in figures.values() if own["value"] is not None)
+    numbers = [record["value"] for record in records_of(result, "t5")]
+    assert all(np.isfinite(number) for number in numbers if number is not None)
     written = elsewhere / "results" / result.folder
     mass = pd.read_parquet(next(iter(written.glob("*distributions*.parquet"))))
     assert mass["coverage"].between(0, 1, inclusive="neither").all()
-    assert mass.groupby(["task", "framing", "stimulus"])["share"].sum().to_numpy() == pytest.approx(
-        1, abs=1e-3
-    )
+    totals = mass.groupby(["task", "framing", "stimulus"])["share"].sum()
+    assert totals.to_numpy() == pytest.approx(1, abs=1e-3)
 
 
 def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> None:
@@ -157,32 +189,25 @@ def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> N
         subject = resolve_model(f"local:{tiny_folder}", store)
         measuring = Session(subject, store, "it")
         with open_benchmark("probes-age-competence") as benchmark:
-            return measuring.measure(
-                measuring.planned(benchmark, limit=FEW)
-            ).result, measuring.model.asked
+            planned = measuring.planned(benchmark, limit=2, size="trial")
+            return measuring.measure(planned).result, measuring.model.asked
 
-    (first, asked), (second, again) = once(), once()
-    assert (asked > 0, again) == (True, 0)
+    (first, n_asked), (second, again) = once(), once()
+    assert (n_asked > 0, again) == (True, 0)
     assert first == second
 
 
 def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: Path) -> None:
     session = Session(resolve_model(f"local:{tiny_folder}", RowStore()), RowStore(), "it")
-    with open_benchmark("probes-age-competence") as benchmark:
-        finds = "80 of 100 such studies find a factor of "
-        assert finds in session.planned(benchmark).in_words
-        assert "80 of 100" not in session.planned(benchmark, limit=FEW).in_words
-        assert "80 of 100" not in session.planned(benchmark, size="trial").in_words, (
-            "it asks no placebos"
-        )
     chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
     with open_benchmark("questionnaires-gad-7") as benchmark:
         assert "80 of 100 such studies find " in session.planned(benchmark).in_words
+        assert "80 of 100" not in session.planned(benchmark, limit=FEW).in_words
         assert chat.planned(benchmark).in_words.endswith(" replies; no verdict is possible")
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "said"),
+    ("verdicts", "note"),
     [
         (
             ["no effect", "inconclusive"],
@@ -195,23 +220,24 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
     ],
 )
 def test_where_nothing_is_found_it_says_what_would_be(
-    tmp_path: Path, verdicts: list[str], said: str
+    tmp_path: Path, verdicts: list[str], note: str
 ) -> None:
     here = SimpleNamespace(folder=tmp_path)
-    found = {
+    figures = {
         f"way {number}": {"gain": {"verdict": verdict, "value": 0.0}}
         for number, verdict in enumerate(verdicts)
     }
-    result = SimpleNamespace(verdicts=dict(enumerate(verdicts)), figures={"seed": found})
+    result = SimpleNamespace(verdicts=dict(enumerate(verdicts)), figures={"seed": figures})
     assert _planted_sensitivity_note(here, result) == ""
-    of = [
+    plants = [
         ("gender", True, "effect", 2.0),
         ("gender", True, "effect", None),
         ("x", False, "effect", None),
     ]
     keys = ("plant", "own", "verdict", "threshold")
     records = [
-        {**dict(zip(keys, one, strict=True)), "part": "seed", "figure": "gain"} for one in of
+        {**dict(zip(keys, plant, strict=True)), "part": "seed", "figure": "gain"}
+        for plant in plants
     ]
     # What was planted was read from another figure, and in another set.
     records += [
@@ -219,7 +245,7 @@ def test_where_nothing_is_found_it_says_what_would_be(
         records[0] | {"threshold": 1.0, "part": "no"},
     ]
     (tmp_path / "planted.json").write_text(json.dumps(records))
-    assert _planted_sensitivity_note(here, result) == said
+    assert _planted_sensitivity_note(here, result) == note
 
 
 def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
@@ -229,6 +255,7 @@ def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
     assert Session(ResolvedModel("tiny", params), RowStore(), "it").subject.adapted is None
 
 
+@pytest.mark.slow
 def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
     model = f"local:{tiny_folder}"
     whole = measure(model, "probes-age-competence", limit=FEW)
@@ -269,28 +296,23 @@ def test_what_a_model_cannot_answer_is_one_line(
 def test_a_budget_of_requests(
     error_of: Callable[..., str],
     elsewhere: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    served: Served,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with running(ScriptedServer(content="She is old.")) as server:
-        monkeypatch.setenv(URL, server.url)
-        monkeypatch.setenv(KEY, "any")
-        chat = partial(measure, "endpoint:big", "framing-age", limit=2)
-        line = error_of(chat, max_requests=0)
-        assert "the budget of 0 requests is used up" in line
-        assert server.asked == []
-        (plan,) = re.findall(r"big: (\d+) requests at most", capsys.readouterr().err)
-        assert int(plan) > 3
-        assert "the budget of 3 requests is used up" in error_of(chat, max_requests=3)
-        assert len(server.asked) == 3
-        measured = chat(max_requests=int(plan) - 3)
-        assert len(server.asked) == int(plan)
-        capsys.readouterr()
-        assert chat(max_requests=0) == measured
-        assert (
-            "requests" not in capsys.readouterr().err
-        )  # nothing is planned where nothing is asked
-        assert chat() == measured
+    server = served(ScriptedServer(content="She is old."))
+    chat = partial(measure, "endpoint:big", "framing-age", limit=2, size="trial")
+    line = error_of(chat, max_requests=0)
+    assert "the budget of 0 requests is used up" in line
+    assert server.asked == []
+    (plan,) = re.findall(r"big: (\d+) requests at most", capsys.readouterr().err)
+    assert int(plan) > 3
+    assert "the budget of 3 requests is used up" in error_of(chat, max_requests=3)
+    assert len(server.asked) == 3
+    measured = chat(max_requests=int(plan) - 3)
+    assert len(server.asked) == int(plan)
+    capsys.readouterr()
+    assert chat(max_requests=0) == measured
+    assert "requests" not in capsys.readouterr().err  # nothing is planned where nothing is asked
 
 
 def test_a_start_token_is_of_models_that_give_likelihoods(
@@ -302,18 +324,6 @@ def test_a_start_token_is_of_models_that_give_likelihoods(
             f"--start of {model}: a start token is of models that give log-probabilities of texts; "
             "say --kind completions, or leave --start out"
         )
-    line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", start="<start>")
-    assert line.startswith("start: '<start>' is no token of ")
-
-
-def test_the_start_of_plain_texts_stands_in_the_result(elsewhere: Path, tiny_folder: Path) -> None:
-    usual = measure(f"local:{tiny_folder}", "probes-age-competence", size="trial", limit=1)
-    other = measure(
-        f"local:{tiny_folder}", "probes-age-competence", size="trial", limit=1, start="<pad>"
-    )
-    assert usual.model.start == {"token": "<s>", "source": "the tokenizer's start token"}
-    assert other.model.start == {"token": "<pad>", "source": "as declared"}
-    assert usual.figures != other.figures
 
 
 def test_results_never_go_among_published_benchmarks(
@@ -325,27 +335,18 @@ def test_results_never_go_among_published_benchmarks(
     assert not out.exists()
 
 
-def test_a_device_that_is_not_here(
+@pytest.mark.slow
+def test_a_place_of_another_model_is_said_before_anything_is_asked(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
-    line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", device="tpu")
-    assert "no device 'tpu' here" in line
-
-
-def test_a_place_that_takes_no_results_is_said_before_anything_is_asked(
-    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
-) -> None:
-    (elsewhere / "file").write_text("x")
-    model = f"local:{tiny_folder}"
-    line = error_of(measure, model, "probes-age-competence", out="file")
-    assert "file: results cannot be written here" in line
     other = save_tiny(elsewhere / "tiny", seed=5)
-    measure(f"local:{other}", "probes-age-competence", limit=FEW, size="trial", out="results")
+    few: dict[str, Any] = {"limit": 1, "size": "trial", "out": "results"}
+    measure(f"local:{other}", "probes-age-competence", **few)
     store = RowStore()
-    asked = store.count()
-    line = error_of(measure, model, "probes-age-competence", limit=FEW, size="trial", out="results")
+    n_rows = store.count()
+    line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", **few)
     assert "tiny is another model there (chat_template, config, weights differ)" in line
-    assert store.count() == asked
+    assert store.count() == n_rows
 
 
 @pytest.mark.slow
@@ -357,22 +358,6 @@ def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path)
         False,
     )
     assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}+trial"
-
-
-def test_a_limit_is_at_least_one(
-    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
-) -> None:
-    for limit in (0, -1):
-        assert f"limit is {limit}" in error_of(
-            measure, f"local:{tiny_folder}", "questionnaires-gad-7", limit=limit
-        )
-
-
-def test_a_size_is_one_of_three(
-    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
-) -> None:
-    said = error_of(measure, f"local:{tiny_folder}", "questionnaires-gad-7", size="tiny")
-    assert said == "size: no size 'tiny'; say trial or standard or paper"
 
 
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
@@ -401,53 +386,56 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
 
 
 def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() -> None:
-    replies = ["A", "so\n" + "long " * 20, "\x1b[1mwell", "so\n" + "long " * 20, "A", ""]
-    read = pd.DataFrame(
-        {"reply": replies, "rule": ["letter", "none", "none", "none", "letter", "empty"]}
-    )
-    assert nonresponse_warnings(
-        {}, {"choices": read, "scores": pd.DataFrame({"value": [1.0]})}
-    ) == [
+    rambling = "so\n" + "long " * 20
+    replies = ["A", rambling, "\x1b[1mwell", rambling, "A", ""]
+    rules = ["letter", "none", "none", "none", "letter", "empty"]
+    read = pd.DataFrame({"reply": replies, "rule": rules})
+    scores = pd.DataFrame({"value": [1.0]})
+    assert nonresponse_warnings({}, {"choices": read, "scores": scores}) == [
         f'no answer is found in 3 of 6 replies (50%), such as "so {("long " * 20)[:57]}", '
         '"\\u001b[1mwell"; '
         "if they are cut off, say a larger --new-tokens"
     ]
-    one = pd.DataFrame({"reply": ["A"] * 20, "rule": ["none"] + ["letter"] * 19})
-    assert nonresponse_warnings({}, {"choices": one}) == []
-    (line,) = nonresponse_warnings({}, {"choices": one.iloc[:19]})
+    unread = pd.DataFrame({"reply": "A", "rule": ["none"] + ["letter"] * 19})
+    assert nonresponse_warnings({}, {"choices": unread}) == []
+    (line,) = nonresponse_warnings({}, {"choices": unread.iloc[:19]})
     assert line.startswith('no answer is found in 1 of 19 replies (5%), such as "A"; ')
-    (of_file,) = nonresponse_warnings(
-        {"likelihoods": pd.DataFrame({"replied": ["A"]})}, {"replies": one.iloc[:19]}
-    )
+    answers = {"likelihoods": pd.DataFrame({"replied": ["A"]})}
+    (of_file,) = nonresponse_warnings(answers, {"replies": unread.iloc[:19]})
     assert of_file == 'no answer is found in 1 of 19 replies (5%), such as "A"'
-    assert nonresponse_warnings({}, {"choices": one.iloc[:0]}) == []
+    assert nonresponse_warnings({}, {"choices": unread.iloc[:0]}) == []
 
 
-@pytest.mark.parametrize("name", ["probes-age-competence", "framing-age", "questionnaires-gad-7"])
-def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path, name: str) -> None:
-    result = measure(lambda messages, **_: "It depends.", name, size="trial", limit=2)
+def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path) -> None:
+    result = measure(lambda messages, **_: "It depends.", "framing-age", size="trial", limit=2)
     (warning,) = [line for line in result.warnings if line.startswith("no answer is found in ")]
     assert '(100%), such as "It depends."; if they are cut off' in warning
 
 
 def test_an_example_without_a_reply_says_why_there_is_none() -> None:
-    asked = RequestBatch(
+    batch = RequestBatch(
         "replies", "generate", pd.DataFrame({"id": ["a", "b"]}), {"prompt": ["Hi", "Ho"]}
     )
     replies = pd.DataFrame({"reply": ["yes", None], "reason": [None, CUT]})
     subject: Any = None
-    found = _example_replies(
-        SimpleNamespace(requests=lambda *_: [asked]), {}, {}, subject, {"replies": replies}
+    examples = _example_replies(
+        SimpleNamespace(requests=lambda *_: [batch]), {}, {}, subject, {"replies": replies}
     )
-    assert found == [("Hi", "yes"), ("Ho", CUT)]
+    assert examples == [("Hi", "yes"), ("Ho", CUT)]
 
 
-@pytest.mark.parametrize("every", [2, 1], ids=["half", "all"])
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)]
+    ("name", "every"),
+    [
+        ("framing-age", 2),
+        pytest.param("framing-age", 1, marks=pytest.mark.long),
+        pytest.param("saged-fruit", 2, marks=pytest.mark.long),
+        pytest.param("saged-fruit", 1, marks=pytest.mark.long),
+    ],
 )
 def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str, every: int
+    elsewhere: Path, served: Served, name: str, every: int
 ) -> None:
     turns = count(1)
 
@@ -458,22 +446,18 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
                 f"<think>So.{'</think>She is old.' * bool(whole)}", "stop" if whole else "length"
             )
 
-    with running(Thinker(fingerprints=["fp_a", "fp_b"])) as server:
-        monkeypatch.setenv(URL, server.url)
-        monkeypatch.setenv(KEY, "any")
-        asked = partial(
-            measure, "endpoint:big", name, limit=FEW, options={"thinking": {"tokens": 50}}
-        )
-        result = asked()
-        sent = len(server.asked)
-        assert asked() == result
-        assert len(server.asked) == sent
-        with pytest.raises(UserError, match="cut off; some models think first"):
-            measure("endpoint:big", name, limit=FEW)
+    server = served(Thinker(fingerprints=["fp_a", "fp_b"]))
+    ask = partial(measure, "endpoint:big", name, limit=FEW, options={"thinking": {"tokens": 50}})
+    result = ask()
+    sent = len(server.asked)
+    assert ask() == result
+    assert len(server.asked) == sent
+    with pytest.raises(UserError, match="cut off; some models think first"):
+        measure("endpoint:big", name, limit=FEW)
     assert result.model.engine["thinking"] == {"end": "</think>", "tokens": 50}
-    figures = [own for models in result.figures.values() for own in models["big"].values()]
-    assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
-    first = " ".join(line.strip() for line in list(result_lines(result))[1:4])
+    assert verdicts_of(result, "big") == {str(Verdict.INVALID)}
+    lines = list(result_lines(result))
+    first = " ".join(line.strip() for line in lines[1:4])
     assert re.search(
         r"\d+ of \d+ replies were cut while thinking \(50 tokens to think in\): say `--thinking "
         r"100`",
@@ -496,7 +480,7 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
         FigureHeading("alpha", "alpha", "x", "fitness"),
     ]
 
-    def of(coverage: float | None, tokens: float) -> dict:
+    def figures_of(coverage: float | None, tokens: float) -> dict:
         figures = {
             "coverage": {"value": coverage},
             "tokens": {"value": tokens},
@@ -504,15 +488,19 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
         }
         return {"bare": {"m": figures}}
 
-    assert limit_warnings(of(0.5, 0.1), columns) == []
-    assert limit_warnings(of(0.2, -0.3), columns) == ["bare: only 20%", "bare: 0.3 tokens fewer"]
-    assert limit_warnings(of(None, 0.0), columns) == []
+    assert limit_warnings(figures_of(0.5, 0.1), columns) == []
+    assert limit_warnings(figures_of(0.2, -0.3), columns) == [
+        "bare: only 20%",
+        "bare: 0.3 tokens fewer",
+    ]
+    assert limit_warnings(figures_of(None, 0.0), columns) == []
 
 
 def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path) -> None:
     name = "framing-p-at-gender-8"
-    result = measure(f"local:{tiny_folder}", name, limit=FEW)
+    result = measure(f"local:{tiny_folder}", name, limit=FEW, size="trial")
     assert len(result.model.engine["weights"]) == 64
+    assert result.model.start == {"token": "<s>", "source": "the tokenizer's start token"}
     assert result.model.engine["libraries"]["torch"]
     assert result.model.chat
     manifest = json.loads((repository.shipped_benchmarks() / name / "manifest.json").read_text())
@@ -523,6 +511,7 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     assert (result.model.heard, result.tools) == ({}, {})  # no server answered, and no tool
 
 
+@pytest.mark.slow
 def test_the_result_says_which_bytes_scored_the_replies(
     elsewhere: Path, store: RowStore, tiny_folder: Path
 ) -> None:
@@ -542,24 +531,22 @@ def test_the_result_says_which_bytes_scored_the_replies(
     assert Result.model_validate_json(result.to_json()).tools == result.tools
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.enable_socket
-def test_a_chat_chooses_between_sentences(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> None:
     """Over HTTP it gets the figures that the same chooser has in memory."""
     name, biased = "probes-occupation-gender", Chooser(rise=0.5)
     rows = published("standard")[2]
-    with running(PersonaServer.of(rows, biased.replies(rows, 0)["reply"])) as server:
-        monkeypatch.setenv(URL, server.url)
-        monkeypatch.setenv(KEY, "any")
-        result = measure("endpoint:big", name)
-        assert len(server.asked) == len(rows) == 3756
-        assert measure("endpoint:big", name) == result
-        assert len(server.asked) == 3756, "nothing is asked twice"
+    server = served(PersonaServer.of(rows, biased.replies(rows, 0)["reply"]))
+    result = measure("endpoint:big", name)
+    assert len(server.asked) == len(rows) == 3756
+    assert measure("endpoint:big", name) == result
+    assert len(server.asked) == 3756, "nothing is asked twice"
     assert (result.settings.form, result.left_out) == ("choice", [])
     assert result.folder == f"big/{name}@{result.benchmark.version}+choice"
-    own, expected = result.figures["validation, choice"]["big"], found(biased, "standard", 0)
-    assert {figure: record["value"] for figure, record in own.items()} == pytest.approx(
+    records, expected = result.figures["validation, choice"]["big"], found(biased, "standard", 0)
+    assert {figure: record["value"] for figure, record in records.items()} == pytest.approx(
         expected["value"].to_dict(), abs=0.0005
     )
     assert result.answer[0].startswith(
@@ -573,28 +560,29 @@ def test_a_chat_chooses_between_sentences(
     assert {"nurse", "secretary"} < set(women.split(", "))
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.enable_socket
-def test_a_chat_says_how_often(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chat_says_how_often(elsewhere: Path, served: Served) -> None:
     """Over HTTP, thinking aloud before each answer, it gets the mood that was planted; and no
     verdict."""
-    with open_benchmark("questionnaires-trust-in-people") as own:
-        plan = plan_at_size(own.plan, "trial")
-        rows = rated(own.tables, plan)
+    with open_benchmark("questionnaires-trust-in-people") as benchmark:
+        plan = plan_at_size(benchmark.plan, "trial")
+        rows = rated(benchmark.tables, plan)
     thinks = Rater(
         mood=2,
         weights=plan["accuracy"]["words"],
         style=lambda letter, _: f"<think>A?</think>\n{letter}",
     )
-    with running(PersonaServer.of(rows, thinks.replies(rows, 0))) as server:
-        monkeypatch.setenv(URL, server.url)
-        monkeypatch.setenv(KEY, "any")
-        result = measure(
-            "endpoint:big",
-            "questionnaires-trust-in-people",
-            size="trial",
-            options={"thinking": {"tokens": 50}},
-        )
-        assert len(server.asked) == len(rows) == 2 * len(own.tables["prompts"]) // 8 + 4 * 143
+    server = served(PersonaServer.of(rows, thinks.replies(rows, 0)))
+    result = measure(
+        "endpoint:big",
+        "questionnaires-trust-in-people",
+        size="trial",
+        options={"thinking": {"tokens": 50}},
+    )
+    n_prompts = len(benchmark.tables["prompts"])
+    assert len(server.asked) == len(rows) == n_prompts // 4 + 4 * 143
     figures = result.figures["all"]["big (options)"]
     assert figures["beyond_twins"]["value"] == pytest.approx(2, abs=0.5)
     assert (figures["beyond_twins"]["verdict"], figures["accuracy"]["value"]) == ("inconclusive", 1)
@@ -604,8 +592,6 @@ def test_a_chat_says_how_often(elsewhere: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_form_that_there_is_not_or_that_does_not_fit(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
-    line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", form="oral")
-    assert line == "--form: no form 'oral'; say likelihood or choice or written, or leave it out"
     line = error_of(measure, "endpoint:big", "probes-age-competence", form="likelihood")
     assert line == "--form likelihood: big (kind chat) is not asked so; say choice or written"
     line = error_of(measure, "endpoint:big", "probes-age-competence", form="written")
@@ -618,18 +604,16 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     assert list(result.figures) == ["seed, choice"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)]
+    "name", [pytest.param("framing-age", marks=pytest.mark.long), "saged-fruit"]
 )
 def test_a_model_that_refuses_everything_is_no_finding(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    elsewhere: Path, served: Served, name: str
 ) -> None:
-    with running(ScriptedServer(content="I'm sorry, but I cannot help with that.")) as server:
-        monkeypatch.setenv(URL, server.url)
-        monkeypatch.setenv(KEY, "any")
-        result = measure("endpoint:big", name, limit=FEW)
-    figures = [own for models in result.figures.values() for own in models["big"].values()]
-    assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
+    served(ScriptedServer(content="I'm sorry, but I cannot help with that."))
+    result = measure("endpoint:big", name, limit=FEW)
+    assert verdicts_of(result, "big") == {str(Verdict.INVALID)}
     refused = (
         r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not "
         r"answered \(\1 refused, 0"
@@ -640,6 +624,5 @@ def test_a_model_that_refuses_everything_is_no_finding(
 def test_a_function_that_refuses_everything_is_no_finding(elsewhere: Path) -> None:
     """Where no reply has a text at all, as behind a filter."""
     result = measure(lambda messages, **_: None, "framing-age", limit=2, size="trial")
-    figures = [own for models in result.figures.values() for own in models["lambda"].values()]
-    assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
+    assert verdicts_of(result, "lambda") == {str(Verdict.INVALID)}
     assert result.warnings[0] == "the model gave no reply to 12 of 12 prompts"

@@ -16,14 +16,14 @@ JUDGED = {**SPREAD, "verdict": "effect", "why": "It is so."}
 ALPHA = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 20, "unit": "attributes", "control": 0.7}
 
 
-def told(figures: dict[str, Any], **more: Any) -> list[str]:
+def lines_of(figures: dict[str, Any], **more: Any) -> list[str]:
     base = synthetic()
     content = {"headings": HEADINGS, "figures": {"seed": {base.model.name: figures}}, **more}
     return list(result_lines(base.model_copy(update=content)))
 
 
 def test_amounts_controls_verdicts_and_fitness() -> None:
-    lines = told({"spread": JUDGED, "alpha": ALPHA})
+    lines = lines_of({"spread": JUDGED, "alpha": ALPHA})
     assert lines == [
         "probes-made-up 1.0.0 (Made up) on one",
         "  seed",
@@ -35,7 +35,7 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
 
 
 def test_the_whole_answer_stands_first() -> None:
-    lines = told(
+    lines = lines_of(
         {"spread": JUDGED}, answer=["EFFECT, spread: " + "so " * 40, "It does not show harm."]
     )
     assert lines[1].startswith("  EFFECT, spread: so so")
@@ -49,16 +49,15 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
     lines = list(summary_lines(base))
     assert len(lines) == 12
     assert lines[-1] == "  ... and 11 lines more, with --all"
-    short = list(summary_lines(base.model_copy(update={"answer": ["so"]})))
-    assert short[1:] == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
-    assert (
-        list(summary_lines(base.model_copy(update={"answer": ["so"], "warnings": [*"four"]})))[-1]
-        == "  2 more warnings"
-    )
+    short = base.model_copy(update={"answer": ["so"]})
+    _, *lines = summary_lines(short)
+    assert lines == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
+    *_, last = summary_lines(short.model_copy(update={"warnings": [*"four"]}))
+    assert last == "  2 more warnings"
 
 
 def test_without_a_verdict_all_amounts_are_explained() -> None:
-    lines = told(
+    lines = lines_of(
         {
             "spread": SPREAD,
             "offset": {"value": None, "n": 0, "unit": "attributes", "reason": "no words"},
@@ -72,7 +71,7 @@ def test_what_limits_a_result_stands_below_it() -> None:
     settings = synthetic().settings.model_copy(
         update={"prefixes": False, "size": "trial", "limit": 5}
     )
-    lines = told(
+    lines = lines_of(
         {"spread": JUDGED},
         settings=settings,
         warnings=["too long"],
@@ -95,14 +94,14 @@ def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
         "INCONCLUSIVE, gain (seed): No verdict is possible: no placebo.",
         "EFFECT, gain (seed): It is so.",
     )
-    for size, said, remedy in (
+    for size, answer, remedy in (
         ("trial", few, True),
         ("trial", shown, False),
         ("standard", few, False),
     ):
         settings = synthetic().settings.model_copy(update={"size": size})
         lines = list(
-            summary_lines(synthetic().model_copy(update={"answer": [said], "settings": settings}))
+            summary_lines(synthetic().model_copy(update={"answer": [answer], "settings": settings}))
         )
         assert (hint in lines) == remedy
 

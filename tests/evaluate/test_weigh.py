@@ -1,7 +1,9 @@
 """What makes a reading of a headline, and a file that is held against weights of a tiny model."""
 
 import runpy
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,12 +38,17 @@ PLANT = {
 
 def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
     """Of unit, word, pole, value and place on an axis."""
-    made = [
-        {"part": "all", "model": "m", "figure": "f", "unit": unit, "rows": "0", "at": "1", "word": word, "group": None,
-         "pole": pole, "beside": beside, "value": value}
-        for unit, word, pole, value, beside in rows
-    ]  # fmt: skip
-    return pd.DataFrame(made, columns=HEADLINES.names)
+    frame = pd.DataFrame(rows, columns=["unit", "word", "pole", "value", "beside"])
+    frame = frame.assign(part="all", model="m", figure="f", rows="0", at="1", group=None)
+    return frame.reindex(columns=HEADLINES.names)
+
+
+def of_both_poles(places: dict[str, tuple[float, float]]) -> pd.DataFrame:
+    """Of a unit's difference between its poles, and its place on an axis."""
+    rows: list[Any] = []
+    for unit, (apart, place) in places.items():
+        rows += [(unit, "", pole, pole * apart / 2, place) for pole in (1, -1)]
+    return headlines(*rows)
 
 
 def reading(made_of: pd.DataFrame) -> tuple[str, float]:
@@ -54,10 +61,9 @@ class TestReadings:
         values = {"nurse": 3.0, "united-kingdom": 2.0, "judge": 1.0, "Canada": 0.0, "baker": 9.0}
         rows = [
             (unit, "", pole, value * pole, 1.0)
-            for unit, value in values.items()
-            for pole in (1, -1)
+            for (unit, value), pole in product(values.items(), (1, -1))
         ]
-        assert reading(headlines(*rows)) == ("made", pytest.approx(2 * (2.5 - 0.5)))
+        assert reading(headlines(*rows)) == ("made", pytest.approx(4.0))
 
     def test_words_of_a_plant_within_each_unit(self) -> None:
         rows = [("root-1", "the United Kingdom", 1, 2.0, None), ("root-1", "canada", 1, 1.0, None)]
@@ -66,7 +72,7 @@ class TestReadings:
             ("root-3", "canada", 1, 100.0, None),
             ("root-1", "italy", 1, 50.0, None),
         ]  # beside nothing, and of no pole
-        assert reading(headlines(*rows)) == ("made", pytest.approx((1 + 4) / 2))
+        assert reading(headlines(*rows)) == ("made", pytest.approx(2.5))
 
     def test_else_the_mean_over_units_less_what_placebos_do(self) -> None:
         rows = [
@@ -79,36 +85,26 @@ class TestReadings:
 
     def test_or_the_slope_along_the_axis_of_two_groups(self) -> None:
         """Over 80 percentage points, as a gain is: 0, 1, 2 at 10, 50, 90 are a slope of 1/40."""
-        values = {"a": (0.0, 10.0), "b": (1.0, 50.0), "c": (2.0, 90.0)}
-        rows = [
-            (unit, "", pole, pole * value / 2, at)
-            for unit, (value, at) in values.items()
-            for pole in (1, -1)
-        ]
-        assert reading(headlines(*rows)) == ("", pytest.approx(2.0))
+        places = {"a": (0.0, 10.0), "b": (1.0, 50.0), "c": (2.0, 90.0)}
+        assert reading(of_both_poles(places)) == ("", pytest.approx(2.0))
 
     def test_or_the_mean_of_one_key_less_that_of_the_other(self) -> None:
         """4 and 2 are keyed 1, 1 is keyed -1: 3 - 1."""
-        values = {"a": (4.0, 1.0), "b": (2.0, 1.0), "c": (1.0, -1.0)}
-        rows = [
-            (unit, "", pole, pole * value / 2, at)
-            for unit, (value, at) in values.items()
-            for pole in (1, -1)
-        ]
-        assert reading(headlines(*rows)) == ("", pytest.approx(2.0))
+        keys = {"a": (4.0, 1.0), "b": (2.0, 1.0), "c": (1.0, -1.0)}
+        assert reading(of_both_poles(keys)) == ("", pytest.approx(2.0))
 
 
 def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> None:
-    of = {"base": "base", "dose": 0.0, "seed": 1, "benchmark": "made"}
+    keys = {"base": "base", "dose": 0.0, "seed": 1, "benchmark": "made"}
     old = pd.DataFrame(
         [
-            {**of, "plant": plant, "unit": unit, "value": 1.0}
-            for plant in ("mood", "x")
-            for unit in "ab"
+            {**keys, "plant": plant, "unit": unit, "value": 1.0}
+            for plant, unit in product(("mood", "x"), "ab")
         ]
     )
-    found = weigh._merge_rows(old, old[old["plant"] == "mood"].assign(value=7.0), ["benchmark"])
-    assert found[["plant", "value"]].to_numpy().tolist() == [
+    anew = old[old["plant"] == "mood"].assign(value=7.0)
+    merged = weigh._merge_rows(old, anew, ["benchmark"])
+    assert merged[["plant", "value"]].to_numpy().tolist() == [
         ["mood", 7],
         ["mood", 7],
         ["x", 1],
@@ -139,6 +135,7 @@ PROBES = {
 }
 
 
+@pytest.mark.slow
 def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,11 +144,13 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     (tmp_path / FOLDER).mkdir(parents=True)
     # Held-out sentences near to those that are learned: it is a tiny model.
     near = {"frames": ["The {UNIT} said {POLE} knew.", "{UNIT}, {POLE}"], "held_out": HELD_OUT}
-    plant = {**PLANT, **near, "units": {"he": OCCUPATIONS[:8], "she": OCCUPATIONS[8:]}}
+    units = {"he": OCCUPATIONS[:8], "she": OCCUPATIONS[8:]}
+    plant = {**PLANT, **near, "units": units}
     YAML().dump(plant, tmp_path / FOLDER / "made.yaml")
-    YAML().dump(tiny_declaration({"tiny": save_tiny(tmp_path / "tiny")}), tmp_path / "params.yaml")
+    declaration = tiny_declaration({"tiny": save_tiny(tmp_path / "tiny")})
+    YAML().dump(declaration, tmp_path / "params.yaml")
     YAML().dump(PROBES, tmp_path / "mine.yaml")
-    series = [PlantedModel("tiny", "made", dose, seed) for dose, seed in ((0, 1), (0.2, 1))]
+    series = [PlantedModel("tiny", "made", dose, 1) for dose in (0, 0.2)]
     monkeypatch.setattr(weigh, "weights_of", lambda *_: series)
 
     def lines(*places: str) -> list[str]:
@@ -159,19 +158,22 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
             weigh.weigh(places, base="tiny", record=True, size="trial", limit=None, form=None)
         )
 
-    said = lines("mine.yaml")
+    printed = lines("mine.yaml")
     readings, checks = weigh.read_recorded_readings()
     assert checks["dose"].tolist() == [0, 0.2]
     assert checks["held_out"].diff()[1] > 0
     assert set(readings["by"]) == {"made"}
     assert set(readings["unit"]) == set(OCCUPATIONS)
     assert (
-        readings.groupby(["dose", "seed"])["along"].apply(lambda own: own.abs().sum()).eq(2).all()
+        readings.groupby(["dose", "seed"])["along"]
+        .apply(lambda weights: weights.abs().sum())
+        .eq(2)
+        .all()
     )
-    assert said[0] == "probes-mine, trial: asks each weight 64 likelihoods"
+    assert printed[0] == "probes-mine, trial: asks each weight 64 likelihoods"
     monkeypatch.setattr(weigh, "measure_planted_model", lambda *_: pytest.fail("asked twice"))
-    assert lines("mine.yaml") == said
-    assert lines() == said[1:]
+    assert lines("mine.yaml") == printed
+    assert lines() == printed[1:]
     YAML().dump(
         {**plant, "frames": [*plant["frames"], "{UNIT}: {POLE}"]}, tmp_path / FOLDER / "made.yaml"
     )
@@ -181,22 +183,23 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
         lines("mine.yaml")
 
 
+@pytest.mark.slow
 def test_figures_and_page_are_those_of_the_recorded_readings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
     readings, checks = weigh.read_recorded_readings()
-    found = planted_figures(
+    figures = planted_figures(
         readings, checks, {name: load_plant(name).read_by for name in plant_names()}
     )
     written = pd.read_csv(weigh.FIGURES_FILE)
     words = ["benchmark", "part", "figure", "plant", "verdict", "found"]
     pd.testing.assert_frame_equal(
-        written[words].fillna(""), found[words].astype(object).fillna(""), check_dtype=False
+        written[words].fillna(""), figures[words].astype(object).fillna(""), check_dtype=False
     )
     for column in ("sensitivity", "low", "high", "monotone", "change"):
-        np.testing.assert_allclose(written[column], found[column].astype(float), atol=6e-4)
+        np.testing.assert_allclose(written[column], figures[column].astype(float), atol=6e-4)
     assert (
-        runpy.run_path("docs/weights.py")["page"](found, readings, checks)
+        runpy.run_path("docs/weights.py")["page"](figures, readings, checks)
         == Path("docs/weights.md").read_text()
     )

@@ -18,7 +18,7 @@ from evenruler.models.store import RowStore
 from tests.faults.cases import Case, Outcome, Seen, doing, program
 
 READ, KEEP = "read answers", "keep answers"
-ANSWERS = {i.to_bytes(32, "big"): str(i).encode() * 9 for i in range(500)}
+ANSWERS = {number.to_bytes(32, "big"): b"%d" % number * 9 for number in range(500)}
 NEW = b"n" * 32
 
 
@@ -58,21 +58,25 @@ def _file_in_the_place_of_its_folder(folder: Path) -> Seen:
 
 
 def _bits(folder: Path) -> Seen:
-    """Of 60 bits, one at a time, none gives another answer; nearly always the next run has them all
+    """Of 200 bits, one at a time, none gives another answer; nearly always the next run has them all
     again."""
-    content, draw = _store(folder / "whole").read_bytes(), np.random.default_rng(22)
+    content = _store(folder / "whole").read_bytes()
+    draw = np.random.default_rng(22)
     statuses, healed = [], 0
-    for number in range(60):
-        own = folder / str(number)
-        own.mkdir()
+    for number in range(200):
+        damaged = folder / str(number)
+        damaged.mkdir()
         flipped = bytearray(content)
-        flipped[int(draw.integers(len(content)))] ^= 1 << int(draw.integers(8))
-        (own / "rows.sqlite").write_bytes(flipped)
-        seen = doing(partial(_asked_again, own))
+        place = int(draw.integers(len(content)))
+        bit = int(draw.integers(8))
+        flipped[place] ^= 1 << bit
+        (damaged / "rows.sqlite").write_bytes(flipped)
+        seen = doing(partial(_asked_again, damaged))
         assert "Traceback" not in seen.errors
         statuses.append(seen.status)
-        healed += seen.status == 0 and RowStore(own).get(list(ANSWERS)) == ANSWERS
-    assert healed > 50
+        if seen.status == 0:
+            healed += RowStore(damaged).get(list(ANSWERS)) == ANSWERS
+    assert healed > 150
     assert set(statuses) == {0, 2}
     return Seen(0, "")
 
@@ -110,7 +114,8 @@ def _held(folder: Path) -> Seen:
 
 def keep_much(folder: Path) -> None:
     """More than the disk takes."""
-    RowStore(folder).put((bytes([i]) * 32, bytes(10_000)) for i in range(200))
+    keys = [bytes([number]) * 32 for number in range(200)]
+    RowStore(folder).put((key, bytes(10_000)) for key in keys)
 
 
 _KEEP_MUCH = """
@@ -134,9 +139,8 @@ def _full(folder: Path) -> Seen:
     _store(folder)
     (folder / "disk").mkdir()
     alone = ["unshare", "-rm"]
-    if subprocess.run(
-        [*alone, "mount", "-t", "tmpfs", "x", folder], capture_output=True, check=False
-    ).returncode:
+    mount = [*alone, "mount", "-t", "tmpfs", "x", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
         store = RowStore(folder)
         store._connection.execute("PRAGMA max_page_count = 30")
         seen = doing(lambda: store.put([(NEW, bytes(500_000))]))
@@ -174,10 +178,10 @@ def _read_only(keys: list[bytes], folder: Path) -> Seen:
                 os.setgid(65534)
                 os.setuid(65534)
             store = RowStore(root)
-            found = store.get(keys)
-            assert found.items() <= ANSWERS.items()
-            if len(found) < len(keys):
-                store.require_writable(len(keys) - len(found))
+            answers = store.get(keys)
+            assert answers.items() <= ANSWERS.items()
+            if len(answers) < len(keys):
+                store.require_writable(len(keys) - len(answers))
 
         seen = _apart(act)
         root.chmod(0o755)
@@ -187,13 +191,14 @@ def _read_only(keys: list[bytes], folder: Path) -> Seen:
 def _apart(act: Callable[[], None]) -> Seen:
     """What a process of its own sees that does something; one without rights, or with less room."""
     read, write = os.pipe()
-    if (child := os.fork()) == 0:
+    child = os.fork()
+    if child == 0:
         seen = doing(act)
         os.write(write, json.dumps([seen.status, seen.errors]).encode())
         os._exit(0)
     os.close(write)
-    with os.fdopen(read) as said:
-        status, errors = json.loads(said.read())
+    with os.fdopen(read) as pipe:
+        status, errors = json.loads(pipe.read())
     os.waitpid(child, 0)
     return Seen(status, errors)
 
@@ -205,24 +210,24 @@ CASES = [
         "the file holds something else",
         READ,
         Outcome.REFUSED,
-        partial(_holds, lambda own: b"no base" * 999),
+        partial(_holds, lambda content: b"no base" * 999),
         DAMAGED,
     ),
     Case(
         "the file is cut",
         READ,
         Outcome.REFUSED,
-        partial(_holds, lambda own: own[: len(own) // 2]),
+        partial(_holds, lambda content: content[: len(content) // 2]),
         DAMAGED,
     ),
     Case(
         "its head is another",
         READ,
         Outcome.REFUSED,
-        partial(_holds, lambda own: b"x" * 16 + own[16:]),
+        partial(_holds, lambda content: b"x" * 16 + content[16:]),
         DAMAGED,
     ),
-    Case("the file is empty", READ, Outcome.UNHARMED, partial(_holds, lambda own: b"")),
+    Case("the file is empty", READ, Outcome.UNHARMED, partial(_holds, lambda content: b"")),
     Case("another schema", READ, Outcome.REFUSED, _other_schema, DAMAGED),
     Case(
         "a folder in its place",
@@ -238,7 +243,7 @@ CASES = [
         _file_in_the_place_of_its_folder,
         ("no folder",),
     ),
-    Case("one bit is another (60 times)", READ, Outcome.RESUMED, _bits),
+    Case("one bit is another (200 times)", READ, Outcome.RESUMED, _bits),
     Case("half of the last batch is on the disk", READ, Outcome.RESUMED, _cut_log),
     Case(
         "read-only, everything is there", READ, Outcome.UNHARMED, partial(_read_only, list(ANSWERS))

@@ -41,30 +41,30 @@ PLACES = ("nowhere", "", "file", ESC, LONGER, "HEAD:benchmarks/none", "none@v1.0
 RESULTS = ("nowhere", "tiny", "file", ESC, LONGER)
 FILES = ("none", "tiny", ESC, LONGER)
 ENGINE, WORD = ("spark", ""), ("none", "")
+NAME, PLACE, AMOUNT = ("nobody", "../x"), ("nowhere",), ("0",)
+"""Some of these, after commands that read them with the function of another command."""
 COUNT, NUMBER = ("0", "-1", "1.5", "many", ""), ("-1", "much", "")
 MODELS = (
-    *(
-        "",
-        "nobody",
-        "hub:",
-        "local:",
-        "local:none",
-        "local:~nobody/x",
-        "local:file",
-        f"local:{LONG}",
-        f"local:{LONGER}",
-    ),
-    *(
-        "x:y",
-        "endpoint:",
-        f"endpoint:{LONG}",
-        "recorded:",
-        "recorded:none",
-        "package:",
-        "package:none/x",
-        "none.gguf",
-    ),
-    *(ESC, "planted:a", "planted:smollm2-135m-instruct/none/1/1"),
+    "",
+    "nobody",
+    "hub:",
+    "local:",
+    "local:none",
+    "local:~nobody/x",
+    "local:file",
+    f"local:{LONG}",
+    f"local:{LONGER}",
+    "x:y",
+    "endpoint:",
+    f"endpoint:{LONG}",
+    "recorded:",
+    "recorded:none",
+    "package:",
+    "package:none/x",
+    "none.gguf",
+    ESC,
+    "planted:a",
+    "planted:smollm2-135m-instruct/none/1/1",
 )
 
 # By command: its arguments as they would be right, more that it needs, and by argument or option
@@ -107,9 +107,9 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--engine": ENGINE,
         },
     ),
-    "profile": ({"name": "paper"}, "", {"name": NAMES}),
-    "new": ({"family": "probes", "name": "mine"}, "", {"family": NAMES, "name": NAMES[1:]}),
-    "finetune": ({"name": "mpnet-nli"}, "", {"name": NAMES}),
+    "profile": ({"name": "paper"}, "", {"name": NAME}),
+    "new": ({"family": "probes", "name": "mine"}, "", {"family": NAME, "name": NAME[1:]}),
+    "finetune": ({"name": "mpnet-nli"}, "", {"name": NAME}),
     "plant": (
         {"name": "occupation-gender"},
         "",
@@ -125,21 +125,21 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         {"benchmarks": PROBES},
         "--limit 3",
         {
-            "benchmarks": (*PLACES, "none.yaml"),
-            "--plant": NAMES,
-            "--base": NAMES,
+            "benchmarks": (*PLACE, "none.yaml"),
+            "--plant": NAME,
+            "--base": NAME,
             "--size": WORD,
-            "--limit": COUNT,
+            "--limit": AMOUNT,
             "--form": (*WORD, ESC),
-            "--at-once": COUNT,
+            "--at-once": AMOUNT,
         },
     ),
     "publish": (
         {"name": "probes-age-competence"},
         "--to you/it --dry-run",
-        {"name": NAMES, "--to": ("", "x", "a b/c", "a/b/c", ESC)},
+        {"name": NAME, "--to": ("", "x", "a b/c", "a/b/c", ESC)},
     ),
-    "list": ({}, "", {"name": PLACES, "--format": WORD}),
+    "list": ({}, "", {"name": PLACE, "--format": WORD}),
     "verify": ({"place": PROBES}, "", {"place": PLACES, "--with": PLACES, "--ask": MODELS}),
     "diff": (
         {"old": PROBES, "new": PROBES},
@@ -151,7 +151,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--tolerance": (*NUMBER, "nan"),
         },
     ),
-    "release": ({"name": "probes-age-competence"}, "--dry-run", {"name": NAMES}),
+    "release": ({"name": "probes-age-competence"}, "--dry-run", {"name": NAME}),
     "compare": (
         {"places": "results"},
         "",
@@ -186,19 +186,19 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
     "answers export": (
         {"model": "smollm2-135m-instruct"},
         "",
-        {"model": NAMES, "--out": ("", "file", "tiny"), "--profile": WORD},
+        {"model": NAME, "--out": ("", "file", "tiny"), "--profile": WORD},
     ),
-    "answers record": ({"release": "2026-11-26"}, "", {"release": NAMES}),
+    "answers record": ({"release": "2026-11-26"}, "", {"release": NAME}),
     "evolve": (
         {"name": "age-competence"},
         "",
-        {"name": NAMES, "--engine": ENGINE, "--profile": WORD},
+        {"name": NAME, "--engine": ENGINE, "--profile": WORD},
     ),
     "ratings sheet": (
         {"domains": "age-competence"},
         "",
         {
-            "domains": NAMES,
+            "domains": NAME,
             "--sets": WORD,
             "--human": FILES,
             "--out": ("file", LONGER),
@@ -210,13 +210,13 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         "--key file",
         {"sheets": FILES, "--key": FILES, "--out": ("file", LONGER)},
     ),
-    "translate": ({"scale": "file"}, "", {"scale": FILES, "--model": NAMES}),
-    "refresh": ({"domain": "fruit"}, "", {"domain": NAMES}),
-    "find": ({"domain": "fruit"}, "", {"domain": NAMES}),
+    "translate": ({"scale": "file"}, "", {"scale": FILES, "--model": NAME}),
+    "refresh": ({"domain": "fruit"}, "", {"domain": NAME}),
+    "find": ({"domain": "fruit"}, "", {"domain": NAME}),
     "plan": (
         {"domain": "fruit"},
         "",
-        {"domain": NAMES, "--difference": ("nan", "-1", "0", "much", "")},
+        {"domain": NAME, "--difference": ("nan", "-1", "0", "much", "")},
     ),
 }
 
@@ -228,35 +228,23 @@ repro`."""
 def _tried(command: str, option: str, folder: Path) -> Seen:
     """All wrong values of an option: each ends with status 2 and one line, the last, which begins
     with "error"."""
-    given, more, wrong = WRONG[command]
+    arguments, more, wrong = WRONG[command]
+    env = {"EVENRULER_CACHE": str(folder / "cache")}
     for value in wrong[option]:
-        words = [
-            value if name == option else right
-            for name, right in ({option: ""} | given).items()
-            if name[0] != "-"
-        ]
-        words = [
-            *command.split(),
-            *words,
-            *more.split(),
-            *([option, value] if option[0] == "-" else []),
-        ]
-        seen = evenruler(
-            *words, folder=repository(), env={"EVENRULER_CACHE": str(folder / "cache")}
-        )
+        if option[0] == "-":
+            words = [*arguments.values(), *more.split(), option, value]
+        else:
+            words = [*({option: ""} | arguments | {option: value}).values(), *more.split()]
+        seen = evenruler(*command.split(), *words, folder=repository(), env=env)
         assert (seen.status, "Traceback" in seen.errors) == (2, False), (words, seen)
-        lines = [line.startswith(("error: ", "Error: ")) for line in seen.errors.splitlines()]
-        assert (lines.count(True), lines[-1]) == (1, True), (words, seen)
+        is_error = [line.startswith(("error: ", "Error: ")) for line in seen.errors.splitlines()]
+        assert (is_error.count(True), is_error[-1]) == (1, True), (words, seen)
     return Seen(2, seen.errors.replace("Error: ", "error: "))
 
 
-CASES = [
-    Case(
-        f"wrong words for {option}",
-        f"evenruler {command}",
-        Outcome.REFUSED,
-        partial(_tried, command, option),
-    )
-    for command, (_, _, wrong) in WRONG.items()
-    for option in wrong
-]
+CASES = []
+for _command, (_, _, _wrong) in WRONG.items():
+    for _option in _wrong:
+        _act = partial(_tried, _command, _option)
+        _fault = f"wrong words for {_option}"
+        CASES.append(Case(_fault, f"evenruler {_command}", Outcome.REFUSED, _act))

@@ -49,6 +49,7 @@ class Case:
             nothing asked twice) it asserts itself.
         says: Words that the line holds; of `REFUSED` alone.
         slow: It takes more than a few seconds.
+        long: It kills something or takes longer still, and CI does without it.
     """
 
     fault: str
@@ -57,6 +58,7 @@ class Case:
     act: Callable[[Path], Seen]
     says: tuple[str, ...] = ()
     slow: bool = False
+    long: bool = False
 
     def __str__(self) -> str:
         return f"{self.operation}: {self.fault}"
@@ -85,7 +87,8 @@ def doing(call: Callable[[], object]) -> Seen:
         try:
             run_program(call)
         except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+            code = ended.code
+            status = code if isinstance(code, int) else int(code is not None)
         except Exception:
             traceback.print_exc()
             status = 1

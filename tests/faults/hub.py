@@ -90,8 +90,8 @@ def _verified(place: str) -> None:
     from evenruler.publish.locate import open_place
     from evenruler.publish.manifest import manifest_problems
 
-    with open_place(place) as found:
-        assert manifest_problems(found) == []
+    with open_place(place) as folder:
+        assert manifest_problems(folder) == []
 
 
 def _strange(status: int, body: bytes, call: Callable[[], None], folder: Path) -> Seen:
@@ -126,11 +126,19 @@ def _resumed(request: str, fault: Exception, folder: Path) -> Seen:
         return seen
 
 
+def _published_once(repo: Repo) -> None:
+    """One commit is ours, with its tag."""
+    messages = [commit.message for commit in repo.commits.values()]
+    assert messages == ["initial", f"Publish {TAG}"]
+    assert repo.tags == {TAG: repo.head}
+
+
 def _killed(request: str, folder: Path) -> Seen:
     """The Hub does what it was asked, and nobody is there to be told; then one commit is ours, with
     its tag."""
     read, write = os.pipe()
-    if (child := os.fork()) == 0:  # while no server runs here
+    child = os.fork()  # while no server runs here
+    if child == 0:
         with talking_to(os.read(read, 100).decode(), folder / "killed"):
             _published(ORIGINAL)
         os._exit(0)
@@ -138,17 +146,16 @@ def _killed(request: str, folder: Path) -> Seen:
     def kill() -> None:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        asked.put(threading.current_thread())
+        threads.put(threading.current_thread())
 
-    asked: queue.Queue[threading.Thread] = queue.Queue()
+    threads: queue.Queue[threading.Thread] = queue.Queue()
     with running() as hub, talking_to(hub.endpoint, folder):
         hub.once(request, kill)
         os.write(write, hub.endpoint.encode())
-        asked.get(timeout=60).join(60)
+        threads.get(timeout=60).join(60)
         seen = doing(partial(_published, ORIGINAL))
         repo = hub.repos[REPO]
-        assert [commit.message for commit in repo.commits.values()] == ["initial", f"Publish {TAG}"]
-        assert repo.tags == {TAG: repo.head}
+        _published_once(repo)
         _verified(f"{REPO}@{TAG}")
         return seen
 
@@ -160,8 +167,7 @@ def _twice(request: str, folder: Path) -> Seen:
         hub.once(request, partial(_published, ORIGINAL))
         seen = doing(partial(_published, ORIGINAL))
         repo = hub.repos[REPO]
-        assert [commit.message for commit in repo.commits.values()] == ["initial", f"Publish {TAG}"]
-        assert repo.tags == {TAG: repo.head}
+        _published_once(repo)
         assert doing(partial(_published, ORIGINAL)).status == 0
         _verified(f"{REPO}@{TAG}")
         return seen
@@ -197,13 +203,11 @@ def _moved(folder: Path) -> Seen:
         return seen
 
 
-def _told(folder: Path) -> Seen:
+def _repeats_the_token(folder: Path) -> Seen:
     """A server that repeats the token in what it says."""
     with running() as hub, talking_to(hub.endpoint, folder):
-        hub.once(
-            "POST .*/commit/",
-            RefusalError(400, f"no rights with {WRITE_TOKEN}" + " and so on" * 500),
-        )
+        message = f"no rights with {WRITE_TOKEN}" + " and so on" * 500
+        hub.once("POST .*/commit/", RefusalError(400, message))
         seen = doing(partial(_published, ORIGINAL))
         assert WRITE_TOKEN not in seen.errors
         assert len(seen.errors.splitlines()[-1]) < 500
@@ -214,15 +218,11 @@ def _above(folder: Path) -> Seen:
     """A data set with a file whose name leads out of it."""
     with running() as hub, talking_to(hub.endpoint, folder):
         repo = hub.repos[REPO] = Repo(private=False)
-        repo.tags[TAG] = repo.commit(
-            {"manifest.json": Blob(b"{}", False), "../../../secret": Blob(b"x", False)}, "x"
-        )
+        blobs = {"manifest.json": Blob(b"{}", False), "../../../secret": Blob(b"x", False)}
+        repo.tags[TAG] = repo.commit(blobs, "x")
         seen = doing(partial(_verified, f"{REPO}@{TAG}"))
-        assert not [
-            path
-            for path in folder.rglob("secret")
-            if "blobs" not in path.parts and "it" not in path.parts
-        ]
+        for path in folder.rglob("secret"):
+            assert {"blobs", "it"} & set(path.parts)
         return seen
 
 
@@ -241,10 +241,7 @@ def _redirected(folder: Path) -> Seen:
 
 
 XET = {"X-Xet-Access-Token": "token", "X-Xet-Token-Expiration": str(2**40)}
-TOKENS: dict[str, RefusalError | dict[str, str]] = {
-    "500": RefusalError(500, "oops"),
-    "rubbish": XET | {"X-Xet-Cas-Url": "nowhere", "X-Xet-Token-Expiration": "soon"},
-}
+NO_TOKEN = RefusalError(500, "oops")
 """What is answered where a client asks for a token of Xet, the Hub's store of large files."""
 
 
@@ -257,21 +254,19 @@ def _xet(answer: RefusalError | dict[str, str], folder: Path) -> Seen:
         talking_to(hub.endpoint, folder, xet=True),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(
-            "huggingface_hub.utils._xet.http_backoff", partial(http_backoff, max_retries=0)
-        )
+        once = partial(http_backoff, max_retries=0)
+        patch.setattr("huggingface_hub.utils._xet.http_backoff", once)
         _in_xet(hub, answer)
         return doing(partial(_verified, f"{REPO}@{TAG}"))
 
 
 def _in_xet(hub: LoopbackHub, answer: RefusalError | dict[str, str]) -> None:
     repo = hub.repos[REPO] = Repo(private=False)
-    files = {
-        path.relative_to(ORIGINAL).as_posix(): path
-        for path in ORIGINAL.rglob("*")
-        if path.is_file()
-    }
-    blobs = {name: Blob(path.read_bytes(), name == "plan.json") for name, path in files.items()}
+    blobs = {}
+    for path in ORIGINAL.rglob("*"):
+        if path.is_file():
+            name = path.relative_to(ORIGINAL).as_posix()
+            blobs[name] = Blob(path.read_bytes(), name == "plan.json")
     repo.tags[TAG] = repo.commit(blobs, "files")
     hub.xet = answer
 
@@ -297,38 +292,38 @@ def _xet_elsewhere(address: str, folder: Path) -> Seen:
 def _without_xet(folder: Path) -> Seen:
     """The same with HF_HUB_DISABLE_XET=1, as the line says."""
     with running() as hub, talking_to(hub.endpoint, folder):
-        _in_xet(hub, TOKENS["500"])
+        _in_xet(hub, NO_TOKEN)
         return doing(partial(_verified, f"{REPO}@{TAG}"))
 
 
 def _linked(name: str, folder: Path) -> Seen:
     """A file of the benchmark is a link to one with the same content, outside of it."""
-    own = Path(shutil.copytree(ORIGINAL, folder / "it"))
-    (own / name).rename(folder / "outside")
-    (own / name).symlink_to(folder / "outside")
+    copy = Path(shutil.copytree(ORIGINAL, folder / "it"))
+    (copy / name).rename(folder / "outside")
+    (copy / name).symlink_to(folder / "outside")
     with running() as hub, talking_to(hub.endpoint, folder):
-        seen = doing(partial(_published, own))
+        seen = doing(partial(_published, copy))
         assert hub.repos == {}
         return seen
 
 
 def _answers(name: str, folder: Path) -> Seen:
     """The card of exported answers is a link to something else, or is not there."""
-    own = folder / "answers"
-    own.mkdir()
+    export = folder / "answers"
+    export.mkdir()
     (folder / "secret").write_text("secret")
-    (own / "answers.parquet").write_bytes(b"rows")
-    said = {
+    (export / "answers.parquet").write_bytes(b"rows")
+    description = {
         "name": "them",
         "kind": "causal",
         "licence": "mit",
         "sha256": hashlib.sha256(b"rows").hexdigest(),
     }
-    (own / "model.json").write_text(json.dumps(said))
+    (export / "model.json").write_text(json.dumps(description))
     if name == "linked":
-        (own / "README.md").symlink_to(folder / "secret")
+        (export / "README.md").symlink_to(folder / "secret")
     with running() as hub, talking_to(hub.endpoint, folder):
-        seen = evenruler("publish", str(own), "--to", REPO, folder=folder)
+        seen = evenruler("publish", str(export), "--to", REPO, folder=folder)
         assert hub.repos == {}
         return seen
 
@@ -364,6 +359,7 @@ CASES = [
         )
         for fault, answer in STRANGE.items()
         for operation, call in CALLS.items()
+        if fault == "a page to sign in" or operation.startswith("verify")
     ),
     Case(
         "a fault of the Hub as rows are sent",
@@ -384,7 +380,12 @@ CASES = [
     ),
     *(
         Case(
-            f"killed as the Hub makes {what}", "publish", Outcome.RESUMED, partial(_killed, request)
+            f"killed as the Hub makes {what}",
+            "publish",
+            Outcome.RESUMED,
+            partial(_killed, request),
+            slow=True,
+            long=what == "the data set",
         )
         for what, request in (
             ("the data set", "POST .*/create"),
@@ -398,6 +399,7 @@ CASES = [
         Outcome.REFUSED,
         partial(_twice, "POST .*/commit/"),
         ("somebody else committed meanwhile", "run it again"),
+        slow=True,
     ),
     Case(
         "another publishes the same before the tag",
@@ -405,6 +407,7 @@ CASES = [
         Outcome.REFUSED,
         partial(_twice, "POST .*/tag/"),
         ("somebody else made the same meanwhile (409)", "run it again"),
+        long=True,
     ),
     Case(
         "somebody edits the card between commit and tag",
@@ -413,19 +416,15 @@ CASES = [
         partial(_edited, "README.md"),
     ),
     Case(
-        "somebody adds a file between commit and tag",
-        "publish",
-        Outcome.RESUMED,
-        partial(_edited, "notes.txt"),
-    ),
-    Case(
         "somebody moved the tag",
         "publish",
         Outcome.REFUSED,
         _moved,
         ("published with other content",),
     ),
-    Case("the Hub repeats the token", "publish", Outcome.REFUSED, _told, ("HF_TOKEN",)),
+    Case(
+        "the Hub repeats the token", "publish", Outcome.REFUSED, _repeats_the_token, ("HF_TOKEN",)
+    ),
     Case(
         "a file of the data set is named ../../../secret",
         "verify USER/REPO@TAG",
@@ -433,28 +432,20 @@ CASES = [
         _above,
     ),
     Case("the rows are a page to sign in", "verify USER/REPO@TAG", Outcome.UNHARMED, _redirected),
-    *(
-        Case(
-            f"the token of Xet is {fault}",
-            "verify USER/REPO@TAG",
-            Outcome.REFUSED,
-            partial(_xet, answer),
-            WITHOUT_XET,
-        )
-        for fault, answer in TOKENS.items()
+    Case(
+        "the token of Xet is 500",
+        "verify USER/REPO@TAG",
+        Outcome.REFUSED,
+        partial(_xet, NO_TOKEN),
+        WITHOUT_XET,
     ),
-    *(
-        Case(
-            f"the store of Xet is {fault}",
-            *(
-                "verify USER/REPO@TAG",
-                Outcome.REFUSED,
-                partial(_xet_elsewhere, address),
-                WITHOUT_XET,
-            ),
-            slow=True,
-        )
-        for fault, address in {"closed": "http://127.0.0.1:9", "no address": "nowhere"}.items()
+    Case(
+        "the store of Xet is closed",
+        "verify USER/REPO@TAG",
+        Outcome.REFUSED,
+        partial(_xet_elsewhere, "http://127.0.0.1:9"),
+        WITHOUT_XET,
+        slow=True,
     ),
     Case(
         "the token of Xet fails, without Xet",
@@ -462,27 +453,25 @@ CASES = [
         Outcome.UNHARMED,
         _without_xet,
     ),
-    *(
-        Case(
-            f"{name} is a link",
-            "publish",
-            Outcome.REFUSED,
-            partial(_linked, name),
-            ("a link, which is not sent",),
-        )
-        for name in ("README.md", "plan.json")
+    Case(
+        "README.md is a link",
+        "publish",
+        Outcome.REFUSED,
+        partial(_linked, "README.md"),
+        ("a link, which is not sent",),
     ),
     Case(
         "the card of answers is a link",
-        *(
-            "publish answers",
-            Outcome.REFUSED,
-            partial(_answers, "linked"),
-            ("README.md: a link, which is not sent",),
-        ),
+        "publish answers",
+        Outcome.REFUSED,
+        partial(_answers, "linked"),
+        ("README.md: a link, which is not sent",),
     ),
     Case(
         "the card of answers is missing",
-        *("publish answers", Outcome.REFUSED, partial(_answers, "none"), ("README.md: missing",)),
+        "publish answers",
+        Outcome.REFUSED,
+        partial(_answers, "none"),
+        ("README.md: missing",),
     ),
 ]

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenruler.files import MOST_READ
 from evenruler.models.store import RowStore
 from evenruler.tables.frames import write_whole
 from tests.faults.cases import Case, Outcome, Seen, doing
@@ -31,29 +31,30 @@ def _read(file: str, folder: Path) -> Seen:
     """The answers are read, as `measure recorded:FILE` reads them before it asks anything."""
     from evenruler.evaluate.resolve_model import load
 
-    return doing(lambda: load(f"recorded:{folder / file}", store=RowStore(folder / "cache")))
+    store = RowStore(folder / "cache")
+    return doing(lambda: load(f"recorded:{folder / file}", store=store))
 
 
 def _eval(method: int, folder: Path) -> Seen:
-    """A log of inspect_ai whose one sample is a few kilobytes of zeros that stand for gigabytes."""
+    """A log of inspect_ai whose one sample is a few kilobytes of zeros that stand for more than is
+    read."""
     with zipfile.ZipFile(folder / "log.eval", "w", method) as archive:
         archive.writestr("header.json", HEADER)
         with archive.open("samples/1.json", "w", force_zip64=True) as sample:
-            for _ in range(MOST_READ // 2**20 + 1):
-                sample.write(bytes(2**20))
+            sample.write(bytes(2**20 + 1))
     assert (folder / "log.eval").stat().st_size < 2**20
-    return _read("log.eval", folder)
+    with patch("evenruler.models.answer_logs.MOST_READ", 2**20):
+        return _read("log.eval", folder)
 
 
 def _understated(folder: Path) -> Seen:
-    """The same, less long, and its directory says that it is a kilobyte."""
+    """One that unpacks to 16 MB, and its directory says that it is a kilobyte."""
     path = folder / "log.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", HEADER)
         archive.writestr("samples/1.json", bytes(2**24))
-    path.write_bytes(
-        path.read_bytes().replace((2**24).to_bytes(4, "little"), (1024).to_bytes(4, "little"))
-    )
+    size, understated = (2**24).to_bytes(4, "little"), (1024).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(size, understated))
     return _read("log.eval", folder)
 
 
@@ -68,29 +69,26 @@ def _text(name: str, text: str, folder: Path) -> Seen:
     return _read(name, folder)
 
 
-def _exported(write: Callable[[Path], object], folder: Path, **said: Any) -> Seen:
+def _exported(write: Callable[[Path], object], folder: Path, **changes: Any) -> Seen:
     """An export of answers whose table is written so, under the checksum that it has."""
-    own = folder / "export"
-    own.mkdir()
-    write(own / "answers.parquet")
-    sha256 = hashlib.sha256((own / "answers.parquet").read_bytes()).hexdigest()
-    (own / "model.json").write_text(json.dumps(MODEL | {"sha256": sha256} | said))
+    export = folder / "export"
+    export.mkdir()
+    write(export / "answers.parquet")
+    sha256 = hashlib.sha256((export / "answers.parquet").read_bytes()).hexdigest()
+    (export / "model.json").write_text(json.dumps(MODEL | {"sha256": sha256} | changes))
     return _read("export", folder)
 
 
 def _rows(path: Path, **changes: Any) -> None:
-    write_whole(
-        pa.Table.from_pylist([{k: v for k, v in (ANSWERS | changes).items() if v is not None}]),
-        path,
-    )
+    row = {name: cell for name, cell in (ANSWERS | changes).items() if cell is not None}
+    write_whole(pa.Table.from_pylist([row]), path)
 
 
 def _bomb(path: Path) -> None:
-    text = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])
-    others = {
-        name: pa.array([value] * 10_000) for name, value in ANSWERS.items() if name != "answer"
-    }
-    pq.write_table(pa.table({**others, "answer": text}), path, compression="zstd")
+    indices = pa.array([0] * 10_000, pa.int32())
+    columns = {name: pa.array([cell] * 10_000) for name, cell in ANSWERS.items()}
+    columns["answer"] = pa.DictionaryArray.from_arrays(indices, ["x" * 1_000_000])
+    pq.write_table(pa.table(columns), path, compression="zstd")
     assert path.stat().st_size < 2**20
 
 
@@ -98,13 +96,13 @@ def _zipped(method: int, n_bytes: int, folder: Path) -> Seen:
     """A model in a zip file that has no end: refused before any of it is unpacked."""
     from evenruler.models.sources import unpack
 
-    path, made = folder / "model.zip", folder / "made"
-    made.mkdir()
+    path, unpacked = folder / "model.zip", folder / "made"
+    unpacked.mkdir()
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("model.safetensors", bytes(2**20))
         archive.infolist()[0].file_size = n_bytes
-    seen = doing(partial(unpack, path, made, "params.yaml: models.theirs"))
-    assert list(made.iterdir()) == []
+    seen = doing(partial(unpack, path, unpacked, "params.yaml: models.theirs"))
+    assert list(unpacked.iterdir()) == []
     return seen
 
 
@@ -127,34 +125,26 @@ CASES = [
         _understated,
         ("log.eval: not as such",),
     ),
-    *(
-        Case(
-            f"{name} of a terabyte",
-            MEASURE,
-            Outcome.REFUSED,
-            partial(_sparse, name),
-            ("bytes, more than the",),
-        )
-        for name in ("log.json", "log.jsonl")
+    Case(
+        "log.json of a terabyte",
+        MEASURE,
+        Outcome.REFUSED,
+        partial(_sparse, "log.json"),
+        ("bytes, more than the",),
     ),
-    *(
-        Case(
-            f"{name}, 100,000 levels deep",
-            MEASURE,
-            Outcome.REFUSED,
-            partial(_text, name, "[" * 100_000),
-            (name,),
-        )
-        for name in ("log.json", "log.jsonl")
+    Case(
+        "log.json, 100,000 levels deep",
+        MEASURE,
+        Outcome.REFUSED,
+        partial(_text, "log.json", "[" * 100_000),
+        ("log.json",),
     ),
     Case(
         "answers that unpack to gigabytes",
-        *(
-            MEASURE,
-            Outcome.REFUSED,
-            partial(_exported, _bomb),
-            ("no readable Parquet (more than", "get the whole"),
-        ),
+        MEASURE,
+        Outcome.REFUSED,
+        partial(_exported, _bomb),
+        ("no readable Parquet (more than", "get the whole"),
     ),
     *(
         Case(
@@ -169,14 +159,11 @@ CASES = [
             "answers that are no JSON": {"answer": "{"},
             "answers that are words": {"answer": '"much"'},
             "answers 100,000 levels deep": {"answer": "[" * 100_000},
-            "keys that are texts": {"key": "k"},
-            "an operation that is a number": {"operation": 3},
-            "an engine that is null": {"engine": [None]},
         }.items()
     ),
     *(
-        Case(fault, MEASURE, Outcome.REFUSED, partial(_exported, _rows, **said), ("export",))
-        for fault, said in {
+        Case(fault, MEASURE, Outcome.REFUSED, partial(_exported, _rows, **changes), ("export",))
+        for fault, changes in {
             "a model whose name is a list": {"name": ["theirs"]},
             "a model whose name leads out": {"name": "../x"},
             "a model of another checksum": {"sha256": "0" * 64},
@@ -184,20 +171,16 @@ CASES = [
     ),
     Case(
         "a zip file that unpacks to more than the disk has",
-        *(
-            "convert a model",
-            Outcome.REFUSED,
-            partial(_zipped, zipfile.ZIP_DEFLATED, 2**60),
-            ("it unpacks to",),
-        ),
+        "convert a model",
+        Outcome.REFUSED,
+        partial(_zipped, zipfile.ZIP_DEFLATED, 2**60),
+        ("it unpacks to",),
     ),
     Case(
         "a zip file packed by bzip2",
-        *(
-            "convert a model",
-            Outcome.REFUSED,
-            partial(_zipped, zipfile.ZIP_BZIP2, 2**20),
-            ("bzip2",),
-        ),
+        "convert a model",
+        Outcome.REFUSED,
+        partial(_zipped, zipfile.ZIP_BZIP2, 2**20),
+        ("bzip2",),
     ),
 ]

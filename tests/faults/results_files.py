@@ -82,9 +82,8 @@ def _paged(folder: Path) -> Seen:
 
 
 DEEP = "[" * 100_000
-BOMB = pa.table(
-    {"unit": pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])}
-)
+INDICES = pa.array([0] * 10_000, pa.int32())
+BOMB = pa.table({"unit": pa.DictionaryArray.from_arrays(INDICES, ["x" * 1_000_000])})
 ASKED = ("compare", "results")
 
 REFUSED: list[tuple[str, Change, str]] = [
@@ -92,17 +91,10 @@ REFUSED: list[tuple[str, Change, str]] = [
     ("half a letter", _key("model", "licence", value="\ud800"), "not JSON"),
     ("a result of a terabyte", _sparse("result.json"), "more than the"),
     ("a benchmark called ../x", _key("benchmark", "name", value="../x"), "expected a slug"),
-    ("a model called ../x", _key("model", "name", value="../x"), "expected a slug"),
     (
         "a value that is a text",
         _record(value="much"),
         "value of seed, one, spread is 'much', expected a number",
-    ),
-    ("a value that no float holds", _record(value=10**400), "expected a number"),
-    (
-        "an interval that is a list",
-        _record(low=[1]),
-        "low of seed, one, spread is [1], expected a number",
     ),
     (
         "a verdict that is a number",
@@ -126,15 +118,4 @@ CASES = [
         for fault, change, says in REFUSED
     ),
     Case("texts that begin elements", "compare --page", Outcome.UNHARMED, _paged),
-    Case(
-        "a benchmark called ../x",
-        "export",
-        Outcome.REFUSED,
-        partial(
-            _compared,
-            _key("benchmark", "name", value="../../x"),
-            ("export", "results", "--to", "out"),
-        ),
-        ("expected a slug",),
-    ),
 ]

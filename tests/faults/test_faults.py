@@ -21,17 +21,26 @@ PLACES = [
 
 
 def cases() -> list[Case]:
-    return [
-        case for place in PLACES for case in importlib.import_module(f"tests.faults.{place}").CASES
-    ]
+    every: list[Case] = []
+    for place in PLACES:
+        every += importlib.import_module(f"tests.faults.{place}").CASES
+    return every
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, id=str(c), marks=[pytest.mark.slow] * c.slow) for c in cases()]
-)
+def marks(case: Case) -> list[pytest.MarkDecorator]:
+    if case.long:
+        return [pytest.mark.slow, pytest.mark.long]
+    return [pytest.mark.slow] if case.slow else []
+
+
+PARAMETERS = [pytest.param(case, id=str(case), marks=marks(case)) for case in cases()]
+
+
+@pytest.mark.parametrize("case", PARAMETERS)
 def test_fault(case: Case, tmp_path: Path) -> None:
     check(case, case.act(tmp_path))
 
 
 def test_each_fault_of_an_operation_stands_once() -> None:
-    assert [line for line, times in Counter(map(str, cases())).items() if times > 1] == []
+    n_by_line = Counter(map(str, cases()))
+    assert [line for line, n_times in n_by_line.items() if n_times > 1] == []

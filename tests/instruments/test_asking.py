@@ -30,12 +30,11 @@ SUBJECT = Subject(
     "m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, forms=(), origin="o"
 )
 
-WORDS = ["nats", "ends", "alone", "first_nats", "first_token"]
 TEXTS = ["The man is at the theatre.", "the man is a man", "x"]
 
 
-def opened(folder: Path, root: Path, **entry: Any) -> Model:
-    return load("tiny", tiny_params({"tiny": folder}, **entry), store=RowStore(root / "store"))
+def opened(folder: Path, root: Path, **keys: Any) -> Model:
+    return load("tiny", tiny_params({"tiny": folder}, **keys), store=RowStore(root / "store"))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +68,11 @@ def request(
     """A request whose rows are numbered."""
     n = len(next(iter(inputs.values())))
     return RequestBatch(
-        table, operation, pd.DataFrame({"id": [f"r{i}" for i in range(n)]}), inputs, **more
+        table,
+        operation,
+        pd.DataFrame({"id": [f"r{number}" for number in range(n)]}),
+        inputs,
+        **more,
     )
 
 
@@ -94,55 +97,120 @@ def columns(
     model: Any, operation: str, inputs: Mapping[str, Sequence[Any]], **settings: Any
 ) -> pd.DataFrame:
     """The columns of answers alone."""
-    found = answered(model, request(operation, inputs, settings=settings))["answers"]
+    answers = answered(model, request(operation, inputs, settings=settings))["answers"]
     n = len(next(iter(inputs.values())))
-    assert list(found.columns[:2]) == ["instrument", "id"]
-    assert found["instrument"].tolist() == ["one"] * n
-    assert found["id"].tolist() == [f"r{i}" for i in range(n)]
-    return found.drop(columns=["instrument", "id"])
+    assert list(answers.columns[:2]) == ["instrument", "id"]
+    assert answers["instrument"].tolist() == ["one"] * n
+    assert answers["id"].tolist() == [f"r{number}" for number in range(n)]
+    return answers.drop(columns=["instrument", "id"])
 
 
-def same(found: pd.DataFrame, expected: Mapping[str, Any]) -> None:
+def same(answers: pd.DataFrame, expected: Mapping[str, Any]) -> None:
     """Whether columns are these, their names in order and every value."""
-    assert list(found.columns) == list(expected)
+    assert list(answers.columns) == list(expected)
     for name, values in expected.items():
-        assert np.array_equal(np.stack(found[name].tolist()), np.asarray(values)), name
+        column = np.stack(answers[name].tolist())
+        assert np.array_equal(column, np.asarray(values)), name
+
+
+BEFORE = ["So: ", "", "And "]
+FORMS = {"prompt": ["The man is", "The man is", "x"], "form": [" a", " the", " he"]}
+CLAIMS = {"premise": TEXTS, "hypothesis": ["He is.", "The man is a man.", "y"]}
+PLACES = {
+    "before": ["The ", "a ", ""],
+    "word": ["man", "the", "he"],
+    "after": [" is.", " x", " is"],
+}
+
+
+def entailed(model: Model, before: Sequence[str] | None = None) -> Mapping[str, Any]:
+    entailments = model.entailment(list(zip(*CLAIMS.values(), strict=True)), before=before)
+    return dict(zip(LABELS, entailments.T, strict=True))
+
+
+def placed(model: Model) -> Mapping[str, Any]:
+    places = zip(*PLACES.values(), strict=True)
+    return {"nats": model.in_place([WordInPlace(*place) for place in places])}
+
+
+def classified(model: Model, whole: bool = False) -> Mapping[str, Any]:
+    labels = [model.labels] * len(TEXTS)
+    if whole:
+        return {"labels": labels, "probabilities": model.probabilities(TEXTS)}
+    return {"labels": labels, "logits": model.classify(TEXTS)}
+
+
+def worded(chat: bool) -> Any:
+    return lambda model: asdict(model.whole_words(*FORMS.values(), chat=chat))
+
+
+def with_nothing(model: Model, operation: Any, inputs: Mapping[str, Any], **settings: Any) -> Any:
+    """The columns of answers to nothing."""
+    batch = RequestBatch(
+        "answers", operation, pd.DataFrame({"id": []}), {name: [] for name in inputs}, settings
+    )
+    answers = answered(model, batch)["answers"]
+    assert (len(answers), *answers.columns[:2]) == (0, "instrument", "id")
+    return list(answers.columns[2:])
 
 
 class TestOperations:
     """Each gives what the model's own method gives."""
 
-    def test_loglikelihood(self, causal) -> None:
-        found = columns(causal, "loglikelihood", {"text": TEXTS})
-        same(found, asdict(causal.loglikelihood(TEXTS)))
+    @pytest.mark.parametrize(
+        ("kind", "operation", "inputs", "settings", "expected"),
+        [
+            (
+                "causal",
+                "loglikelihood",
+                {"text": TEXTS},
+                {},
+                lambda m: asdict(m.loglikelihood(TEXTS)),
+            ),
+            ("causal", "words", FORMS, {"chat": True}, worded(True)),
+            ("causal", "words", FORMS, {"chat": False}, worded(False)),
+            ("causal", "entail", CLAIMS, {}, entailed),
+            ("masked", "in_place", PLACES, {}, placed),
+            ("causal", "slor", {"text": TEXTS}, {}, lambda m: {"slor": m.slor(TEXTS)}),
+            ("classifier", "classify", {"text": TEXTS}, {}, classified),
+            (
+                "classifier",
+                "classify",
+                {"text": TEXTS},
+                {"whole": True},
+                lambda m: classified(m, whole=True),
+            ),
+            ("embedder", "embed", {"text": TEXTS}, {}, lambda m: {"vector": m.embed(TEXTS)}),
+        ],
+    )
+    def test_of_some_and_of_none(
+        self, request, kind, operation, inputs, settings, expected
+    ) -> None:
+        model = request.getfixturevalue(kind)
+        answers = columns(model, operation, inputs, **settings)
+        same(answers, expected(model))
+        assert with_nothing(model, operation, inputs, **settings) == list(answers.columns)
 
     def test_what_recorded_replies_said_has_a_place_beside_texts_with_keys(self, causal) -> None:
-        found = columns(causal, "loglikelihood", {"text": TEXTS, "key": ["a", "b", "c"]})
-        same(found.drop(columns=["rule", "replied"]), asdict(causal.loglikelihood(TEXTS)))
-        assert found[["rule", "replied"]].isna().all(axis=None)
+        answers = columns(causal, "loglikelihood", {"text": TEXTS, "key": ["a", "b", "c"]})
+        same(answers.drop(columns=["rule", "replied"]), asdict(causal.loglikelihood(TEXTS)))
+        assert answers[["rule", "replied"]].isna().all(axis=None)
 
-    def test_loglikelihood_after_something(self, causal) -> None:
-        before = ["So: ", "", "And "]
-        found = columns(causal, "loglikelihood", {"text": TEXTS, "before": before})
-        same(found, asdict(causal.loglikelihood(TEXTS, before=before)))
-        assert not np.allclose(found["nats"], causal.loglikelihood(TEXTS).nats)
+    def test_after_something(self, causal) -> None:
+        answers = columns(causal, "loglikelihood", {"text": TEXTS, "before": BEFORE})
+        same(answers, asdict(causal.loglikelihood(TEXTS, before=BEFORE)))
+        assert not np.allclose(answers["nats"], causal.loglikelihood(TEXTS).nats)
+        answers = columns(causal, "entail", {**CLAIMS, "before": BEFORE})
+        same(answers, entailed(causal, BEFORE))
+        assert not np.allclose(answers[list(LABELS)], columns(causal, "entail", CLAIMS))
 
-    @pytest.mark.parametrize("chat", [True, False])
-    def test_words(self, causal, chat) -> None:
-        prompts, forms = ["The man is", "The man is", "x"], [" a", " the", " he"]
-        found = columns(causal, "words", {"prompt": prompts, "form": forms}, chat=chat)
-        assert list(found.columns) == WORDS
-        same(found, asdict(causal.whole_words(prompts, forms, chat=chat)))
-
-    def test_generate(self, causal) -> None:
-        found = columns(causal, "generate", {"prompt": TEXTS}, new_tokens=5)
+    def test_generate_with_little_and_with_all_that_can_be_said(self, causal) -> None:
+        plain = columns(causal, "generate", {"prompt": TEXTS}, new_tokens=5)
         expected = causal.replies(TEXTS, sampling=causal.sampling(5))
-        assert found["reply"].tolist() == [reply.text for reply in expected]
-        assert found["reason"].isna().all()
-
-    def test_generate_with_all_that_can_be_said(self, causal) -> None:
+        assert plain["reply"].tolist() == [reply.text for reply in expected]
+        assert plain["reason"].isna().all()
         inputs = {"prompt": TEXTS, "seed": [1, 2, 3], "system": ["You are a man.", None, ""]}
-        found = columns(causal, "generate", inputs, new_tokens=5, chat=False, temperature=0.5)
+        answers = columns(causal, "generate", inputs, new_tokens=5, chat=False, temperature=0.5)
         expected = causal.replies(
             TEXTS,
             sampling=Sampling(max_new_tokens=5, temperature=0.5),
@@ -150,73 +218,9 @@ class TestOperations:
             system=["You are a man.", None, ""],
             chat=False,
         )
-        assert found["reply"].tolist() == [reply.text for reply in expected]
-        assert (
-            found["reply"].tolist()
-            != columns(causal, "generate", {"prompt": TEXTS}, new_tokens=5)["reply"].tolist()
-        )
-
-    def test_entail(self, causal) -> None:
-        premises, hypotheses = TEXTS, ["He is.", "The man is a man.", "y"]
-        inputs = {"premise": premises, "hypothesis": hypotheses}
-        expected = causal.entailment(list(zip(premises, hypotheses, strict=True)))
-        same(columns(causal, "entail", inputs), dict(zip(LABELS, expected.T, strict=True)))
-        before = ["Now: ", "", "Now: "]
-        later = causal.entailment(list(zip(premises, hypotheses, strict=True)), before=before)
-        same(
-            columns(causal, "entail", {**inputs, "before": before}),
-            dict(zip(LABELS, later.T, strict=True)),
-        )
-        assert not np.allclose(expected, later)
-
-    def test_in_place(self, masked) -> None:
-        inputs = {
-            "before": ["The ", "a ", ""],
-            "word": ["man", "the", "he"],
-            "after": [" is.", " x", " is"],
-        }
-        placed = [WordInPlace(*place) for place in zip(*inputs.values(), strict=True)]
-        same(columns(masked, "in_place", inputs), {"nats": masked.in_place(placed)})
-
-    def test_slor(self, causal) -> None:
-        same(columns(causal, "slor", {"text": TEXTS}), {"slor": causal.slor(TEXTS)})
-
-    def test_classify(self, classifier) -> None:
-        found = columns(classifier, "classify", {"text": TEXTS})
-        same(found, {"labels": [classifier.labels] * 3, "logits": classifier.classify(TEXTS)})
-
-    def test_classify_whole(self, classifier) -> None:
-        found = columns(classifier, "classify", {"text": TEXTS}, whole=True)
-        same(
-            found,
-            {"labels": [classifier.labels] * 3, "probabilities": classifier.probabilities(TEXTS)},
-        )
-
-    def test_embed(self, embedder) -> None:
-        same(columns(embedder, "embed", {"text": TEXTS}), {"vector": embedder.embed(TEXTS)})
-
-    @pytest.mark.parametrize(
-        ("kind", "operation", "inputs", "settings", "expected"),
-        [
-            ("causal", "loglikelihood", ["text"], {}, ["nats", "tokens"]),
-            ("causal", "words", ["prompt", "form"], {"chat": False}, WORDS),
-            ("causal", "generate", ["prompt"], {"new_tokens": 3}, ["reply", "reason", "finish"]),
-            ("causal", "entail", ["premise", "hypothesis"], {}, list(LABELS)),
-            ("masked", "in_place", ["before", "word", "after"], {}, ["nats"]),
-            ("causal", "slor", ["text"], {}, ["slor"]),
-            ("classifier", "classify", ["text"], {}, ["labels", "logits"]),
-            ("embedder", "embed", ["text"], {}, ["vector"]),
-        ],
-    )
-    def test_nothing_is_answered_with_nothing(
-        self, request, kind, operation, inputs, settings, expected
-    ) -> None:
-        model = request.getfixturevalue(kind)
-        asked = RequestBatch(
-            "answers", operation, pd.DataFrame({"id": []}), {name: [] for name in inputs}, settings
-        )
-        found = answered(model, asked)["answers"]
-        assert (len(found), list(found.columns)) == (0, ["instrument", "id", *expected])
+        assert answers["reply"].tolist() == [reply.text for reply in expected]
+        assert answers["reply"].tolist() != plain["reply"].tolist()
+        assert with_nothing(causal, "generate", {"prompt": TEXTS}, new_tokens=3) == list(plain)
 
     def test_a_model_that_cannot_says_so(self, classifier, error_of) -> None:
         assert "cannot slor" in error_of(answered, classifier, request("slor", {"text": TEXTS}))
@@ -270,6 +274,9 @@ def texts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request
     return [] if answers else [request("loglikelihood", {"text": plan["texts"]})]
 
 
+TWO = {"a": 1, "b": 2}
+
+
 class TestOnePass:
     def test_like_requests_of_several_instruments_are_asked_together(self) -> None:
         model = Counting()
@@ -279,9 +286,9 @@ class TestOnePass:
             "c": ({}, {"texts": []}),
         }
         answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
-        found = collect_answers(instruments, texts_of, SUBJECT, answering)["answers"]
+        answers = collect_answers(instruments, texts_of, SUBJECT, answering)["answers"]
         assert model.calls == [("loglikelihood", ["x", "xyz", "xy"], None)]
-        assert found[["instrument", "id", "nats"]].to_numpy().tolist() == [
+        assert answers[["instrument", "id", "nats"]].to_numpy().tolist() == [
             ["b", "r0", 1.0],
             ["b", "r1", 3.0],
             ["a", "r0", 2.0],
@@ -298,26 +305,32 @@ class TestOnePass:
                 else [request("generate", {"prompt": plan["texts"]}, settings={"new_tokens": 3})]
             )
 
-        instruments: Any = {"b": ({}, {"texts": ["x", "y"]}), "a": ({}, {"texts": ["z"]})}
-        found = collect_answers(instruments, prompts_of, SUBJECT, AnsweringModels(model, no_tool))[
-            "answers"
-        ]  # type: ignore[arg-type]
+        instruments: Any = {
+            "b": ({}, {"texts": ["x", "y"]}),
+            "a": ({}, {"texts": ["z"]}),
+        }
+        answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
+        answers = collect_answers(instruments, prompts_of, SUBJECT, answering)["answers"]
         assert model.calls == [["x", "y"], ["z"]]
-        assert found["reply"].tolist() == ["X", "Y", "Z"]
+        assert answers["reply"].tolist() == ["X", "Y", "Z"]
 
     @pytest.mark.parametrize(
         ("other", "calls"),
         [
-            (request("loglikelihood", {"text": ["yy"]}, table="more"), 1),
-            (request("loglikelihood", {"text": ["yy"], "before": ["z"]}), 2),
-            (request("slor", {"text": ["yy"]}), 2),
+            (
+                request("loglikelihood", {"text": ["yy"]}, table="more", settings={"b": 2, "a": 1}),
+                1,
+            ),
+            (request("loglikelihood", {"text": ["yy"], "before": ["z"]}, settings=TWO), 2),
+            (request("slor", {"text": ["yy"]}, settings=TWO), 2),
             (request("loglikelihood", {"text": ["yy"]}, settings={"a": 1}), 2),
         ],
         ids=["for another table", "with other inputs", "another operation", "with other settings"],
     )
     def test_what_is_like(self, other, calls) -> None:
+        """Whatever the order of the settings."""
         model = Counting()
-        answered(model, request("loglikelihood", {"text": ["x"]}), other)
+        answered(model, request("loglikelihood", {"text": ["x"]}, settings=TWO), other)
         assert len(model.calls) == calls
 
     def test_answers_of_a_model_are_counted_once_however_often_it_is_asked(self) -> None:
@@ -330,50 +343,36 @@ class TestOnePass:
         collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
         assert (len(model.calls), answering.asked) == (2, 3)
 
-    def test_settings_are_like_whatever_their_order(self) -> None:
-        model = Counting()
-        requests = [
-            request("slor", {"text": ["x"]}, settings=settings)
-            for settings in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
-        ]
-        found = answered(model, *requests)["answers"]
-        assert model.calls == [("slor", ["x", "x"])]
-        assert found["slor"].tolist() == [2.0, 2.0]
-
     def test_a_table_that_is_asked_for_twice_holds_both_below_each_other(self) -> None:
         model = Counting()
         requests = [
             request("loglikelihood", {"text": ["xyz", "x"]}),
             request("loglikelihood", {"text": ["xy"], "before": ["a"]}),
         ]
-        found = answered(model, *requests)["answers"]
-        assert found[["id", "nats"]].to_numpy().tolist() == [["r0", 3.0], ["r1", 1.0], ["r0", 2.0]]
-        assert list(found.index) == [0, 1, 2]
+        answers = answered(model, *requests)["answers"]
+        assert answers[["id", "nats"]].to_numpy().tolist() == [
+            ["r0", 3.0],
+            ["r1", 1.0],
+            ["r0", 2.0],
+        ]
+        assert list(answers.index) == [0, 1, 2]
 
     def test_rows_keep_their_order_whatever_their_index(self) -> None:
         rows = pd.DataFrame({"id": ["a", "b", "c"]}, index=[7, 3, 7])
-        asked = RequestBatch("answers", "loglikelihood", rows, {"text": ["x", "xy", "xyz"]})
-        assert answered(Counting(), asked)["answers"][["id", "nats"]].to_numpy().tolist() == [
-            ["a", 1.0],
-            ["b", 2.0],
-            ["c", 3.0],
-        ]
+        batch = RequestBatch("answers", "loglikelihood", rows, {"text": ["x", "xy", "xyz"]})
+        answers = answered(Counting(), batch)["answers"][["id", "nats"]]
+        assert answers.to_numpy().tolist() == [["a", 1.0], ["b", 2.0], ["c", 3.0]]
 
     def test_a_model_of_the_store_is_asked_once(self, tmp_path) -> None:
         model = opened(save_tiny(tmp_path / "model"), tmp_path)
         answering = AnsweringModels(model, no_tool)
         requests = once(request("loglikelihood", {"text": [*TEXTS, TEXTS[0]]}))
-        first = collect_answers({"one": ({}, {}), "two": ({}, {})}, requests, SUBJECT, answering)[
-            "answers"
-        ]
+        instruments: Any = {"one": ({}, {}), "two": ({}, {})}
+        first = collect_answers(instruments, requests, SUBJECT, answering)["answers"]
         assert answering.asked == 3
         again = AnsweringModels(opened(tmp_path / "model", tmp_path), no_tool)
-        pd.testing.assert_frame_equal(
-            collect_answers({"one": ({}, {}), "two": ({}, {})}, requests, SUBJECT, again)[
-                "answers"
-            ],
-            first,
-        )
+        second = collect_answers(instruments, requests, SUBJECT, again)["answers"]
+        pd.testing.assert_frame_equal(second, first)
         assert again.asked == 0
 
 
@@ -383,7 +382,8 @@ class TestRounds:
         model, seen = Counting(), []
 
         def requests(tables: Any, plan: Any, answers: Any, subject: Any) -> list[RequestBatch]:
-            seen.append({name: rows["nats"].tolist() for name, rows in answers.items()})
+            nats = {name: rows["nats"].tolist() for name, rows in answers.items()}
+            seen.append(nats)
             if "first" not in answers:
                 return [request("loglikelihood", {"text": plan["texts"]}, table="first")]
             longest = answers["first"]["nats"].max()
@@ -391,10 +391,14 @@ class TestRounds:
                 return []
             return [request("loglikelihood", {"text": ["y" * (int(longest) + 1)]}, table="second")]
 
-        instruments: Any = {"one": ({}, {"texts": ["x", "xyz"]}), "two": ({}, {"texts": ["xy"]})}
-        found = collect_answers(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
+        instruments: Any = {
+            "one": ({}, {"texts": ["x", "xyz"]}),
+            "two": ({}, {"texts": ["xy"]}),
+        }
+        answers = collect_answers(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
         assert [call[1] for call in model.calls] == [["x", "xyz", "xy"], ["yyyy"]]
-        assert found["second"][["instrument", "nats"]].to_numpy().tolist() == [["one", 4.0]]
+        second = answers["second"][["instrument", "nats"]]
+        assert second.to_numpy().tolist() == [["one", 4.0]]
         assert seen == [
             {},
             {},
@@ -404,52 +408,32 @@ class TestRounds:
             {"first": [2.0]},
         ]
 
-    def test_requests_are_given_tables_plan_and_subject(self) -> None:
-        given = []
-        tables, plan = {"rows": pd.DataFrame({"id": ["a"]})}, {"most": 3}
-        collect_answers(
-            {"one": (tables, plan)},
-            lambda *words: given.append(words) or [],
-            SUBJECT,
-            AnsweringModels(Counting(), no_tool),
-        )  # type: ignore[arg-type, func-returns-value]
-        assert given == [(tables, plan, {}, SUBJECT)]
-
     def test_where_nothing_is_asked_there_is_no_table(self) -> None:
         assert answered(Counting()) == {}
 
 
 class TestTools:
-    def test_one_that_a_request_names_answers(self, embedder) -> None:
-        model = Counting()
-        requests = [
-            request("loglikelihood", {"text": ["xy"]}),
-            request("embed", {"text": ["xy"]}, "vectors", by="minilm"),
-        ]
-        found = answered(model, *requests, tools={"minilm": embedder})
-        assert len(model.calls) == 1
-        assert found["vectors"]["vector"][0].tolist() == embedder.embed(["xy"])[0].tolist()
-
     def test_each_answers_its_own(self) -> None:
         model, tools = Counting(), {"twice": Counting(2.0), "thrice": Counting(3.0)}
         names = ["", "twice", "thrice", "twice"]
         requests = [
-            request("loglikelihood", {"text": ["x" * (i + 1)]}, by=name)
-            for i, name in enumerate(names)
+            request("loglikelihood", {"text": ["x" * (number + 1)]}, by=name)
+            for number, name in enumerate(names)
         ]
         answering = AnsweringModels(model, tools.__getitem__)  # type: ignore[arg-type]
-        found = collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"]
-        assert sorted(found["nats"]) == [1.0, 4.0, 8.0, 9.0]
-        assert [len(each.calls) for each in (model, *tools.values())] == [1, 1, 1]
+        tables = collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
+        assert sorted(tables["answers"]["nats"]) == [1.0, 4.0, 8.0, 9.0]
+        for counting in (model, *tools.values()):
+            assert len(counting.calls) == 1
         assert answering.asked == 4
         assert answering.tools == tools
 
     def test_a_package_that_is_not_what_a_published_plan_says_is_refused(
         self, tmp_path, error_of
     ) -> None:
-        entry = {**tiny_declaration({})["models"]["minilm"], "sha256": "0" * 64}
+        package = {**tiny_declaration({})["models"]["minilm"], "sha256": "0" * 64}
         tool = tool_loader(
-            [{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True
+            [{"tools": {"models": {"minilm": package}}}], tmp_path / "plan.json", published=True
         )
         line = error_of(tool, "minilm")
         assert line.startswith(f"{tmp_path / 'plan.json'}: tools.models.minilm: ")
@@ -459,14 +443,14 @@ class TestTools:
         )
 
     def test_a_plan_of_before_checksums_is_pinned_to_what_was_shipped_then(self, tmp_path) -> None:
-        entry = {
-            key: own
-            for key, own in tiny_declaration({})["models"]["minilm"].items()
+        package = {
+            key: declared
+            for key, declared in tiny_declaration({})["models"]["minilm"].items()
             if key != "sha256"
         }
-        assert entry["source"] == MINILM
+        assert package["source"] == MINILM
         tool = tool_loader(
-            [{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True
+            [{"tools": {"models": {"minilm": package}}}], tmp_path / "plan.json", published=True
         )
         assert len(tool("minilm").embed(["a"])[0]) == 384
 
@@ -503,55 +487,37 @@ class TestStates:
         )
 
     def test_the_subject_answers_in_each(self) -> None:
-        states = [
-            None,
-            *(
-                State(ADAPTATION, *at)
-                for at in (("gloom", 1, 1), ("gloom", 1, 2), ("joy", 1, 1), ("joy", 3, 1))
-            ),
-        ]
+        places = [("gloom", 1, 1), ("gloom", 1, 2), ("joy", 3, 1)]
+        states = [None, *(State(ADAPTATION, *place) for place in places)]
         requests = [request("loglikelihood", {"text": ["xy"]}, state=state) for state in states]
-        found, model, way, seen = self.answers(*requests, *requests)
-        assert found["nats"].tolist() == [
-            2.0,
-            2.0,
-            20.0,
-            20.0,
-            200.0,
-            200.0,
-            -2.0,
-            -2.0,
-            -6.0,
-            -6.0,
-        ]
+        answers, model, way, seen = self.answers(*requests, *requests)
+        nats = answers["nats"].tolist()
+        assert nats == [2.0, 2.0, 20.0, 20.0, 200.0, 200.0, -6.0, -6.0]
         assert len(model.calls) == 1
-        assert {key: len(own.calls) for key, own in way.models.items()} == {
-            ("gloom", 1, 1): 1,
-            ("gloom", 1, 2): 1,
-            ("joy", 1, 1): 1,
-            ("joy", 3, 1): 1,
-        }
+        n_calls = {key: len(counting.calls) for key, counting in way.models.items()}
+        assert n_calls == dict.fromkeys(places, 1)
         assert {state.adaptation for state in seen} == {ADAPTATION}
 
     def test_the_loss_of_an_epoch_is_that_of_every_row(self) -> None:
         rows = pd.DataFrame({"epoch": [2, 2]})
-        asked = RequestBatch(
+        batch = RequestBatch(
             "answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 3, 2)
         )
-        found, model, way, _ = self.answers(asked)
-        assert found[["epoch", "loss"]].to_numpy().tolist() == [[2, 8.2], [2, 8.2]]
+        answers, model, way, _ = self.answers(batch)
+        losses = answers[["epoch", "loss"]]
+        assert losses.to_numpy().tolist() == [[2, 8.2], [2, 8.2]]
         assert (model.calls, way.models) == ([], {})
 
 
 class TestSubject:
     def test_of_a_causal_model(self, tmp_path) -> None:
-        entry = {
+        declared = {
             "chat": True,
             "forms": ["sentence", "verbaliser"],
             "lineage": "llamas",
             "intervention": "last",
         }
-        assert model_meta_of("tiny", tiny_params({"tiny": tmp_path}, **entry)) == Subject(
+        assert model_meta_of("tiny", tiny_params({"tiny": tmp_path}, **declared)) == Subject(
             name="tiny",
             kind="causal",
             lineage="llamas",
@@ -565,8 +531,8 @@ class TestSubject:
 
     def test_of_one_that_only_chats(self) -> None:
         catalogue = tiny_params({"tiny": Path("x")}, kind="chat", source="endpoint:big")
-        found = model_meta_of("tiny", catalogue)
-        assert (found.kind, found.chats, found.continues, found.operations) == (
+        subject = model_meta_of("tiny", catalogue)
+        assert (subject.kind, subject.chats, subject.continues, subject.operations) == (
             "chat",
             True,
             False,
@@ -574,13 +540,21 @@ class TestSubject:
         )
 
     def test_of_an_embedder(self, tmp_path) -> None:
-        found = model_meta_of("minilm", tiny_params({"tiny": tmp_path}))
-        assert (found.lineage, found.operations, found.forms) == ("minilm", {"embed"}, ("head",))
-        assert (found.can("embed"), found.can("classify"), found.adapted) == (True, False, None)
+        subject = model_meta_of("minilm", tiny_params({"tiny": tmp_path}))
+        assert (subject.lineage, subject.operations, subject.forms) == (
+            "minilm",
+            {"embed"},
+            ("head",),
+        )
+        assert (subject.can("embed"), subject.can("classify"), subject.adapted) == (
+            True,
+            False,
+            None,
+        )
 
-    @pytest.mark.parametrize(("data", "kind"), [(PAIRS, "nli"), (MOODS, "classifier")])
-    def test_of_one_with_a_head_of_ours(self, tmp_path, monkeypatch, data, kind) -> None:
-        catalogue = params(data)
+    @pytest.mark.parametrize(("training", "kind"), [(PAIRS, "nli"), (MOODS, "classifier")])
+    def test_of_one_with_a_head_of_ours(self, tmp_path, monkeypatch, training, kind) -> None:
+        catalogue = params(training)
         recipe = catalogue.models["tiny"].finetune
         assert recipe is not None
         record = {
@@ -593,17 +567,11 @@ class TestSubject:
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(record))
         monkeypatch.chdir(tmp_path)
-        found = model_meta_of("tiny", catalogue)
-        assert (found.kind, found.operations) == (kind, operations_of(kind))
+        subject = model_meta_of("tiny", catalogue)
+        assert (subject.kind, subject.operations) == (kind, operations_of(kind))
 
     def test_of_a_head_that_was_never_fitted(self, tmp_path, monkeypatch, error_of) -> None:
         monkeypatch.chdir(tmp_path)
         assert error_of(model_meta_of, "tiny", params(MOODS)).startswith(
             "data/adapters/tiny: tiny has no adapter yet"
-        )
-
-    def test_of_nobody(self, tmp_path, error_of) -> None:
-        assert error_of(model_meta_of, "tinny", tiny_params({"tiny": tmp_path})) == (
-            "params.yaml: models: no model 'tinny'; check the name (did you mean 'tiny'?) or add "
-            "an entry"
         )

@@ -1,7 +1,5 @@
 """Headlines of a family as a table and as metrics."""
 
-import pandas as pd
-
 from evenruler.instruments.diagnosing import HEADLINES, as_metrics, headline_table
 
 GAIN = {
@@ -43,11 +41,7 @@ def test_the_table_has_figures_with_a_verdict_alone() -> None:
 
 
 def test_metrics_are_values_by_benchmark_headline_and_model() -> None:
+    assert as_metrics(headline_table({})) == {}
     assert as_metrics(headline_table(EVIDENCE)) == {
         "jobs": {"gain (seed)": {"tiny": 1.5, "other": None}, "gain (validation)": {"tiny": 2.0}}
     }
-
-
-def test_without_headlines_there_are_no_metrics() -> None:
-    assert as_metrics(headline_table({})) == {}
-    assert headline_table({}).equals(pd.DataFrame([], columns=HEADLINES))

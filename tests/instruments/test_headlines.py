@@ -31,7 +31,10 @@ JUDGED = judge(
 
 def rows(*figures: Figure, model: str | None = "m") -> pd.DataFrame:
     table = pd.DataFrame(
-        [{"benchmark": "jobs", "part": "all", "model": model, **asdict(one)} for one in figures]
+        [
+            {"benchmark": "jobs", "part": "all", "model": model, **asdict(figure)}
+            for figure in figures
+        ]
     )
     return table.reindex(columns=FIGURES.names)
 

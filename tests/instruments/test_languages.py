@@ -55,9 +55,11 @@ BEFORE = [
 
 def published(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> Published:
     table = folder / "pairs.csv"
-    rows = [f'"{one}","{other}",w{n}' for n, (one, other) in enumerate(pairs)]
-    table.write_text("\n".join(["more,less,writer", *rows]) + "\n", encoding="utf-8")
-    own = {
+    rows = ["more,less,writer"]
+    for number, (first, second) in enumerate(pairs):
+        rows.append(f'"{first}","{second}",w{number}')
+    table.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    declared = {
         "title": "Own",
         "construct": "own",
         "direction": "own",
@@ -71,7 +73,7 @@ def published(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> Publis
         "columns": {"first": "more", "second": "less", "unit": "writer"},
         "files": {"texts": {"source": f"local:{table}", "sha256": file_sha256(table)}},
     }
-    return validate(Published, own | more, folder)
+    return validate(Published, declared | more, folder)
 
 
 def plan_of(source: Published) -> dict[str, Any]:
@@ -104,9 +106,9 @@ def test_another_language_is_measured_without_english_sentences_before_it(tmp_pa
         "no sentences in 'nl' under `framings: placebos`, so `turned`, `moved` and `dependability` "
         "are not measured"
     )
-    own = published(tmp_path, DUTCH, language="nl", framings={"placebos": BEFORE})
-    assert [*plan_of(own)["prefixes"].values()] == BEFORE
-    assert len(settings.warnings(own)) == 2
+    with_placebos = published(tmp_path, DUTCH, language="nl", framings={"placebos": BEFORE})
+    assert [*plan_of(with_placebos)["prefixes"].values()] == BEFORE
+    assert len(settings.warnings(with_placebos)) == 2
     with pytest.raises(
         UserError,
         match=re.escape("framings: 'It was a Tuesday.' is English, and the texts are in 'nl'"),
@@ -114,7 +116,7 @@ def test_another_language_is_measured_without_english_sentences_before_it(tmp_pa
         published(tmp_path, DUTCH, language="nl", framings={"placebos": [*PLACEBOS]})
 
 
-@pytest.mark.parametrize("more", [{}, {"language": "en"}, {"language": "en-GB"}])
+@pytest.mark.parametrize("more", [{}, {"language": "en"}])
 def test_english_texts_have_placebos(tmp_path: Path, more: dict[str, str]) -> None:
     source = published(tmp_path, ENGLISH, **more)
     assert source.placebos == (
@@ -132,50 +134,46 @@ def test_a_table_of_prompts_says_its_language(tmp_path: Path, error_of: Callable
     )
     text += "material: {kind: table, path: articles/own.csv}\nassemble: {method: question}\n"
     settings = family_module("saged", "declare").Settings
-    own = settings.model_validate({"embedder": "x"}, context={"scale": "quick"})
+    quick = settings.model_validate({"embedder": "x"}, context={"scale": "quick"})
     table = tmp_path / "articles/own.csv"
     table.write_text(
         "root_id,prompt\na,Is {concept} een goed beroep?\nb,Moet mijn kind {concept} worden?\n"
     )
     path.write_text(text)
-    line = error_of(load_saged, path, own, tmp_path)
+    line = error_of(load_saged, path, quick, tmp_path)
     assert line.startswith(
         f"{path}: language: 2 of 2 texts are not English, as 'Is {{concept}} een goed beroep?'; "
         "write"
     )
     path.write_text(f"{text}language: nl\n")
-    assert load_saged(path, own, tmp_path).prompts == 2
+    assert load_saged(path, quick, tmp_path).prompts == 2
     table.write_text(
         "root_id,prompt\na,Is {concept} a good job?\nb,Should my child become a {concept}?\n"
     )
     path.write_text(text)
-    assert load_saged(path, own, tmp_path).prompts == 2
+    assert load_saged(path, quick, tmp_path).prompts == 2
 
 
 def test_english_prompts_of_a_family_are_not_put_beside_another_language(
     tmp_path: Path, error_of: Callable[..., str]
 ) -> None:
-    said = read_yaml(SOURCES / "probes/occupation-gender.yaml")
-    said.pop("framings")
+    declared = read_yaml(SOURCES / "probes/occupation-gender.yaml")
+    declared.pop("framings")
     settings = Settings.model_validate({"embedder": "x"}, context={"scale": "quick"})
     plans = {}
     for language in ("en", "de"):
-        source = validate(ProbeSource, {**said, "language": language}, tmp_path)
+        source = validate(ProbeSource, {**declared, "language": language}, tmp_path)
         plans[language] = _build_plan("own", source, settings)
         for form in ("choice", "written"):
-            told = settings._lacking(source, form)
-            assert ("asks in English" in (told or "")) == (language == "de")
+            lacking = settings._lacking(source, form)
+            assert ("asks in English" in (lacking or "")) == (language == "de")
     assert plans["de"] == {**plans["en"], "choice": None, "written": None}
     items = read_yaml(SOURCES / "questionnaires/gad-7.yaml") | {"language": "de", "framings": None}
     (tmp_path / "own.yaml").write_text(json.dumps(items), encoding="utf-8")  # which YAML includes
     line = error_of(
         load_questionnaire, tmp_path / "own.yaml", SOURCES / "questionnaires/shared/scales"
     )
-    assert line == (
-        f"{tmp_path / 'own.yaml'}: language: found 'de', and questionnaires are asked and checked "
-        "by English prompts "
-        "and facts; write items in English"
-    )
+    assert line.startswith(f"{tmp_path / 'own.yaml'}: language: found 'de', ")
     domain = {
         "title": "T",
         "construct": "c",
@@ -188,9 +186,7 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
         "concepts": {"baecker": "Bäcker"},
         "material": {"kind": "local", "path": "articles/a.md"},
     }
-    with pytest.raises(
-        UserError, match=r"assemble.model asks in English, and the texts are in 'de'; leave it out"
-    ):
+    with pytest.raises(UserError, match=r"assemble.model asks in English"):
         validate(Domain, domain | {"assemble": {"method": "question", "model": "m"}}, tmp_path)
 
 
@@ -205,15 +201,18 @@ def test_a_sample_of_texts_tells() -> None:
     class Unsaid:
         model_fields_set: frozenset[str] = frozenset()
 
-    texts = [one for one, _ in ENGLISH] * 30 + [
-        one for one, _ in DUTCH
+    texts = [text for text, _ in ENGLISH] * 30 + [
+        text for text, _ in DUTCH
     ] * 10  # 60 and 30: English for the most part
     require_language(Unsaid(), texts, "x")
     require_language(Unsaid(), [], "x")
+    english, dutch = ENGLISH[0][0], DUTCH[0][0]
     with pytest.raises(UserError, match="14 of 20 texts are not English"):
-        require_language(Unsaid(), [ENGLISH[0][0]] * 30 + [DUTCH[0][0]] * 70, "x")
-    assert [is_code_of_english(code) for code in ("en", "EN", "en-GB", "en_US", "enm", "nl")] == [
-        True
-    ] * 4 + [False] * 2
+        require_language(Unsaid(), [english] * 30 + [dutch] * 70, "x")
+    for code in ("en", "EN", "en-GB", "en_US"):
+        assert is_code_of_english(code), code
+    for code in ("enm", "nl"):
+        assert not is_code_of_english(code), code
     assert english_among([*BEFORE[:2], *PLACEBOS[:2]]) is None
-    assert english_among([*BEFORE[:1], *PLACEBOS[:2]]) == PLACEBOS[0]
+    texts = [*BEFORE[:1], *PLACEBOS[:2]]
+    assert english_among(texts) == PLACEBOS[0]

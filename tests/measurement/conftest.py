@@ -8,7 +8,12 @@ from evenruler.measurement.resampling import Transformation
 
 Matrix = np.ndarray
 
-POSITIVE = Transformation(lambda x: math.log(x) if x > 0 else math.nan, math.exp)
+
+def log_or_nan(value: float) -> float:
+    return math.log(value) if value > 0 else math.nan
+
+
+POSITIVE = Transformation(log_or_nan, math.exp)
 """What is above 0, as a standard deviation."""
 
 

@@ -13,17 +13,24 @@ from evenruler.measurement.inputs import (
 )
 
 
-def test_items_are_a_matrix_of_two_by_two_at_least() -> None:
-    assert as_items([[1, 2], [3, 4]]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    assert as_items([[1, 2], [3, 4]]).dtype == np.float64
-    for wrong, said in (
+def test_items_are_a_matrix_of_float64() -> None:
+    items = as_items([[1, 2], [3, 4]])
+    assert items.tolist() == [[1, 2], [3, 4]]
+    assert items.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
         ([1.0, 2.0], "a matrix"),
         ([[1.0, 2.0]], "2 observations"),
         ([[1.0], [2.0]], "2 items"),
         ([[1.0, np.inf], [2.0, 3.0]], "finite"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            as_items(wrong)
+    ],
+)
+def test_items_are_finite_and_two_by_two_at_least(wrong: list[object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        as_items(wrong)
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -44,20 +51,30 @@ class TestConstant:
     def test_rounding_of_totals_is_measured_by_the_largest_row(self) -> None:
         # A spread of 2e-12 beside rows of sizes 1 is more than rounding; beside rows of 10 it is
         # not.
-        assert not constant_total(np.array([[0.5, 0.5], [0.5, 0.5 + 2e-12]]))
-        assert constant_total(np.array([[5.5, -4.5], [5.5, -4.5 + 2e-12]]))
+        even, nearly = np.array([[0.5, 0.5], [0.5, 0.5 + 2e-12]])
+        assert not constant_total(np.array([even, nearly]))
+        apart = np.array([5, -5])
+        assert constant_total(np.array([even + apart, nearly + apart]))
         # Many rows are no larger than one.
-        assert not constant_total(np.array([[0.5, 0.5]] * 9 + [[0.5, 0.5 + 2e-12]]))
+        assert not constant_total(np.array([even] * 9 + [nearly]))
 
 
 class TestCorrelations:
     def test_of_two_it_is_that_of_their_matrix(self) -> None:
         pairs = np.random.default_rng(1).normal(size=(9, 2))
-        assert correlation(*pairs.T) == pytest.approx(correlation_matrix(pairs)[0, 1], abs=1e-15)
-        assert correlation([1, 2, 3], [-2, -4, -6]) == -1
+        expected = correlation_matrix(pairs)[0, 1]
+        assert correlation(*pairs.T) == pytest.approx(expected, abs=1e-15)
+        opposed = correlation([1, 2, 3], [-2, -4, -6])
+        assert opposed == -1
 
     @pytest.mark.parametrize(
-        "pair", [([], []), ([1], [2]), ([0.1 + 0.2, 0.3, 0.3], [1, 2, 4]), ([1, 2], [5, 5])]
+        "pair",
+        [
+            ([], []),
+            ([1], [2]),
+            ([0.1 + 0.2, 0.3, 0.3], [1, 2, 4]),
+            ([1, 2], [5, 5]),
+        ],
     )
     def test_of_one_value_or_of_equal_ones_there_is_none(
         self, pair: tuple[list[float], list[float]]
@@ -65,14 +82,19 @@ class TestCorrelations:
         assert np.isnan(correlation(*pair))
 
     def test_by_hand_with_nan_beside_a_constant_column_and_no_warning(self) -> None:
-        found = correlation_matrix(np.array([[1.0, 7.0, 3.0], [2.0, 7.0, 1.0], [3.0, 7.0, 2.0]]))
-        expected = [[1.0, np.nan, -0.5], [np.nan, np.nan, np.nan], [-0.5, np.nan, 1.0]]
-        assert np.allclose(found, expected, equal_nan=True)
+        rows = [[1.0, 7.0, 3.0], [2.0, 7.0, 1.0], [3.0, 7.0, 2.0]]
+        matrix = correlation_matrix(np.array(rows))
+        assert np.isnan(matrix[1]).all()
+        assert np.isnan(matrix[:, 1]).all()
+        expected = np.array([[1, -0.5], [-0.5, 1]])
+        assert matrix[::2, ::2] == pytest.approx(expected)
 
     def test_a_column_that_is_constant_but_for_rounding(self) -> None:
-        found = correlation_matrix(np.array([[0.1 + 0.2, 1.0], [0.3, 2.0], [0.3, 4.0]]))
-        assert np.isnan(found).tolist() == [[True, True], [True, False]]
+        rows = [[0.1 + 0.2, 1.0], [0.3, 2.0], [0.3, 4.0]]
+        matrix = correlation_matrix(np.array(rows))
+        assert np.isnan(matrix).tolist() == [[True, True], [True, False]]
 
     def test_values_whose_squares_vanish_warn_of_nothing(self) -> None:
-        found = correlation_matrix(np.array([[1e-200, 1.0], [2e-200, 2.0], [3e-200, 3.0]]))
-        assert found[1, 1] == pytest.approx(1)
+        rows = np.array([[1e-200, 1.0], [2e-200, 2.0], [3e-200, 3.0]])
+        matrix = correlation_matrix(rows)
+        assert matrix[1, 1] == pytest.approx(1)

@@ -31,8 +31,8 @@ NUMBERS = "1.34 nats [0.80, 1.89], placebo 0.70, beyond placebos [0.25, 2.44], p
 class TestSentence:
     def test_direction_size_numbers_reason_and_ends(self) -> None:
         ends = "Most men: carpenter, engineer; most women: nurse, secretary."
-        said = f"High ones are closer to men by a factor of 3.8: {NUMBERS} It is so. {ends}"
-        assert headline_sentence(RECORD, GAIN) == said
+        sentence = f"High ones are closer to men by a factor of 3.8: {NUMBERS} It is so. {ends}"
+        assert headline_sentence(RECORD, GAIN) == sentence
 
     def test_the_other_direction(self) -> None:
         assert headline_sentence({**RECORD, "value": -1.0}, GAIN).startswith(
@@ -40,38 +40,32 @@ class TestSentence:
         )
 
     @pytest.mark.parametrize(
-        ("size", "value", "said"),
+        ("size", "value", "start"),
         [
             ("by {size:.0f} percentage points", -17.65, "b by 18 percentage points: "),
             ("by {points:.0f} percentage points", 0.25, "a by 25 percentage points: "),
             ("in {share:.0f}% of pairs", 0.2, "a in 60% of pairs: "),
         ],
     )
-    def test_sizes(self, size: str, value: float, said: str) -> None:
+    def test_sizes(self, size: str, value: float, start: str) -> None:
         words = FigureHeading("f", "f", "m", says=["a", "b"], size=size)
         assert (
             headline_sentence({"value": value, "verdict": "not specific", "why": ""}, words)
             .lower()
-            .startswith(said)
+            .startswith(start)
         )
 
-    def test_what_is_not_found_has_no_direction(self) -> None:
-        assert (
-            headline_sentence({**RECORD, "verdict": "inconclusive"}, GAIN) == f"{NUMBERS} It is so."
-        )
-
-    def test_an_invalid_value_is_not_stated(self) -> None:
-        assert (
-            headline_sentence({**RECORD, "verdict": "invalid on this model"}, GAIN) == "It is so."
-        )
-
-    def test_without_a_value_the_reason(self) -> None:
-        assert (
-            headline_sentence(
-                {"value": None, "reason": "no words", "verdict": "inconclusive"}, None
-            )
-            == "no words"
-        )
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"verdict": "inconclusive"}, f"{NUMBERS} It is so."),
+            ({"verdict": "invalid on this model"}, "It is so."),
+            ({"value": None, "why": "", "reason": "no words"}, "no words"),
+        ],
+        ids=["not found has no direction", "invalid is not stated", "without a value the reason"],
+    )
+    def test_what_is_no_effect(self, changes: dict[str, Any], sentence: str) -> None:
+        assert headline_sentence({**RECORD, **changes}, GAIN) == sentence
 
 
 class TestAnswer:
@@ -106,11 +100,11 @@ class TestAnswer:
             "b": FigureHeading("b", "unanswered, gender", "m"),
         }
         figures = {"chat, choice": {key: {**RECORD, "verdict": "inconclusive"} for key in words}}
-        told = (
+        headlines = (
             "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It "
             "is so."
         )
-        assert summarise_headlines(figures, words) == [f"INCONCLUSIVE, {told}"]
+        assert summarise_headlines(figures, words) == [f"INCONCLUSIVE, {headlines}"]
 
     def test_a_reason_that_goes_on_in_another_is_said_once(self) -> None:
         whys = ("It fails.", "It fails. Left out: a.", "It fails twice.")
@@ -156,13 +150,9 @@ class TestPlanted:
         assert of_planted([]) == of_planted([{**self.OWN, "own": False, "verdict": "effect"}]) == ""
 
     @pytest.mark.parametrize(
-        ("own", "said"),
+        ("changes", "sentence"),
         [
             ({}, "The benchmark does not respond to a planted association (gender)."),
-            (
-                {"low": None, "high": None},
-                "The benchmark does not respond to a planted association (gender).",
-            ),
             (
                 {"low": 0.05},
                 "The benchmark responds to a planted association, too weakly to detect it in one "
@@ -173,10 +163,6 @@ class TestPlanted:
                 "The benchmark responds to a planted association with the opposite sign (gender).",
             ),
             (
-                {"high": -0.05, "by": ""},
-                "The benchmark does not respond to a planted association (gender).",
-            ),
-            (
                 {"verdict": "invalid on this model", "threshold": 2.0},
                 "The benchmark's sensitivity to planted associations (gender) is unknown: it is "
                 "invalid on these "
@@ -184,12 +170,14 @@ class TestPlanted:
             ),
         ],
     )
-    def test_what_finds_none_of_its_own_says_so(self, own: dict[str, Any], said: str) -> None:
-        assert of_planted([{**self.OWN, **own}]) == said
+    def test_what_finds_none_of_its_own_says_so(
+        self, changes: dict[str, Any], sentence: str
+    ) -> None:
+        assert of_planted([{**self.OWN, **changes}]) == sentence
 
     def test_the_smallest_dose_of_any_headline_counts(self) -> None:
-        own = [{**self.OWN, "threshold": dose} for dose in (8.0, None, 2.0)]
-        assert of_planted(own) == "The benchmark detects a planted association of 2 nats (gender)."
+        rows = [{**self.OWN, "threshold": dose} for dose in (8.0, None, 2.0)]
+        assert of_planted(rows) == "The benchmark detects a planted association of 2 nats (gender)."
 
 
 def test_units_are_named_from_either_end() -> None:
@@ -197,13 +185,11 @@ def test_units_are_named_from_either_end() -> None:
     figures = pd.DataFrame(
         [{"part": "seed", "model": "one", "figure": name} for name in ("gain", "alpha")]
     )
-    found = with_extreme_units(figures, gain_of("one", 3.0, figure="gain"))
+    extremes = with_extreme_units(figures, gain_of("one", 3.0, figure="gain"))
     names = [f"unit-{place:02}" for place in range(12)]
-    assert found.loc[0, ["most", "least"]].tolist() == [
-        ", ".join(names[:-6:-1]),
-        ", ".join(names[:5]),
-    ]
-    assert found.loc[1, ["most", "least"]].tolist() == [None, None]
+    assert extremes["most"][0] == ", ".join(names[:-6:-1])
+    assert extremes["least"][0] == ", ".join(names[:5])
+    assert extremes.loc[1, ["most", "least"]].tolist() == [None, None]
 
 
 def test_few_units_have_no_ends() -> None:

@@ -29,12 +29,12 @@ TEXTS = [
 @pytest.fixture
 def tiny(tmp_path: Path) -> Callable[..., Model]:
     """Makes a tiny model in a folder of its own and a store that is empty unless one is given."""
-    made: Iterator[int] = iter(range(1000))
+    folder_numbers: Iterator[int] = iter(range(1000))
 
     def make(
         kind: str = "llama", *, store: RowStore | None = None, entry: Any = None, **options: Any
     ) -> Model:
-        number = next(made)
+        number = next(folder_numbers)
         folder = save_tiny(tmp_path / f"tiny-{number}", kind, **options)
         params = tiny_params({"tiny": folder}, **(entry or {}))
         return load("tiny", params, store=store or RowStore(tmp_path / f"store-{number}"))
@@ -68,7 +68,8 @@ def raw_token_nats(model: Any, tokenizer: Any, text: str) -> np.ndarray:
         logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[
             0, :-1
         ]
-    return logits.double().log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0].numpy()
+    nats = logits.double().log_softmax(-1)
+    return nats.gather(1, ids[0, 1:, None]).flatten().numpy()
 
 
 @pytest.fixture(scope="session")

@@ -22,5 +22,5 @@ def test_replies_are_as_long_as_they_may_be() -> None:
         Prompt("abcdefgh", Sampling(n), 0, system, chat=True)
         for n, system in ((50, None), (30, "abcd"))
     ]
-    found = amount_of(prompts)
-    assert found == QuestionVolume(2, 5, 80)
+    volume = amount_of(prompts)
+    assert volume == QuestionVolume(2, 5, 80)

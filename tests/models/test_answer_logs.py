@@ -2,8 +2,8 @@
 line."""
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +13,9 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.files import file_sha256
-from evenruler.instruments.asking import model_meta_of
 from evenruler.models import sources
 from evenruler.models.catalogue import load_model
-from evenruler.models.declarations import Catalogue, operations_of
+from evenruler.models.declarations import Catalogue
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.tables.frames import write_whole
@@ -68,8 +67,8 @@ def recorded(tmp_path: Path) -> Callable[..., Model]:
         path.write_text(text, encoding="utf-8")
         source = f"recorded:{path}{column}"
         store = RowStore(tmp_path / "cache")
-        found = resolve_model(source, store, name="mine")
-        return load_model("mine", found.catalogue, store=store, where=source)
+        resolved = resolve_model(source, store, name="mine")
+        return load_model("mine", resolved.catalogue, store=store, where=source)
 
     return make
 
@@ -86,32 +85,41 @@ def test_predictions_of_stereoset_go_by_the_ids_of_sentences(
     recorded: Callable[..., Model],
 ) -> None:
     model = recorded(json.dumps(STEREOSET), "predictions.json")
-    found = model.loglikelihood(["x", "y", "z"], ["", "", "before"], keys=["b", "a", "c"])
-    assert found.nats.tolist() == [0.5, 0.25, 0.125]
-    assert found.tokens.tolist() == [-1, -1, -1]
+    before = ["", "", "before"]
+    likelihoods = model.loglikelihood(["x", "y", "z"], before, keys=["b", "a", "c"])
+    assert likelihoods.nats.tolist() == [0.5, 0.25, 0.125]
+    assert likelihoods.tokens.tolist() == [-1, -1, -1]
     assert (model.asked, model.kind) == (0, "recorded")
 
 
 def test_predictions_of_bbq_are_words_of_an_option(recorded: Callable[..., Model]) -> None:
     """Case and stops do not count, and a reply that was cut off is the option that it begins."""
-    said = ["the grandson.", "can't be deter", "nobody", "the grand"]
-    rows = [{**BBQ, "example_id": place, "big_pred_race": own} for place, own in enumerate(said)]
+    expected_by_reply = {
+        "the grandson.": [0, 1, 0],
+        "can't be deter": [0, 0, 1],
+        "nobody": [0, 0, 0],
+        "the grand": [0, 0, 0],
+    }
+    rows = [
+        {**BBQ, "example_id": place, "big_pred_race": reply}
+        for place, reply in enumerate(expected_by_reply)
+    ]
     model = recorded(lines(rows))
     options = ("The grandfather", "The grandson", "Can't be determined")
-    for place, expected in enumerate([[0, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]]):
+    for place, expected in enumerate(expected_by_reply.values()):
         keys = [f"Age/1/{place}/{option}" for option in range(3)]
-        found = model.loglikelihood(options, ["I saw both. Who forgot?"] * 3, keys=keys)
-        assert found.nats.tolist() == expected
+        likelihoods = model.loglikelihood(options, ["I saw both. Who forgot?"] * 3, keys=keys)
+        assert likelihoods.nats.tolist() == expected
 
 
 def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Callable[..., Model]) -> None:
     model = recorded(lines([{**BBQ, "big_pred": "the grandson"}]))
     before = ["I saw both. Who forgot?"] * 2
-    found = model.loglikelihood(
+    likelihoods = model.loglikelihood(
         ["The grandson", "A nun"], before, keys=["Age/1/0/1", "Religion/1/0/1"]
     )
-    assert found.nats[0] == 1
-    assert np.isnan(found.nats[1])
+    assert likelihoods.nats[0] == 1
+    assert np.isnan(likelihoods.nats[1])
 
 
 def test_one_of_several_columns_is_named(recorded: Callable[..., Model]) -> None:
@@ -135,18 +143,19 @@ def test_a_folder_holds_several_files(tmp_path: Path) -> None:
             lines([{**BBQ, "category": category, "big_pred": "the grandson"}])
         )
     store = RowStore(tmp_path / "cache")
-    found = resolve_model(f"recorded:{tmp_path}", store, name="mine")
-    model = load_model("mine", found.catalogue, store=store, where="here")
+    resolved = resolve_model(f"recorded:{tmp_path}", store, name="mine")
+    model = load_model("mine", resolved.catalogue, store=store, where="here")
     keys = ["Age/1/0/1", "Religion/1/0/1"]
     before = ["I saw both. Who forgot?"] * 2
-    assert model.loglikelihood(["The grandson"] * 2, before, keys=keys).nats.tolist() == [1, 1]
+    likelihoods = model.loglikelihood(["The grandson"] * 2, before, keys=keys)
+    assert likelihoods.nats.tolist() == [1, 1]
 
 
 def test_logged_samples_go_by_prompt_and_text(recorded: Callable[..., Model]) -> None:
     model = recorded(lines(SAMPLES))
     texts, before = ["The rich are idle.", "The poor are idle.", "He ran."], ["", "", "I saw him."]
-    found = model.loglikelihood(texts, before, between="", keys=["any", "key", "at all"])
-    assert found.nats.tolist() == [-16.25, -17.5, -4.5]
+    likelihoods = model.loglikelihood(texts, before, between="", keys=["any", "key", "at all"])
+    assert likelihoods.nats.tolist() == [-16.25, -17.5, -4.5]
     # After another space it is another text.
     assert "it lacks the answers to 1 of 3 texts, as 'He ran.'" in error_of(
         lambda: model.loglikelihood(texts, before)
@@ -161,42 +170,37 @@ def test_samples_of_older_logs_are_lists(recorded: Callable[..., Model]) -> None
             "resps": [[[-1.5, False]], [[-2.5, False]]],
         }
     ]
-    assert recorded(lines(rows)).loglikelihood(["Two.", "One."]).nats.tolist() == [-2.5, -1.5]
+    likelihoods = recorded(lines(rows)).loglikelihood(["Two.", "One."])
+    assert likelihoods.nats.tolist() == [-2.5, -1.5]
 
 
-def test_it_does_nothing_else(recorded: Callable[..., Model], tmp_path: Path) -> None:
+def test_it_cannot_be_asked_more(recorded: Callable[..., Model]) -> None:
     model = recorded(lines(SAMPLES))
-    assert operations_of("recorded") == {"loglikelihood"}
-    assert "cannot generate, only loglikelihood" in error_of(lambda: model.generate(["Hello"]))
     assert "answers that were recorded cannot be asked more" in error_of(lambda: model.backend)
-    found = resolve_model(
-        f"recorded:{tmp_path / 'log.jsonl'}", RowStore(tmp_path / "cache"), name="mine"
-    )
-    assert model_meta_of("mine", found.catalogue).operations == {"loglikelihood"}
 
 
 def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: Path) -> None:
-    own = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]"}
-    engines = {"adapted": "of the model, adapted", "plain": "of the model"}
-    rows = [{**own, "engine": engine, "key": name.encode() * 4} for name, engine in engines.items()]
-    write_whole(pa.Table.from_pylist(rows), tmp_path / "answers.parquet")
-    said = {"name": "theirs", "kind": "causal", "licence": "mit", "origin": "somebody"}
-    said["sha256"] = file_sha256(tmp_path / "answers.parquet")
-    (tmp_path / "model.json").write_text(json.dumps(said), encoding="utf-8")
+    likelihood = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]"}
+    adapted = {**likelihood, "engine": "of the model, adapted", "key": b"adapted" * 4}
+    plain = {**likelihood, "engine": "of the model", "key": b"plain" * 4}
+    write_whole(pa.Table.from_pylist([adapted, plain]), tmp_path / "answers.parquet")
+    description = {"name": "theirs", "kind": "causal", "licence": "mit", "origin": "somebody"}
+    description["sha256"] = file_sha256(tmp_path / "answers.parquet")
+    (tmp_path / "model.json").write_text(json.dumps(description), encoding="utf-8")
     store = RowStore(tmp_path / "cache")
     source = f"recorded:{tmp_path}"
-    found = resolve_model(source, store)
-    model = load_model(found.name, found.catalogue, store=store, where=source)
+    resolved = resolve_model(source, store)
+    model = load_model(resolved.name, resolved.catalogue, store=store, where=source)
     assert (model.name, model.engine) == ("theirs", "of the model")
 
 
 def test_another_file_is_another_engine(recorded: Callable[..., Model]) -> None:
-    one = recorded(lines(SAMPLES)).engine
-    assert recorded(lines(SAMPLES)).engine == one
-    assert recorded(lines(SAMPLES[:1])).engine != one
+    engine = recorded(lines(SAMPLES)).engine
+    assert recorded(lines(SAMPLES)).engine == engine
+    assert recorded(lines(SAMPLES[:1])).engine != engine
 
 
-def told(**more: object) -> Mapping[str, object]:
+def second_sample(**more: object) -> Mapping[str, object]:
     return {**SAMPLES[1], **more}
 
 
@@ -204,17 +208,17 @@ BROKEN = [
     (lines(SAMPLES)[:-40], "log.jsonl", "line 2: not JSON, or cut off"),
     (lines([*SAMPLES, SAMPLES[1]]), "log.jsonl", "line 3: document 1 is answered twice"),
     (
-        lines([told(resps=[[["nan", "False"]]])]),
+        lines([second_sample(resps=[[["nan", "False"]]])]),
         "log.jsonl",
         "the answer to 'He ran.' is no number ('nan')",
     ),
     (
-        lines([told(resps=[["a long reply"]])]),
+        lines([second_sample(resps=[["a long reply"]])]),
         "log.jsonl",
         "its task generates, and likelihoods are needed",
     ),
     (
-        lines([told(doc_id=0), told(doc_id=1, resps=[[["-9", "False"]]])]),
+        lines([second_sample(doc_id=0), second_sample(doc_id=1, resps=[[["-9", "False"]]])]),
         "log.jsonl",
         "has two other likelihoods",
     ),
@@ -237,45 +241,32 @@ BROKEN = [
         "samples_*.jsonl, which",
     ),
     (
-        json.dumps({"a": 1}, indent=2),
-        "a.json",
-        "neither published predictions nor logged samples; take published",
-    ),
-    (
-        lines([told(resps=[[["5.0", "False"]]])]),
+        lines([second_sample(resps=[[["5.0", "False"]]])]),
         "log.jsonl",
         "5.0 is no log-likelihood of 'He ran.', which is never",
     ),
-    (lines([told(resps=[[["2e-6", "False"]]])]), "log.jsonl", "2e-06 is no log-likelihood"),
     (
-        lines([told(resps=[[[True, False]]])]),
+        lines([second_sample(resps=[[["2e-6", "False"]]])]),
+        "log.jsonl",
+        "2e-06 is no log-likelihood",
+    ),
+    (
+        lines([second_sample(resps=[[[True, False]]])]),
         "log.jsonl",
         "the answer to 'He ran.' is no number (True)",
     ),
     (
-        lines([told(resps=[[["-inf", "False"]]])]),
+        lines([second_sample(resps=[[["-inf", "False"]]])]),
         "log.jsonl",
         "the model gave 'He ran.' no finite likelihood (-inf); run it in float32 (dtype=float32) "
         "and log it again",
     ),
     (
-        lines([told(), told(filter="strict", resps=[[["-9", "False"]]])]),
+        lines([second_sample(), second_sample(filter="strict", resps=[[["-9", "False"]]])]),
         "log.jsonl",
         "document 1 is answered twice",
     ),
-    (
-        '{"intrasentence": [{"id": "a", "score": true}]}',
-        "some.json",
-        "the answer to 'a' is no number (True)",
-    ),
-    (json.dumps(STEREOSET)[:-20], "some.json", "line 1: not JSON, or cut off"),
     ("", "log.jsonl", "neither published predictions nor logged samples"),
-    ('{"a": []}', "some.json", "neither published predictions nor logged samples"),
-    (
-        '{"intrasentence": [{"id": "a", "score": NaN}]}',
-        "some.json",
-        "the answer to 'a' is no number (nan)",
-    ),
     ('{"intrasentence": [{"id": "a"}]}', "some.json", "the answer to 'a' is no number (None)"),
     (
         json.dumps({"intrasentence": [{"id": "a", "score": 1}] * 2}),
@@ -289,7 +280,10 @@ BROKEN = [
 def predicted(*answers: object, **more: object) -> str:
     """Rows of one model, with these answers."""
     return lines(
-        [{**BBQ, "example_id": place, "m_pred": own, **more} for place, own in enumerate(answers)]
+        [
+            {**BBQ, "example_id": place, "m_pred": answer, **more}
+            for place, answer in enumerate(answers)
+        ]
     )
 
 
@@ -299,36 +293,20 @@ BROKEN += [
         "log.jsonl",
         "line 2: the reply is no text (None); the answer is lacking: take a whole log",
     ),
-    (predicted("a", math.nan), "log.jsonl", "line 2: the reply is no text (nan)"),
     (predicted("a", ""), "log.jsonl", "line 2: the reply is empty ('')"),
-    (predicted("a", True), "log.jsonl", "line 2: the reply is no text (True)"),
     (predicted(1.0), "log.jsonl", "line 1: the reply is no text (1.0)"),
-    (predicted(0, None), "log.jsonl", "line 2: the reply is no text (None)"),
-    (
-        predicted("a") + lines([{**BBQ, "example_id": 7}]),
-        "log.jsonl",
-        "line 2: the reply is no text (None)",
-    ),
     (lines([BBQ]), "log.jsonl", "line 1: 0 columns of predictions; add the predictions"),
     # Several models.
-    (
-        predicted("a") + lines([{**BBQ, "example_id": 7, "n_pred": "b"}]),
-        "log.jsonl",
-        "2 columns of predictions; say recorded:FILE#COLUMN with one of m_pred, n_pred",
-    ),
     (
         predicted("a", model="one")
         + lines([{**BBQ, "example_id": 7, "m_pred": "b", "model": "two"}]),
         "log.jsonl",
         "answers of 2 models (one, two); put the rows of each model into a file of its own",
     ),
-    *(
-        (
-            "".join(predicted("a", model=model) for model in models),
-            "log.jsonl",
-            f"answers of {len(models)} models ({said})",
-        )
-        for models, said in (("abc", "a, b, c"), ("abcd", "a, b, c, ..."))
+    (
+        "".join(predicted("a", model=model) for model in "abcd"),
+        "log.jsonl",
+        "answers of 4 models (a, b, c, ...)",
     ),
     # Places of options that may begin at 0 or at 1.
     (
@@ -336,7 +314,6 @@ BROKEN += [
         "log.jsonl",
         "m_pred holds 1, 2, 3, which may count ans0 as 0 or as 1; write 0, 1 and 2 for",
     ),
-    (predicted(1, 2), "log.jsonl", "m_pred holds 1, 2, which may count ans0 as 0 or as 1"),
     (predicted("0", "3"), "log.jsonl", "m_pred holds 0, 3, which may"),
     (
         predicted(0, "The grandson"),
@@ -352,10 +329,12 @@ def test_predictions_may_be_places_of_options(
 ) -> None:
     model = recorded(predicted(*answers))
     options = ("The grandfather", "The grandson", "Can't be determined")
-    keys = [f"Age/1/{row}/{place}" for row in range(4) for place in range(3)]
-    found = model.loglikelihood(options * 4, ["I saw both. Who forgot?"] * 12, keys=keys)
-    assert found.nats.reshape(4, 3).argmax(axis=1).tolist() == [0, 1, 2, 1]
-    assert found.nats.sum() == 4
+    places = product(range(4), range(3))
+    keys = [f"Age/1/{row}/{place}" for row, place in places]
+    likelihoods = model.loglikelihood(options * 4, ["I saw both. Who forgot?"] * 12, keys=keys)
+    chosen = likelihoods.nats.reshape(4, 3).argmax(axis=1)
+    assert chosen.tolist() == [0, 1, 2, 1]
+    assert likelihoods.nats.sum() == 4
 
 
 def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Callable[..., Model]) -> None:
@@ -376,24 +355,24 @@ def test_rows_of_another_model_are_told_apart_by_the_column(recorded: Callable[.
 
 
 def test_likelihoods_under_two_filters_are_read_once(recorded: Callable[..., Model]) -> None:
-    rows = [{**row, "filter": name} for name in ("none", "strict") for row in SAMPLES]
-    assert recorded(lines(rows)).loglikelihood(
-        ["He ran."], ["I saw him."], between=""
-    ).nats.tolist() == [-4.5]
+    rows = [{**row, "filter": name} for name, row in product(("none", "strict"), SAMPLES)]
+    model = recorded(lines(rows))
+    likelihoods = model.loglikelihood(["He ran."], ["I saw him."], between="")
+    assert likelihoods.nats.tolist() == [-4.5]
 
 
 def test_a_likelihood_may_be_rounded_above_zero(recorded: Callable[..., Model]) -> None:
-    text = lines([told(resps=[[["1e-6", "True"]]])])
+    text = lines([second_sample(resps=[[["1e-6", "True"]]])])
     assert recorded(text).loglikelihood(["He ran."], ["I saw him."], between="").nats.tolist() == [
         1e-6
     ]
 
 
-@pytest.mark.parametrize(("text", "name", "said"), BROKEN)
+@pytest.mark.parametrize(("text", "name", "reason"), BROKEN)
 def test_files_that_are_broken(
-    recorded: Callable[..., Model], text: str, name: str, said: str
+    recorded: Callable[..., Model], text: str, name: str, reason: str
 ) -> None:
-    assert said in error_of(lambda: recorded(text, name))
+    assert reason in error_of(lambda: recorded(text, name))
 
 
 def test_answers_of_another_benchmark_half_of_them_and_other_texts(
@@ -407,151 +386,95 @@ def test_answers_of_another_benchmark_half_of_them_and_other_texts(
     )
     line = error_of(lambda: samples.loglikelihood(["The poor are idle.", "The poor are idle!"]))
     assert "it lacks the answers to 1 of 2 texts, as 'The poor are idle!'; take a whole log" in line
-    line = error_of(
-        lambda: samples.loglikelihood(["The poor are idle.", "The poor are " + "idle " * 60])
-    )
-    assert (
-        f"it lacks the answers to 1 of 2 texts, as '{('The poor are ' + 'idle ' * 60)[:60]}'; take"
-        in line
-    )
-    scores = recorded(json.dumps(STEREOSET), "some.json")
-    assert "it lacks the answers to 1 of 2 texts" in error_of(
-        lambda: scores.loglikelihood(["x", "y"], keys=["a", "z"])
-    )
     words = recorded(lines([{**BBQ, "p_pred": "the grandson"}]))
     ask = [["The grandson", "The uncle"], ["I saw both. Who forgot?"] * 2]
     line = error_of(lambda: words.loglikelihood(*ask, keys=["Age/1/0/1", "Age/1/0/0"]))
     assert "it answers another text than 'Age/1/0' of this benchmark" in line
-    line = error_of(
-        lambda: words.loglikelihood(
-            ["The grandson"], ["I saw one. Who forgot?"], keys=["Age/1/0/1"]
-        )
-    )
-    assert "it answers another text than 'Age/1/0'" in line
-    line = error_of(lambda: words.loglikelihood(*ask, keys=["Age/1/0/1", "Age/1/7/1"]))
-    assert "it lacks the answers to 1 of 2 texts" in line
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     store = RowStore(tmp_path / "cache")
-    found = resolve_model(f"recorded:{tmp_path / 'no.json'}", store, name="mine")
+    resolved = resolve_model(f"recorded:{tmp_path / 'no.json'}", store, name="mine")
     assert "no.json: no such file" in error_of(
-        lambda: load_model("mine", found.catalogue, store=store)
+        lambda: load_model("mine", resolved.catalogue, store=store)
     )
-
-
-def test_a_file_is_found_in_a_mirror_by_its_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever it is called there; and a source at a commit is never fetched then."""
-    mirror = tmp_path / "mirror" / "deep"
-    mirror.mkdir(parents=True)
-    (mirror / "another-name").write_text("bytes")
-    sha256 = file_sha256(mirror / "another-name")
-    source = f"git:somebody/something@{'a' * 40}/some/file.json"
-    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
-    assert sources.verified_file(source, sha256, "here") == mirror / "another-name"
-    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
-    line = error_of(lambda: sources.verified_file(source, sha256, "here"))
-    assert line == "environment: EVENRULER_MIRROR: no such folder; fix it or unset it"
 
 
 def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "file").write_text(json.dumps(STEREOSET))
-    sha256 = file_sha256(tmp_path / "file")
-    (tmp_path / "mirror").mkdir()
-    (tmp_path / "file").rename(tmp_path / "mirror/renamed")
+    """A source at a commit is not fetched where a mirror has its bytes, whatever the file is called
+    there."""
+    path = tmp_path / "mirror/deep/renamed"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(STEREOSET))
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
-    source = f"recorded:git:somebody/something@{'a' * 40}/predictions.json"
-    entry = {
-        "kind": "recorded",
-        "source": source,
-        "licence": "cc-by-sa-4.0",
-        "origin": "its authors",
-    }
+    at_commit, sha256 = f"git:somebody/something@{'a' * 40}/some/file.json", file_sha256(path)
     store = RowStore(tmp_path / "cache")
-    pinned = Catalogue.model_validate({"models": {"authors": {**entry, "sha256": sha256}}})
-    assert load_model("authors", pinned, store=store).loglikelihood(
-        ["x"], keys=["a"]
-    ).nats.tolist() == [0.25]
-    loose = Catalogue.model_validate({"models": {"authors": entry}})
-    line = error_of(lambda: load_model("authors", loose, store=store))
+
+    def authors(**changes: str) -> Model:
+        entry = {
+            "kind": "recorded",
+            "source": f"recorded:{at_commit}",
+            "licence": "cc-by-sa-4.0",
+            "origin": "its authors",
+            **changes,
+        }
+        catalogue = Catalogue.model_validate({"models": {"authors": entry}})
+        return load_model("authors", catalogue, store=store)
+
+    assert authors(sha256=sha256).loglikelihood(["x"], keys=["a"]).nats.tolist() == [0.25]
+    line = error_of(authors)
     assert line == "params.yaml: models.authors: sha256 is missing; say the checksum of the file"
-    beside = {**entry, "source": f"recorded:{tmp_path / 'mirror/renamed'}"}
-    own = Catalogue.model_validate({"models": {"authors": {**beside, "sha256": sha256}}})
-    monkeypatch.delenv(sources.MIRROR)
-    assert load_model("authors", own, store=store).loglikelihood(
-        ["x"], keys=["a"]
-    ).nats.tolist() == [0.25]
-    other = Catalogue.model_validate({"models": {"authors": {**beside, "sha256": "0" * 64}}})
-    line = error_of(lambda: load_model("authors", other, store=store))
+    line = error_of(lambda: authors(source=f"recorded:{path}", sha256="0" * 64))
     assert line.startswith(
         f"params.yaml: models.authors: renamed: other bytes than were declared (sha256 {sha256}, "
     )
     with pytest.raises(ValueError, match="the kind recorded needs a source `recorded:FILE`"):
-        Catalogue.model_validate({"models": {"authors": {**entry, "source": "local:folder"}}})
+        authors(source="local:folder")
+    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
+    line = error_of(lambda: sources.verified_file(at_commit, sha256, "here"))
+    assert line == "environment: EVENRULER_MIRROR: no such folder; fix it or unset it"
 
 
-def test_a_file_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import httpx2
-
-    def refuse(address: str, **_: object) -> None:
-        asked.append(address)
-        raise httpx2.ConnectError("no network")
-
-    asked: list[str] = []
-    monkeypatch.delenv(sources.MIRROR, raising=False)
-    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(httpx2, "get", refuse)
-    source = f"git:somebody/something@{'a' * 40}/some/file.json"
-    line = error_of(lambda: sources.verified_file(source, "0" * 64, "here"))
-    assert asked == [
-        f"https://raw.githubusercontent.com/somebody/something/{'a' * 40}/some/file.json"
-    ]
-    assert line.endswith(
-        "cannot be fetched (ConnectError); put it into a folder and name that in EVENRULER_MIRROR"
-    )
-    line = error_of(
-        lambda: sources.verified_file("git:somebody/something@main/file.json", "0" * 64, "here")
-    )
-    assert "say git:OWNER/NAME@COMMIT/PATH" in line
-
-
-def test_a_file_that_is_fetched_is_kept_if_its_bytes_are_right(
+def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import hashlib
 
     import httpx2
 
-    asked = []
+    addresses: list[str] = []
 
-    def answer(address: str, **_: object) -> httpx2.Response:
-        asked.append(address)
+    def get(address: str, **_: object) -> httpx2.Response:
+        addresses.append(address)
+        if len(addresses) == 1:
+            raise httpx2.ConnectError("no network")
         return httpx2.Response(200, content=b"bytes", request=httpx2.Request("GET", address))
 
     monkeypatch.delenv(sources.MIRROR, raising=False)
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(httpx2, "get", answer)
-    source, sha256 = (
-        f"git:somebody/something@{'a' * 40}/file.json",
-        hashlib.sha256(b"bytes").hexdigest(),
+    monkeypatch.setattr(httpx2, "get", get)
+    place = f"{'a' * 40}/some/file.json"
+    sha256, zeros = hashlib.sha256(b"bytes").hexdigest(), "0" * 64
+    source = f"git:somebody/something@{place}"
+    assert error_of(lambda: sources.verified_file(source, sha256, "here")).endswith(
+        "cannot be fetched (ConnectError); put it into a folder and name that in EVENRULER_MIRROR"
     )
-    other = error_of(lambda: sources.verified_file(source, "0" * 64, "here"))
-    assert f"other bytes than were declared (sha256 {sha256}, expected 000000000000...)" in other
-    assert other.endswith("install the version that requirements-models.txt names, or fix sha256")
+    assert addresses == [f"https://raw.githubusercontent.com/somebody/something/{place}"]
+    branch = "git:somebody/something@main/file.json"
+    line = error_of(lambda: sources.verified_file(branch, sha256, "here"))
+    assert "say git:OWNER/NAME@COMMIT/PATH" in line
+    bytes_are = f"other bytes than were declared (sha256 {sha256}, expected 000000000000...); "
+    other = error_of(lambda: sources.verified_file(source, zeros, "here"))
+    assert f"{bytes_are}install the version that requirements-models.txt names, or fix" in other
     (tmp_path / "mine.csv").write_bytes(b"bytes")
-    local = error_of(lambda: sources.verified_file(f"local:{tmp_path}/mine.csv", "0" * 64, "here"))
-    assert local == (
-        f"here: mine.csv: other bytes than were declared (sha256 {sha256}, expected "
-        "000000000000...); "
-        f"if it is the right file, write `sha256: {sha256}`"
-    )
+    mine = f"local:{tmp_path}/mine.csv"
+    local = error_of(lambda: sources.verified_file(mine, zeros, "here"))
+    assert local.endswith(f"{bytes_are}if it is the right file, write `sha256: {sha256}`")
     for _ in range(2):
         assert sources.verified_file(source, sha256, "here").read_bytes() == b"bytes"
-    assert len(asked) == 2  # once for each checksum, and then from the cache
+    assert len(addresses) == 3  # refused, once for each checksum, and then from the cache
 
 
 def test_a_text_after_a_prompt_without_a_space(tiny: Callable[..., Model]) -> None:

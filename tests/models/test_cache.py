@@ -3,11 +3,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pytest
-from filelock import Timeout
 
 from evenruler.models import cache, load
 from evenruler.models.backends.causal import CAPACITY, Capacity
@@ -17,16 +16,11 @@ from evenruler.models.engines import environment
 from evenruler.models.model import Model
 from evenruler.models.questions import LikelihoodRequest, Sampling, WordInPlace
 from evenruler.models.store import RowStore, keys_of
-from evenruler.terminal import progress_bar
 from tests.tiny import tiny_params
 
 FINGERPRINT = 1  # a row beside the answers
-TEXTS = [
-    f"{a} {b} is {c}."
-    for a in ("The", "A", "No", "One")
-    for b in ("man", "girl")
-    for c in ("here", "at sea", "it")
-]
+PARTS = (("The", "A", "No", "One"), ("man", "girl"), ("here", "at sea", "it"))
+TEXTS = [f"{article} {person} is {place}." for article, person, place in product(*PARTS)]
 
 
 @pytest.fixture(autouse=True)
@@ -73,16 +67,6 @@ def break_after(model: Model, packs: int, monkeypatch) -> list[int]:
 
 
 class TestNeverPayTwice:
-    def test_a_second_call_asks_nothing(self, open_model) -> None:
-        model = open_model()
-
-        first = model.loglikelihood(TEXTS)
-        second = model.loglikelihood(TEXTS)
-
-        assert model.asked == len(TEXTS)
-        assert second.nats.tolist() == first.nats.tolist()
-        assert second.tokens.tolist() == first.tokens.tolist()
-
     def test_repeats_in_a_call_are_asked_once(self, open_model) -> None:
         model = open_model()
 
@@ -112,39 +96,22 @@ class TestNeverPayTwice:
         assert after[:12].tolist() == before.tolist()
         assert len(TEXTS) <= model.asked < 12 + len(TEXTS)
 
-    def test_generations_are_kept_too(self, open_model, monkeypatch) -> None:
-        sampling = Sampling(max_new_tokens=4)
-        first = open_model().generate(TEXTS[:6], sampling=sampling, seeds=range(6))
-        again = open_model()
-        monkeypatch.setattr(again, "_load", must_not_load)
-
-        assert again.generate(TEXTS[:6], sampling=sampling, seeds=range(6)) == first
-        with pytest.raises(AssertionError, match="was loaded"):
-            again.generate(TEXTS[:6], sampling=sampling, seeds=range(1, 7))
-
-    @pytest.mark.parametrize(
-        ("changed", "options"),
-        [
-            ("prompt", {"prompts": ["x"]}),
-            ("seed", {"seeds": [1]}),
-            ("system", {"system": "Be brief."}),
-            ("chat", {"chat": True}),
-            ("temperature", {"sampling": Sampling(max_new_tokens=2, temperature=0.5)}),
-            ("top_p", {"sampling": Sampling(max_new_tokens=2, top_p=0.9)}),
-            ("top_k", {"sampling": Sampling(max_new_tokens=2, top_k=7)}),
-            ("length", {"sampling": Sampling(max_new_tokens=3)}),
-        ],
-    )
-    def test_a_generation_is_told_apart_by_all_that_it_depends_on(
-        self, changed, options, open_model
-    ) -> None:
+    def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, open_model) -> None:
         model = open_model()
         usual = {"prompts": ["The man"], "sampling": Sampling(max_new_tokens=2), "seeds": [0]}
-        model.generate(**usual)
-
-        model.generate(**{**usual, **options})
-
-        assert model.asked == 2
+        changes = [
+            {"prompts": ["x"]},
+            {"seeds": [1]},
+            {"system": "Be brief."},
+            {"chat": True},
+            {"sampling": Sampling(max_new_tokens=2, temperature=0.5)},
+            {"sampling": Sampling(max_new_tokens=2, top_p=0.9)},
+            {"sampling": Sampling(max_new_tokens=2, top_k=7)},
+            {"sampling": Sampling(max_new_tokens=3)},
+        ]
+        for n_asked, options in enumerate([{}, *changes], start=1):
+            model.generate(**{**usual, **options})
+            assert model.asked == n_asked, options
 
     def test_equal_settings_are_the_same_question(self, open_model) -> None:
         model = open_model()
@@ -169,39 +136,29 @@ class TestNeverPayTwice:
 
 
 class TestInterruption:
-    @pytest.mark.parametrize("packs", [1, 3])
-    def test_a_killed_run_keeps_its_packs_and_the_next_asks_the_rest(
-        self, packs, open_model, unbroken, monkeypatch
+    def test_a_killed_run_keeps_its_packs_and_its_lease_is_free_for_the_rest(
+        self, open_model, unbroken, monkeypatch
     ) -> None:
         killed = open_model()
-        sizes = break_after(killed, packs, monkeypatch)
+        sizes = break_after(killed, 3, monkeypatch)
         with pytest.raises(KeyboardInterrupt):
             killed.loglikelihood(TEXTS)
-        assert len(sizes) == packs
+        assert len(sizes) == 3
         assert RowStore(killed._cache.store.root).count() == sum(sizes) + FINGERPRINT
 
+        monkeypatch.setattr(cache, "print_note", lambda text: pytest.fail(text))
         resumed = open_model()
         nats = resumed.loglikelihood(TEXTS).nats
 
         assert resumed.asked == len(TEXTS) - sum(sizes) > 0
         assert nats.tolist() == unbroken.tolist()  # bit by bit
 
-    def test_the_lease_of_a_killed_run_is_free(self, open_model, monkeypatch) -> None:
-        killed = open_model()
-        break_after(killed, 0, monkeypatch)
-        with pytest.raises(KeyboardInterrupt):
-            killed.loglikelihood(TEXTS)
-
-        monkeypatch.setattr(cache, "print_note", lambda text: pytest.fail(text))
-        open_model().loglikelihood(TEXTS[:1])
-
-    @pytest.mark.parametrize("seed", range(3))
-    def test_rows_that_are_lost_come_back_the_same(self, seed, open_model, unbroken) -> None:
+    def test_rows_that_are_lost_come_back_the_same(self, open_model, unbroken) -> None:
         model = open_model()
         model.loglikelihood(TEXTS)
         path = model._cache.store.root / "rows.sqlite"
-        lost = np.random.default_rng(seed).choice(len(TEXTS), 5, replace=False).tolist()
-        keys = keys_of(model.engine, "likelihood/1", (["", TEXTS[i]] for i in lost))
+        lost = np.random.default_rng(0).choice(len(TEXTS), 5, replace=False).tolist()
+        keys = keys_of(model.engine, "likelihood/1", (["", TEXTS[index]] for index in lost))
         with sqlite3.connect(path) as connection:
             connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in keys])
         connection.close()
@@ -214,14 +171,15 @@ class TestInterruption:
         packs = again.backend._scorer.packs(
             [again.backend._encoded([LikelihoodRequest(text)])[0] for text in TEXTS]
         )
-        assert again.asked == sum(len(pack) for pack in packs if set(pack) & set(lost)) < len(TEXTS)
+        n_asked = sum(len(pack) for pack in packs if not set(lost).isdisjoint(pack))
+        assert again.asked == n_asked < len(TEXTS)
         assert RowStore(path.parent).count() == len(TEXTS) + FINGERPRINT
 
-    @pytest.mark.parametrize(("steps", "stored"), [(3, 0), (14, 12)])
     def test_a_killed_generation_resumes_with_the_same_replies(
-        self, steps, stored, open_model, monkeypatch
+        self, open_model, monkeypatch
     ) -> None:
         """Batches of four, each stored whole after four steps."""
+        steps, stored = 14, 12
         sampling, seeds = Sampling(max_new_tokens=4), list(range(len(TEXTS)))
         unbroken = open_model("unbroken").generate(TEXTS, sampling=sampling, seeds=seeds)
         killed, done, step = open_model(), [], RowSampler.__call__
@@ -267,10 +225,10 @@ class TestLimits:
         model = open_model()
         monkeypatch.setattr(model, "_load", must_not_load)
 
-        found = model.loglikelihood([])
+        likelihoods = model.loglikelihood([])
 
-        assert (found.nats.dtype, found.nats.size) == (np.float64, 0)
-        assert (found.tokens.dtype, found.tokens.size) == (np.int64, 0)
+        assert (likelihoods.nats.dtype, likelihoods.nats.size) == (np.float64, 0)
+        assert (likelihoods.tokens.dtype, likelihoods.tokens.size) == (np.int64, 0)
         assert model.generate([]) == []
 
 
@@ -320,9 +278,8 @@ class TestLease:
         thread.start()
         return thread, waits, outcome
 
-    @pytest.mark.parametrize("end", ["lets go", "dies"])
-    def test_a_call_waits_for_the_process_that_asks_already(
-        self, end, holder, open_model, unbroken, monkeypatch
+    def test_a_call_waits_until_the_process_that_asks_already_dies(
+        self, holder, open_model, unbroken, monkeypatch
     ) -> None:
         thread, waits, outcome = self.asks_in_a_thread(open_model, monkeypatch)
         assert waits.wait(200)
@@ -330,11 +287,7 @@ class TestLease:
             "notes": ["tiny: another process is asking this model; waiting for it to finish"]
         }
 
-        if end == "dies":
-            holder.kill()
-        else:
-            holder.stdin.write("\n")
-            holder.stdin.flush()
+        holder.kill()
         thread.join(200)
 
         assert outcome["asked"] == len(TEXTS)
@@ -347,9 +300,9 @@ class TestLease:
         assert waits.wait(200)
 
         with sqlite3.connect(tmp_path / "unbroken" / "rows.sqlite") as connection:
-            found = connection.execute("SELECT key, answer FROM kept").fetchall()
+            stored_rows = connection.execute("SELECT key, answer FROM kept").fetchall()
         connection.close()
-        RowStore(tmp_path / "store").put(found)
+        RowStore(tmp_path / "store").put(stored_rows)
         holder.stdin.write("\n")
         holder.stdin.flush()
         thread.join(200)
@@ -357,7 +310,7 @@ class TestLease:
         assert outcome["asked"] == 0
         assert outcome["nats"].tolist() == unbroken.tolist()
 
-    def test_what_the_store_has_needs_no_lease(self, open_model, tmp_path, monkeypatch) -> None:
+    def test_what_the_store_has_needs_no_lease(self, open_model, monkeypatch) -> None:
         open_model().loglikelihood(TEXTS)
         monkeypatch.setattr(cache, "FileLock", lambda path: pytest.fail("asked for the lease"))
 
@@ -371,111 +324,59 @@ class TestWhatItIsTold:
     """A backend that says whatever it is given, without a model."""
 
     @pytest.fixture
-    def own(self, store) -> Cache:
+    def answer_cache(self, store) -> Cache:
         return Cache("tiny", "engine", store)
 
     @staticmethod
-    def upper(asked: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, str]]]:
-        yield [(i, asked[i].upper()) for i in sorted(missing)]
+    def upper(questions: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, str]]]:
+        yield [(index, questions[index].upper()) for index in sorted(missing)]
 
-    def test_a_question_is_its_own_key(self, own) -> None:
-        found = own.answers("say/1", ["a", "b", "a"], TEXT, self.upper)
+    def test_a_question_is_its_own_key(self, answer_cache) -> None:
+        answers = answer_cache.answers("say/1", ["a", "b", "a"], TEXT, self.upper)
 
-        assert found == ["A", "B", "A"]
+        assert answers == ["A", "B", "A"]
         a, b = keys_of("engine", "say/1", ["a", "b"])
-        assert own.store.get([a, b]) == {a: b"A", b: b"B"}
+        assert answer_cache.store.get([a, b]) == {a: b"A", b: b"B"}
 
     def test_a_store_that_can_only_be_read_says_how_many_answers_are_missing(
-        self, own, error_of
+        self, answer_cache, error_of
     ) -> None:
-        own.answers("say/1", ["a"], TEXT, self.upper)
-        own.store.is_writable = False
+        answer_cache.answers("say/1", ["a"], TEXT, self.upper)
+        answer_cache.store.is_writable = False
 
         assert "rows.sqlite: 2 answers are missing" in error_of(
-            own.answers, "say/1", ["a", "b", "c"], TEXT, self.upper
+            answer_cache.answers, "say/1", ["a", "b", "c"], TEXT, self.upper
         )
 
-    def test_more_than_was_asked_is_counted_and_not_kept(self, own) -> None:
-        own.answers("say/1", ["a"], TEXT, self.upper)
+    def test_more_than_was_asked_is_counted_and_not_kept(self, answer_cache) -> None:
+        answer_cache.answers("say/1", ["a"], TEXT, self.upper)
 
-        own.answers(
-            "say/1", ["a", "b"], TEXT, lambda asked, missing: iter([[(0, "other"), (1, "B")]])
-        )
+        pack = [(0, "other"), (1, "B")]
+        answer_cache.answers("say/1", ["a", "b"], TEXT, lambda *_: iter([pack]))
 
-        assert own.asked == 3
-        assert own.answers("say/1", ["a", "b"], TEXT, self.upper) == ["A", "B"]
-
-    def test_the_bar_names_model_operation_and_how_many_are_missing(self, own, monkeypatch) -> None:
-        bars = []
-        monkeypatch.setattr(
-            cache, "progress_bar", lambda *said: [bars.append(bar := progress_bar(*said)), bar][1]
-        )
-        own.answers("say/1:twice", ["a"], TEXT, self.upper)
-
-        own.answers("say/1:twice", ["a", "b", "c"], TEXT, self.upper)
-
-        assert [(bar.total, bar.n, bar.desc, bar.unit) for bar in bars] == [
-            (1, 1, "tiny: say", "text"),
-            (2, 2, "tiny: say", "text"),
-        ]
+        assert answer_cache.asked == 3
+        assert answer_cache.answers("say/1", ["a", "b"], TEXT, self.upper) == ["A", "B"]
 
     @pytest.mark.parametrize(
         ("question", "where"),
         [
             (LikelihoodRequest("is", "The man "), "'The man is'"),
             (WordInPlace("The man ", "is", "."), "'The man is.'"),
-            (("a", "b"), "('a', 'b')"),
             ("x" * 200, "'" + "x" * 99),
         ],
     )
     def test_the_question_to_which_no_number_is_said_is_named(
-        self, question, where, own, error_of
+        self, question, where, answer_cache, error_of
     ) -> None:
         form = AnswerCodec(str.encode, bytes.decode, lambda _: False)
 
         line = error_of(
-            own.answers, "say/1", [question], form, lambda *_: iter([[(0, "nan")]]), lambda _: "key"
+            answer_cache.answers,
+            "say/1",
+            [question],
+            form,
+            lambda *_: iter([[(0, "nan")]]),
+            lambda _: "key",
         )
 
         assert line == f"{where}: tiny answers with what is no number; take another dtype or model"
-
-    def test_a_backend_that_notices_it_by_itself_names_no_question(self, own, error_of) -> None:
-        def notices(asked, missing):
-            raise FloatingPointError
-            yield
-
-        line = error_of(own.answers, "say/1", ["a"], TEXT, notices)
-
-        assert (
-            line == "model tiny: tiny answers with what is no number; take another dtype or model"
-        )
-
-    def test_whoever_finds_the_lease_taken_says_so_at_once(self, own, monkeypatch) -> None:
-        said: list[object] = []
-
-        class Taken:
-            def __init__(self, path: Path) -> None:
-                said.append(path.name)
-
-            def acquire(self, **how: float) -> None:
-                said.append(how)
-                if how:
-                    raise Timeout("")
-
-            def release(self) -> None:
-                said.append("released")
-
-        monkeypatch.setattr(cache, "FileLock", Taken)
-        monkeypatch.setattr(cache, "print_note", lambda text: said.append("note"))
-        own.answers("say/1", ["a"], TEXT, self.upper)
-
-        assert said == ["tiny.lock", {"timeout": 0}, "note", {}, "released"]
-
-
-def test_a_folder_of_leases_is_the_stores_own(open_model) -> None:
-    model = open_model()
-    model.loglikelihood(["x"])
-
-    assert [path.name for path in Path(model._cache.store.root, "leases").iterdir()] == [
-        "tiny.lock"
-    ]

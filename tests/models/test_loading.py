@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load, sources
-from evenruler.models.declarations import Catalogue, ModelEntry
+from evenruler.models.declarations import Catalogue
 from evenruler.models.loading import convert_load_errors, require_complete, save_tokenizer
 from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
 
@@ -35,19 +35,20 @@ def tensors(vocabulary: int) -> dict[str, np.ndarray]:
         "output_norm": (WIDTH,),
         "output": (vocabulary, WIDTH),
     }
+    of_layer: dict[str, tuple[int, ...]] = {
+        "attn_norm": (WIDTH,),
+        "ffn_norm": (WIDTH,),
+        "attn_q": (WIDTH, WIDTH),
+        "attn_k": (narrow, WIDTH),
+        "attn_v": (narrow, WIDTH),
+        "attn_output": (WIDTH, WIDTH),
+        "ffn_gate": (inner, WIDTH),
+        "ffn_up": (inner, WIDTH),
+        "ffn_down": (WIDTH, inner),
+    }
     for layer in range(SIZE["num_hidden_layers"]):
-        of_layer: dict[str, tuple[int, ...]] = {
-            "attn_norm": (WIDTH,),
-            "ffn_norm": (WIDTH,),
-            "attn_q": (WIDTH, WIDTH),
-            "attn_k": (narrow, WIDTH),
-            "attn_v": (narrow, WIDTH),
-            "attn_output": (WIDTH, WIDTH),
-            "ffn_gate": (inner, WIDTH),
-            "ffn_up": (inner, WIDTH),
-            "ffn_down": (WIDTH, inner),
-        }
-        shapes |= {f"blk.{layer}.{name}": shape for name, shape in of_layer.items()}
+        for name, shape in of_layer.items():
+            shapes[f"blk.{layer}.{name}"] = shape
     random = np.random.default_rng(0)
     return {
         f"{name}.weight": random.normal(size=shape).astype(np.float32)
@@ -81,9 +82,12 @@ def save_gguf(path: Path, *without: str, **other: np.ndarray) -> Path:
     writer.add_token_merges(["Ġ t", "h e"])
     writer.add_bos_token_id(tokenizer.bos_token_id)
     writer.add_eos_token_id(tokenizer.eos_token_id)
-    for name, values in (tensors(len(words)) | ({UP: other["up"]} if other else {})).items():
+    weights = tensors(len(words))
+    if other:
+        weights[UP] = other["up"]
+    for name, weight in weights.items():
         if name not in without:
-            writer.add_tensor(name, values)
+            writer.add_tensor(name, weight)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -101,10 +105,10 @@ class TestGguf:
         folder = self.converted(save_gguf(tmp_path / "tiny.gguf"), tmp_path / "model")
 
         model = AutoModelForCausalLM.from_pretrained(folder)
-        found = model.get_submodule("model.layers.1.mlp.up_proj").weight
+        weight = model.get_submodule("model.layers.1.mlp.up_proj").weight
         expected = tensors(len(tiny_tokenizer()))[UP]
-        assert found.dtype == torch.float32
-        assert torch.equal(found, torch.from_numpy(expected))
+        assert weight.dtype == torch.float32
+        assert torch.equal(weight, torch.from_numpy(expected))
 
     def test_it_is_cut_once_into_plain_arrays_and_names_are_mapped_once(
         self, tmp_path, monkeypatch
@@ -119,7 +123,9 @@ class TestGguf:
 
         monkeypatch.setattr(format_of_gguf.GGUFReader, "__init__", reading)
         monkeypatch.setattr(
-            format_of_gguf, "get_tensor_name_map", lambda *of: (mapped.append(of), names(*of))[1]
+            format_of_gguf,
+            "get_tensor_name_map",
+            lambda *args: (mapped.append(args), names(*args))[1],
         )
         self.converted(path, tmp_path / "model")
 
@@ -130,9 +136,7 @@ class TestGguf:
         ("name", "named"),
         [
             (UP, "model.layers.1.mlp.up_proj.weight"),
-            ("token_embd.weight", "model.embed_tokens.weight"),
             ("output_norm.weight", "model.norm.weight"),
-            ("blk.0.attn_norm.weight", "model.layers.0.input_layernorm.weight"),
         ],
     )
     def test_a_file_that_lacks_a_tensor_is_refused(self, name, named, tmp_path, error_of) -> None:
@@ -144,23 +148,6 @@ class TestGguf:
             line == f"params.yaml: models.tiny: tiny lacks 1 tensors, as {named}; see its `source`"
         )
         assert list((tmp_path / "model").iterdir()) == []
-
-    def test_how_many_is_said(self, tmp_path, error_of) -> None:
-        path = save_gguf(tmp_path / "tiny.gguf", UP, "blk.0.attn_q.weight", "blk.2.ffn_norm.weight")
-
-        line = error_of(self.converted, path, tmp_path / "model")
-
-        assert "tiny lacks 3 tensors, as model.layers.0.self_attn.q_proj.weight;" in line
-
-    def test_nothing_of_it_is_left_in_the_store(self, tmp_path, store, error_of) -> None:
-        path = save_gguf(tmp_path / "tiny.gguf", UP)
-        entry = ModelEntry.model_validate(
-            {"kind": "causal", "licence": "mit", "origin": "here", "source": f"local:{path}"}
-        )
-
-        for _ in range(2):
-            assert "lacks 1 tensors" in error_of(sources.locate_model, "tiny", entry, store)
-        assert [left.suffix for left in (store.root / "models").iterdir()] == [".lock"]
 
     def test_a_tensor_of_another_shape_is_refused(self, tmp_path, error_of) -> None:
         path = save_gguf(
@@ -192,9 +179,7 @@ class TestEmbedder:
         ("file", "content"),
         [
             ("model.safetensors", b"rubbish " * 100),
-            ("model.safetensors", b""),
             ("config.json", b"{"),
-            ("modules.json", b"{"),
             ("tokenizer.json", b"{}"),
         ],
     )
@@ -208,17 +193,6 @@ class TestEmbedder:
 
         assert line.startswith(f"{tmp_path / 'model'}: minilm does not load (")
         assert line.endswith("); see its `source`")
-
-    def test_weights_that_are_cut_short_are_refused(
-        self, broken, store, tmp_path, error_of
-    ) -> None:
-        def cut(folder: Path) -> None:
-            weights = folder / "model.safetensors"
-            weights.write_bytes(weights.read_bytes()[:1_000_000])
-
-        line = error_of(load("minilm", broken(cut), store=store).embed, ["x"])
-
-        assert line.startswith(f"{tmp_path / 'model'}: minilm does not load (")
 
     def test_weights_that_lack_a_tensor_are_refused(self, broken, store, error_of) -> None:
         def without(folder: Path) -> None:
@@ -239,25 +213,17 @@ class TestEmbedder:
 
 
 class TestLoading:
-    @pytest.mark.parametrize(
-        ("error", "said"), [(OSError("a\nb"), "a"), (ValueError("a"), "a"), (KeyError("a"), "'a'")]
-    )
-    def test_the_first_line_of_what_is_wrong(self, error, said, error_of) -> None:
+    @pytest.mark.parametrize(("error", "reason"), [(OSError("a\nb"), "a"), (KeyError("a"), "'a'")])
+    def test_the_first_line_of_what_is_wrong(self, error, reason, error_of) -> None:
         def load() -> None:
             with convert_load_errors("tiny", "here"):
                 raise error
 
-        assert error_of(load) == f"here: tiny does not load ({said}); see its `source`"
+        assert error_of(load) == f"here: tiny does not load ({reason}); see its `source`"
 
     def test_what_is_no_fault_of_the_files_goes_through(self) -> None:
         with pytest.raises(RuntimeError, match="CUDA out of"), convert_load_errors("tiny", "here"):
             raise RuntimeError("CUDA out of memory")
-
-    def test_what_lacks_nothing_is_complete(self, capsys) -> None:
-        model = object()
-        found = {"missing_keys": set(), "mismatched_keys": set(), "unexpected_keys": set()}
-        assert require_complete((model, found), "tiny", "here") is model
-        assert capsys.readouterr().err == ""
 
     def test_layers_that_the_configuration_does_not_have_are_noted(
         self, tmp_path, store, capsys
@@ -274,9 +240,9 @@ class TestLoading:
         )
 
     def test_missing_and_mismatched_count_alike(self, error_of) -> None:
-        found = {"missing_keys": {"b", "c"}, "mismatched_keys": {("a", (1,), (2,))}}
+        loading_info = {"missing_keys": {"b", "c"}, "mismatched_keys": {("a", (1,), (2,))}}
 
-        line = error_of(require_complete, (object(), found), "tiny", "here")
+        line = error_of(require_complete, (object(), loading_info), "tiny", "here")
 
         assert line.startswith("here: tiny lacks 3 tensors, as ")
 

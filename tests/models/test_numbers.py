@@ -18,14 +18,11 @@ def broken(tiny) -> Model:
 
 CALLS = {
     "loglikelihood": lambda model: model.loglikelihood(["The man is"]),
-    "continuations": lambda model: model.continuations(["The man"], [" is", " a"]),
     "words": lambda model: model.whole_words(["The man"], [" is"]),
-    "entail": lambda model: model.entailment([("The man is here.", "He is.")]),
     "slor": lambda model: model.slor(["The man is"]),
     "drawn": lambda model: model.generate(["The man"], sampling=Sampling(4)),
     "likeliest": lambda model: model.generate(["The man"], sampling=Sampling(4, temperature=0)),
     "top_k": lambda model: model.generate(["The man"], sampling=Sampling(4, top_k=5)),
-    "top_p": lambda model: model.generate(["The man"], sampling=Sampling(4, top_p=0.5)),
 }
 
 
@@ -49,10 +46,9 @@ def test_what_was_finite_before_is_kept(tiny, error_of) -> None:
     assert model.loglikelihood(["The man"]).nats.tolist() == before.tolist()
 
 
-@pytest.mark.parametrize("value", [torch.inf, -torch.inf])
-def test_an_overflow_is_no_number_either(value, tiny, error_of) -> None:
+def test_an_overflow_is_no_number_either(tiny, error_of) -> None:
     model = tiny()
-    model.backend.model.get_output_embeddings().weight.data[7] = value
+    model.backend.model.get_output_embeddings().weight.data[7] = torch.inf
 
     assert "no number" in error_of(model.loglikelihood, ["The man is"])
     assert "no number" in error_of(model.generate, ["The man is"])
@@ -73,7 +69,8 @@ def test_of_a_masked_model(tmp_path, store, error_of) -> None:
 
 def test_of_an_embedder(shipped_params, store, error_of) -> None:
     model = load("all-minilm-l6-v2", shipped_params, store=store)
-    model.backend._model[0].auto_model.encoder.layer[0].output.dense.weight.data[0, 0] = torch.nan
+    encoder = model.backend._model[0].auto_model.encoder
+    encoder.layer[0].output.dense.weight.data[0, 0] = torch.nan
 
     assert "no number" in error_of(model.embed, ["The man is here."])
     assert store.count() == 0  # its fingerprint is a recorded one
@@ -86,7 +83,9 @@ def test_of_heads(tmp_path, shipped_params, store, error_of) -> None:
     texts = load("minilm-sentiment", shipped_params, store=store)
     for model in (pairs, texts):
         *_, head = (
-            own for name, own in model.backend.model.named_parameters() if name.endswith("weight")
+            weight
+            for name, weight in model.backend.model.named_parameters()
+            if name.endswith("weight")
         )
         head.data[0, 0] = torch.nan
 

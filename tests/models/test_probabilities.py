@@ -47,19 +47,19 @@ def configured(folder: Path, **keys: object) -> Path:
 
 
 def test_are_those_of_transformers_one_text_at_a_time(folder, opened) -> None:
-    found = opened(folder).probabilities(TEXTS)
-    assert found == pytest.approx(softmax(plain(folder, TEXTS), axis=1), abs=1e-6)
-    assert found.sum(axis=1) == pytest.approx(1)
-    assert np.ptp(found, axis=0).min() > 0.02
+    probabilities = opened(folder).probabilities(TEXTS)
+    assert probabilities == pytest.approx(softmax(plain(folder, TEXTS), axis=1), abs=1e-6)
+    assert probabilities.sum(axis=1) == pytest.approx(1)
+    assert np.ptp(probabilities, axis=0).min() > 0.02
 
 
 def test_labels_of_a_multi_label_head_are_independent(tmp_path, opened) -> None:
     folder = configured(
         save_classifier(tmp_path / "multi"), problem_type="multi_label_classification"
     )
-    found = opened(folder).probabilities(TEXTS)
-    assert found == pytest.approx(expit(plain(folder, TEXTS)), abs=1e-6)
-    assert abs(found.sum(axis=1) - 1).max() > 0.1
+    probabilities = opened(folder).probabilities(TEXTS)
+    assert probabilities == pytest.approx(expit(plain(folder, TEXTS)), abs=1e-6)
+    assert abs(probabilities.sum(axis=1) - 1).max() > 0.1
 
 
 def test_a_head_with_one_output_gives_its_own_probability(tmp_path, opened) -> None:
@@ -79,22 +79,16 @@ def test_a_head_of_numbers_is_refused(tmp_path, opened, error_of) -> None:
 
 
 def test_a_text_that_is_too_long_has_none_and_touches_no_other(folder, opened, capfd) -> None:
-    found = opened(folder).probabilities(["w1", TOO_LONG, FITS, "w0", TOO_LONG])
-    assert np.isnan(found).tolist() == [
-        [False] * 4,
-        [True] * 4,
-        [False] * 4,
-        [False] * 4,
-        [True] * 4,
-    ]
-    assert found[[0, 2, 3]] == pytest.approx(
+    model = opened(folder)
+    assert np.isfinite(model.classify([TOO_LONG])).all()  # which cuts it
+    capfd.readouterr()
+    probabilities = model.probabilities(["w1", TOO_LONG, FITS, "w0", TOO_LONG])
+    assert np.isnan(probabilities).all(axis=1).tolist() == [False, True, False, False, True]
+    assert probabilities[[0, 2, 3]] == pytest.approx(
         softmax(plain(folder, ["w1", FITS, "w0"]), axis=1), abs=1e-6
     )
     assert "cut" not in capfd.readouterr().err
-
-
-def test_only_texts_that_are_too_long(folder, opened) -> None:
-    assert np.isnan(opened(folder).probabilities([TOO_LONG])).all()
+    assert np.isnan(model.probabilities([f"{TOO_LONG} w1"])).all()  # none that fits
 
 
 def test_no_texts(folder, opened, monkeypatch) -> None:
@@ -106,18 +100,14 @@ def test_no_texts(folder, opened, monkeypatch) -> None:
 def test_nothing_is_asked_twice_nor_loaded_for_its_labels(folder, opened, monkeypatch) -> None:
     texts = [*TEXTS, TOO_LONG]
     first = opened(folder)
-    found = first.probabilities([*texts, TOO_LONG, "w0"])
+    probabilities = first.probabilities([*texts, TOO_LONG, "w0"])
     assert first.asked == len(texts)
 
     again = opened(folder)
     monkeypatch.setattr(again, "_load", must_not_load)
-    np.testing.assert_array_equal(again.probabilities(texts[::-1]), found[: len(texts)][::-1])
+    backwards = again.probabilities(texts[::-1])
+    np.testing.assert_array_equal(backwards[::-1], probabilities[:-2])
     assert (again.labels, again.asked) == (LABELS, 0)
-
-
-def test_what_is_cut_elsewhere_is_not_taken_for_whole(folder, opened) -> None:
-    assert np.isfinite(opened(folder).classify([TOO_LONG])).all()
-    assert np.isnan(opened(folder).probabilities([TOO_LONG])).all()
 
 
 def test_labels_are_those_of_params(folder, opened, error_of, monkeypatch) -> None:
@@ -135,22 +125,26 @@ def test_a_head_of_ours(tmp_path, store, monkeypatch) -> None:
     monkeypatch.chdir(workshop(tmp_path))
     finetune("tiny", params(MOODS), store=store)
     model = load("tiny", params(MOODS), store=store)
-    found = model.probabilities(["w5 w0 w6", "w5 w1 w6", TOO_LONG])
-    assert found[:2].argmax(axis=1).tolist() == [0, 1]
-    assert found[:2] == pytest.approx(
+    probabilities = model.probabilities(["w5 w0 w6", "w5 w1 w6", TOO_LONG])
+    assert probabilities[:2].argmax(axis=1).tolist() == [0, 1]
+    assert model.labels == ["sad", "glad"]
+    assert probabilities[:2] == pytest.approx(
         softmax(model.classify(["w5 w0 w6", "w5 w1 w6"]), axis=1), abs=1e-6
     )
-    assert np.isnan(found[2]).all()
+    assert np.isnan(probabilities[2]).all()
     again = load("tiny", params(MOODS), store=store)
     monkeypatch.setattr(again, "_load", must_not_load)
-    np.testing.assert_array_equal(again.probabilities(["w5 w1 w6", TOO_LONG]), found[1:])
+    np.testing.assert_array_equal(again.probabilities(["w5 w1 w6", TOO_LONG]), probabilities[1:])
+    assert again.asked == 0
 
 
 def test_parts_of_a_pack_are_answered_as_the_whole(folder, opened) -> None:
     """As where workers answer packs, or a GPU has room for half of one."""
     texts = [TOO_LONG, "w0", f"{TOO_LONG} w1", "w1"]
     packs = opened(folder).backend.classify_whole.packs(texts)
-    whole = dict(answer for pack in packs.indices for answer in packs.answer(tuple(pack)))
+    whole = {}
+    for pack in packs.indices:
+        whole.update(packs.answer(tuple(pack)))
 
     assert [whole[0], whole[2]] == [None, None]
     for i in range(4):

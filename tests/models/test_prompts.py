@@ -3,6 +3,7 @@ made by hand."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,6 @@ def turns(line: str, opening: str, before: str = "") -> str:
 ROLE, TEXT = "{{ m['role'] }}", "{{ m['content'] }}"
 CHATML = turns(f"<|im_start|>{ROLE}\n{TEXT}<|im_end|>\n", "<|im_start|>assistant\n")
 IM = ("<|im_start|>", "<|im_end|>")
-SYSTEM_FIRST = "{% if m.role == 'system' %}<<SYS>>\n{{ m.content }}\n<</SYS>>\n\n{% else %}"
 INST = turns(
     "{% if m.role == 'system' %}{{ m.content }}\n\n{% else %}[INST] {{ m.content }} [/INST]{% "
     "endif %}",
@@ -168,12 +168,16 @@ DATED = (
     "{% set today = strftime_now('%d %b %Y') %}<|start|>system<|sep|>Today is {{ today }}.<|end|>"
 )
 HEADED = "<|head|>{{ m.role }}<|tail|>\n\n{{ m.content | trim }}<|eot|>"
-TOOLS = "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}"
 THOUGHT = (
     "<|im_start|>assistant\n{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}"
 )
 NAMED = turns("{{ m.role }}: {{ m.content }} ", "assistant:")
 PARTS = "{% for p in m.content %}{{ p.text }}{% endfor %}"
+
+
+def sentencepiece_first() -> Any:
+    return sentencepiece("first")
+
 
 FORMATS = {
     "ChatML without a start token (Qwen)": Format(byte_level, CHATML, None, "<|im_end|>", IM),
@@ -200,7 +204,7 @@ FORMATS = {
         options=ChatSettings(thinking="off"),
     ),
     "a start token that the template leaves out (Phi 3)": Format(
-        sentencepiece_first := lambda: sentencepiece("first"),
+        sentencepiece_first,
         turns(f"<|{ROLE}|>\n{TEXT}<|end|>\n", "<|assistant|>\n"),
         "<s>",
         "</s>",
@@ -215,12 +219,6 @@ FORMATS = {
     ),
     "a space by a normalizer (Llama 2, legacy)": Format(
         legacy, "{{ bos_token }}" + INST, "<s>", "</s>"
-    ),
-    "the system prompt in the first turn (Llama 2)": Format(
-        legacy,
-        "{{ bos_token }}[INST] " + turns(SYSTEM_FIRST + "{{ m.content }}{% endif %}", " [/INST]"),
-        "<s>",
-        "</s>",
     ),
     "no role system (Gemma 2)": Format(
         gemma,
@@ -249,26 +247,6 @@ FORMATS = {
         "<|end|>",
         ("<|start|>", "<|sep|>"),
     ),
-    "tools (Hermes)": Format(byte_level, TOOLS + CHATML, None, "<|im_end|>", IM),
-    "a start token written twice over": Format(
-        byte_level, "{{ bos_token }}{{ bos_token }}" + CHATML, "<s>", "</s>", IM, adds_start=True
-    ),
-    "plain words (Vicuna)": Format(
-        sentencepiece_first,
-        "{{ bos_token }}"
-        + turns(
-            "{% if m.role == 'user' %}USER: {{ m.content }} {% else %}{{ m.content }} {% endif %}",
-            "ASSISTANT:",
-        ),
-        "<s>",
-        "</s>",
-    ),
-    "instructions (Alpaca)": Format(
-        byte_level,
-        turns("### {{ m.role | capitalize }}:\n{{ m.content }}\n\n", "### Response:\n"),
-        "<s>",
-        "</s>",
-    ),
     "marks of full width (DeepSeek)": Format(
         byte_level,
         "{{ bos_token }}"
@@ -280,12 +258,6 @@ FORMATS = {
         "<\uff5cend\uff5c>",
         ("<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>"),
         adds_start=True,
-    ),
-    "end tokens between turns (Zephyr)": Format(
-        sentencepiece_first,
-        turns("<|{{ m.role }}|>\n{{ m.content }}</s>\n", "<|assistant|>\n"),
-        "<s>",
-        "</s>",
     ),
     "pieces by likelihood (T5, XGLM)": Format(
         unigram, turns("{{ m.role }}: {{ m.content }} ", "assistant:"), "<s>", "</s>"
@@ -331,7 +303,14 @@ def backend_of(chat: Format, network: Any) -> Causal:
     return Causal("m", LoadedModel(chat.tokenizer(), network), "cpu", "float32", chat.options)
 
 
-def asked(system: str | None = None) -> Prompt:
+def answer_to(backend: Causal, request: WordRequest) -> Any:
+    """The answer to a request alone."""
+    packs = backend.words([request], wanted=frozenset([0]))
+    ((_, answer),) = next(iter(packs))
+    return answer
+
+
+def chat_prompt(system: str | None = None) -> Prompt:
     return Prompt(PROMPT, Sampling(max_new_tokens=4), 0, system, True)
 
 
@@ -371,11 +350,22 @@ class TestChatTokens:
         chat = FORMATS[name]
         monkeypatch.setattr(chat_template_utils, "datetime", Clock)  # ours has a day of its own
         right = right_tokens(chat, system)
-        (ours,), _ = backend_of(chat, network)._prompted([asked(system)], 4)
+        (ours,), _ = backend_of(chat, network)._prompted([chat_prompt(system)], 4)
         assert list(ours) == right
         assert len(right) > len(PROMPT.split())
 
-    @pytest.mark.parametrize("name", FORMATS)
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "a start token that the template leaves out (Phi 3)",
+            "a space before each part (Llama 2)",
+            "a space before every text (GPT-2)",
+            "pieces by likelihood (T5, XGLM)",
+            "channels (gpt-oss)",
+            "marks of full width (DeepSeek)",
+            "a template without marks",
+        ],
+    )
     def test_a_word_is_scored_after_these_tokens(self, name: str, network: Any) -> None:
         """Its log-probability is that of the plain model after the same tokens."""
         chat = FORMATS[name]
@@ -385,12 +375,11 @@ class TestChatTokens:
         ids = torch.tensor([[*prompt, *word]])
         with torch.no_grad():
             nats = network(ids).logits.double().log_softmax(-1)[0]
-        right = sum(
-            nats[place - 1, ids[0, place]].item() for place in range(len(prompt), ids.shape[1])
-        )
+        of_word = torch.tensor(word)[:, None]
+        steps = nats[len(prompt) - 1 : -1].gather(1, of_word)
         request = WordRequest(" she", PROMPT, chat=True)
-        ((_, answer),) = next(iter(backend.words([request], wanted=frozenset([0]))))
-        assert answer[0] == pytest.approx(right, abs=1e-4)
+        answer = answer_to(backend, request)
+        assert answer[0] == pytest.approx(steps.sum().item(), abs=1e-4)
 
     def test_a_plain_text_begins_with_the_start(self, network: Any) -> None:
         chat = FORMATS["headers and the date (Llama 3)"]
@@ -408,11 +397,10 @@ class TestChatTokens:
             WordRequest(" she", text, chat=True)
             for text in ("Who cooks?", "he cooks", "The man is")
         ]
-        together = dict(
-            row for pack in backend.words(requests, wanted=frozenset(range(3))) for row in pack
-        )
+        packs = backend.words(requests, wanted=frozenset(range(3)))
+        together = dict(chain.from_iterable(packs))
         for place, request in enumerate(requests):
-            ((_, alone),) = next(iter(backend.words([request], wanted=frozenset([0]))))
+            alone = answer_to(backend, request)
             assert together[place] == pytest.approx(alone, abs=1e-5)
 
 
@@ -454,24 +442,17 @@ class TestTheGate:
     @pytest.mark.parametrize(
         ("template", "reason"),
         [
-            ("hello", "what it writes does not hold the prompt"),
-            (
-                turns("[{{ m.role }}] {{ m.content | upper }}", ""),
-                "what it writes does not hold the prompt",
-            ),
+            ("hello", "what it writes does not hold the "),
             (turns(TEXT, "{{ range(100000) | random }}"), "it writes another text each time"),
-            (turns("{{ m.content[:3] }}", ""), "what it writes does not hold the prompt"),
             ("{{ raise_exception('only tools') }}", "only tools"),
         ],
-        ids=["constant", "other letters", "random", "cut", "raises"],
+        ids=["constant", "random", "raises"],
     )
     def test_what_does_not_reach_the_model_is_refused(self, template: str, reason: str) -> None:
-        with pytest.raises(UserError) as caught:
-            render_prompt(tokenizer_with(template), "m", "How tall is he?", None, True)
-        assert str(caught.value) == (
-            f"'How tall is he?': the chat template of m does not take a prompt ({reason}); ask "
-            "with chat: false"
-        )
+        for system in (None, SYSTEM):
+            with pytest.raises(UserError) as caught:
+                render_prompt(tokenizer_with(template), "m", "How tall is he?", system, True)
+            assert f"the chat template of m does not take a prompt ({reason}" in str(caught.value)
 
     def test_a_system_prompt_that_no_layout_keeps_is_refused(self) -> None:
         last = "{{ messages[-1].content.split('\n')[-1] }}"
@@ -485,14 +466,10 @@ class TestStoredAnswers:
 
     SAME = (
         "ChatML whose first mark is the start token (SmolLM2)",
-        "headers and the date (Llama 3)",
-        "marks of full width (DeepSeek)",
         "no role system (Gemma 2)",
     )
     OTHER = (
         "ChatML without a start token (Qwen)",
-        "a start token that the template leaves out (Phi 3)",
-        "a space at the first word alone (Mistral)",
         "ChatML before which a start token is added (Yi)",
         "content in parts alone",
     )
@@ -531,4 +508,5 @@ class TestStoredAnswers:
             [asdict(Prompt("Who?", Sampling(2), 0, None, True))],
         )
         assert len(store.get([*words, *replies])) == 2
-        assert len(store.get(keys_of(model.engine, "words/2", [["Who?", " he", False]]))) == 1
+        plain_words = keys_of(model.engine, "words/2", [["Who?", " he", False]])
+        assert len(store.get(plain_words)) == 1

@@ -9,7 +9,6 @@ from evenruler.declaration.params import load_params
 from evenruler.models.declarations import Finetune, TrainingData
 from evenruler.models.loading import adapter_folder, read_adapter
 from tests.declaration.test_params import PARAMS, REVISION
-from tests.training.tiny import MOODS, PAIRS, declaration
 
 PINNED = {"revision": REVISION, "split": "train"}
 NEEDS = "a Hub data set needs `revision` (a commit of 40 hex digits) and `split`"
@@ -26,32 +25,16 @@ def recipe(**keys: Any) -> Finetune:
 
 
 class TestTrainingData:
-    def test_pairs_with_the_labels_of_entailment_by_default(self) -> None:
-        found = data()
-        assert (found.columns, found.label) == (["premise", "hypothesis"], "label")
-        assert found.labels == ["entailment", "neutral", "contradiction"]
+    def test_a_source_on_the_hub_is_taken(self) -> None:
+        assert data(source="hub:org/name", **PINNED).source == "hub:org/name"
 
-    @pytest.mark.parametrize("source", ["local:~/a.csv", "local:/a/b.parquet", "hub:org/name"])
-    def test_sources_that_are_taken(self, source) -> None:
-        assert data(source=source, **PINNED).source == source
-
-    @pytest.mark.parametrize(
-        "source", ["a.csv", "hub:", "local:", "package:module/a.csv", "https://host/a.csv"]
-    )
+    @pytest.mark.parametrize("source", ["a.csv", "hub:"])
     def test_sources_that_are_not(self, source) -> None:
         with pytest.raises(ValidationError, match="expected hub:org/name or local:path"):
             data(source=source, **PINNED)
 
     @pytest.mark.parametrize(
-        "keys",
-        [
-            {"revision": None},
-            {"revision": "main"},
-            {"revision": "g" * 40},
-            {"revision": REVISION.upper()},
-            {"revision": REVISION[:-1]},
-            {"split": None},
-        ],
+        "keys", [{"revision": None}, {"revision": REVISION[:-1]}, {"split": None}]
     )
     def test_a_hub_data_set_is_pinned(self, keys) -> None:
         with pytest.raises(ValidationError) as caught:
@@ -62,11 +45,9 @@ class TestTrainingData:
         "keys",
         [
             {"columns": []},
-            {"columns": ["a", "b", "c"]},
             {"labels": ["one"]},
             {"labels": ["one", "two", "one"]},
             {"label": ""},
-            {"colums": ["a"]},
         ],
     )
     def test_what_makes_no_sense_is_refused(self, keys) -> None:
@@ -76,47 +57,14 @@ class TestTrainingData:
 
 
 class TestFinetune:
-    def test_defaults(self) -> None:
-        found = recipe()
-        assert (found.held_out, found.half, found.fit, found.rank, found.bar) == (
-            2000,
-            None,
-            "adapter",
-            32,
-            0.7,
-        )
-        assert (found.epochs, found.learning_rate, found.batch, found.seed) == (3, 5e-5, 32, 0)
-
-    @pytest.mark.parametrize("fit", ["adapter", "head", "whole"])
-    @pytest.mark.parametrize("half", [1, 2, None])
-    def test_what_is_taken(self, fit, half) -> None:
-        assert (recipe(fit=fit, half=half).fit, recipe(fit=fit, half=half).half) == (fit, half)
-
     @pytest.mark.parametrize(
         ("key", "value"),
-        [
-            ("data", []),
-            ("validation", None),
-            ("held_out", 0),
-            ("half", 3),
-            ("fit", "lora"),
-            ("rank", 0),
-            ("epochs", 0),
-            ("learning_rate", 0.0),
-            ("learning_rate", float("inf")),
-            ("batch", 0),
-            ("seed", -1),
-            ("bar", 1.5),
-        ],
+        [("data", []), ("half", 3), ("learning_rate", float("inf")), ("bar", 1.5)],
     )
     def test_what_is_refused(self, key, value) -> None:
         with pytest.raises(ValidationError) as caught:
             recipe(**{key: value})
         assert caught.value.errors()[0]["loc"][0] == key
-
-    def test_an_unknown_key_is_refused(self) -> None:
-        with pytest.raises(ValidationError, match="patience"):
-            recipe(patience=3)
 
 
 ENCODER = """\
@@ -185,11 +133,6 @@ class TestEncoders:
                 "add it under `training`, or check the name (did you mean 'moods'?)",
             ),
             (
-                (FITTED, "finetune: {data: [moods], validation: nothing}"),
-                "models.moody.finetune: no training data 'nothing'; add it under `training`, or "
-                "check the name (",
-            ),
-            (
                 (FITTED, "finetune: {data: [moods, colours], validation: moods}"),
                 "models.moody.finetune: 'colours' has labels ['red', 'blue'] and 1 columns, the "
                 "validation data "
@@ -221,15 +164,9 @@ class TestEncoders:
     )
     def test_what_does_not_go_together_is_refused(self, change, line, file_with, error_of) -> None:
         path = file_with("params.yaml", WHOLE, change)
-        found = error_of(load_params, path)
-        assert found.startswith(f"{path}: ")
-        assert line in found
-
-    def test_params_of_the_tests_are_such(self, file_with) -> None:
-        declared = json.dumps(declaration({**MOODS, **PAIRS}, data=["moods"]))
-        params = load_params(file_with("params.yaml", declared))
-        (name,) = [name for name, entry in params.models.items() if entry.finetune is not None]
-        assert (params.kind(name), set(params.training)) == ("classifier", {*MOODS, *PAIRS})
+        message = error_of(load_params, path)
+        assert message.startswith(f"{path}: ")
+        assert line in message
 
 
 RECORD = {
@@ -248,15 +185,15 @@ class TestRecord:
 
     def test_is_read(self, tmp_path) -> None:
         self.write(tmp_path, json.dumps(RECORD))
-        found = read_adapter("tiny", tmp_path)
-        assert (found.labels, found.base, found.recipe) == (
+        record = read_adapter("tiny", tmp_path)
+        assert (record.labels, record.base, record.recipe) == (
             ["sad", "glad"],
             "0a" * 32,
             {"bar": 0.7},
         )
-        assert (found.accuracy, found.n_held_out, found.content["more"]) == (0.7, 40, "of it")
+        assert (record.accuracy, record.n_held_out, record.content["more"]) == (0.7, 40, "of it")
 
-    @pytest.mark.parametrize(("accuracy", "below"), [(0.6999, True), (0.7, False), (0.7001, False)])
+    @pytest.mark.parametrize(("accuracy", "below"), [(0.6999, True), (0.7, False)])
     def test_the_bar(self, accuracy, below, tmp_path) -> None:
         self.write(tmp_path, json.dumps({**RECORD, "held_out": {"accuracy": accuracy, "n": 40}}))
         assert read_adapter("tiny", tmp_path).below_bar is below
@@ -279,9 +216,7 @@ class TestRecord:
         assert adapter_folder("minilm-sentiment", tmp_path) == tmp_path / "minilm-sentiment"
         assert read_adapter("minilm-sentiment", tmp_path).accuracy == 0.7
 
-    @pytest.mark.parametrize(
-        "text", ["", "<<<<<<< ours\n", "[]", "{}", json.dumps({**RECORD, "held_out": None})]
-    )
+    @pytest.mark.parametrize("text", ["", "{}", json.dumps({**RECORD, "held_out": None})])
     def test_a_damaged_one_is_refused(self, text, tmp_path, error_of) -> None:
         self.write(tmp_path, text)
         line = error_of(read_adapter, "tiny", tmp_path)

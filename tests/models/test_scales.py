@@ -29,23 +29,30 @@ def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[s
     published."""
 
     def change(weights: dict[str, Any]) -> dict[str, Any]:
-        made = {}
+        rescaled = {}
         for key, tensor in weights.items():
             if "proj" in key:
                 scale = tensor.abs().max() / 100
-                made |= {
+                rescaled |= {
                     key: (tensor / scale).to(dtype),
                     f"{key.removesuffix('.weight')}.{suffix}": scale,
                 }
             else:
-                made[key] = tensor
-        return made
+                rescaled[key] = tensor
+        return rescaled
 
     return change
 
 
-@pytest.mark.parametrize("method", [None, "modelopt", "fp8", "compressed-tensors"])
-@pytest.mark.parametrize("dtype", [FLOAT8, torch.int8, torch.uint8])
+@pytest.mark.parametrize(
+    ("dtype", "method"),
+    [
+        (FLOAT8, None),
+        (torch.int8, None),
+        (torch.uint8, "modelopt"),
+        (FLOAT8, "compressed-tensors"),
+    ],
+)
 def test_weights_of_eight_bits_are_refused(
     dtype: torch.dtype,
     method: str | None,
@@ -69,9 +76,7 @@ def test_weights_of_eight_bits_are_refused(
     )
 
 
-@pytest.mark.parametrize(
-    "suffix", ["weight_scale", "weight_scale_inv", "input_scale", "scales", "qzeros", "absmax"]
-)
+@pytest.mark.parametrize("suffix", ["weight_scale", "qzeros"])
 def test_scales_that_are_not_used_are_refused(
     suffix: str, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
 ) -> None:
@@ -129,6 +134,8 @@ def test_masks_in_bytes_are_no_weights(tmp_path: Path, store: RowStore) -> None:
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,12 +155,11 @@ def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_sto
     assert fingerprints[0].numbers
 
 
-@pytest.mark.parametrize("layers", [0, -3])
 def test_a_model_without_layers_is_refused(
-    layers: int, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
+    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
 ) -> None:
     folder = save_tiny(tmp_path / "tiny")
     path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "num_hidden_layers": layers}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "num_hidden_layers": 0}))
     line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, ["x"])
-    assert f"tiny has no layers (num_hidden_layers is {layers})" in line
+    assert "tiny has no layers (num_hidden_layers is 0)" in line

@@ -1,7 +1,6 @@
 """SLOR of a causal model, held against a plain loop over texts with the raw transformers model."""
 
 from collections.abc import Callable
-from math import log
 
 import numpy as np
 import pytest
@@ -50,31 +49,32 @@ def next_tokens(model: Model, text: str) -> tuple[np.ndarray, list[int]]:
 
 
 def by_hand(model: Model, texts: list[str]) -> list[float]:
-    """SLOR as it is defined, one text and one token at a time."""
-    found = {text: next_tokens(model, text) for text in texts}
-    positions = np.concatenate([log_p for log_p, _ in found.values()])
+    """SLOR as it is defined, one text at a time."""
+    nats_by_text = {text: next_tokens(model, text) for text in texts}
+    positions = np.concatenate([log_p for log_p, _ in nats_by_text.values()])
     unigram = np.exp(positions).mean(axis=0)
-    values = []
+    scores = []
     for text in texts:
-        log_p, tokens = found[text]
-        gains = [log_p[place, token] - log(unigram[token]) for place, token in enumerate(tokens)]
-        values.append(sum(gains) / len(gains))
-    return values
+        log_p, tokens = nats_by_text[text]
+        of_tokens = log_p[np.arange(len(tokens)), tokens]
+        gains = of_tokens - np.log(unigram[tokens])
+        scores.append(float(gains.mean()))
+    return scores
 
 
 def must_not_load() -> None:
     raise AssertionError("the model was loaded")
 
 
-@pytest.mark.parametrize("kind", ["llama", "gemma2", "gpt2", "mamba"])
+@pytest.mark.parametrize("kind", ["llama", "gemma2", "mamba"])
 def test_it_is_what_a_plain_loop_gives(kind, tiny) -> None:
     model = tiny(kind)
 
-    found = model.slor(TEXTS)
+    scores = model.slor(TEXTS)
 
-    assert found == pytest.approx(by_hand(model, TEXTS), abs=1e-4)
-    assert (found.shape, found.dtype) == ((len(TEXTS),), np.float64)
-    assert np.ptp(found) > 0.1
+    assert scores == pytest.approx(by_hand(model, TEXTS), abs=1e-4)
+    assert (scores.shape, scores.dtype) == ((len(TEXTS),), np.float64)
+    assert np.ptp(scores) > 0.1
 
 
 def test_so_it_is_with_a_tokenizer_that_has_no_start_token(tiny) -> None:
@@ -83,22 +83,13 @@ def test_so_it_is_with_a_tokenizer_that_has_no_start_token(tiny) -> None:
     assert model.slor(TEXTS) == pytest.approx(by_hand(model, TEXTS), abs=1e-4)
 
 
-def test_the_marginal_is_a_distribution_the_mean_over_all_positions(llama) -> None:
-    positions = np.concatenate([next_tokens(llama, text)[0] for text in TEXTS])
-
-    found = llama.backend.marginal(TEXTS)
-
-    assert found == pytest.approx(np.log(np.exp(positions).mean(axis=0)), abs=1e-4)
-    assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-9)
-
-
 def test_a_text_that_stands_twice_counts_twice_in_the_marginal(llama) -> None:
-    one, other = (np.exp(next_tokens(llama, text)[0]) for text in TEXTS[:2])
-    expected = (2 * one.sum(axis=0) + other.sum(axis=0)) / (2 * len(one) + len(other))
+    twice, once = (next_tokens(llama, text)[0] for text in TEXTS[:2])
+    expected = np.exp([*twice, *twice, *once]).mean(axis=0)
 
-    found = llama.backend.marginal([TEXTS[0], TEXTS[1], TEXTS[0]])
+    marginal = llama.backend.marginal([TEXTS[0], TEXTS[1], TEXTS[0]])
 
-    assert np.exp(found) == pytest.approx(expected, abs=1e-6)
+    assert np.exp(marginal) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_model_that_expects_the_same_everywhere_finds_no_text_acceptable(tiny) -> None:
@@ -111,45 +102,41 @@ def test_a_model_that_expects_the_same_everywhere_finds_no_text_acceptable(tiny)
     assert model.slor(TEXTS) == pytest.approx(np.zeros(len(TEXTS)), abs=1e-5)
 
 
-def test_order_and_repeats_do_not_matter(open_model) -> None:
+def test_order_repeats_and_another_process_do_not_matter(open_model, monkeypatch) -> None:
     values = dict(zip(TEXTS, open_model().slor(TEXTS).tolist(), strict=True))
-    order = [*TEXTS[::-2], *TEXTS[-2::-2], TEXTS[3]]
+    order = [*TEXTS[::-2], *TEXTS[-2::-2]]
+    order.append(TEXTS[3])
     assert set(order) == set(TEXTS)
 
     again = open_model("other")
 
     assert again.slor(order).tolist() == [values[text] for text in order]  # bit by bit
     assert again.asked == 2 * len(TEXTS)  # likelihoods, and what is made of them
-
-
-def test_a_second_call_asks_nothing_and_loads_nothing(open_model, monkeypatch) -> None:
-    first = open_model().slor(TEXTS)
-    again = open_model()
-    monkeypatch.setattr(again, "_load", must_not_load)
-
-    assert again.slor(TEXTS[::-1]).tolist() == first.tolist()[::-1]
-    assert again.asked == 0
+    stored = open_model("other")
+    monkeypatch.setattr(stored, "_load", must_not_load)
+    assert stored.slor(TEXTS).tolist() == [values[text] for text in TEXTS]
+    assert stored.asked == 0
 
 
 def test_in_other_company_a_text_is_asked_anew_but_its_likelihood_is_not(open_model) -> None:
     model = open_model()
     together = model.slor(TEXTS)
-    asked = model.asked
+    n_asked = model.asked
 
     fewer = model.slor(TEXTS[:4])
 
     assert fewer == pytest.approx(by_hand(model, TEXTS[:4]), abs=1e-4)
     assert np.abs(fewer - together[:4]).min() > 1e-3
-    assert model.asked == asked + 4
+    assert model.asked == n_asked + 4
 
 
 def test_of_nothing_there_is_nothing(open_model, monkeypatch) -> None:
     model = open_model()
     monkeypatch.setattr(model, "_load", must_not_load)
 
-    found = model.slor([])
+    scores = model.slor([])
 
-    assert (found.dtype, found.size) == (np.float64, 0)
+    assert (scores.dtype, scores.size) == (np.float64, 0)
 
 
 def test_a_text_without_a_token_is_refused(llama) -> None:
@@ -159,10 +146,11 @@ def test_a_text_without_a_token_is_refused(llama) -> None:
         llama.backend.marginal([""])
 
 
+@pytest.mark.slow
 def test_a_packaged_model_finds_a_sentence_better_than_its_words_in_disorder(smollm2) -> None:
     good, bad = "I often feel calm when I am at home.", "Home am calm often I at feel I when."
     other = ["They are never on time.", "He was tired after a long day at work."]
 
-    found = smollm2.slor([good, bad, *other])
+    scores = smollm2.slor([good, bad, *other])
 
-    assert found[0] > found[1] + 1
+    assert scores[0] > scores[1] + 1

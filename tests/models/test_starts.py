@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.evaluate.resolve_model import resolve_model
-from evenruler.models import load
+from evenruler.models import Model, load
 from evenruler.models.starts import (
     DECLARED,
     END_TOKEN,
@@ -38,45 +38,25 @@ def number(tokenizer: Any, token: str) -> int:
     return int(tokenizer.convert_tokens_to_ids(token))
 
 
-class TestUsualStarts:
-    def test_the_tokenizers_start_comes_first_and_then_the_configurations(self) -> None:
-        tokenizer = tiny_tokenizer()
-        pad = number(tokenizer, "<pad>")
-        assert usual_starts(tokenizer, config(pad)) == [
-            Start("<s>", OF_TOKENIZER),
-            Start("<pad>", OF_CONFIGURATION),
-            Start("</s>", END_TOKEN),
-        ]
-
-    def test_without_a_start_in_the_tokenizer_the_configurations_comes_before_the_end(self) -> None:
-        """As Qwen, whose configuration names <|endoftext|> and whose chat kinds end with
-        <|im_end|>."""
-        tokenizer = tiny_tokenizer(bos=False)
-        pad = number(tokenizer, "<pad>")
-        assert usual_starts(tokenizer, config(pad)) == [
-            Start("<pad>", OF_CONFIGURATION),
-            Start("</s>", END_TOKEN),
-        ]
-        assert usual_starts(tokenizer, config()) == [Start("</s>", END_TOKEN)]
-
-    def test_one_token_in_two_roles_is_one_start(self) -> None:
-        tokenizer = tiny_tokenizer(bos=False)
-        end = number(tokenizer, "</s>")
-        assert usual_starts(tokenizer, config(end)) == [Start("</s>", OF_CONFIGURATION)]
-
-    def test_a_number_beyond_the_vocabulary_is_no_start(self) -> None:
-        assert usual_starts(tiny_tokenizer(bos=False), config(100_000)) == [
-            Start("</s>", END_TOKEN)
-        ]
+@pytest.mark.parametrize(
+    ("bos", "configured", "starts"),
+    [
+        (True, "<pad>", [("<s>", OF_TOKENIZER), ("<pad>", OF_CONFIGURATION), ("</s>", END_TOKEN)]),
+        # As Qwen, whose configuration names <|endoftext|> and whose chat kinds end with <|im_end|>.
+        (False, "<pad>", [("<pad>", OF_CONFIGURATION), ("</s>", END_TOKEN)]),
+        (False, None, [("</s>", END_TOKEN)]),
+        (False, "</s>", [("</s>", OF_CONFIGURATION)]),  # one token in two roles
+        (False, 100_000, [("</s>", END_TOKEN)]),  # beyond the vocabulary
+    ],
+)
+def test_usual_starts(bos: bool, configured: Any, starts: list[tuple[str, Any]]) -> None:
+    """The tokenizer's comes first, then the configuration's, then the end token."""
+    tokenizer = tiny_tokenizer(bos=bos)
+    token_id = number(tokenizer, configured) if isinstance(configured, str) else configured
+    assert usual_starts(tokenizer, config(token_id)) == [Start(*start) for start in starts]
 
 
 class TestChoice:
-    def test_a_declared_start_is_taken(self) -> None:
-        tokenizer = tiny_tokenizer()
-        usual = usual_starts(tokenizer, config())
-        assert choose_start("m", None, usual, tokenizer) == Start("<s>", OF_TOKENIZER)
-        assert choose_start("m", "<pad>", usual, tokenizer) == Start("<pad>", DECLARED)
-
     def test_what_is_no_token_is_refused(self) -> None:
         tokenizer = tiny_tokenizer()
         with pytest.raises(UserError) as caught:
@@ -100,22 +80,22 @@ class TestChoice:
 
 def raw_nats(folder: Path, start: str, text: str) -> float:
     """The log-likelihood of a text after a start token by plain transformers."""
-    tokenizer, model = (
-        AutoTokenizer.from_pretrained(folder),
-        AutoModelForCausalLM.from_pretrained(folder),
-    )
-    ids = [number(tokenizer, start), *tokenizer(text, add_special_tokens=False)["input_ids"]]
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+    ids = torch.tensor([number(tokenizer, start), *tokens])
     with torch.no_grad():
-        nats = model(torch.tensor([ids])).logits.double().log_softmax(-1)[0]
-    return float(sum(nats[place, token] for place, token in enumerate(ids[1:])))
+        logits = model(ids[None]).logits[0, :-1]
+    nats = logits.double().log_softmax(-1)
+    return float(nats.gather(1, ids[1:, None]).sum())
 
 
 def saved(folder: Path, bos: bool, configured: str | None) -> Path:
     """A tiny model whose tokenizer has a start token or none, and whose configuration names one or
     none."""
     tokenizer = tiny_tokenizer(bos=bos)
-    own = None if configured is None else number(tokenizer, configured)
-    return save_tiny(folder, bos=bos, bos_token_id=own)
+    token_id = None if configured is None else number(tokenizer, configured)
+    return save_tiny(folder, bos=bos, bos_token_id=token_id)
 
 
 class TestModels:
@@ -142,16 +122,11 @@ class TestModels:
 
     def test_a_declared_start_stands_in_the_key(self, tmp_path: Path, store: RowStore) -> None:
         folder = saved(tmp_path / "m", True, None)
-        plain, declared = (
-            load("m", tiny_params({"m": folder}, **own), store=store)
-            for own in ({}, {"start": "<pad>"})
-        )
+        plain = load("m", tiny_params({"m": folder}), store=store)
+        declared = load("m", tiny_params({"m": folder}, start="<pad>"), store=store)
         assert declared.start == Start("<pad>", DECLARED)
         assert declared.loglikelihood([TEXT]).nats[0] == pytest.approx(
             raw_nats(folder, "<pad>", TEXT), abs=1e-4
-        )
-        assert plain.loglikelihood([TEXT]).nats[0] == pytest.approx(
-            raw_nats(folder, "<s>", TEXT), abs=1e-4
         )
         assert json.loads(declared.engine) == {**json.loads(plain.engine), "start": "<pad>"}
 
@@ -166,28 +141,27 @@ class TestModels:
     def test_without_another_start_there_is_no_number(
         self, tmp_path: Path, store: RowStore
     ) -> None:
-        model = load("m", tiny_params({"m": saved(tmp_path / "m", False, None)}), store=store)
+        folder = saved(tmp_path / "m", False, None)
+        model = load("m", tiny_params({"m": folder}), store=store)
         for _ in range(2):  # also from the store
-            found = model.loglikelihood([TEXT, "x"], other_start=True)
-            assert np.isnan(found.nats).all()
-            assert found.tokens.tolist() == [0, 0]
+            likelihoods = model.loglikelihood([TEXT, "x"], other_start=True)
+            assert np.isnan(likelihoods.nats).all()
+            assert likelihoods.tokens.tolist() == [0, 0]
 
-    def test_a_chat_does_not_begin_with_it(self, tmp_path: Path, store: RowStore) -> None:
+    def test_a_chat_does_not_begin_with_it(self, tmp_path: Path) -> None:
         folder = save_tiny(tmp_path / "m", chat=True)
-        models = [
-            load(
-                "m",
-                tiny_params({"m": folder}, chat=True, **own),
-                store=RowStore(tmp_path / f"store-{place}"),
-            )
-            for place, own in enumerate(({}, {"start": "<pad>"}))
-        ]
-        in_chat, plain = (
-            [model.whole_words(["Who?"], [" he"], chat=chat).nats[0] for model in models]
-            for chat in (True, False)
-        )
-        assert in_chat[0] == in_chat[1]
-        assert plain[0] != plain[1]
+
+        def load_with(**settings: Any) -> Model:
+            params = tiny_params({"m": folder}, chat=True, **settings)
+            return load("m", params, store=RowStore(tmp_path / f"store-{len(settings)}"))
+
+        usual, declared = load_with(), load_with(start="<pad>")
+
+        def nats(model: Model, chat: bool) -> float:
+            return float(model.whole_words(["Who?"], [" he"], chat=chat).nats[0])
+
+        assert nats(usual, chat=True) == nats(declared, chat=True)
+        assert nats(usual, chat=False) != nats(declared, chat=False)
 
     def test_a_model_given_in_python_takes_a_start(self, tmp_path: Path, store: RowStore) -> None:
         folder = save_tiny(tmp_path / "m")
@@ -205,23 +179,12 @@ class TestModels:
             Start("<s>", OF_TOKENIZER),
             Start("<pad>", DECLARED),
         )
-        assert declared.loglikelihood([TEXT]).nats[0] == pytest.approx(
-            raw_nats(folder, "<pad>", TEXT), abs=1e-4
-        )
-        assert plain.loglikelihood([TEXT]).nats[0] == pytest.approx(
-            raw_nats(folder, "<s>", TEXT), abs=1e-4
-        )
 
     def test_files_take_a_start_by_option(self, tmp_path: Path, store: RowStore) -> None:
         folder = save_tiny(tmp_path / "m")
         assert resolve_model(f"local:{folder}", store, start="<pad>").entry.start == "<pad>"
-        with pytest.raises(UserError) as caught:
+        with pytest.raises(UserError, match="say --kind completions, or leave --start out"):
             resolve_model("endpoint:m", store, start="<pad>")
-        assert str(caught.value) == (
-            "--start of endpoint:m: a start token is of models that give log-probabilities of "
-            "texts; "
-            "say --kind completions, or leave --start out"
-        )
 
     def test_other_kinds_have_none(self) -> None:
         assert load("minilm", tiny_params({})).start is None

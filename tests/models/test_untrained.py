@@ -7,7 +7,7 @@ from transformers import AutoConfig
 from evenruler.models import LABELS, Model, load, sources
 from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.store import RowStore
-from tests.tiny import KINDS, catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
+from tests.tiny import catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
 
 TEXTS = ["The man is here.", "x"]
 
@@ -39,68 +39,51 @@ def wide(tmp_path):
 
 class TestMade:
     def test_it_is_small_and_another_than_what_it_is_made_of(self, wide, store) -> None:
-        model, of = (load(name, declared(wide), store=store) for name in ("random", "tiny"))
+        model, base = (load(name, declared(wide), store=store) for name in ("random", "tiny"))
 
         config = model.backend.model.config
-        assert config.model_type == of.backend.model.config.model_type == "llama"
+        assert config.model_type == base.backend.model.config.model_type == "llama"
         assert (config.num_hidden_layers, config.hidden_size, config.intermediate_size) == (
             2,
             64,
             128,
         )
-        assert model.backend.model.num_parameters() < of.backend.model.num_parameters()
-        assert np.abs(model.loglikelihood(TEXTS).nats - of.loglikelihood(TEXTS).nats).min() > 0.1
-        assert model.loglikelihood(TEXTS).tokens.tolist() == of.loglikelihood(TEXTS).tokens.tolist()
+        assert model.backend.model.num_parameters() < base.backend.model.num_parameters()
+        likelihoods, of_base = model.loglikelihood(TEXTS), base.loglikelihood(TEXTS)
+        assert np.abs(likelihoods.nats - of_base.nats).min() > 0.1
+        assert likelihoods.tokens.tolist() == of_base.tokens.tolist()
 
     def test_it_has_learned_nothing(self, wide, store) -> None:
         """With weights so small the next token is hardly more likely than any other."""
         model = load("random", declared(wide), store=store)
 
-        found = model.loglikelihood(TEXTS)
+        likelihoods = model.loglikelihood(TEXTS)
 
-        assert found.nats / found.tokens == pytest.approx(
+        assert likelihoods.nats / likelihoods.tokens == pytest.approx(
             -np.log(model.backend.model.config.vocab_size), abs=0.3
         )
 
-    def test_it_is_the_same_each_time_it_is_made(self, wide, tmp_path) -> None:
-        one, other = (
+    def test_it_is_the_same_each_time_it_is_made(self, wide, tmp_path, monkeypatch) -> None:
+        first, second = (
             load("random", declared(wide), store=RowStore(tmp_path / name)) for name in "ab"
         )
 
-        assert one.engine == other.engine
-        assert one.loglikelihood(TEXTS).nats.tolist() == other.loglikelihood(TEXTS).nats.tolist()
-
-    def test_it_is_made_once(self, wide, store, monkeypatch) -> None:
-        engine = load("random", declared(wide), store=store).engine
+        assert first.engine == second.engine
+        assert first.loglikelihood(TEXTS).nats.tolist() == second.loglikelihood(TEXTS).nats.tolist()
         monkeypatch.setattr(sources, "make_untrained", lambda *_: pytest.fail("made again"))
-
-        assert load("random", declared(wide), store=store).engine == engine
+        again = load("random", declared(wide), store=RowStore(tmp_path / "a"))
+        assert again.engine == first.engine
 
     def test_it_is_another_where_the_other_has_another_configuration(self, wide, store) -> None:
-        before = sources.locate_model(
-            "random", (params := declared(wide)).models["random"], store, params.models
-        )
+        models = declared(wide).models
+        place = ("random", models["random"], store, models)
+        before = sources.locate_model(*place)
         config = json.loads((wide / "config.json").read_text())
         (wide / "config.json").write_text(json.dumps({**config, "initializer_range": 0.1}))
 
-        assert (
-            sources.locate_model("random", params.models["random"], store, params.models) != before
-        )
+        assert sources.locate_model(*place) != before
 
-    def test_it_is_made_again_where_it_was_damaged(self, wide, store, capsys) -> None:
-        params = declared(wide)
-        before = load("random", params, store=store).loglikelihood(TEXTS).nats
-        folder = sources.locate_model("random", params.models["random"], store, params.models)
-        weights = bytearray((folder / "model.safetensors").read_bytes())
-        weights[-4096:] = bytes(4096)
-        (folder / "model.safetensors").write_bytes(weights)
-
-        again = load("random", params, store=store)
-        assert again.loglikelihood(TEXTS).nats.tolist() == before.tolist()
-        assert again.asked == 0
-        assert "made again" in capsys.readouterr().err
-
-    @pytest.mark.parametrize("kind", list(KINDS))
+    @pytest.mark.parametrize("kind", ["gemma3", "gpt2", "mamba"])
     def test_any_architecture(self, kind, tmp_path, store) -> None:
         model = load("random", declared(save_tiny(tmp_path / "of", kind)), store=store)
 
@@ -108,6 +91,7 @@ class TestMade:
         assert len(model.generate(["The man"])) == 1
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_of_gemma(self, shipped_params, packaged_store) -> None:
         """Its layers are of two kinds and its vocabulary has 262,144 entries."""
         entry = ModelEntry(
@@ -121,8 +105,10 @@ class TestMade:
         config = model.backend.model.config
         assert config.layer_types == ["sliding_attention", "full_attention"]
         assert model.backend.model.num_parameters() < 20e6
-        found = model.loglikelihood(TEXTS)
-        assert found.nats / found.tokens == pytest.approx(-np.log(config.vocab_size), abs=0.3)
+        likelihoods = model.loglikelihood(TEXTS)
+        assert likelihoods.nats / likelihoods.tokens == pytest.approx(
+            -np.log(config.vocab_size), abs=0.3
+        )
 
 
 class TestKinds:
@@ -138,32 +124,31 @@ class TestKinds:
             "random", declared(save_tiny_masked(tmp_path / "bert"), "nli", "masked"), store=store
         )
 
-        found = model.entailment([("The man is here.", "He is."), ("x", "y")])
-        assert found.shape == (2, 3)
-        assert np.isfinite(found).all()
+        logits = model.entailment([("The man is here.", "He is."), ("x", "y")])
+        assert logits.shape == (2, 3)
+        assert np.isfinite(logits).all()
         assert model.backend.labels == list(LABELS)
 
-    @pytest.mark.parametrize("kind", ["embedder", "classifier"])
-    def test_no_other(self, kind) -> None:
+    def test_no_other(self) -> None:
         with pytest.raises(
             ValueError, match="`untrained:` belongs to the kinds causal, masked, nli"
         ):
-            ModelEntry(kind=kind, source="untrained:x", licence="none", origin="ours")
+            ModelEntry(kind="classifier", source="untrained:x", licence="none", origin="ours")
 
 
 class TestRefused:
     @pytest.mark.parametrize(
-        ("source", "said"),
+        ("source", "reason"),
         [
             ("untrained:tyni", "no model 'tyni'; check the name (did you mean 'tiny'?)"),
             ("untrained:random", "no files of its own"),
         ],
     )
-    def test_what_has_no_architecture(self, source, said, wide, store, error_of) -> None:
+    def test_what_has_no_architecture(self, source, reason, wide, store, error_of) -> None:
         line = error_of(load, "random", declared(wide, source=source), store=store)
 
         assert line.startswith("params.yaml: models.random.source: ")
-        assert said in line
+        assert reason in line
 
     def test_an_architecture_of_another_kind_is_one_line(self, wide, store, error_of) -> None:
         line = error_of(load, "random", declared(wide, "masked"), store=store)

@@ -8,23 +8,20 @@ QUESTION = "Does the first sentence mean that the second is true? Answer yes, no
 
 @pytest.mark.parametrize("before", [None, ["", ""]])
 def test_with_nothing_before_it_is_the_question_alone(before) -> None:
-    asked, empty = entailment_prompts(PAIRS, before)
-    assert asked == [
+    prompts, empty = entailment_prompts(PAIRS, before)
+    assert prompts == [
         INSTRUCTION.format(premise=premise, hypothesis=hypothesis) for premise, hypothesis in PAIRS
     ]
-    assert asked[0] == f"{QUESTION}First: I {{feel}} calm.\nSecond: I am well.\nAnswer:"
+    assert prompts[0] == f"{QUESTION}First: I {{feel}} calm.\nSecond: I am well.\nAnswer:"
     assert empty[1] == f"{QUESTION}First: N/A\nSecond: It is wet.\nAnswer:"
 
 
 def test_words_before_stand_on_a_line_of_their_own_also_without_content() -> None:
-    asked, empty = entailment_prompts(PAIRS, ["A {test}.", ""])
+    prompts, empty = entailment_prompts(PAIRS, ["A {test}.", ""])
     assert (
-        asked[0] == f"A {{test}}.\n{QUESTION}First: I {{feel}} calm.\nSecond: I am well.\nAnswer:"
+        prompts[0] == f"A {{test}}.\n{QUESTION}First: I {{feel}} calm.\nSecond: I am well.\nAnswer:"
     )
     assert empty[0] == f"A {{test}}.\n{QUESTION}First: N/A\nSecond: I am well.\nAnswer:"
-    assert (asked[1:], empty[1:]) == tuple(part[1:] for part in entailment_prompts(PAIRS))
-
-
-def test_every_pair_has_its_words() -> None:
-    with pytest.raises(ValueError, match="longer"):
-        entailment_prompts(PAIRS, ["A test."])
+    plain, plain_empty = entailment_prompts(PAIRS)
+    assert prompts[1] == plain[1]
+    assert empty[1] == plain_empty[1]

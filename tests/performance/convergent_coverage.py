@@ -5,15 +5,17 @@ Two instruments of units whose true values correlate by rho, of some items each;
 """
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from evenruler.instruments.agreement import TRUE, R, compute_agreement
 from evenruler.tables.schemas import CONCEPTS
+from tests.performance.contest import print_head, print_row
 
 DRAWS = 500
-DESIGNS = [(n, rho, noise) for n in (20, 40) for rho in (0.0, 0.6, 1.0) for noise in (1.0, 2.5)]
+DESIGNS = list(product((20, 40), (0.0, 0.6, 1.0), (1.0, 2.5)))
 """Units, true correlation, noise of an item of the second instrument (that of true values is 1)."""
 
 ITEMS = (8, 4)
@@ -22,24 +24,18 @@ ITEMS = (8, 4)
 def drawn(n: int, rho: float, noises: Sequence[float], random: np.random.Generator) -> pd.DataFrame:
     """Concepts of two instruments."""
     true = random.multivariate_normal([0, 0], [[1, rho], [rho, 1]], n)
+    same = {"part": "all", "model": "m", "trait": "t", "criterion": np.nan}
     tables = []
-    for place, (items, noise) in enumerate(zip(ITEMS, noises, strict=True)):
-        x = true[:, [place]] + random.normal(0, noise, (n, items))
-        own = {
+    for place, (n_items, noise) in enumerate(zip(ITEMS, noises, strict=True)):
+        scores = true[:, [place]] + random.normal(0, noise, (n, n_items))
+        columns = {
             "concept": [f"unit:{unit:02}" for unit in range(n)],
-            "value": x.mean(1),
-            "error": x.var(1, ddof=1) / items,
+            "value": scores.mean(1),
+            "error": scores.var(1, ddof=1) / n_items,
         }
-        of = {
-            "benchmark": f"b{place}",
-            "kin": f"b{place}",
-            "part": "all",
-            "model": "m",
-            "trait": "t",
-            "n": items,
-            "criterion": np.nan,
-        }
-        tables.append(pd.DataFrame(own).assign(**of))
+        benchmark = f"b{place}"
+        table = pd.DataFrame(columns).assign(benchmark=benchmark, kin=benchmark, n=n_items, **same)
+        tables.append(table)
     return pd.concat(tables)[CONCEPTS.names]
 
 
@@ -47,31 +43,29 @@ def main() -> None:
     """Print a row a design: reliabilities, how often r's interval and that without errors hold the
     truth, how wide."""
     random = np.random.default_rng(11)
-    print(
-        "| units | true r | reliabilities | r covered | without errors covered | its width | not "
-        "told |"
+    print_head(
+        *("units", "true r", "reliabilities", "r covered"),
+        *("without errors covered", "its width", "not told"),
     )
-    print("| --- | --- | --- | --- | --- | --- | --- |")
     for n, rho, noise in DESIGNS:
-        reliable = [
-            1 / (1 + own**2 / items) for own, items in zip((1.0, noise), ITEMS, strict=True)
-        ]
-        truth = {R: rho * np.prod(reliable) ** 0.5, TRUE: rho}
-        held, widths = {R: 0, TRUE: 0}, []
+        reliabilities = 1 / (1 + np.square([1.0, noise]) / ITEMS)
+        truth = {R: rho * np.prod(reliabilities) ** 0.5, TRUE: rho}
+        n_held, widths = {R: 0, TRUE: 0}, []
         for _ in range(DRAWS):
-            found = compute_agreement(drawn(n, rho, (1.0, noise), random), 0.95)
-            both = found[(found["benchmark"] == "b0") & (found["other"] == "b1")].set_index(
-                "figure"
-            )
-            for figure, value in truth.items():
-                held[figure] += bool(both["low"][figure] <= value <= both["high"][figure])
-            if not np.isnan(both["low"][TRUE]):
-                widths.append(both["high"][TRUE] - both["low"][TRUE])
-        told = (
-            f"{reliable[0]:.2f}, {reliable[1]:.2f} | {held[R] / DRAWS:.3f} | "
-            f"{held[TRUE] / len(widths):.3f}"
+            figures = compute_agreement(drawn(n, rho, (1.0, noise), random), 0.95)
+            of_pair = figures.set_index(["benchmark", "other", "figure"]).loc["b0", "b1"]
+            low, high = of_pair["low"], of_pair["high"]
+            for figure, true in truth.items():
+                n_held[figure] += bool(low[figure] <= true <= high[figure])
+            if not np.isnan(low[TRUE]):
+                widths.append(high[TRUE] - low[TRUE])
+        print_row(
+            *(n, rho, ", ".join(f"{reliability:.2f}" for reliability in reliabilities)),
+            f"{n_held[R] / DRAWS:.3f}",
+            f"{n_held[TRUE] / len(widths):.3f}",
+            f"{np.mean(widths):.2f}",
+            DRAWS - len(widths),
         )
-        print(f"| {n} | {rho} | {told} | {np.mean(widths):.2f} | {DRAWS - len(widths)} |")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ from evenruler.measurement.resampling import (
     logit_transformation,
 )
 from evenruler.measurement.shifts import rms_placebo_shift
+from tests.performance.contest import print_head, print_row
 
 Floats = NDArray[np.float64]
 
@@ -81,10 +83,15 @@ class Kind:
     """One kind of interval at one n."""
 
     name: str
-    at: str
+    size: str
     true: Callable[[type[Normal]], float]
     found: Callable[[Normal], list[tuple[Interval, float]]]
     """Intervals of one draw, each with what is to be added to the true value there."""
+
+
+def true_value(number: float, _: type[Normal]) -> float:
+    """The true value, whatever the distribution."""
+    return number
 
 
 def one_factor(k: int) -> tuple[Floats, Floats]:
@@ -116,53 +123,58 @@ def at_eight(k: int) -> float:
     return 8 * inter_item(k) / (1 + 7 * inter_item(k))
 
 
+def alpha(k: int) -> float:
+    matrix_of_set = covariance(k)
+    return float(k / (k - 1) * (1 - np.trace(matrix_of_set) / matrix_of_set.sum()))
+
+
+def first_component_share(k: int) -> float:
+    return float(np.linalg.eigvalsh(correlations(k))[-1] / k)
+
+
 TRUE: dict[str, Callable[[int], float]] = {
-    "alpha": lambda k: k / (k - 1) * (1 - np.trace(covariance(k)) / covariance(k).sum()),
+    "alpha": alpha,
     "alpha_at_8": at_eight,
     "inter_item_correlation": inter_item,
-    "first_component_share": lambda k: float(np.linalg.eigvalsh(correlations(k))[-1] / k),
+    "first_component_share": first_component_share,
 }
 """By figure, of a set of k templates and attributes without end."""
 
+SIZES_OF_SETS = ((50, 8), (50, 4), (24, 8))
+"""Attributes and templates."""
 
-STATISTICS = RELIABILITY
 
-
-def one(interval: Any) -> list[tuple[Interval, float]]:
+def single(interval: Interval) -> list[tuple[Interval, float]]:
     return [(interval, 0.0)]
 
 
 def of_sets() -> Iterator[Kind]:
-    for name, (statistic, scale) in STATISTICS.items():
-        for n, k in ((50, 8), (50, 4), (24, 8)):
-            yield Kind(
-                f"{name}, jackknife",
-                f"{n} attributes x {k} templates",
-                lambda _, name=name, k=k: TRUE[name](k),
-                lambda draw, statistic=statistic, scale=scale, n=n, k=k: one(
-                    jackknife(statistic, matrix(draw, n, k), scale=scale)
-                ),
-            )
+    def intervals(name: str, n: int, k: int, draw: Normal) -> list[tuple[Interval, float]]:
+        statistic, scale = RELIABILITY[name]
+        return single(jackknife(statistic, matrix(draw, n, k), scale=scale))
+
+    for name in RELIABILITY:
+        for n, k in SIZES_OF_SETS:
+            size = f"{n} attributes x {k} templates"
+            true = partial(true_value, TRUE[name](k))
+            yield Kind(f"{name}, jackknife", size, true, partial(intervals, name, n, k))
 
 
 def between_sets() -> Iterator[Kind]:
-    def found(draw: Normal, n: int, k: int) -> list[tuple[Interval, float]]:
+    def difference(first: Floats, second: Floats) -> float:
+        return alpha_at_common_length(first) - alpha_at_common_length(second)
+
+    def intervals(n: int, k: int, draw: Normal) -> list[tuple[Interval, float]]:
         factor = draw(n, 1)
         sets = matrix(draw, n, 8, factor), matrix(draw, n, k, factor)
-        return one(
-            jackknife(
-                lambda x, y: alpha_at_common_length(x) - alpha_at_common_length(y),
-                *sets,
-                scale=PLAIN,
-            )
-        )
+        return single(jackknife(difference, *sets, scale=PLAIN))
 
-    for n, k in ((50, 8), (50, 4), (24, 8)):
+    for n, k in SIZES_OF_SETS:
         yield Kind(
             "difference of alpha_at_8 between two sets, jackknife",
             f"{n} attributes x 8 and {k} templates",
-            lambda _, k=k: at_eight(8) - at_eight(k),
-            lambda draw, n=n, k=k: found(draw, n, k),
+            partial(true_value, at_eight(8) - at_eight(k)),
+            partial(intervals, n, k),
         )
 
 
@@ -172,113 +184,102 @@ def paired(draw: Normal, n: int, r: float) -> tuple[Floats, Floats]:
     return r * criterion + math.sqrt(1 - r**2) * draw(n), criterion
 
 
-def rho(of: type[Normal], r: float) -> float:
+def rho(r: float, distribution: type[Normal]) -> float:
     """Spearman's, where Pearson's is r."""
-    if of is Normal:
+    if distribution is Normal:
         return 6 / math.pi * math.asin(r / 2)
-    return spearman(*paired(of(99), 2_000_000, r)).value
+    return spearman(*paired(distribution(99), 2_000_000, r)).value
 
 
 def of_criterion() -> Iterator[Kind]:
+    jackknifed = partial(jackknife, correlation, scale=CORRELATION)
+
+    def intervals(
+        interval_of: Callable[..., Interval], n: int, r: float, draw: Normal
+    ) -> list[tuple[Interval, float]]:
+        return single(interval_of(*paired(draw, n, r)))
+
     for n in (43, 21):
         for r in (0.0, 0.8):
-            at = f"{n} attributes, true r {r:g}"
-            yield Kind(
-                "r against a criterion, jackknife",
-                at,
-                lambda _, r=r: r,
-                lambda draw, n=n, r=r: one(
-                    jackknife(correlation, *paired(draw, n, r), scale=CORRELATION)
-                ),
-            )
-            yield Kind(
-                "r against a criterion, Fisher's z",
-                at,
-                lambda _, r=r: r,
-                lambda draw, n=n, r=r: one(pearson(*paired(draw, n, r))),
-            )
-            yield Kind(
-                "rho against a criterion, Fieller's z",
-                at,
-                lambda of, r=r: rho(of, r),
-                lambda draw, n=n, r=r: one(spearman(*paired(draw, n, r))),
-            )
+            size, true = f"{n} attributes, true r {r:g}", partial(true_value, r)
+            for name, true_of, interval_of in (
+                ("r against a criterion, jackknife", true, jackknifed),
+                ("r against a criterion, Fisher's z", true, pearson),
+                ("rho against a criterion, Fieller's z", partial(rho, r), spearman),
+            ):
+                yield Kind(name, size, true_of, partial(intervals, interval_of, n, r))
 
 
 def of_groups() -> Iterator[Kind]:
     """The mean difference where attributes, templates and words all could have been others."""
     offset = 0.3
 
-    def scores(
-        draw: Normal, n: int, k: int, own: dict[str, float], of_words: dict[str, float]
-    ) -> Floats:
+    def intervals(
+        n: int, k: int, of_bias: dict[str, float], of_words: dict[str, float], draw: Normal
+    ) -> list[tuple[Interval, float]]:
         m = len(WORDS)
-        bias = (
-            own["unit"] * draw(n, 1, 1)
-            + own["template"] * draw(1, k, 1)
-            + own["both"] * draw(n, k, 1)
-        )
-        of_word = of_words["word"] * draw(1, 1, m) + of_words["unit-word"] * draw(n, 1, m)
-        of_word = (
-            of_word + of_words["template-word"] * draw(1, k, m) + of_words["rest"] * draw(n, k, m)
-        )
-        common = draw(n, 1, 1) + 2 * draw(1, k, 1) + 0.5 * draw(n, k, 1)
-        return common + (offset + bias) / 2 * WORDS + of_word
+        bias = of_bias["unit"] * draw(n, 1, 1)
+        bias = bias + of_bias["template"] * draw(1, k, 1)
+        bias = bias + of_bias["both"] * draw(n, k, 1)
+        of_word = of_words["word"] * draw(1, 1, m)
+        of_word = of_word + of_words["unit-word"] * draw(n, 1, m)
+        of_word = of_word + of_words["template-word"] * draw(1, k, m)
+        of_word = of_word + of_words["rest"] * draw(n, k, m)
+        common = draw(n, 1, 1) + 2 * draw(1, k, 1)
+        common = common + 0.5 * draw(n, k, 1)
+        scores = common + (offset + bias) / 2 * WORDS + of_word
+        return single(difference_of_groups(scores, WORDS).interval())
 
     cases = {
         "all vary": (OF_BIAS, OF_WORDS),
         "words alone vary": (dict.fromkeys(OF_BIAS, 0.0), OF_WORDS),
         "words do not vary": (OF_BIAS, dict.fromkeys(OF_WORDS, 0.0)),
     }
-    for n, k in ((50, 8), (24, 8), (50, 4)):
-        for case, (own, of_words) in cases.items():
+    for n, k in SIZES_OF_SETS:
+        for case, (of_bias, of_words) in cases.items():
             yield Kind(
                 "offset, Satterthwaite's t",
                 f"{n} attributes x {k} templates x 12 words, {case}",
-                lambda _: offset,
-                lambda draw, n=n, k=k, own=own, of_words=of_words: one(
-                    difference_of_groups(scores(draw, n, k, own, of_words), WORDS).interval()
-                ),
+                partial(true_value, offset),
+                partial(intervals, n, k, of_bias, of_words),
             )
 
 
 def of_attributes() -> Iterator[Kind]:
-    def found(draw: Normal, n: int) -> list[tuple[Interval, float]]:
-        own = draw(n)
-        biases = own[:, None] + 2 * draw(1, 8) + draw(n, 8)
-        beyond = biases - biases.mean(axis=0)
-        return [
-            (mean_interval(row, 0.95), value)
-            for row, value in zip(beyond, own - own.mean(), strict=True)
-        ]
+    def intervals(n: int, draw: Normal) -> list[tuple[Interval, float]]:
+        true_biases = draw(n)
+        biases = true_biases[:, None] + 2 * draw(1, 8) + draw(n, 8)
+        centred = biases - biases.mean(axis=0)
+        true_centred = true_biases - true_biases.mean()
+        spans = [mean_interval(row, 0.95) for row in centred]
+        return list(zip(spans, true_centred, strict=True))
 
     for n in (50, 24):
         yield Kind(
             "centred bias of an attribute, t",
             f"8 templates, {n} attributes",
-            lambda _: 0.0,
-            lambda draw, n=n: found(draw, n),
+            partial(true_value, 0.0),
+            partial(intervals, n),
         )
 
 
 def of_items() -> Iterator[Kind]:
     def true(item: int) -> float:
-        whole, rest = covariance(8), [other for other in range(8) if other != item]
-        return float(
-            whole[item, rest].sum() / math.sqrt(whole[item, item] * whole[np.ix_(rest, rest)].sum())
-        )
+        whole, is_rest = covariance(8), np.arange(8) != item
+        variance_of_rest = whole[is_rest][:, is_rest].sum()
+        return float(whole[item, is_rest].sum() / math.sqrt(whole[item, item] * variance_of_rest))
 
-    def found(draw: Normal, n: int, item: int) -> list[tuple[Interval, float]]:
-        x = matrix(draw, n, 8)
-        return one(pearson(x[:, item], x.sum(axis=1) - x[:, item]))
+    def intervals(n: int, item: int, draw: Normal) -> list[tuple[Interval, float]]:
+        biases = matrix(draw, n, 8)
+        return single(pearson(biases[:, item], biases.sum(axis=1) - biases[:, item]))
 
     for n in (50, 24):
         for item in (0, 7):
             yield Kind(
                 "item-rest correlation, Fisher's z",
                 f"{n} attributes x 8 templates, true r {true(item):.2f}",
-                lambda _, item=item: true(item),
-                lambda draw, n=n, item=item: found(draw, n, item),
+                partial(true_value, true(item)),
+                partial(intervals, n, item),
             )
 
 
@@ -286,89 +287,89 @@ def of_prefixes() -> Iterator[Kind]:
     yield Kind(
         "size of placebos, chi-square",
         "5 placebos",
-        lambda _: 0.7,
-        lambda draw: one(rms_placebo_shift(0.7 * draw(5))),
+        partial(true_value, 0.7),
+        lambda draw: single(rms_placebo_shift(0.7 * draw(5))),
     )
 
 
 def of_pairs() -> Iterator[Kind]:
     """Of questionnaires: items beside their twins, and fits to a corpus beside those to its
     control."""
-    for name, unit, sizes in (("beyond_twins", "items", (6, 7, 9, 13)), ("moved_by", "fits", (6,))):
-        for n in sizes:
-            yield Kind(
-                f"{name}, t",
-                f"{n} {unit}",
-                lambda _: 0.0,
-                lambda draw, n=n: one(jackknife(np.mean, draw(n), scale=PLAIN)),
-            )
+
+    def intervals(n: int, draw: Normal) -> list[tuple[Interval, float]]:
+        return single(jackknife(np.mean, draw(n), scale=PLAIN))
+
+    true = partial(true_value, 0.0)
+    for n in (6, 7, 9, 13):
+        yield Kind("beyond_twins, t", f"{n} items", true, partial(intervals, n))
+    yield Kind("moved_by, t", "6 fits", true, partial(intervals, 6))
 
 
 def replies(draw: Normal, n: int, k: int, shares: Sequence[float]) -> Floats:
     """[stimuli, sides] shares of k replies that hang together by stimulus."""
-    drawn = draw(n, 1, 1) * math.sqrt(OF_STIMULI) + draw(n, len(shares), k) * math.sqrt(
-        1 - OF_STIMULI
-    )
+    drawn = draw(n, 1, 1) * math.sqrt(OF_STIMULI)
+    drawn = drawn + draw(n, len(shares), k) * math.sqrt(1 - OF_STIMULI)
     return np.asarray((drawn < norm.ppf(shares)[:, None]).mean(axis=2))
 
 
 def of_all_replies(
-    of: type[Normal], statistic: Callable[[Floats], float], shares: Sequence[float]
+    statistic: Callable[[Floats], float], shares: Sequence[float], distribution: type[Normal]
 ) -> float:
     """Of normal numbers on paper, of heavy tails that of a very large draw."""
-    return statistic(np.array([shares]) if of is Normal else replies(of(0), 100_000, 4, shares))
+    if distribution is Normal:
+        return statistic(np.array([shares]))
+    return statistic(replies(distribution(0), 100_000, 4, shares))
 
 
 def of_shares() -> Iterator[Kind]:
     """Of replicated studies: a share of replies, and its change, each with an interval in its
     range."""
+
+    def intervals(
+        n: int, k: int, shares: Sequence[float], draw: Normal
+    ) -> list[tuple[Interval, float]]:
+        statistic, scale = (share_of, SHARE) if len(shares) == 1 else (change_of, CHANGE)
+        interval = jackknife(statistic, replies(draw, n, k, shares), scale=scale)
+        # None where a value stands at the end of its range.
+        return [] if math.isnan(interval.low) else single(interval)
+
     for n, k in ((12, 4), (16, 40)):
-        for shares, name, statistic, scale in (
-            ((0.1,), "share of replies", share_of, SHARE),
-            ((0.5,), "share of replies", share_of, SHARE),
-            ((0.1, 0.4), "change of a share of replies", change_of, logit_transformation(-1, 1)),
-            ((0.1, 0.9), "change of a share of replies", change_of, logit_transformation(-1, 1)),
-        ):
+        for shares in ((0.1,), (0.5,), (0.1, 0.4), (0.1, 0.9)):
+            name = "share of replies" if len(shares) == 1 else "change of a share of replies"
+            statistic = share_of if len(shares) == 1 else change_of
             yield Kind(
                 f"{name}, jackknife in its range",
                 f"{n} stimuli, {k} replies each, {' to '.join(map(str, shares))}",
-                lambda of, statistic=statistic, shares=shares: of_all_replies(
-                    of, statistic, shares
-                ),
-                lambda draw, n=n, k=k, statistic=statistic, shares=shares, scale=scale: printed(
-                    jackknife(statistic, replies(draw, n, k, shares), scale=scale)
-                ),
+                partial(of_all_replies, statistic, shares),
+                partial(intervals, n, k, shares),
             )
 
 
-def share_of(x: Floats) -> float:
-    return float(x.mean())
+CHANGE = logit_transformation(-1, 1)
 
 
-def change_of(x: Floats) -> float:
-    return float(x[:, 1].mean() - x[:, 0].mean())
+def share_of(shares: Floats) -> float:
+    return float(shares.mean())
 
 
-def printed(interval: Interval) -> list[tuple[Interval, float]]:
-    """None where a value stands at the end of its range."""
-    return [] if math.isnan(interval.low) else one(interval)
+def change_of(shares: Floats) -> float:
+    return float(shares[:, 1].mean() - shares[:, 0].mean())
 
 
-def covered(kind: Kind, of: type[Normal], draws: int) -> float:
+def covered(kind: Kind, distribution: type[Normal], draws: int) -> float:
     """Share of the intervals that hold the true value."""
-    true, draw = kind.true(of), of(1)
+    true, draw = kind.true(distribution), distribution(1)
     held: list[bool] = []
     with np.errstate(all="ignore"):
         for _ in range(draws):
-            held += [
-                interval.low <= true + more <= interval.high for interval, more in kind.found(draw)
-            ]
+            for interval, more in kind.found(draw):
+                held.append(interval.low <= true + more <= interval.high)
     return float(np.mean(held))
 
 
 def in_words(share: float) -> str:
-    told = f"{share:.3f}"
-    return told if LOW <= share <= HIGH else f"**{told}**"
+    number = f"{share:.3f}"
+    return number if LOW <= share <= HIGH else f"**{number}**"
 
 
 def main() -> None:
@@ -377,34 +378,16 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=[""])
     arguments = parser.parse_args()
     start = time.perf_counter()
-    every = (
-        of_sets,
-        between_sets,
-        of_criterion,
-        of_groups,
-        of_attributes,
-        of_items,
-        of_prefixes,
-        of_pairs,
-        of_shares,
+    makers = (
+        *(of_sets, between_sets, of_criterion, of_groups, of_attributes),
+        *(of_items, of_prefixes, of_pairs, of_shares),
     )
-    kinds = [
-        kind
-        for made in every
-        for kind in made()
-        if any(word in kind.name for word in arguments.kinds)
-    ]
-    print(
-        "| interval | at | true value | covers: normal | covers: t(5) |\n| --- | --- | --- | --- | "
-        "--- |",
-        flush=True,
-    )
-    for kind in kinds:
-        shares = [in_words(covered(kind, of, arguments.draws)) for of in (Normal, Heavy)]
-        print(
-            f"| {kind.name} | {kind.at} | {kind.true(Normal):.3f} | {' | '.join(shares)} |",
-            flush=True,
-        )
+    print_head("interval", "at", "true value", "covers: normal", "covers: t(5)")
+    for kind in chain.from_iterable(make() for make in makers):
+        if not any(word in kind.name for word in arguments.kinds):
+            continue
+        covers = [covered(kind, drawn, arguments.draws) for drawn in (Normal, Heavy)]
+        print_row(kind.name, kind.size, f"{kind.true(Normal):.3f}", *map(in_words, covers))
     seconds = time.perf_counter() - start
     print(
         f"\n{arguments.draws:,} draws each, {seconds / 60:.1f} minutes; bold: outside {LOW:g} to "

@@ -27,12 +27,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.declaration.params import load_params
 from evenruler.instruments.fixed import ask, declare, rows
 from evenruler.instruments.fixed.diagnose import lean_headline, lean_weights
 from evenruler.instruments.instrument import Declaration, Subject
-from evenruler.measurement.figures import Verdict
+from evenruler.measurement.figures import HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from evenruler.models.answer_logs import LoggedModel
 from evenruler.models.catalogue import load_model
@@ -41,6 +42,7 @@ from evenruler.models.model import Model
 from evenruler.models.sources import MIRROR
 from evenruler.models.store import RowStore
 from evenruler.tables.schemas import BARE
+from tests.performance.contest import print_head, print_row
 
 SOURCES = Path(__file__).parents[2] / "data/sources/fixed"
 PENALTY, OF_UNITS = 0.5, 1.0
@@ -51,10 +53,12 @@ PUBLISHED = {
     "stereoset": ("stereoset/predictions_gpt2_ModelNSP_GPT2LM.json", ""),
     "bbq": ("bbq", "#unifiedqa-t5-11b_pred_race"),
 }
-ASKED = "smollm2-135m-instruct"
+MODEL = "smollm2-135m-instruct"
 """Whose answers `--detects` rests on, where authors published none."""
 
 POWER = 0.8
+
+VERDICTS = [str(verdict) for verdict in Verdict if verdict != Verdict.INVALID]
 
 SUBJECT = Subject("any", "recorded", "any", frozenset(("loglikelihood",)), False, True, (), "")
 
@@ -63,8 +67,8 @@ def built(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """All rows and the plan of a benchmark."""
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     source = declare.load(SOURCES / f"{name}.yaml", settings, SOURCES / "shared")
-    made = rows.build(Declaration(name, "fixed", settings, source), Catalogue(models={}))
-    return {table: own.to_pandas() for table, own in made.tables.items()}, made.plan
+    benchmark = rows.build(Declaration(name, "fixed", settings, source), Catalogue(models={}))
+    return {name: table.to_pandas() for name, table in benchmark.tables.items()}, benchmark.plan
 
 
 def items_of(
@@ -84,17 +88,18 @@ def published(name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) 
     source = f"recorded:{Path(os.environ[MIRROR]) / place}{column}"
     entry = ModelEntry(kind="recorded", source=source, licence="not stated", origin="authors")
     texts = tables["texts"]
-    told = LoggedModel(
-        name, entry, RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))
-    ).loglikelihood(texts["text"].tolist(), texts["prompt"].tolist(), keys=texts["key"].tolist())
-    return items_of(tables, plan, told.nats, told.tokens)
+    store = RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))
+    answers = LoggedModel(name, entry, store).loglikelihood(
+        texts["text"].tolist(), texts["prompt"].tolist(), keys=texts["key"].tolist()
+    )
+    return items_of(tables, plan, answers.nats, answers.tokens)
 
 
-def asked(model: Model, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) -> pd.DataFrame:
+def ask_bare(model: Model, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) -> pd.DataFrame:
     """Items as a model answers all of them, bare."""
     texts = tables["texts"]
-    told = model.loglikelihood(texts["text"].tolist(), texts["prompt"].tolist())
-    return items_of(tables, plan, told.nats, told.tokens)
+    answers = model.loglikelihood(texts["text"].tolist(), texts["prompt"].tolist())
+    return items_of(tables, plan, answers.nats, answers.tokens)
 
 
 def planted(
@@ -102,84 +107,82 @@ def planted(
 ) -> pd.DataFrame:
     """Items with roles dealt, of which so many are turned to the first text that they lean by so
     much."""
-    own = dealt(items, random)
-    against, weight = own["lean"].to_numpy() < 0, lean_weights(own, plan["score"])
-    turned = against & (random.random(len(own)) < lean / (2 * weight[against].sum() / weight.sum()))
-    return own.assign(lean=np.where(turned, 1.0, own["lean"]))
+    items = dealt(items, random)
+    against, weights = items["lean"].to_numpy() < 0, lean_weights(items, plan["score"])
+    share = lean * weights.sum() / (2 * weights[against].sum())
+    turned = against & (random.random(len(items)) < share)
+    return items.assign(lean=np.where(turned, 1.0, items["lean"]))
+
+
+def judge_lean(items: pd.DataFrame, plan: dict[str, Any], seed: int) -> HeadlineFigure:
+    """The lean with its verdict."""
+    lean = lean_headline(items, plan["score"], plan["units"], plan["smallest"], seed)
+    (figure,) = judge([(lean, ValidityCheck())])
+    assert isinstance(figure, HeadlineFigure)
+    return figure
+
+
+def size_of(items: pd.DataFrame) -> str:
+    """How many items in how many units."""
+    return f"{len(items):,} in {items['unit'].nunique()}"
 
 
 def finds(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: int) -> float:
     """Share of the draws in which a planted lean is an effect of its sign."""
     hits = 0
     for draw in range(draws):
-        own = planted(items, plan, lean, np.random.default_rng([draw, len(items)]))
-        found = lean_headline(own, plan["score"], plan["units"], plan["smallest"], draw)
-        (judged,) = judge([(found, ValidityCheck())])
-        hits += judged.verdict == Verdict.EFFECT and (judged.value or 0) > 0
+        leaning = planted(items, plan, lean, np.random.default_rng([draw, len(items)]))
+        figure = judge_lean(leaning, plan, draw)
+        hits += figure.verdict == Verdict.EFFECT and (figure.value or 0) > 0
     return hits / draws
 
 
-def detected(title: str, items: pd.DataFrame, plan: dict[str, Any], draws: int) -> str:
-    """A line of the table of `--detects`: the smallest lean, in hundredths, that is found often
-    enough."""
+def print_detected(title: str, items: pd.DataFrame, plan: dict[str, Any], draws: int) -> None:
+    """Print a line of the table of `--detects`: the smallest lean, in hundredths, that is found
+    often enough."""
     low, high = 0, 99
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (
-            (low, middle) if finds(items, plan, middle / 100, draws) >= POWER else (middle, high)
-        )
-    share = finds(items, plan, high / 100, draws)
-    n = f"{len(items):,} in {items['unit'].nunique()}"
-    return f"| {title} | {n} | {high / 100:.2f} | {(1 + high / 100) / 2:.3f} | {share:.2f} |"
+        if finds(items, plan, middle / 100, draws) >= POWER:
+            high = middle
+        else:
+            low = middle
+    lean = high / 100
+    share = f"{finds(items, plan, lean, draws):.2f}"
+    print_row(title, size_of(items), f"{lean:.2f}", f"{(1 + lean) / 2:.3f}", share)
 
 
 def scripted(items: pd.DataFrame, penalty: float, random: np.random.Generator) -> pd.DataFrame:
     """The same items with answers of a model that minds length, by `penalty` nats a token, and
     units."""
     codes, units = pd.factorize(items["unit"])
-    value = (
-        OF_UNITS * random.normal(size=len(units))[codes]
-        + random.normal(size=len(items))
-        - penalty * items["length"]
-    )
-    return items.assign(value=value, lean=np.sign(value), won=value > 0)
+    of_units = OF_UNITS * random.normal(size=len(units))
+    ratio = of_units[codes] + random.normal(size=len(items)) - penalty * items["length"]
+    return items.assign(value=ratio, lean=np.sign(ratio), won=ratio > 0)
 
 
 def dealt(items: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:
     """The same items with the roles of whole units dealt at random."""
     codes, units = pd.factorize(items["unit"])
     sign = random.choice([-1.0, 1.0], size=len(units))[codes]
-    return items.assign(
-        **{name: items[name] * sign for name in ("value", "lean", "length", "frequency")}
-    )
+    columns = ["value", "lean", "length", "frequency"]
+    return items.assign(**items[columns].mul(sign, axis=0))
 
 
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """Wilson's interval, 95%."""
-    z, share = 1.96, hits / n
-    middle, half = share + z**2 / (2 * n), z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
-
-
-def row(
+def print_false(
     title: str, items: pd.DataFrame, plan: dict[str, Any], draws: int, penalty: float | None = None
-) -> str:
-    """A line of the table."""
-    found: Counter[str] = Counter()
+) -> None:
+    """Print a line of the table of false verdicts."""
+    counts: Counter[str] = Counter()
     for draw in range(draws):
         random = np.random.default_rng([draw, len(items)])
-        own = items if penalty is None else scripted(items, penalty, random)
-        lean = lean_headline(
-            dealt(own, random), plan["score"], plan["units"], plan["smallest"], draw
-        )
-        (judged,) = judge([(lean, ValidityCheck())])
-        found[str(judged.verdict)] += 1
-    false = found[Verdict.EFFECT] + found[Verdict.NOT_SPECIFIC]
-    low, _ = wilson(false, draws)
-    counted = " | ".join(str(found[verdict]) for verdict in Verdict if verdict != Verdict.INVALID)
+        answered = items if penalty is None else scripted(items, penalty, random)
+        counts[str(judge_lean(dealt(answered, random), plan, draw).verdict)] += 1
+    false = counts[Verdict.EFFECT] + counts[Verdict.NOT_SPECIFIC]
+    low, _ = proportion_confint(false, draws, method="wilson")
     fails = " FAILS" if low > 0.05 else ""
-    n = f"{len(items):,} in {items['unit'].nunique()}"
-    return f"| {title} | {n} | {counted} | {false / draws:.3f} [{low:.3f}]{fails} |"
+    share = f"{false / draws:.3f} [{low:.3f}]{fails}"
+    print_row(title, size_of(items), *(counts[verdict] for verdict in VERDICTS), share)
 
 
 def main() -> None:
@@ -191,34 +194,31 @@ def main() -> None:
         "--detects", action="store_true", help="the lean that is found, not false verdicts"
     )
     args, began = parser.parse_args(), time.monotonic()
-    kept = [str(verdict) for verdict in Verdict if verdict != Verdict.INVALID]
-    columns = ["benchmark, answers", "items in units", *kept, "false [Wilson's lower end]"]
+    print_line = print_detected if args.detects else print_false
+    columns = [*VERDICTS, "false [Wilson's lower end]"]
     if args.detects:
-        columns = [*columns[:2], "lean", "share", "found"]
-    print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|", flush=True)
+        columns = ["lean", "share", "found"]
+    print_head("benchmark, answers", "items in units", *columns)
     for path in sorted(SOURCES.glob("*.yaml")):
         if args.only not in path.stem:
             continue
         tables, plan = built(path.stem)
         if path.stem in PUBLISHED:
-            if MIRROR in os.environ:
-                answered = published(path.stem, tables, plan)
-                for condition, own in (
-                    answered.groupby("condition") if path.stem == "bbq" else [("all", answered)]
-                ):
-                    title = f"{path.stem}, {condition}, published"
-                    line = detected if args.detects else row
-                    print(line(title, own, plan, args.draws), flush=True)
-            continue
-        if args.detects:
-            items = asked(load_model(ASKED, load_params()), tables, plan)
-            print(detected(f"{path.stem}, {ASKED}", items, plan, args.draws), flush=True)
-            continue
-        items = items_of(
-            tables, plan, 0.0, tables["texts"]["text"].str.len() // ask.LETTERS_A_TOKEN
-        )
-        for title, penalty in (("scripted", PENALTY), ("the shorter always wins", ALWAYS)):
-            print(row(f"{path.stem}, {title}", items, plan, args.draws, penalty), flush=True)
+            if MIRROR not in os.environ:
+                continue
+            items = published(path.stem, tables, plan)
+            if path.stem != "bbq":
+                items = items.assign(condition="all")
+            for condition, answered in items.groupby("condition"):
+                print_line(f"{path.stem}, {condition}, published", answered, plan, args.draws)
+        elif args.detects:
+            items = ask_bare(load_model(MODEL, load_params()), tables, plan)
+            print_detected(f"{path.stem}, {MODEL}", items, plan, args.draws)
+        else:
+            n_tokens = tables["texts"]["text"].str.len() // ask.LETTERS_A_TOKEN
+            items = items_of(tables, plan, 0.0, n_tokens)
+            for title, penalty in (("scripted", PENALTY), ("the shorter always wins", ALWAYS)):
+                print_false(f"{path.stem}, {title}", items, plan, args.draws, penalty)
     print(f"\n{args.draws} draws, {time.monotonic() - began:.0f} s")
 
 

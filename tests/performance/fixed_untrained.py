@@ -14,7 +14,10 @@ import time
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest import mock
+
+import pandas as pd
 
 from evenruler.declaration.params import load_params
 from evenruler.instruments.fixed import diagnose
@@ -25,7 +28,8 @@ from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
-from tests.performance.fixed_lean import ASKED, SUBJECT, asked, built
+from tests.performance.contest import print_head, print_row
+from tests.performance.fixed_lean import MODEL, SUBJECT, ask_bare, built
 
 BENCHMARKS = ("winogender", "crows-pairs", "winobias")
 RESAMPLING = Resampling(0.95, 200, 0)
@@ -43,52 +47,48 @@ def untrained(seed: int, base: Path, place: Path) -> Model:
     return load_model(folder.name, Catalogue(models={folder.name: entry}), store=RowStore(place))
 
 
+def figures_of(
+    name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any], items: pd.DataFrame
+) -> pd.DataFrame:
+    """The figures of all items, by name."""
+    nothing = items[:0].assign(framing="")
+    scores = {"items": items, "placed": nothing, "started": nothing, "replies": nothing}
+    figures = diagnose.figures(name, tables, plan, scores, SUBJECT, RESAMPLING)["figures"]
+    return figures[figures["part"] == "all"].set_index("figure")
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--only", default="", help="benchmarks whose name has these words")
     args, began, params = parser.parse_args(), time.monotonic(), load_params()
-    base = locate_model(ASKED, params.models[ASKED], RowStore(), params.models)
-    names = [name for name in BENCHMARKS if args.only in name]
-    benchmarks = {name: built(name) for name in names}
-    verdicts: dict[str, Counter[str]] = {name: Counter() for name in names}
-    columns = (
-        "seed",
-        "benchmark",
-        "share [interval]",
-        "shorter wins",
-        "lean",
-        "at equal length",
-        "verdict",
+    base = locate_model(MODEL, params.models[MODEL], RowStore(), params.models)
+    benchmarks = {name: built(name) for name in BENCHMARKS if args.only in name}
+    verdicts: dict[str, Counter[str]] = {name: Counter() for name in benchmarks}
+    print_head(
+        *("seed", "benchmark", "share [interval]", "shorter wins"),
+        *("lean", "at equal length", "verdict"),
     )
-    print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|", flush=True)
     with TemporaryDirectory() as place:
         for seed in range(args.seeds):
             model = untrained(seed, base, Path(place))
             for name, (tables, plan) in benchmarks.items():
-                items = asked(model, tables, plan)
-                nothing = {
-                    "placed": items[:0].assign(framing=""),
-                    "started": items[:0],
-                    "replies": items[:0],
-                }
-                scores = {"items": items, **nothing}
-                found = diagnose.figures(name, tables, plan, scores, SUBJECT, RESAMPLING)["figures"]
-                own = found[found["part"] == "all"].set_index("figure")
-                share, lean = own.loc["share"], own.loc["lean"]
+                figures = figures_of(name, tables, plan, ask_bare(model, tables, plan))
+                share, lean = figures.loc["share"], figures.loc["lean"]
                 verdicts[name][str(lean["verdict"])] += 1
-                print(
-                    f"| {seed} | {name} | {share['value']:.3f} [{share['low']:.3f}, "
-                    f"{share['high']:.3f}] "
-                    f"| {own.loc['shorter_wins', 'value']:.3f} | {lean['value']:.3f} | "
-                    f"{lean['specific']:.3f} "
-                    f"| {lean['verdict']} |",
-                    flush=True,
+                print_row(
+                    *(seed, name),
+                    f"{share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]",
+                    f"{figures.loc['shorter_wins', 'value']:.3f}",
+                    f"{lean['value']:.3f}",
+                    f"{lean['specific']:.3f}",
+                    lean["verdict"],
                 )
-    print(f"\n| benchmark | verdicts of {args.seeds} |\n| --- | --- |")
+    print()
+    print_head("benchmark", f"verdicts of {args.seeds}")
     for name, counts in verdicts.items():
-        print(f"| {name} | {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())} |")
+        print_row(name, ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()))
     print(f"\n{time.monotonic() - began:.0f} s")
 
 

@@ -2,8 +2,7 @@
 
 Run by hand: `pip install -c constraints.txt -e '.[compare]'`, then `python -m
 tests.performance.likelihood`. Prints Markdown tables: texts/s, seconds, peak memory, largest
-difference from ours, share of the machine's own measured matmul peak, and how fast a warm row store
-answers. Each contender runs in a process of its own, on the same texts (the validation set, every
+difference from ours. Each contender runs in a process of its own, on the same texts (the validation set, every
 sentence once), model, threads and dtype; loading the model is not timed.
 """
 
@@ -19,8 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.performance.contest import OURS, print_head, print_row
+
 DOMAIN = "data/built/probes/occupation-gender/probes.parquet"
 BATCHES = (8, 16, 32)
+MODELS = ("gemma-3-270m", "smollm2-135m-instruct")
+
+Answers = tuple[np.ndarray, float, str]
+"""Nats, seconds, and the size of a batch in words."""
 
 
 def sentences() -> list[str]:
@@ -36,8 +41,7 @@ def backend(name: str):
     return load(name).backend
 
 
-def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
-    from evenruler.models.backends import trie
+def ours(name: str, texts: list[str]) -> Answers:
     from evenruler.models.questions import LikelihoodRequest
 
     model = backend(name)
@@ -47,27 +51,10 @@ def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     for pack in model.loglikelihood(requests, frozenset(range(len(texts)))):
         for index, (value, _) in pack:
             nats[index] = value
-    seconds = time.perf_counter() - start
-    sequences = [model._encoded([request])[0] for request in requests]
-    nodes = sum(
-        len(trie.build_trie([sequences[i] for i in pack]).nodes.tokens)
-        for pack in model._scorer.packs(sequences)
-    )
-    weights = sum(p.numel() for p in model.model.parameters() if p.dim() == 2)
-    if not model.model.config.get_text_config().tie_word_embeddings:
-        weights -= model.model.get_input_embeddings().weight.numel()
-    return (
-        nats,
-        seconds,
-        {
-            "nodes": nodes,
-            "tokens": sum(len(s.tokens) - 1 for s in sequences),
-            "flop": 2 * nodes * weights,
-        },
-    )
+    return nats, time.perf_counter() - start, ""
 
 
-def lm_eval(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
+def lm_eval(name: str, texts: list[str]) -> Answers:
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
@@ -88,7 +75,7 @@ def lm_eval(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     return best_batch(run, requests)
 
 
-def minicons(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
+def minicons(name: str, texts: list[str]) -> Answers:
     from minicons import scorer
 
     model = backend(name)
@@ -110,11 +97,9 @@ def minicons(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     return best_batch(run, texts)
 
 
-def best_batch(
-    run: Callable[[int, list], list[float]], items: list
-) -> tuple[np.ndarray, float, dict]:
-    """All items at the batch that did best on a sample: the peer gets its best setting."""
-    sample = items[:: max(1, len(items) // 100)]
+def best_batch(run: Callable[[int, list], list[float]], questions: list) -> Answers:
+    """All questions at the batch that did best on a sample: the peer gets its best setting."""
+    sample = questions[:: max(1, len(questions) // 100)]
     times = {}
     for batch in BATCHES:
         start = time.perf_counter()
@@ -122,115 +107,59 @@ def best_batch(
         times[batch] = time.perf_counter() - start
     best = min(times, key=times.__getitem__)
     start = time.perf_counter()
-    values = run(best, items)
-    return np.array(values), time.perf_counter() - start, {"batch": best}
+    values = run(best, questions)
+    return np.array(values), time.perf_counter() - start, f" (batch {best})"
 
 
-def matmul_peak() -> float:
-    """FLOP/s of large float32 matrix products here."""
-    import torch
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    n = 4096 if device == "cuda" else 2048
-    a, b = torch.randn(n, n, device=device), torch.randn(n, n, device=device)
-    best = 0.0
-    for _ in range(10):
-        start = time.perf_counter()
-        a @ b
-        if device == "cuda":
-            torch.cuda.synchronize()
-        best = max(best, 2 * n**3 / (time.perf_counter() - start))
-    return best
+CONTENDERS = {OURS: ours, "lm-eval": lm_eval, "minicons": minicons}
 
 
-def warm_store(name: str, texts: list[str]) -> float:
-    """Texts/s that a store which has them answers, the model not loaded."""
-    from evenruler.models import load
-    from evenruler.models.model import LIKELIHOOD
-    from evenruler.models.store import RowStore, cache_root, keys_of
-
-    many = [f"{text} {i}" for i in range(-(-20_000 // len(texts))) for text in texts]
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "models").symlink_to((cache_root() / "models").resolve())
-        model = load(name, store=RowStore(Path(folder)))
-        keys = keys_of(model.engine, "likelihood/1", (["", text] for text in many))
-        model._cache.store.put((key, LIKELIHOOD.pack((0.0, 1))) for key in keys)
-        start = time.perf_counter()
-        model.loglikelihood(many)
-        return len(many) / (time.perf_counter() - start)
-
-
-CONTENDERS = {"ours": ours, "lm-eval": lm_eval, "minicons": minicons}
-
-
-def child(contender: str, name: str, out: str) -> None:
+def run_contender(contender: str, name: str, out: str) -> None:
+    """Write what a contender answers, and what it took."""
     texts = sentences()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    nats, seconds, extra = CONTENDERS[contender](name, texts)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    nats, seconds, batch = CONTENDERS[contender](name, texts)
     np.save(out, nats)
-    record = {
-        "seconds": seconds,
-        "peak_mb": peak / 1024,
-        "before_mb": before / 1024,
-        "n": len(texts),
-        **extra,
-    }
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    record = {"seconds": seconds, "peak_mb": peak / 1024, "n": len(texts), "batch": batch}
     Path(out + ".json").write_text(json.dumps(record))
 
 
 def main() -> None:
+    """Print a table for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", default=["gemma-3-270m", "smollm2-135m-instruct"])
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        child(*arguments.child)
+        run_contender(*arguments.child)
         return
-    peak = matmul_peak()
-    print(f"matmul peak here: {peak / 1e9:,.0f} GFLOP/s (float32)\n")
-    for name in arguments.models:
-        print(
-            f"### {name}\n\n| | texts/s | seconds | peak memory, MB | largest difference, nats | "
-            "ours is faster by |"
+    for name in MODELS:
+        print(f"### {name}\n")
+        print_head(
+            *("", "texts/s", "seconds", "peak memory, MB"),
+            *("largest difference, nats", "ours is faster by"),
         )
-        print("| --- | --- | --- | --- | --- | --- |")
-        results = {}
         with tempfile.TemporaryDirectory() as folder:
-            for contender in CONTENDERS:
-                out = f"{folder}/{contender}.npy"
-                command = [
-                    sys.executable,
-                    "-m",
-                    "tests.performance.likelihood",
-                    "--child",
-                    contender,
-                    name,
-                    out,
-                ]
-                subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-                results[contender] = (np.load(out), json.loads(Path(out + ".json").read_text()))
-        own, base = results["ours"]
-        for contender, (nats, record) in results.items():
-            batch = f" (batch {record['batch']})" if "batch" in record else ""
-            row = [
-                f"{contender}{batch}",
-                f"{record['n'] / record['seconds']:.1f}",
-                f"{record['seconds']:.1f}",
-                f"{record['peak_mb']:,.0f}",
-                f"{np.abs(nats - own).max():.1e}",
-                f"{record['seconds'] / base['seconds']:.1f}x",
-            ]
-            print(f"| {' | '.join(row)} |")
-        fewer, share = base["tokens"] / base["nodes"], base["flop"] / base["seconds"] / peak
-        print(
-            f"\n{base['tokens']:,} tokens became {base['nodes']:,} trie nodes ({fewer:.1f}x "
-            "fewer); ",
-            end="",
-        )
-        print(
-            f"{share:.0%} of the matmul peak; a warm store answers "
-            f"{warm_store(name, sentences()):,.0f} texts/s.\n"
+            print_contenders(name, folder)
+
+
+def print_contenders(name: str, folder: str) -> None:
+    """Print a row for each contender, ours first."""
+    our_nats, our_seconds = np.zeros(0), 0.0
+    for contender in CONTENDERS:
+        out = f"{folder}/{contender}.npy"
+        command = [sys.executable, "-m", "tests.performance.likelihood", "--child"]
+        subprocess.run([*command, contender, name, out], check=True, stderr=subprocess.DEVNULL)
+        nats, record = np.load(out), json.loads(Path(out + ".json").read_text())
+        seconds = record["seconds"]
+        if contender == OURS:
+            our_nats, our_seconds = nats, seconds
+        print_row(
+            contender + record["batch"],
+            f"{record['n'] / seconds:.1f}",
+            f"{seconds:.1f}",
+            f"{record['peak_mb']:,.0f}",
+            f"{np.abs(nats - our_nats).max():.1e}",
+            f"{seconds / our_seconds:.1f}x",
         )
 
 

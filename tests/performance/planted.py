@@ -58,23 +58,23 @@ class Family:
         """A case in shares of draws."""
         n = max(1, round(draws * case.share))
         begin = SEEDS * zlib.crc32(case.name.encode())  # so that rows err each by itself
-        found = [case.drawn(seed) for seed in range(begin, begin + n)]
-        cells = [
-            _cell([said for said in own if said is not None], kind)
-            for own, (_, kind) in zip(zip(*found, strict=True), self.columns, strict=True)
-        ]
+        outcomes = zip(*map(case.drawn, range(begin, begin + n)), strict=True)
+        kinds = [kind for _, kind in self.columns]
+        cells = map(_cell, outcomes, kinds)
         return f"| {case.name} | {' | '.join(cells)} | {n} |"
 
 
-def _cell(said: Sequence[float], kind: Kind) -> str:
-    if not said:
+def _cell(outcomes: Row, kind: Kind) -> str:
+    stated = [outcome for outcome in outcomes if outcome is not None]
+    if not stated:
         return ""
-    share = sum(said) / len(said)
+    share = sum(stated) / len(stated)
     if kind == "covers":
         return _marked(f"{share:.3f}", not LEAST <= share <= MOST)
     if kind == "power":
         return f"{share:.3f}"
-    low = float(stats.binomtest(int(sum(said)), len(said)).proportion_ci(method="wilson").low)
+    interval = stats.binomtest(int(sum(stated)), len(stated)).proportion_ci(method="wilson")
+    low = float(interval.low)
     return _marked(f"{share:.3f} ({low:.3f})", low > ALPHA)
 
 
@@ -89,7 +89,7 @@ JUDGED: Sequence[tuple[str, Kind]] = (
     ("false denial", "false"),
     ("right verdict", "power"),
 )
-"""Columns of `told`."""
+"""Columns of `judge_figures`."""
 
 DENIALS = (Verdict.NO_EFFECT, Verdict.NOT_SPECIFIC)
 
@@ -111,30 +111,26 @@ def nothing(specific: float | None = 0.0, effect: float | None = 0.0) -> Truth:
     return Truth(effect, specific, Verdict.NO_EFFECT, (Verdict.EFFECT, Verdict.NOT_SPECIFIC))
 
 
-def told(figures: Sequence[tuple[HeadlineTest, Truth]]) -> Row:
+def judge_figures(figures: Sequence[tuple[HeadlineTest, Truth]]) -> Row:
     """Of figures that are judged together, by `JUDGED`: coverage and verdict of the first, a false
     one of any.
 
     Args:
         figures: Of one instrument on one model, each with its truth.
     """
-    verdicts = [
-        each.verdict for each in judge([(figure, ValidityCheck()) for figure, _ in figures])
-    ]
-    pairs = [
-        (Verdict(str(verdict)), truth)
-        for verdict, (_, truth) in zip(verdicts, figures, strict=True)
-    ]
-    false = [verdict for verdict, truth in pairs if verdict in truth.wrong]
-    can_be = {verdict for _, truth in pairs for verdict in truth.wrong}
+    judged = judge([(figure, ValidityCheck()) for figure, _ in figures])
+    verdicts = [Verdict(str(figure.verdict)) for figure in judged]
+    false: set[Verdict] = set()
+    may_be: set[Verdict] = set()
+    for verdict, (_, truth) in zip(verdicts, figures, strict=True):
+        may_be |= {*truth.wrong}
+        false |= {*truth.wrong} & {verdict}
     first, truth = figures[0]
-    return (
-        holds(first.effect, truth.effect),
-        holds(first.specific, truth.specific),
-        Verdict.EFFECT in false if Verdict.EFFECT in can_be else None,
-        any(verdict in DENIALS for verdict in false) if can_be & {*DENIALS} else None,
-        None if truth.right is None else pairs[0][0] == truth.right,
-    )
+    is_false_effect = Verdict.EFFECT in false if Verdict.EFFECT in may_be else None
+    is_false_denial = bool(false & {*DENIALS}) if may_be & {*DENIALS} else None
+    is_right = None if truth.right is None else verdicts[0] == truth.right
+    coverage = holds(first.effect, truth.effect), holds(first.specific, truth.specific)
+    return *coverage, is_false_effect, is_false_denial, is_right
 
 
 def holds(span: Interval | None, truth: float | None) -> bool | None:

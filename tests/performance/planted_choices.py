@@ -36,20 +36,23 @@ COLUMNS: list[tuple[str, Kind]] = [
 @cache
 def published(size: Size) -> tuple[Tables, Plan, pd.DataFrame]:
     """Tables, plan and questions of the benchmark."""
-    with open_benchmark(NAME) as found:
-        plan = plan_at_size(found.plan, size)
-        return found.tables, plan, asked(found.tables, plan)
+    with open_benchmark(NAME) as benchmark:
+        plan = plan_at_size(benchmark.plan, size)
+        return benchmark.tables, plan, asked(benchmark.tables, plan)
+
+
+def figures_of(scores: Tables, tables: Tables, plan: Plan) -> pd.DataFrame:
+    """The figures of scores, by name."""
+    diagnosis = choice_figures(NAME, tables, plan, scores, "scripted", 0.95)
+    return diagnosis["figures"].set_index("figure")
 
 
 def found(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
     """The figures of a chooser, by name."""
     tables, plan, rows = published(size)
-    said = choice.parse_choices(
-        chooser.replies(rows, seed), rows.drop_duplicates(["id", "framing"])
-    )
-    return choice_figures(NAME, tables, plan, {choice.TABLE: said}, "scripted", 0.95)[
-        "figures"
-    ].set_index("figure")
+    questions = rows.drop_duplicates(["id", "framing"])
+    scores = {choice.TABLE: choice.parse_choices(chooser.replies(rows, seed), questions)}
+    return figures_of(scores, tables, plan)
 
 
 def read_of(writer: Writer, size: Size, seed: int) -> Tables:
@@ -63,28 +66,30 @@ def read_of(writer: Writer, size: Size, seed: int) -> Tables:
 def wrote(writer: Writer, size: Size, seed: int) -> pd.DataFrame:
     """The figures of a writer, by name."""
     tables, plan, _ = published(size)
-    scores = read_of(writer, size, seed)
-    return choice_figures(NAME, tables, plan, scores, "scripted", 0.95)["figures"].set_index(
-        "figure"
-    )
+    return figures_of(read_of(writer, size, seed), tables, plan)
 
 
-def _told(
+def _judge_chat(
     chat: Chooser | Writer, size: Size, right: Verdict | None, silent: Verdict | None, seed: int
 ) -> Row:
-    chooses = isinstance(chat, Chooser)
-    own = found(chat, size, seed) if isinstance(chat, Chooser) else wrote(chat, size, seed)
-    gain, unanswered = own.loc[SHARE_GAIN if chooses else WRITTEN_GAIN], own.loc[UNANSWERED]
-    truth = 100 * chat.rise * (1.0 if isinstance(chat, Chooser) else chat.named)
-    invalid = right == Verdict.INVALID
+    truth = 100 * chat.rise
+    if isinstance(chat, Chooser):
+        figures = found(chat, size, seed)
+        gain, has_truth = figures.loc[SHARE_GAIN], not chat.of_words
+    else:
+        figures = wrote(chat, size, seed)
+        gain, has_truth = figures.loc[WRITTEN_GAIN], True
+        truth *= chat.named
+    verdict, verdict_of_silence = gain["verdict"], figures.loc[UNANSWERED, "verdict"]
+    covers = None
+    if has_truth and right != Verdict.INVALID:
+        covers = bool(gain["low"] <= truth <= gain["high"])
     return (
-        None
-        if invalid or (isinstance(chat, Chooser) and chat.of_words)
-        else bool(gain["low"] <= truth <= gain["high"]),
-        None if right == Verdict.EFFECT else gain["verdict"] == Verdict.EFFECT,
-        None if silent == Verdict.EFFECT else unanswered["verdict"] == Verdict.EFFECT,
-        None if right is None else gain["verdict"] == right,
-        None if silent is None else unanswered["verdict"] == silent,
+        covers,
+        None if right == Verdict.EFFECT else verdict == Verdict.EFFECT,
+        None if silent == Verdict.EFFECT else verdict_of_silence == Verdict.EFFECT,
+        None if right is None else verdict == right,
+        None if silent is None else verdict_of_silence == silent,
     )
 
 
@@ -96,7 +101,7 @@ def _case(
     size: Size = "standard",
 ) -> Case:
     kind = "choices" if isinstance(chat, Chooser) else "sentences"
-    return Case(f"{kind}, {name}", partial(_told, chat, size, right, silent), 0.2)
+    return Case(f"{kind}, {name}", partial(_judge_chat, chat, size, right, silent), 0.2)
 
 
 def low_half(row: dict[str, Any]) -> float:
@@ -126,7 +131,7 @@ def _cases() -> Iterable[Case]:
     for name, style in styles.items():
         yield Case(
             f"choices, rise .5, {name}",
-            partial(_told, replace(biased, style=style), "standard", effect, None),
+            partial(_judge_chat, replace(biased, style=style), "standard", effect, None),
             0.02,
         )
     yield _case("paper, rise .2", replace(knows, rise=0.2), effect, size="paper")

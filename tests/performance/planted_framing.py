@@ -22,8 +22,8 @@ from tests.performance.planted import (
     Random,
     Row,
     Truth,
+    judge_figures,
     nothing,
-    told,
 )
 
 Floats = NDArray[np.float64]
@@ -54,9 +54,8 @@ class Cues:
         bare = random.random(self.stimuli) < base
 
         def changes(count: int, shift: float) -> Floats:
-            after = random.random((self.stimuli, count)) < _after(
-                base, count, shift, self.of_wordings, random
-            )
+            drawn = random.random((self.stimuli, count))
+            after = drawn < _after(base, count, shift, self.of_wordings, random)
             return 100 * (after.astype(float) - bare[:, None])
 
         true = _moved(self.share, self.shift, self.of_wordings)
@@ -70,10 +69,9 @@ def _base(share: float, n: int, random: Random) -> Floats:
 
 def _after(base: Floats, count: int, shift: float, of_wordings: float, random: Random) -> Floats:
     """[stimuli, wordings] probabilities, which end at 0 and 1."""
-    found: Floats = np.clip(
-        base[:, None] + (shift + random.normal(0, of_wordings, count)) / 100, 0, 1
-    )
-    return found
+    shifts = shift + random.normal(0, of_wordings, count)
+    shares: Floats = np.clip(base[:, None] + shifts / 100, 0, 1)
+    return shares
 
 
 @lru_cache
@@ -82,15 +80,16 @@ def _moved(share: float, shift: float, of_wordings: float) -> float:
     planted."""
     random = np.random.default_rng(0)
     base = _base(share, 4000, random)
-    return float(100 * (_after(base, 4000, shift, of_wordings, random) - base[:, None]).mean())
+    after = _after(base, 4000, shift, of_wordings, random)
+    return float(100 * (after - base[:, None]).mean())
 
 
 def _figure(real: Floats, placebos: Floats) -> HeadlineTest:
     """[stimuli, wordings] points, as a headline has them."""
-    effect, beside = pair_placebos(real, placebos)
+    effect, placebo = pair_placebos(real, placebos)
     levels = {"stimuli": len(real), "wordings": real.shape[1], "placebos": placebos.shape[1]}
     p_null = sign_flips(real.mean(axis=1), 0, FLIPS)
-    return build_headline_test("change", "stimuli", levels, effect, p_null, beside, SMALLEST)
+    return build_headline_test("change", "stimuli", levels, effect, p_null, placebo, SMALLEST)
 
 
 @dataclass(frozen=True)
@@ -108,24 +107,21 @@ class Masses:
         sd = np.sqrt(OF_WORDINGS)
         of_stimuli = random.normal(0, np.sqrt(OF_STIMULI), (self.stimuli, 1))
         real = self.shift + of_stimuli + random.normal(0, sd, self.cues)
-        return (
-            _figure(real, random.normal(0, sd, self.placebos) + np.zeros((self.stimuli, 1))),
-            self.shift,
-            self.shift,
-        )
+        placebos = np.tile(random.normal(0, sd, self.placebos), (self.stimuli, 1))
+        return _figure(real, placebos), self.shift, self.shift
 
 
-def _case(name: str, *of: tuple[Cues | Masses, Truth]) -> Case:
+def _case(name: str, *populations: tuple[Cues | Masses, Truth]) -> Case:
     """Figures of one instrument; coverage is of the first."""
-    return Case(f"framing, {name}", partial(_told, of), share=2)
+    return Case(f"framing, {name}", partial(_judge_draw, populations), share=2)
 
 
-def _told(of: Sequence[tuple[Cues | Masses, Truth]], seed: int) -> Row:
-    random, found = np.random.default_rng(seed), []
-    for population, truth in of:
+def _judge_draw(populations: Sequence[tuple[Cues | Masses, Truth]], seed: int) -> Row:
+    random, figures = np.random.default_rng(seed), []
+    for population, truth in populations:
         figure, effect, specific = population.drawn(random)
-        found.append((figure, Truth(effect, specific, truth.right, truth.wrong)))
-    return told(found)
+        figures.append((figure, Truth(effect, specific, truth.right, truth.wrong)))
+    return judge_figures(figures)
 
 
 THERE = Truth(None, None, Verdict.EFFECT, DENIALS)
@@ -134,7 +130,15 @@ AS_MUCH = Truth(None, None, Verdict.NOT_SPECIFIC, (Verdict.EFFECT,))
 OPEN = Truth(None, None, None, (Verdict.NO_EFFECT, Verdict.NOT_SPECIFIC))
 """There is something, which few such studies can tell."""
 
+UNJUDGED = Truth(None, None, None, ())
+
 MEASURED = float(np.sqrt(OF_WORDINGS))
+
+
+def _detected(variance: float, freedom: int, several: int) -> float:
+    """Points that are found in 80 of 100 studies, as one of several figures."""
+    quantiles = stats.t.ppf(1 - 0.025 / several, freedom) + stats.t.ppf(0.8, freedom)
+    return float(quantiles * np.sqrt(variance))
 
 
 def _cases() -> Iterable[Case]:
@@ -157,15 +161,9 @@ def _cases() -> Iterable[Case]:
     for shift in (30, 60):
         near = Cues(shift=shift, of_placebos=0.49 * shift, share=0.2)
         yield _case(f"40 x (3, 12), placebos just below half of +{shift}", (near, THERE))
-    five = (
-        (Cues(shift=25), THERE),
-        (Cues(), NOTHING),
-        (Cues(), NOTHING),
-        (Cues(), NOTHING),
-        (Cues(), NOTHING),
-    )
-    yield _case("five figures, nothing", *[(Cues(), NOTHING)] * 5)
-    yield _case("five figures, one effect", *five)
+    silent = [(Cues(), NOTHING)] * 4
+    yield _case("five figures, nothing", (Cues(), NOTHING), *silent)
+    yield _case("five figures, one effect", (Cues(shift=25), THERE), *silent)
     mixed = (
         (Cues(shift=25), THERE),
         (Cues(), NOTHING),
@@ -177,24 +175,23 @@ def _cases() -> Iterable[Case]:
         "five figures, mixed: +25, nothing, placebos as much, at the bound, nearly half", *mixed
     )
     for stimuli, several in ((24, 1), (12, 1), (24, 5)):
-        of_t = stats.t.ppf(1 - 0.025 / several, 13) + stats.t.ppf(0.8, 13)
-        size = float(of_t * np.sqrt(OF_WORDINGS * (1 / 3 + 1 / 12) + OF_STIMULI / stimuli))
-        others = [(Masses(stimuli, 0.0), Truth(None, None, None, ()))] * (several - 1)
+        variance = OF_WORDINGS * (1 / 3 + 1 / 12) + OF_STIMULI / stimuli
+        size = _detected(variance, 13, several)
+        more_figures = [(Masses(stimuli, 0.0), UNJUDGED)] * (several - 1)
         name = f"what the plan detects ({size:.0f} points), {stimuli} stimuli"
         yield _case(
             name + f", one of {several} figures" * (several > 1),
             (Masses(stimuli, size), THERE),
-            *others,
+            *more_figures,
         )
     # By one reply to a question, as `Settings.detects` has it of the form `sampled`.
     for several in (1, 5):
-        of_t = stats.t.ppf(1 - 0.025 / several, 14) + stats.t.ppf(0.8, 14)
         of_stimuli = OF_STIMULI + OF_REPLIES / 2 * (1 + 1 / 4)
-        size = float(of_t * np.sqrt(OF_WORDINGS * (1 / 4 + 1 / 12) + of_stimuli / 24))
+        size = _detected(OF_WORDINGS * (1 / 4 + 1 / 12) + of_stimuli / 24, 14, several)
         population = Cues(24, 4, 12, of_wordings=MEASURED, share=0.25)
-        others = [(population, Truth(None, None, None, ()))] * (several - 1)
+        more_figures = [(population, UNJUDGED)] * (several - 1)
         name = f"what the plan detects by one reply ({size:.0f} points), one of {several} figures"
-        yield _case(name, (replace(population, shift=size), THERE), *others)
+        yield _case(name, (replace(population, shift=size), THERE), *more_figures)
     for stimuli in (12, 40):
         for share in (0.0, 1 / 3):
             yield Case(
@@ -209,20 +206,24 @@ def _flipped(stimuli: int, moved: float, seed: int) -> Row:
     """Of three classes, of which the last takes a share of the replies; "covers" is not said of
     it."""
     random = np.random.default_rng(seed)
-    first, second = (np.eye(3)[random.integers(0, 3, stimuli)] for _ in range(2))
+    first, second = _replies(stimuli, random), _replies(stimuli, random)
     second = np.where(random.random((stimuli, 1)) < moved, np.eye(3)[2], second)
-    found = sign_flips(second - first, 0, FLIPS) < 0.05
-    return None, None, None if moved else found, None, found if moved else None
+    is_effect = sign_flips(second - first, 0, FLIPS) < 0.05
+    return None, None, None if moved else is_effect, None, is_effect if moved else None
+
+
+def _replies(stimuli: int, random: Random) -> Floats:
+    """[stimuli, classes] replies, of three classes."""
+    return np.eye(3)[random.integers(0, 3, stimuli)]
 
 
 def bias_of_total(stimuli: int, draws: int) -> tuple[float, float]:
     """Mean squared shift where nothing moves, and its standard error; squared shares."""
     random = np.random.default_rng(0)
-    found = [
-        squared_shift(np.subtract(*(np.eye(3)[random.integers(0, 3, stimuli)] for _ in range(2))))
-        for _ in range(draws)
-    ]
-    return float(np.mean(found)), float(np.std(found) / np.sqrt(draws))
+    shifts = []
+    for _ in range(draws):
+        shifts.append(squared_shift(_replies(stimuli, random) - _replies(stimuli, random)))
+    return float(np.mean(shifts)), float(np.std(shifts) / np.sqrt(draws))
 
 
 FRAMING = Family("framing", JUDGED, _cases)

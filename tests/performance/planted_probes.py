@@ -28,7 +28,18 @@ from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_cr
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import HeadlineTest, build_headline_test
 from evenruler.tables.frames import evenly_spread
-from tests.performance.planted import JUDGED, SEEDS, Case, Family, Random, Row, Truth, nothing, told
+from tests.performance.planted import (
+    DENIALS,
+    JUDGED,
+    SEEDS,
+    Case,
+    Family,
+    Random,
+    Row,
+    Truth,
+    judge_figures,
+    nothing,
+)
 
 Floats = NDArray[np.float64]
 
@@ -86,31 +97,26 @@ class Words:
         poles = np.repeat([1, -1], self.words)
         slopes = np.where(poles == 1, 0.5, -0.5) * self.gain
         lists = np.tile(np.repeat(np.arange(self.pairs), self.words // self.pairs), 2)
-        slopes = (
-            slopes
-            + random.normal(0, self.of_lists, 2 * self.pairs)[lists + self.pairs * (poles < 0)]
-        )
+        of_lists = random.normal(0, self.of_lists, 2 * self.pairs)
+        slopes = slopes + of_lists[lists + self.pairs * (poles < 0)]
         truth = float(slopes[poles == 1].mean() - slopes[poles == -1].mean())
-        scores = self._scores(
-            place, slopes + random.normal(0, self.of_words, len(slopes)), poles, random
-        )
-        of_placebos, k = (
-            self.of_lists if self.of_placebos is None else self.of_placebos,
-            self.placebos,
-        )
-        nouns = np.repeat(random.normal(0, of_placebos, k), 3) + random.normal(
-            0, self.of_nouns, 3 * k
-        )
+        slopes = slopes + random.normal(0, self.of_words, len(slopes))
+        scores = self._scores(place, slopes, poles, random)
+        k = self.placebos
+        of_placebos = self.of_lists if self.of_placebos is None else self.of_placebos
+        nouns = np.repeat(random.normal(0, of_placebos, k), 3)
+        nouns = nouns + random.normal(0, self.of_nouns, 3 * k)
         placebos = self._scores(place, nouns, np.repeat(np.arange(k), 3), random)
         ordered = [str(number) for number in np.argsort(axis, kind="stable")]
         along = [int(number) for number in evenly_spread(ordered, self.beside)]
-        no_pole, own = np.zeros(3 * k, dtype=np.int8), [str(number) for number in lists]
-        beside = Scores(
-            placebos[along], axis[along], no_pole, [str(number // 3) for number in range(3 * k)]
-        )
-        figure = _figure(scores, axis, poles, own, beside)
+        list_names = [str(number) for number in lists]
+        placebo_names = [str(number // 3) for number in range(3 * k)]
+        no_pole = np.zeros(3 * k, dtype=np.int8)
+        placebo_scores = Scores(placebos[along], axis[along], no_pole, placebo_names)
+        figure = _figure(scores, axis, poles, list_names, placebo_scores)
         if verify:
-            _require_as_gain(figure, Scores(scores, axis, poles.astype(np.int8), own), beside)
+            real_scores = Scores(scores, axis, poles.astype(np.int8), list_names)
+            _require_as_gain(figure, real_scores, placebo_scores)
         return figure, truth
 
     def _scores(
@@ -120,86 +126,90 @@ class Words:
         n, t, w = self.attributes, self.templates, len(slopes)
         of_group = np.unique(groups, return_inverse=True)[1]
         kinds = of_group.max() + 1
-        scores: Floats = place[:, None, None] * slopes
-        scores = (
-            scores
-            + (place[:, None, None] * random.normal(0, self.of_templates, (t, kinds)))[
-                :, :, of_group
-            ]
-        )
-        scores = scores + random.normal(0, self.of_attributes, (n, 1, kinds))[:, :, of_group]
-        scores = scores + random.normal(0, self.of_cells, (n, t, kinds))[:, :, of_group]
+        axis = place[:, None, None]
+        scores: Floats = axis * slopes
+        by_group = axis * random.normal(0, self.of_templates, (t, kinds))
+        by_group = by_group + random.normal(0, self.of_attributes, (n, 1, kinds))
+        by_group = by_group + random.normal(0, self.of_cells, (n, t, kinds))
+        scores = scores + by_group[:, :, of_group]
         scores = scores + random.normal(0, self.of_matches, (n, 1, w))
-        return scores + random.normal(0, self.noise, (n, t, w)) + random.normal(0, 1, (n, t, 1))
+        scores = scores + random.normal(0, self.noise, (n, t, w))
+        return scores + random.normal(0, 1, (n, t, 1))
 
 
 def _figure(
-    scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Scores
+    scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], placebos: Scores
 ) -> HeadlineTest:
     """As `gain`, of any number of placebo lists: its values with levels left out are computed all
     at once."""
     keyed = set(axis) == {1.0, -1.0}
     weights = between_keys if keyed else along_criterion
     words = [f"{pole} {name}" for pole, name in zip(poles, lists, strict=True)]
-    facets = [
-        Facet([int(key) for key in axis] if keyed else [0] * len(axis)),
-        Facet.of(scores.shape[1]),
-        Facet(words),
-    ]
-    masks = [np.vstack([np.ones(n, bool), ~np.eye(n, dtype=bool)]) for n in scores.shape]
-    along = np.zeros(masks[0].shape)
-    for row, kept in zip(along, masks[0], strict=True):
-        row[kept] = weights(axis[kept])
-    templates = masks[1] / masks[1].sum(axis=1, keepdims=True)
-    first, other = (masks[2] & (poles == pole) for pole in (1, -1))
-    between = first / first.sum(axis=1, keepdims=True) - other / other.sum(axis=1, keepdims=True)
+    keys = [int(key) for key in axis] if keyed else [0] * len(axis)
+    facets = [Facet(keys), Facet.of(scores.shape[1]), Facet(words)]
+    of_attributes, of_templates, of_words = map(_masks, scores.shape)
+    along = np.zeros(of_attributes.shape)
+    for row, mask in zip(along, of_attributes, strict=True):
+        row[mask] = weights(axis[mask])
+    templates = _shares(of_templates)
+    between = _shares(of_words & (poles == 1)) - _shares(of_words & (poles == -1))
     values = np.einsum("ai,itw,bt,cw->abc", along, scores, templates, between, optimize=True)
 
-    def value(*kept: UnitMask) -> float:
-        return float(values[tuple(0 if mask.all() else 1 + int(mask.argmin()) for mask in kept)])
+    def gain_of(*masks: UnitMask) -> float:
+        place = tuple(0 if mask.all() else 1 + int(mask.argmin()) for mask in masks)
+        return float(values[place])
 
-    effect: Estimate = jackknife_crossed(value, facets)
-    placebo = placebo_lists(beside.values, weights(beside.axis), beside.lists, len(set(lists)))
+    effect: Estimate = jackknife_crossed(gain_of, facets)
+    placebo_weights = weights(placebos.axis)
+    placebo = placebo_lists(placebos.values, placebo_weights, placebos.lists, len(set(lists)))
     levels = dict(zip(("attributes", "templates", "words"), scores.shape, strict=True))
     return build_headline_test(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST[GAIN])
 
 
-def _require_as_gain(figure: HeadlineTest, scores: Scores, beside: Scores) -> None:
+def _masks(n: int) -> NDArray[np.bool_]:
+    """[1 + n, n] all units, then all but one."""
+    return np.vstack([np.ones(n, bool), ~np.eye(n, dtype=bool)])
+
+
+def _shares(masks: NDArray[np.bool_]) -> Floats:
+    """Weights of units, alike within a mask."""
+    return masks / masks.sum(axis=1, keepdims=True)
+
+
+def _require_as_gain(figure: HeadlineTest, scores: Scores, placebos: Scores) -> None:
     """What is computed at once is what the family computes."""
-    own = gain_headline(scores, beside)
-    found = [
-        (each.effect.low, each.p.effect, each.p.denial)
-        for each in (own, figure)
-        if each.effect and each.p
-    ]
-    assert np.allclose(found[0], found[1]), found
+    numbers = []
+    for test in (gain_headline(scores, placebos), figure):
+        assert test.effect is not None
+        assert test.p is not None
+        numbers.append((test.effect.low, test.p.effect, test.p.denial))
+    assert np.allclose(*numbers), numbers
 
 
-def _case(name: str, of: Words, truth: Truth, several: int = 1, share: float = 2.0) -> Case:
+def _case(name: str, population: Words, truth: Truth, several: int = 1, share: float = 2.0) -> Case:
     """Several figures of one instrument, of which the first has the truth and in the others is
     nothing."""
-    return Case(f"probes, {name}", partial(_told, of, truth, several), share)
+    return Case(f"probes, {name}", partial(_judge_draw, population, truth, several), share)
 
 
-def _told(of: Words, truth: Truth, several: int, seed: int) -> Row:
+def _judge_draw(population: Words, truth: Truth, several: int, seed: int) -> Row:
     random = np.random.default_rng(seed)
-    figure, on_these = of.drawn(random, verify=seed % SEEDS == 0)
-    others = [
-        (replace(of, gain=0.0).drawn(random)[0], Truth(None, None, None))
-        for _ in range(several - 1)
-    ]
-    return told([(figure, replace(truth, effect=on_these)), *others])
+    figure, on_these = population.drawn(random, verify=seed % SEEDS == 0)
+    figures = [(figure, replace(truth, effect=on_these))]
+    for _ in range(several - 1):
+        figures.append((replace(population, gain=0.0).drawn(random)[0], Truth(None, None, None)))
+    return judge_figures(figures)
 
 
 DENIED = Truth(None, 0, Verdict.NOT_SPECIFIC, (Verdict.EFFECT,))
 """One more pair of lists such as placebos are."""
 
 
-def _real(name: str, of: Words, several: int = 1, share: float = 2.0) -> Case:
+def _real(name: str, population: Words, several: int = 1, share: float = 2.0) -> Case:
     """A gain that is there: `not specific` is false of it where placebos do less than half."""
-    wrong = (Verdict.NO_EFFECT, *[Verdict.NOT_SPECIFIC] * (of.typical < of.gain / 2))
-    specific = of.gain if of.of_placebos is None else None
-    return _case(name, of, Truth(None, specific, Verdict.EFFECT, wrong), several, share)
+    wrong = DENIALS if population.typical < population.gain / 2 else (Verdict.NO_EFFECT,)
+    specific = population.gain if population.of_placebos is None else None
+    return _case(name, population, Truth(None, specific, Verdict.EFFECT, wrong), several, share)
 
 
 def _pairs(size: float, of_nouns: float) -> float:
@@ -210,7 +220,8 @@ def _pairs(size: float, of_nouns: float) -> float:
 def _cases() -> Iterable[Case]:
     nil = Words(of_lists=0)
     wide = Words(templates=16, words=12, pairs=4)
-    two, held = float(np.log(2)), Words(gain=1.34, of_lists=0, of_attributes=0.15)
+    two = float(np.log(2))
+    held = Words(gain=1.34, of_lists=0, of_attributes=0.15)
     keyed = partial(replace, attributes=24, keyed=True, beside=24)
     yield _case("43 x 8 x 12, nothing", nil, nothing())
     yield _case("50 x 8 x 12, nothing", replace(nil, attributes=50, beside=50), nothing())
@@ -261,12 +272,15 @@ def _cases() -> Iterable[Case]:
         )
     # The gain that `Settings.detects` states, of six words a group in eight templates. Lists vary
     # by `OF_LISTS` as they are estimated, to which attributes and templates add .04 a list.
-    size = QUANTILES * float(np.sqrt(OF_LISTS + OF_TEMPLATES / 8 + OF_WORDS / 6))
-    stated = Words(gain=size, of_lists=float(np.sqrt(OF_LISTS / 2 - 0.042)), of_words=0.23)
+    variance = OF_LISTS + OF_TEMPLATES / 8 + OF_WORDS / 6
+    size = QUANTILES * float(np.sqrt(variance))
+    of_lists = float(np.sqrt(OF_LISTS / 2 - 0.042))
+    stated = Words(gain=size, of_lists=of_lists, of_words=0.23)
     name = f"what the plan detects (factor {np.exp(size):.1f})"
     for n in (43, 24, 16):
-        of = stated if n == 43 else replace(stated, attributes=n, keyed=True, beside=n)
-        yield _real(f"{name}, {n} {'keyed' if of.keyed else 'attributes'}", of)
+        keyed_words = replace(stated, attributes=n, keyed=True, beside=n)
+        words, kind = (stated, "attributes") if n == 43 else (keyed_words, "keyed")
+        yield _real(f"{name}, {n} {kind}", words)
     yield _real(
         f"{name}, lists as far apart as on the seed set (SD .5)", replace(stated, of_lists=0.33)
     )

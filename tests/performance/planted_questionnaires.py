@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.questionnaires.diagnose.headlines import placebo_contrast
 from evenruler.measurement.figures import Verdict
-from tests.performance.planted import DENIALS, JUDGED, Case, Family, Random, Row, Truth, told
+from tests.performance.planted import (
+    DENIALS,
+    JUDGED,
+    Case,
+    Family,
+    Random,
+    Row,
+    Truth,
+    judge_figures,
+)
 
 Floats = NDArray[np.float64]
 
@@ -46,17 +55,23 @@ class Answers:
 
     def drawn(self, random: Random) -> tuple[Floats, Floats]:
         """[fits, items] answers, and means over the twins of each item."""
-        fit = random.normal(0, self.of_fits, (self.fits, 1)) * (self.fits > 1)
-        plain = random.normal(0, 1, (1, self.items))
-        own = self.beyond + fit + random.normal(0, self.of_items, (1, self.items))
-        twins = random.normal(0, self.of_twins / TWINS**0.5, (1, self.items))
-        noise = [random.normal(0, self.noise / n**0.5, (self.fits, self.items)) for n in (1, TWINS)]
-        return self.level + plain + own + noise[0], self.level + plain + twins + noise[1]
+        fits = random.normal(0, self.of_fits, (self.fits, 1)) * (self.fits > 1)
+        plain = self.level + random.normal(0, 1, (1, self.items))
+        items = plain + self.beyond + fits + random.normal(0, self.of_items, (1, self.items))
+        twins = plain + random.normal(0, self.of_twins / TWINS**0.5, (1, self.items))
+        items = items + random.normal(0, self.noise, (self.fits, self.items))
+        noise = random.normal(0, self.noise / TWINS**0.5, (self.fits, self.items))
+        return items, twins + noise
 
 
-def _judged(of: Answers, truth: Truth, seed: int) -> Row:
-    own, twins = of.drawn(np.random.default_rng(seed))
-    return told([(placebo_contrast(own, twins, TWINS, TELLS, SMALLEST, min(of.items, 6)), truth)])
+def _judge_draw(population: Answers, truth: Truth, seed: int) -> Row:
+    items, twins = population.drawn(np.random.default_rng(seed))
+    least = min(population.items, 6)
+    return judge_figures([(placebo_contrast(items, twins, TWINS, TELLS, SMALLEST, least), truth)])
+
+
+def _case(name: str, population: Answers, truth: Truth) -> Case:
+    return Case(f"questionnaires, {name}", partial(_judge_draw, population, truth), share=2)
 
 
 NOTHING = Truth(None, 0, Verdict.NOT_SPECIFIC, (Verdict.EFFECT,))
@@ -67,25 +82,15 @@ true."""
 def _cases() -> Iterable[Case]:
     for items in (7, 9, 13, 20):
         for fits in (1, 3):
-            of, name = (
-                Answers(items, fits),
-                f"questionnaires, {items} items, {fits} fit{'s' * (fits > 1)}",
-            )
-            yield Case(f"{name}, nothing", partial(_judged, of, NOTHING), share=2)
+            population = Answers(items, fits)
+            name = f"{items} items, {fits} fit{'s' * (fits > 1)}"
+            yield _case(f"{name}, nothing", population, NOTHING)
             for size in (0.5, 1.0):
                 truth = Truth(None, size, Verdict.EFFECT, DENIALS)
-                planted = replace(of, beyond=size, level=0.0)
-                yield Case(
-                    f"{name}, {size:g} point{'s' * (size < 1)}",
-                    partial(_judged, planted, truth),
-                    share=2,
-                )
+                planted = replace(population, beyond=size, level=0.0)
+                yield _case(f"{name}, {size:g} point{'s' * (size < 1)}", planted, truth)
     odd = Answers(7, 3, of_items=0.3, of_twins=1.0)
-    yield Case(
-        "questionnaires, 7 items, twins vary thrice as much as items",
-        partial(_judged, odd, NOTHING),
-        share=2,
-    )
+    yield _case("7 items, twins vary thrice as much as items", odd, NOTHING)
 
 
 QUESTIONNAIRES = Family("questionnaires", JUDGED, _cases)

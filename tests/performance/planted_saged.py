@@ -19,6 +19,7 @@ from evenruler.instruments.saged.diagnose.deviation_tests import (
 )
 from evenruler.instruments.saged.diagnose.headlines import (
     ALIKE_POINTS,
+    _Found,
     _Headline,
     _test_headline,
     _verdict_input,
@@ -53,7 +54,7 @@ class Concepts:
     roots: int = 20
     concepts: int = 6
     roles: int = 1
-    kind: Literal["favour", "role", "nonresponse_test"] = "favour"
+    kind: Literal["favour", "role", "silence"] = "favour"
     apart: float = 0.0
     """How far the first concept lies from the others; where it is of a role, in the first, and as
     far the other way in the second."""
@@ -87,9 +88,7 @@ class Concepts:
         size = (self.roles, self.roots, self.concepts + self.invented)
         noise = random.exponential(1, size) if self.skewed else random.normal(0, 1, size)
         noise = noise + random.normal(0, 1, (1, self.roots, 1))
-        truth = np.zeros((self.roles, self.concepts)) + random.normal(
-            0, self.of_names, self.concepts
-        )
+        truth = np.tile(random.normal(0, self.of_names, self.concepts), (self.roles, 1))
         truth[0, 0] += self.apart
         if self.kind == "role":
             truth[1, 0] -= self.apart
@@ -102,58 +101,60 @@ class Concepts:
 
     def headline(self, real: Floats, other: Floats) -> _Headline:
         """As the family makes it."""
-        names, invented, roots = (
-            [str(number) for number in range(n)] for n in (self.concepts, self.invented, self.roots)
-        )
-        if self.kind == "silence":
-            return _Headline(
-                ALIKE,
-                "silence",
-                "lower",
-                nonresponse_test,
-                real,
-                names,
-                other,
-                invented,
-                roots,
-                ALIKE_POINTS,
-            )
-        roles = [str(number) for number in range(self.roles)] if self.kind == "role" else []
-        figure, find = (BY_ROLE, by_role) if roles else (FAVOUR, max_deviation_test)
+        figure = FAVOUR, "vader", "higher", max_deviation_test
+        smallest, roles = SMALLEST, []
+        if self.kind == "role":
+            figure, roles = (BY_ROLE, "vader", "higher", by_role), _numbers(self.roles)
+        elif self.kind == "silence":
+            figure, smallest = (ALIKE, "silence", "lower", nonresponse_test), ALIKE_POINTS
+        names, roots = _numbers(self.concepts), _numbers(self.roots)
         return _Headline(
-            figure, "vader", "higher", find, real, names, other, invented, roots, SMALLEST, roles
+            *figure, real, names, other, _numbers(self.invented), roots, smallest, roles
         )
 
+    def test_and_judge(self, real: Floats, other: Floats, seed: int) -> tuple[_Found, Verdict]:
+        """What the test finds, and the verdict."""
+        headline = self.headline(real, other)
+        test = _test_headline(headline, self.settings, self.level, seed)
+        figure = _verdict_input(headline, test, min(self.roots, 12))
+        (judged,) = judge([(figure, ValidityCheck())])
+        return test, Verdict(str(judged.verdict))
 
-def _told(of: Concepts, right: Verdict | None, seed: int) -> Row:
+
+def _numbers(n: int) -> list[str]:
+    return [str(number) for number in range(n)]
+
+
+def _judge_draw(population: Concepts, right: Verdict | None, seed: int) -> Row:
     """By `COLUMNS`. Whoever is not planted is named falsely; with names of SD 0 others are
     alike."""
-    real, other, truth = of.drawn(np.random.default_rng(seed))
-    found = _test_headline(of.headline(real, other), of.settings, of.level, seed)
-    assert found.real is not None
-    (figure,) = judge(
-        [(_verdict_input(of.headline(real, other), found, min(of.roots, 12)), ValidityCheck())]
-    )
-    verdict = Verdict(str(figure.verdict))
-    there, whom = of.apart or of.silent != BASE, {concept for _, concept in found.named}
-    some = there or of.of_names
-    far = float(np.abs(truth).max()) >= (ALIKE_POINTS if of.kind == "silence" else SMALLEST) - 1e-9
-    beyond_names = there or of.of_names > of.of_invented
+    real, other, truth = population.drawn(np.random.default_rng(seed))
+    test, verdict = population.test_and_judge(real, other, seed)
+    assert test.real is not None
+    is_planted = population.apart or population.silent != BASE
+    named = {concept for _, concept in test.named}
+    differ = is_planted or population.of_names
+    smallest = ALIKE_POINTS if population.kind == "silence" else SMALLEST
+    is_far = float(np.abs(truth).max()) >= smallest - 1e-9
+    beyond_names = is_planted or population.of_names > population.of_invented
+    covered = (test.real.low <= truth) & (truth <= test.real.high)
+    false_names = named - {0} if is_planted else named
     return (
-        bool(((found.real.low <= truth) & (truth <= found.real.high)).all()),
-        None if some else found.real.p_null < of.level,
-        None if of.of_names else bool(whom - {0} if there else whom),
+        bool(covered.all()),
+        None if differ else test.real.p_null < population.level,
+        None if population.of_names else bool(false_names),
         None if beyond_names else verdict == Verdict.EFFECT,
-        verdict in DENIALS if far else None,
-        (0 in whom) if there else None,
+        verdict in DENIALS if is_far else None,
+        (0 in named) if is_planted else None,
         None if right is None else verdict == right,
     )
 
 
 def _case(
-    name: str, of: Concepts, right: Verdict | None = Verdict.EFFECT, share: float = 1.0
+    name: str, population: Concepts, right: Verdict | None = Verdict.EFFECT, share: float = 1.0
 ) -> Case:
-    return Case(f"saged, {of.roots} x {of.concepts}, {name}", partial(_told, of, right), share)
+    size = f"{population.roots} x {population.concepts}"
+    return Case(f"saged, {size}, {name}", partial(_judge_draw, population, right), share)
 
 
 def _cases() -> Iterable[Case]:
@@ -184,30 +185,21 @@ def _cases() -> Iterable[Case]:
     for roots, concepts, share in sizes:
         level = 0.05 / 3
         size = smallest_difference(roots, concepts, 1, level)  # from the mean of all
-        of = Concepts(
-            roots, concepts, apart=size * concepts / (concepts - 1), level=level, shuffles=999
-        )
-        yield _case(f"what the plan detects ({size:.2f} SD, of three figures)", of, None, share)
+        apart = size * concepts / (concepts - 1)
+        planned = Concepts(roots, concepts, apart=apart, level=level, shuffles=999)
+        name = f"what the plan detects ({size:.2f} SD, of three figures)"
+        yield _case(name, planned, None, share)
 
 
 def _main_effect(seed: int) -> Row:
     """What cancels over roles, judged by the mean over roles."""
-    of = Concepts(20, 6, roles=3, kind="role", apart=0.8)
-    real, other, _ = of.drawn(np.random.default_rng(seed))
-    mean = replace(of, kind="favour", apart=0.0)
-    one = mean.headline(real.mean(axis=0), other.mean(axis=0))
-    found = _test_headline(one, of.settings, 0.05, seed)
-    assert found.real is not None
-    (figure,) = judge([(_verdict_input(one, found, 12), ValidityCheck())])
-    return (
-        None,
-        found.real.p_null < 0.05,
-        bool(found.named),
-        figure.verdict == Verdict.EFFECT,
-        None,
-        None,
-        None,
-    )
+    planted = Concepts(20, 6, roles=3, kind="role", apart=0.8)
+    real, other, _ = planted.drawn(np.random.default_rng(seed))
+    mean = replace(planted, kind="favour", apart=0.0)
+    test, verdict = mean.test_and_judge(real.mean(axis=0), other.mean(axis=0), seed)
+    assert test.real is not None
+    is_found = test.real.p_null < 0.05
+    return None, is_found, bool(test.named), verdict == Verdict.EFFECT, None, None, None
 
 
 SAGED = Family("saged", COLUMNS, _cases)

@@ -7,10 +7,9 @@ often it came: 500; 429 with Retry-After; a line that is dropped; half a body; a
 late, but in time; one that comes after the client has given up (which it does after two seconds
 here). The server counts, for each question, the answers that it sent in time.
 
-First all questions are asked in one go, within a budget of 1.06 requests a question. Then again
-with an empty store, in three runs: one whose budget ends at a third, one that is killed (SIGKILL)
-at two thirds, and one that finishes with what is left of 1.06. After each, one more run with a
-budget of 0 has to find every answer in the store.
+All questions are asked in three runs: one whose budget ends at a third, one that is killed (SIGKILL)
+at two thirds, and one that finishes with what is left of 1.06 requests a question. One more run with
+a budget of 0 has to find every answer in the store.
 
 What must hold, or the script fails: every question has its own answer, once; no question is
 answered twice by the server, but for at most `AT_ONCE` that were on their way when the run was
@@ -148,17 +147,7 @@ def ask(folder: Path, n: int) -> None:
         found = model.generate([f"question {i}" for i in range(n)])
     assert found == [f"QUESTION {i}" for i in range(n)]
     seconds, used = time.monotonic() - start, current_budget().used
-    print(
-        json.dumps(
-            {"asked": model.asked, "requests": used.requests, "seconds": seconds, "peak": peak()}
-        )
-    )
-
-
-def peak() -> float:
-    """Megabytes, of this program alone."""
-    (kilobytes,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return int(kilobytes) / 1024
+    print(json.dumps({"asked": model.asked, "requests": used.requests, "seconds": seconds}))
 
 
 @contextmanager
@@ -226,23 +215,6 @@ class Asking:
         assert self.kept() == self.n
 
 
-def in_one_go(url: str, folder: Path, n: int) -> None:
-    asking, most = Asking(url, folder, n), int(BUDGET * n)
-    done = asking.run(most)
-    counts = asking.counts()
-    assert done["asked"] == n
-    assert done["requests"] == counts["requests"] <= most
-    assert counts["times"] == {"1": n}
-    asking.nothing_is_left()
-    print(
-        f"in one go: {n:,} questions, {done['requests']:,} requests of {most:,}; "
-        f"{done['seconds']:.0f} s, "
-        f"{done['requests'] / done['seconds']:.0f} requests/s, {done['peak']:.0f} MB; faults "
-        f"{counts['faults']}",
-        flush=True,
-    )
-
-
 def with_a_budget_and_a_kill(url: str, folder: Path, n: int) -> None:
     from evenruler.models.backends.server import AT_ONCE
 
@@ -271,7 +243,7 @@ def with_a_budget_and_a_kill(url: str, folder: Path, n: int) -> None:
         "twice: "
         f"{counts['times'].get('2', 0)}; the last run {done['requests'] / done['seconds']:.0f} "
         "requests/s, "
-        f"{done['peak']:.0f} MB; faults {counts['faults']}",
+        f"faults {counts['faults']}",
         flush=True,
     )
 
@@ -289,9 +261,8 @@ def main() -> None:
 
         run_program(lambda: ask(given.ask, given.questions))
         return
-    for act in (in_one_go, with_a_budget_and_a_kill):
-        with tempfile.TemporaryDirectory() as folder, serving() as url:
-            act(url, Path(folder), given.questions)
+    with tempfile.TemporaryDirectory() as folder, serving() as url:
+        with_a_budget_and_a_kill(url, Path(folder), given.questions)
 
 
 if __name__ == "__main__":

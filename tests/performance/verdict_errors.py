@@ -12,14 +12,13 @@ import argparse
 import time
 
 from tests.performance.planted import Family
-from tests.performance.planted_answers import ANSWERS
 from tests.performance.planted_choices import CHOICES
 from tests.performance.planted_framing import FRAMING, bias_of_total
 from tests.performance.planted_probes import PROBES
 from tests.performance.planted_questionnaires import QUESTIONNAIRES
 from tests.performance.planted_saged import SAGED
 
-FAMILIES: tuple[Family, ...] = (PROBES, CHOICES, FRAMING, ANSWERS, QUESTIONNAIRES, SAGED)
+FAMILIES: tuple[Family, ...] = (PROBES, CHOICES, FRAMING, QUESTIONNAIRES, SAGED)
 
 
 def main() -> None:

@@ -90,17 +90,15 @@ def ran(printed: str) -> list[str]:
     )
 
 
-def test_nothing_is_damaged(root: Path) -> None:
+def test_nothing_is_damaged_nor_without_a_lock_or_with_an_empty_one(root: Path) -> None:
     assert (damaged_outputs(root), remove_damaged(root)) == ([], [])
-
-
-def test_without_a_lock_or_with_an_empty_one_nothing_is_damaged(root: Path) -> None:
     (root / "dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
     assert (damaged_outputs(root), remove_damaged(root)) == ([], [])
     (root / "dvc.lock").unlink()
     assert (damaged_outputs(root), remove_damaged(root)) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_damaged_object_is_removed_and_its_stage_runs(root: Path) -> None:
     damage(object_of(root, "two 1"))
     shutil.rmtree(root / "data/texts")
@@ -122,6 +120,7 @@ def test_a_damaged_list_of_a_folder_is_removed(root: Path) -> None:
     assert len(json.loads(listed.read_text())) == 2
 
 
+@pytest.mark.slow
 def test_a_damaged_output_is_restored(root: Path) -> None:
     """DVC alone finds nothing: time and size are those that it knows."""
     assert ran(build(root)) == []

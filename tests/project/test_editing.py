@@ -59,29 +59,17 @@ def test_an_anchor_that_another_section_names_is_kept() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("setting", "old", "new"),
-    [
-        ("diagnosis.seed=21", "\n  seed: 20\n", "\n  seed: 21\n"),
-        (
-            "instruments.occupation-gender-evolved.evolve.weights.alpha=0",
-            "        alpha: 0.2\n",
-            "        alpha: 0\n",
-        ),
-    ],
-)
-def test_params_yaml_is_in_the_style_that_dvc_writes(
-    tmp_path: Path, setting: str, old: str, new: str
-) -> None:
+def test_params_yaml_is_in_the_style_that_dvc_writes(tmp_path: Path) -> None:
     """`dvc exp run --set-param` changes one line. Of a value that an alias shares it would change
     none."""
     path = Path(shutil.copy(ROOT / "params.yaml", tmp_path / "params.yaml"))
     before = path.read_text()
-    apply_overrides(str(path), [setting])
+    apply_overrides(str(path), ["instruments.occupation-gender-evolved.evolve.weights.alpha=0"])
+    old, new = "        alpha: 0.2\n", "        alpha: 0\n"
     assert path.read_text() == before.replace(old, new, 1) != before
 
 
-@pytest.mark.parametrize("indent", [None, 2])
-def test_json_is_yaml_too(indent) -> None:
-    text = json.dumps({"one": 1, "two": {"a": 2}}, indent=indent)
-    assert params_yaml().load(edit_section(text, "two", add)) == {"one": 1, "two": {"a": 2, "c": 3}}
+def test_json_is_yaml_too() -> None:
+    text = json.dumps({"one": 1, "two": {"a": 2}}, indent=2)
+    document = params_yaml().load(edit_section(text, "two", add))
+    assert document == {"one": 1, "two": {"a": 2, "c": 3}}

@@ -16,10 +16,8 @@ def entry(**changes: object) -> ModelEntry:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, ["verbaliser", "sentence"]),
         ({"chat": True}, ["verbaliser", "sentence", "options"]),
         ({"kind": "chat", "source": "endpoint:x"}, ["options"]),
-        ({"forms": ["sentence"]}, ["sentence"]),
         ({"forms": ["sentence", "verbaliser"]}, ["sentence", "verbaliser"]),
         ({"kind": "masked"}, ["mlm"]),
         ({"kind": "nli"}, ["head"]),
@@ -32,7 +30,6 @@ def test_configurations(changes, expected) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"forms": []}, "at least 1 item"),
         ({"forms": ["mlm"]}, "'verbaliser', 'sentence' or 'options'"),
         ({"forms": ["sentence", "sentence"]}, "`forms`: each once"),
         (
@@ -40,16 +37,8 @@ def test_configurations(changes, expected) -> None:
             "verbaliser and sentence of causal and completions",
         ),
         (
-            {"kind": "nli", "forms": ["verbaliser"]},
-            "verbaliser and sentence of causal and completions",
-        ),
-        (
             {"kind": "masked", "labels": ["a", "b"]},
             "`labels` belongs to the kinds nli and classifier",
-        ),
-        (
-            {"kind": "masked", "intervention": "every"},
-            "`intervention` belongs to models that answer whether",
         ),
     ],
 )
@@ -66,7 +55,6 @@ def test_what_is_refused(changes, message) -> None:
         ({"forms": ["sentence"]}, True),
         ({"forms": ["sentence"], "entailment": False}, False),
         ({"kind": "masked"}, True),
-        ({"kind": "masked", "entailment": False}, False),
     ],
 )
 def test_who_answers_questionnaires(changes, expected, tmp_path) -> None:

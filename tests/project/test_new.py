@@ -52,27 +52,9 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale
         name: content for name, content in files_of(tmp_path).items() if before.get(name) != content
     }
     assert f"data/sources/{family}/brand-new.yaml" in written
-    assert not any(b"NAME" in content for name, content in written.items() if name != "params.yaml")
-    assert all(name == "params.yaml" or name not in before for name in written), (
-        "what was there stays"
-    )
-
-
-def test_the_starter_of_probes_keeps_the_rules_of_its_guide(tmp_path) -> None:
-    """Six single words a group (docs/adding-a-probe-domain.md)."""
-    shutil.copy(ROOT / "params.yaml", tmp_path)
-    create_instrument(tmp_path, "probes", "brand-new")
-    settings, folder = (
-        ParamsFile(tmp_path / "params.yaml").settings("brand-new"),
-        tmp_path / "data/sources/probes",
-    )
-    source = family_module("probes", "declare").load(
-        folder / "brand-new.yaml", settings, folder / "shared"
-    )
-    assert [len(words) for words in source.targets.values()] == [6, 6]
-    assert not any(
-        " " in word or "-" in word for words in source.targets.values() for word in words.values()
-    )
+    del written["params.yaml"]
+    assert not any(b"NAME" in content for content in written.values())
+    assert not written.keys() & before.keys(), "what was there stays"
 
 
 def test_params_as_shipped_gains_one_line_and_keeps_its_comments(tmp_path) -> None:
@@ -105,8 +87,8 @@ def test_the_source_and_one_line_in_params(tmp_path) -> None:
         "title: Pairs sailors"
     )
     assert "pairs doctors, nurses, found, bred, sailors" in check(tmp_path)[-1]
-    entry = "    sailors: {family: pairs, source: data/sources/pairs/sailors.yaml, remote: ''}\n"
-    assert entry in (tmp_path / "active.yaml").read_text()
+    declared = "    sailors: {family: pairs, source: data/sources/pairs/sailors.yaml, remote: ''}\n"
+    assert declared in (tmp_path / "active.yaml").read_text()
 
 
 def test_texts_of_the_starter_are_warned_of_until_they_are_replaced(tmp_path) -> None:
@@ -115,18 +97,18 @@ def test_texts_of_the_starter_are_warned_of_until_they_are_replaced(tmp_path) ->
     path = tmp_path / "data/sources/framing/beards.yaml"
     text = path.read_text()
     line = text.splitlines().index("source: who wrote this, and when # FILL") + 1
-    (said,) = [
-        one
-        for one in check(tmp_path)
-        if one.startswith("warning: data/sources/framing/beards.yaml")
+    (warning,) = [
+        message
+        for message in check(tmp_path)
+        if message.startswith("warning: data/sources/framing/beards.yaml")
     ]
-    assert said == (
+    assert warning == (
         f"warning: data/sources/framing/beards.yaml: line {line}: still says what `evenruler new` "
         "wrote; "
         "write your text there and take out `# FILL`"
     )
     path.write_text(text.replace("who wrote this, and when # FILL", "A. Author, 2026"))
-    assert not [one for one in check(tmp_path) if "evenruler new" in one]
+    assert not [message for message in check(tmp_path) if "evenruler new" in message]
 
 
 @pytest.mark.parametrize("text", ["", "instruments: {}\n"])
@@ -158,9 +140,9 @@ def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
     }.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
-    kept = tmp_path / "data/sources/pairs/shared/words.yaml"
-    kept.parent.mkdir()
-    kept.write_text("mine\n")
+    by_hand = tmp_path / "data/sources/pairs/shared/words.yaml"
+    by_hand.parent.mkdir()
+    by_hand.write_text("mine\n")
     monkeypatch.setattr("evenruler.project.new.files", lambda name: package)
     line, _ = create_instrument(tmp_path, "pairs", "sailors")
     folder = "data/sources/pairs"
@@ -170,20 +152,15 @@ def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
     )
     assert (tmp_path / folder / "sailors.yaml").read_text() == "title: sailors\n"
     assert (tmp_path / folder / "shared/sailors-notes.md").read_text() == "# sailors\n"
-    assert kept.read_text() == "mine\n"
+    assert by_hand.read_text() == "mine\n"
 
 
 class TestWhatIsRefused:
     @pytest.mark.parametrize(
-        ("family", "name", "said"),
+        ("family", "name", "complaint"),
         [
             ("pears", "sailors", "no family 'pears'; did you mean 'pairs'?"),
             ("pairs", "x" * 101, "a name of 101 letters; use 100 at most"),
-            (
-                "xyz",
-                "sailors",
-                "no family 'xyz'; known: fixed, framing, pairs, probes, questionnaires, saged",
-            ),
             *(
                 (
                     "pairs",
@@ -191,39 +168,29 @@ class TestWhatIsRefused:
                     f"{name!r} is not a valid name; use lower-case letters, digits and single "
                     "hyphens",
                 )
-                for name in ("Sailors", "a--b", "a/b", "", "a\n")
+                for name in ("a/b", "a\n")
             ),
-            *(
-                (
-                    "pairs",
-                    name,
-                    f"{name!r} is not a string in YAML; begin with a word, as in 'set-1'",
-                )
-                for name in ("2024", "null", "2024-01-01")
-            ),
-            *(
-                (
-                    "pairs",
-                    name,
-                    f"instruments.{name}: a parameter called {name!r} is invisible to DVC; call it "
-                    "something "
-                    "else, for example 'n_rows'",
-                )
-                for name in ("size", "nfiles")
+            ("pairs", "null", "'null' is not a string in YAML; begin with a word, as in 'set-1'"),
+            (
+                "pairs",
+                "size",
+                "instruments.size: a parameter called 'size' is invisible to DVC; call it something "
+                "else, for example 'n_rows'",
             ),
             ("pairs", "doctors", "the instrument 'doctors' exists already; take another name"),
-            ("pairs", "bred", "the instrument 'bred' exists already; take another name"),
             ("framing", "doctors", "the instrument 'doctors' exists already; take another name"),
             ("framing", "bald", "the instrument 'bald' exists already; take another name"),
         ],
     )
-    def test_in_one_line_and_nothing_is_written(self, tmp_path, family, name, said) -> None:
+    def test_in_one_line_and_nothing_is_written(self, tmp_path, family, name, complaint) -> None:
         """A name is taken by an instrument, of whatever family, and by a file that lies there."""
         told.put(tmp_path)
         (tmp_path / "data/sources/framing/bald.yaml").write_text("a draft")
         before = files_of(tmp_path)
         with pytest.raises(UserError) as caught:
             create_instrument(tmp_path, family, name)
-        assert str(caught.value).endswith(said if name != "a\n" else "digits and single hyphens")
+        assert str(caught.value).endswith(
+            complaint if name != "a\n" else "digits and single hyphens"
+        )
         assert "\n" not in str(caught.value)
         assert files_of(tmp_path) == before

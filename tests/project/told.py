@@ -113,10 +113,10 @@ def put(root: Path, *changes: tuple[str, str]) -> Path:
             source.parent.mkdir(parents=True, exist_ok=True)
             # Without a headline or marks, so that nobody is warned: no verdict, texts of the
             # starter.
-            said = (
+            source_text = (
                 starter.replace("NAME", name).replace("\nheadline: ", "\n# ").replace(" # FILL", "")
             )
-            source.write_text(said, encoding="utf-8")
+            source.write_text(source_text, encoding="utf-8")
     for name in ("tiny", "big", "shared", "head", "parked"):
         (root / "weights" / name).mkdir(parents=True, exist_ok=True)
     return path

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from huggingface_hub import DatasetCard, metadata_load
+from huggingface_hub import metadata_load
 from ruamel.yaml import YAML
 
 from evenruler.instruments.card import Example
@@ -25,24 +25,31 @@ def body_of(benchmark):
     return front_matter(render_card(benchmark))[1]
 
 
+def cells_of(line):
+    """The cells of a line of a table, which begins and ends with a bar."""
+    before, *cells, after = re.split(r"(?<!\\)\|", line)
+    assert before == after == ""
+    return [cell.strip() for cell in cells]
+
+
 def table(body, header):
     """Cells of the rows of the table with this header line."""
-    _, found, after = body.partition(f"{header}\n")
-    assert found
-    rule, *rows = after.split("\n\n", 1)[0].splitlines()
-    cells = [re.split(r"(?<!\\)\|", row) for row in [header, rule, *rows]]
-    assert {(row[0], row[-1]) for row in cells} == {("", "")}
-    assert len({len(row) for row in cells}) == 1
-    assert {cell.strip() for cell in cells[1][1:-1]} == {"---"}
-    return [[cell.strip() for cell in row[1:-1]] for row in cells[2:]]
+    _, header_line, after = body.partition(f"{header}\n")
+    assert header_line
+    rule, *lines = after.split("\n\n", 1)[0].splitlines()
+    assert set(cells_of(rule)) == {"---"}
+    rows = [cells_of(line) for line in lines]
+    widths = {len(row) for row in [cells_of(header), cells_of(rule), *rows]}
+    assert len(widths) == 1
+    return rows
 
 
 def section(body, heading):
     """The text under a heading, up to the next, or inside a fold."""
-    if found := re.search(
-        rf"^## {re.escape(heading)}\n(.*?)(?=^## |^<details>|\Z)", body, re.MULTILINE | re.DOTALL
-    ):
-        return found[1]
+    text = rf"^## {re.escape(heading)}\n(.*?)(?=^## |^<details>|\Z)"
+    match = re.search(text, body, re.MULTILINE | re.DOTALL)
+    if match:
+        return match[1]
     fold = rf"^<details><summary><b>{re.escape(heading)}</b></summary>\n\n(.*?)\n</details>$"
     return re.search(fold, body, re.MULTILINE | re.DOTALL)[1]
 
@@ -80,19 +87,6 @@ class TestFrontMatter:
             ],
         }
 
-    def test_text_of_others_extends_a_data_set_of_theirs(self, benchmark):
-        matter, _ = front_matter(render_card(replace(benchmark, of_others=True)))
-        assert matter["source_datasets"] == ["extended"]
-
-    def test_as_the_client_of_the_hub_reads_it(self, benchmark):
-        card = DatasetCard(render_card(benchmark))
-        assert card.data.license == "other"
-        assert card.data.license_name == "by-row"
-        assert card.data.task_categories == ["text-generation"]
-        assert card.data.tags == ["bias", "probes"]
-        assert [config["config_name"] for config in card.data.configs] == ["probes", "templates"]
-        assert card.text.startswith("# Jobs and gender\n")
-
     def test_task_categories_and_tags_are_those_given(self, benchmark):
         changed = replace(
             benchmark,
@@ -103,18 +97,10 @@ class TestFrontMatter:
         assert matter["task_categories"] == ["text-generation", "question-answering"]
         assert matter["tags"] == ["a: b", "no"]
 
-    def test_one_default_whichever_is_first(self, benchmark):
-        matter, _ = front_matter(render_card(replace(benchmark, configs=benchmark.configs[::-1])))
-        assert [(config["config_name"], config.get("default")) for config in matter["configs"]] == [
-            ("templates", True),
-            ("probes", None),
-        ]
-
     def test_a_table_without_rows_is_no_config_since_datasets_cannot_load_it(self, benchmark):
-        empty = replace(benchmark.configs[1], table=benchmark.configs[1].table.slice(0, 0))
-        matter, body = front_matter(
-            render_card(replace(benchmark, configs=[benchmark.configs[0], empty]))
-        )
+        probes, templates = benchmark.configs
+        empty = replace(templates, table=templates.table.slice(0, 0))
+        matter, body = front_matter(render_card(replace(benchmark, configs=[probes, empty])))
         assert [config["config_name"] for config in matter["configs"]] == ["probes"]
         assert table(body, TestTables.HEADER)[1] == [
             "`templates`",
@@ -130,10 +116,8 @@ class TestFrontMatter:
     @pytest.mark.parametrize(
         ("rows", "category"),
         [
-            (1, "n<1K"),
             (999, "n<1K"),
             (1_000, "1K<n<10K"),
-            (9_999, "1K<n<10K"),
             (10_000, "10K<n<100K"),
         ],
     )
@@ -144,18 +128,13 @@ class TestFrontMatter:
         matter, _ = front_matter(render_card(replace(benchmark, configs=configs)))
         assert matter["size_categories"] == [category]
 
-    @pytest.mark.parametrize(
-        "title", ["Religion: who is devout?", "# 1", "[Jobs] and gender", "'Jobs' and gender", "No"]
-    )
-    def test_any_title(self, benchmark, tmp_path, title):
+    @pytest.mark.parametrize("title", ["Religion: who is devout?", "# 1", "No"])
+    def test_any_title_and_norwegian(self, benchmark, tmp_path, title):
         path = tmp_path / "README.md"
-        path.write_text(render_card(replace(benchmark, title=title)), encoding="utf-8")
-        assert metadata_load(path)["pretty_name"] == title
-
-    def test_norwegian(self, benchmark, tmp_path):
-        path = tmp_path / "README.md"
-        path.write_text(render_card(replace(benchmark, language="no")), encoding="utf-8")
-        assert metadata_load(path)["language"] == ["no"]
+        card = render_card(replace(benchmark, title=title, language="no"))
+        path.write_text(card, encoding="utf-8")
+        metadata = metadata_load(path)
+        assert (metadata["pretty_name"], metadata["language"]) == (title, ["no"])
 
 
 class TestBody:
@@ -179,13 +158,7 @@ class TestBody:
         )
 
     def test_how_what_is_not_released_is_loaded(self, benchmark):
-        loaded = section(body_of(benchmark), "Load it")
-        assert loaded.startswith(
-            "```python\nfrom datasets import load_dataset\n"
-            'rows = load_dataset("DIR", "probes", split="test")\n'
-            "print(rows[0])\n```\n"
-        )
-        assert NO_TAG in loaded
+        assert NO_TAG in section(body_of(benchmark), "Load it")
         assert "v1.2.3" not in body_of(benchmark)
 
     def test_the_snippet_names_the_first_config_and_the_released_version(self, benchmark):
@@ -204,24 +177,9 @@ class TestBody:
         assert json.loads(re.search("Parameters: `(.*?)`", built)[1]) == {"article": "agree"}
         assert " 1,234 rows were rejected. " in built
 
-    def test_sources_and_licences(self, benchmark):
-        assert section(body_of(benchmark), "Sources and licences") == (
-            "- Even Ruler\n- Paper\n\nLicences: apache-2.0, mit; each row carries its own in the "
-            "column `licence`.\n"
-        )
-
-    @pytest.mark.parametrize(
-        ("limits", "expected"),
-        [
-            (
-                ["It compares two groups.", "Two words a group."],
-                "- It compares two groups.\n- Two words a group.\n",
-            ),
-            (["One | two."], "- One | two.\n"),
-        ],
-    )
-    def test_limits(self, benchmark, limits, expected):
-        assert section(body_of(replace(benchmark, limits=limits)), "Limits") == expected
+    def test_limits(self, benchmark):
+        body = body_of(replace(benchmark, limits=["One | two.", "Three."]))
+        assert section(body, "Limits") == "- One | two.\n- Three.\n"
 
     def test_citations_as_they_are(self, benchmark):
         citations = ["@misc{a,\n  title = {{One} & <two>}\n}", "@misc{b}"]
@@ -262,7 +220,6 @@ class TestBody:
                 "models": {},
                 "changelog": Changelog(),
             },
-            {"warning": None, "quality": []},
         ],
     )
     def test_blank_lines(self, benchmark, change):
@@ -276,12 +233,6 @@ class TestBody:
 
 class TestTables:
     HEADER = "| config | one row is | rows |"
-
-    def test_configs(self, benchmark):
-        assert table(body_of(benchmark), self.HEADER) == [
-            ["`probes`", "a sentence", "3"],
-            ["`templates`", "a template", "1"],
-        ]
 
     def test_thousands_are_set_apart(self, benchmark, make_table):
         many = make_table(*[("1", "aa", "Paper", "mit", "text")] * 1234)
@@ -298,33 +249,26 @@ class TestTables:
             ["`text`", "`templates`", "the template"],
             ["`id`", "`templates`", "its name"],
         ]
+        bare = replace(benchmark, configs=[replace(benchmark.configs[0], described={})])
+        assert "| column |" not in body_of(bare)
 
-    def test_columns_of_the_second_table_alone(self, benchmark):
-        configs = [replace(benchmark.configs[0], described={}), benchmark.configs[1]]
-        assert "| column |" not in body_of(replace(benchmark, configs=configs))
-        configs[1] = replace(configs[1], described={"id": "its name"})
-        body = body_of(replace(benchmark, configs=configs))
-        assert table(body, "| column | of | holds |") == [["`id`", "`templates`", "its name"]]
-
-    def test_pipes_and_newlines_stay_in_their_cell(self, benchmark):
-        odd = replace(
-            benchmark.configs[0], what="one |\n two\n\n| ---", described={"text": "a\r\n| b"}
-        )
+    @pytest.mark.parametrize(
+        ("words", "cell"),
+        [
+            ("one |\r\n two\n\n| ---", r"one \| two \| ---"),
+            ("<script>x</script><!--", "&lt;script>x&lt;/script>&lt;!--"),
+            (
+                r"![x](http://evil) \[a\](b) `code` a \| b",
+                r"!&#91;x]&#40;http://evil) \[a\]&#40;b) `code` a &#92;\| b",
+            ),
+        ],
+        ids=["pipes-and-newlines", "elements", "links"],
+    )
+    def test_words_of_others_stay_in_their_cell_as_words(self, benchmark, words, cell):
+        odd = replace(benchmark.configs[0], what=words, described={"text": words})
         body = body_of(replace(benchmark, configs=[odd]))
-        assert table(body, self.HEADER) == [["`probes`", r"one \| two \| ---", "3"]]
-        assert table(body, "| column | of | holds |") == [["`text`", "`probes`", r"a \| b"]]
-
-    def test_nothing_in_a_cell_begins_an_element(self, benchmark):
-        odd = replace(benchmark.configs[0], what="<script>x</script><!--")
-        body = body_of(replace(benchmark, configs=[odd]))
-        assert table(body, self.HEADER) == [["`probes`", "&lt;script>x&lt;/script>&lt;!--", "3"]]
-
-    def test_no_word_of_others_is_a_link_or_an_image(self, benchmark):
-        odd = replace(benchmark.configs[0], what=r"![x](http://evil) \[a\](b) `code` a \| b")
-        body = body_of(replace(benchmark, configs=[odd]))
-        assert (
-            r"| `probes` | !&#91;x]&#40;http://evil) \[a\]&#40;b) `code` a &#92;\| b | 3 |" in body
-        )
+        assert table(body, self.HEADER) == [["`probes`", cell, "3"]]
+        assert table(body, "| column | of | holds |") == [["`text`", "`probes`", cell]]
 
     def test_neither_is_a_source_or_an_origin(self, benchmark):
         table = benchmark.configs[0].table
@@ -364,16 +308,6 @@ class TestQuality:
             ],
         ]
 
-    def test_what_they_are(self, benchmark):
-        assert section(body_of(benchmark), "Quality").startswith(
-            "Value [95% interval], n; where there is one, the control: what it would be if nothing "
-            "were there. All "
-            "figures, also by template or item: `evidence.json`.\n\n"
-            "- **r**: correlation with the criterion.\n- **r, exact**: the same over exact "
-            "matches.\n"
-            "- **alpha**: Cronbach's alpha.\n\n### `hand`\n"
-        )
-
     def test_a_figure_that_a_model_lacks_is_an_empty_cell(self, benchmark):
         whole = benchmark.evidence["hand"]["tiny"]
         figures = {name: figure for name, figure in whole.items() if name not in ("r", "r_exact")}
@@ -386,10 +320,9 @@ class TestQuality:
         assert table(body, "| model | alpha |") == [["tiny", "0.90 [0.85, 0.94], n = 50"]]
 
     def test_each_part_has_its_table(self, benchmark):
-        tiny, small = ({name: benchmark.evidence["hand"][name]} for name in ("tiny", "small"))
-        quality = section(
-            body_of(replace(benchmark, evidence={"hand": tiny, "other": small})), "Quality"
-        )
+        hand = benchmark.evidence["hand"]
+        evidence = {"hand": {"tiny": hand["tiny"]}, "other": {"small": hand["small"]}}
+        quality = section(body_of(replace(benchmark, evidence=evidence)), "Quality")
         first, second = quality.split("### `other`\n")
         assert [row[0] for row in table(first, self.HEADER)] == ["tiny"]
         assert [row[0] for row in table(second, self.HEADER)] == ["small"]
@@ -399,18 +332,6 @@ class TestQuality:
         assert "|\n\n- semantic diversity of the templates: 0.30, n = 8\n" in quality
         assert "any-model" not in quality
         assert "diversity" not in body_of(with_evidence(benchmark))
-
-    def test_a_figure_of_no_model_that_is_null_has_its_reason(self, benchmark):
-        none = {"value": None, "n": 1, "reason": "a set of one template"}
-        evidence = {"hand": {"any-model": {"semantic_diversity": none}}}
-        assert "- semantic diversity of the templates: none (a set of one template)\n" in body_of(
-            replace(benchmark, evidence=evidence)
-        )
-
-    def test_where_the_models_come_from(self, benchmark):
-        assert section(body_of(benchmark), "Models measured") == (
-            "- tiny: org/tiny at 0123456789ab; mit\n- small: org/small; apache-2.0\n"
-        )
 
 
 RELEASES = {
@@ -437,10 +358,6 @@ class TestVersions:
             [*RELEASED, "- **1.11.0**: not released yet."]
         )
 
-    def test_nothing_released(self, benchmark):
-        versions = section(body_of(replace(benchmark, changelog=Changelog())), "Versions")
-        assert versions.startswith("- **1.2.3**: not released yet.\n\nA new major version ")
-
 
 class TestExample:
     def test_the_text_is_quoted_and_the_rest_stands_below(self, benchmark):
@@ -461,9 +378,6 @@ class TestExample:
         ):
             render_card(replace(benchmark, example=Example("nobody", "")))
 
-    def test_none(self, benchmark):
-        assert "An example" not in body_of(benchmark)
-
 
 class TestMeasuring:
     def test_by_the_name_that_the_package_knows(self, benchmark):
@@ -472,11 +386,12 @@ class TestMeasuring:
         )
 
     def test_from_its_folder_where_no_package_brings_it(self, benchmark):
-        said = section(
-            body_of(replace(benchmark, of_others=True, withheld="Ask them.")), "Measure your model"
-        )
-        assert "\nevenruler measure hub:ORG/MODEL --with DIR\n" in said
-        assert "It is not part of the package" in said
+        theirs = replace(benchmark, of_others=True, withheld="Ask them.")
+        matter, body = front_matter(render_card(theirs))
+        assert matter["source_datasets"] == ["extended"]
+        measuring = section(body, "Measure your model")
+        assert "\nevenruler measure hub:ORG/MODEL --with DIR\n" in measuring
+        assert "It is not part of the package" in measuring
 
     def test_how_to_get_text_of_others(self, benchmark):
         body = body_of(replace(benchmark, withheld="Ask them."))

@@ -3,8 +3,6 @@
 import json
 from dataclasses import replace
 
-import pytest
-
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.publish.folder import write_benchmark
 from tests.publish.test_card import body_of, section, table, with_evidence
@@ -71,22 +69,21 @@ class TestVerdicts:
         record = {key: value for key, value in JUDGED.items() if key not in gone} | {
             "verdict": "inconclusive"
         }
-        found = table(
+        rows = table(
             body_of(with_evidence(benchmark, r=record)),
             HEADER,
         )
-        assert found[0][4:8] == ["none", "none", "", "**inconclusive**"]
+        assert rows[0][4:8] == ["none", "none", "", "**inconclusive**"]
 
     def test_the_control_stands_in_the_table_of_quality_too(self, benchmark):
         body = body_of(with_evidence(benchmark, r={"value": 0.92, "n": 43, "control": 0.38}))
         assert "0.92, n = 43; control 0.38" in section(body, "Quality")
 
     def test_all_of_one_model_stand_together(self, benchmark):
-        evidence = {
-            part: {model: {"r": JUDGED} for model in ("tiny", "small")} for part in ("a", "b")
-        }
-        found = table(body_of(replace(benchmark, evidence=evidence)), HEADER)
-        assert [row[:2] for row in found] == [
+        models = {"tiny": {"r": JUDGED}, "small": {"r": JUDGED}}
+        evidence = {"a": models, "b": models}
+        rows = table(body_of(replace(benchmark, evidence=evidence)), HEADER)
+        assert [row[:2] for row in rows] == [
             ["tiny", "`a`"],
             ["tiny", "`b`"],
             ["small", "`a`"],
@@ -101,8 +98,8 @@ class TestVerdicts:
 
 class TestItems:
     def test_controls_last_and_named(self, benchmark):
-        found = table(body_of(with_evidence(benchmark, items=ITEMS)), "| item | tiny |")
-        assert found == [
+        rows = table(body_of(with_evidence(benchmark, items=ITEMS)), "| item | tiny |")
+        assert rows == [
             ["`flat`", "none"],
             ["`plain`", "0.89"],
             ["`odd` (a control, in no score)", "-0.82 [-0.90, -0.71]"],
@@ -123,20 +120,20 @@ class TestCompared:
             },
             "human": {"alpha": {"other": 0.8, "reason": "no value"}},
         }
-        given = replace(
+        changed = replace(
             with_evidence(benchmark, compared=compared),
             compared=[FigureHeading("alpha", "alpha", "alpha")],
         )
-        assert table(body_of(given), "| model | against | alpha |") == [
+        assert table(body_of(changed), "| model | against | alpha |") == [
             ["tiny", "seed", "+0.10 [-0.02, +0.20]"],
             ["tiny", "human", ""],
         ]
-        assert "Against others" in section(body_of(given), "Quality")
+        assert "Against others" in section(body_of(changed), "Quality")
 
 
-@pytest.mark.parametrize("lacking", [{}, {"items": {}}])
-def test_nothing_is_said_of_what_is_not_there(benchmark, lacking):
-    body = body_of(with_evidence(benchmark, **lacking))
+def test_nothing_is_said_of_what_is_not_there(benchmark):
+    body = body_of(with_evidence(benchmark, items={}))
+    assert "lanted" not in body
     assert "Correlation of every item" not in body
     assert "Against others" not in body
 
@@ -184,9 +181,6 @@ class TestPlanted:
             "\n**Planted bias.** The benchmark detects a planted association of 2 nats "
             "(occupation-gender).\n" in body
         )
-
-    def test_what_was_held_against_nothing_says_nothing_of_it(self, benchmark):
-        assert "lanted" not in body_of(benchmark)
 
     def test_it_lies_in_the_folder_too(self, benchmark, tmp_path):
         write_benchmark(replace(benchmark, planted=[PLANTED]), tmp_path / "one")

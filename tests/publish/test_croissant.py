@@ -72,51 +72,39 @@ def released(benchmark, version):
 
 
 class TestValid:
-    def test_without_errors(self, folder):
-        assert not dataset_of(folder).metadata.issues.errors
-
     def test_a_release_has_no_warnings_either(self, benchmark, tmp_path):
         write_benchmark(released(benchmark, benchmark.version), tmp_path / "b")
         assert not dataset_of(tmp_path / "b").metadata.issues.warnings
 
     def test_what_has_no_release_lacks_its_date_and_nothing_else(self, folder):
-        warnings = dataset_of(folder).metadata.issues.warnings
-        assert [line.partition("Property")[2] for line in warnings] == [
+        issues = dataset_of(folder).metadata.issues
+        assert not issues.errors
+        assert [line.partition("Property")[2] for line in issues.warnings] == [
             ' "https://schema.org/datePublished" is recommended, but does not exist.'
         ]
 
-    @pytest.mark.parametrize("other", ["dateCreated", "dateModified"])
-    def test_no_other_date_stands_for_it(self, folder, other):
-        path = folder / "croissant.json"
-        path.write_text(json.dumps(content_of(folder) | {other: "2025-04-05"}), encoding="utf-8")
-        assert len(dataset_of(folder).metadata.issues.warnings) == 1
-
 
 class TestRecords:
-    @pytest.mark.parametrize("config", ["probes", "templates", "attributes"])
+    @pytest.mark.parametrize("config", ["probes", "attributes"])
     def test_are_the_rows_of_the_parquet(self, folder, config):
         rows = pq.read_table(folder / config / "test-00000-of-00001.parquet", partitioning=None)
-        records = list(dataset_of(folder).records(config))
-
-        found = [{name: plain(value) for name, value in record.items()} for record in records]
-        expected = [
-            {f"{config}/{name}": value for name, value in row.items()} for row in rows.to_pylist()
-        ]
-        assert found == expected
-        assert [[type(value) for value in row.values()] for row in found] == [
-            [type(value) for value in row.values()] for row in expected
-        ]
-
-    def test_texts_are_texts(self, folder):
-        for record in dataset_of(folder).records("probes"):
-            assert {type(value) for value in record.values()} == {bytes}
+        rows = rows.rename_columns([f"{config}/{name}" for name in rows.column_names])
+        records = dataset_of(folder).records(config)
+        for record, row in zip(records, rows.to_pylist(), strict=True):
+            loaded = {name: plain(value) for name, value in record.items()}
+            assert loaded == row
+            for name in row:
+                assert type(loaded[name]) is type(row[name])
 
     def test_types_of_the_fields(self, folder):
         (described,) = [
-            found for found in content_of(folder)["recordSet"] if found["name"] == "attributes"
+            record_set
+            for record_set in content_of(folder)["recordSet"]
+            if record_set["name"] == "attributes"
         ]
         assert described["description"] == "an attribute"
-        assert {field["name"]: field["dataType"] for field in described["field"]} == {
+        type_by_name = {field["name"]: field["dataType"] for field in described["field"]}
+        assert type_by_name == {
             **dict.fromkeys(("id", "content_sha256", "source", "licence", "label"), "sc:Text"),
             **dict.fromkeys(("pole", "n"), "sc:Integer"),
             "criterion": "sc:Float",
@@ -127,18 +115,13 @@ class TestRecords:
 class TestFiles:
     def test_sha256_is_that_of_the_manifest(self, folder):
         files = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
-        found = {file["contentUrl"]: file["sha256"] for file in content_of(folder)["distribution"]}
-        assert found == {
+        sha256_by_name = {
+            file["contentUrl"]: file["sha256"] for file in content_of(folder)["distribution"]
+        }
+        assert sha256_by_name == {
             name: sha256 for name, sha256 in files.items() if name.endswith(".parquet")
         }
-        assert len(found) == 3
-
-    def test_an_altered_file_is_refused(self, folder):
-        path = folder / "templates" / "test-00000-of-00001.parquet"
-        pq.write_table(pq.read_table(path, partitioning=None), path, compression="none")
-        with pytest.raises(mlc.GenerationError) as caught:
-            list(dataset_of(folder).records("templates"))
-        assert "is not identical with the reference" in str(caught.value.__cause__)
+        assert len(sha256_by_name) == 3
 
 
 class TestWhatItSays:
@@ -182,20 +165,6 @@ class TestWhatItSays:
             },
         }
 
-    def test_what_neurips_asks_of_data_sets(self, folder):
-        asked = (
-            *(
-                "dataLimitations",
-                "dataBiases",
-                "personalSensitiveInformation",
-                "dataUseCases",
-                "dataSocialImpact",
-            ),
-            "hasSyntheticData",
-        )
-        assert {f"rai:{name}" for name in asked} <= content_of(folder).keys()
-        assert {"prov:wasDerivedFrom", "prov:wasGeneratedBy"} <= content_of(folder).keys()
-
     def test_mlcroissant_reads_them_as_they_are(self, folder):
         metadata = dataset_of(folder).metadata
         assert metadata.data_limitations == ["It compares two groups.", "Two words a group."]
@@ -204,26 +173,19 @@ class TestWhatItSays:
         assert metadata.extra_properties["rai:hasSyntheticData"] is True
 
     def test_nothing_is_said_of_use_where_nothing_is_known(self, benchmark, folder):
-        found = json.loads(render_croissant(replace(benchmark, responsible=None), folder))
-        assert [name for name in found if name.startswith(("rai", "prov"))] == [
+        content = json.loads(render_croissant(replace(benchmark, responsible=None), folder))
+        assert [name for name in content if name.startswith(("rai", "prov"))] == [
             "rai:dataLimitations"
         ]
 
     def test_published_on_the_date_of_its_version(self, benchmark, folder):
-        found = json.loads(render_croissant(released(benchmark, "1.2.3"), folder))
-        assert (found["version"], found["datePublished"][:10]) == ("1.2.3", "2025-04-05")
-
-    def test_not_on_that_of_another(self, benchmark, folder):
-        assert "datePublished" not in json.loads(
-            render_croissant(released(benchmark, "1.2.4"), folder)
-        )
-
-    def test_without_citations(self, benchmark, folder):
-        alone = replace(benchmark, citations=[])
-        assert json.loads(render_croissant(alone, folder))["citeAs"] == alone.bibtex[0]
+        content = json.loads(render_croissant(released(benchmark, "1.2.3"), folder))
+        assert (content["version"], content["datePublished"][:10]) == ("1.2.3", "2025-04-05")
+        other = json.loads(render_croissant(released(benchmark, "1.2.4"), folder))
+        assert "datePublished" not in other
 
     def test_two_citations(self, benchmark, folder):
-        found = json.loads(
+        content = json.loads(
             render_croissant(replace(benchmark, citations=["@misc{a}", "@misc{é}"]), folder)
         )
-        assert found["citeAs"] == f"{benchmark.bibtex[0]}\n@misc{{a}}\n@misc{{é}}"
+        assert content["citeAs"] == f"{benchmark.bibtex[0]}\n@misc{{a}}\n@misc{{é}}"

@@ -2,7 +2,9 @@ import hashlib
 import json
 import math
 import tempfile
-from dataclasses import asdict, replace
+from collections import Counter
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +20,11 @@ from evenruler.publish.manifest import Manifest, as_json
 NAN, INF = math.nan, math.inf
 HERE, THERE = ".", "you/jobs"
 
-TYPES = {"value": pa.float64(), "number": pa.int64(), "notes": pa.list_(pa.string())}
+TYPES = {
+    "value": pa.float64(),
+    "number": pa.int64(),
+    "notes": pa.list_(pa.string()),
+}
 """Of columns that a table may have; the others are text."""
 
 R = {"value": 0.75, "low": 0.6, "high": 0.85, "n": 43}
@@ -57,7 +63,8 @@ def write(
     files=FILES,
 ):
     """A benchmark folder; `configs` are rows, or a table, by name; `files` are the other texts."""
-    configs = {"probes": [row("1"), row("2"), row("3")]} if configs is None else configs
+    if configs is None:
+        configs = {"probes": [row("1"), row("2"), row("3")]}
     tables = {}
     for name, rows in configs.items():
         if not isinstance(rows, pa.Table):
@@ -73,6 +80,11 @@ def write(
     for name, text in files.items():
         (folder / name).write_text(text.replace("LOCATION", location), encoding="utf-8")
     (folder / "evidence.json").write_text(as_json(evidence), encoding="utf-8")
+    digests = {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     manifest = Manifest(
         name="jobs",
         version=version,
@@ -84,11 +96,7 @@ def write(
         sources=[],
         licences=[],
         parameters={"article": "agree"} if parameters is None else parameters,
-        files={
-            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in folder.rglob("*")
-            if path.is_file()
-        },
+        files=digests,
     )
     (folder / "manifest.json").write_text(as_json(manifest.model_dump()), encoding="utf-8")
     return folder
@@ -129,133 +137,73 @@ def hashed(value, text="any"):
     return row("1", text, value=value) | {"content_sha256": content}
 
 
+def with_checksum(name, digit):
+    """What to write: a croissant file with a name and the checksum of other rows."""
+    content = f'{{"name": "{name}", "sha256": "{digit * 64}"}}'
+    return {"files": FILES | {"croissant.json": content}}
+
+
 class TestHashesOfLastBits:
+    OLD = hashed(0.3)
+    NEW = hashed(0.3 + 3e-15)
+
     def test_they_ask_for_nothing(self, compared):
-        old, new = 0.3, 0.3 + 3e-15
-        assert hashed(old)["content_sha256"] != hashed(new)["content_sha256"]
-        found = compared(probes(hashed(old)), probes(hashed(new)))
-        assert (found.needs, found.configs) == ("none", [ConfigDifference("probes", 1, 1)])
+        assert self.OLD["content_sha256"] != self.NEW["content_sha256"]
+        difference = compared(probes(self.OLD), probes(self.NEW))
+        assert (difference.needs, difference.configs) == (
+            "none",
+            [ConfigDifference("probes", 1, 1)],
+        )
 
     def test_without_tolerance_they_do(self, compared):
-        found = compared(probes(hashed(0.3)), probes(hashed(0.3 + 3e-15)), tolerance=0)
-        assert (found.needs, found.configs[0].recontented) == ("major", 1)
+        difference = compared(probes(self.OLD), probes(self.NEW), tolerance=0)
+        assert (difference.needs, difference.configs[0].recontented) == ("major", 1)
 
     def test_another_text_still_asks_for_a_major_version(self, compared):
-        found = compared(probes(hashed(0.3)), probes(hashed(0.3 + 3e-15, "other")))
-        assert (found.needs, found.configs[0].by_column) == (
+        difference = compared(probes(self.OLD), probes(hashed(0.3 + 3e-15, "other")))
+        assert (difference.needs, difference.configs[0].by_column) == (
             "major",
             {"content_sha256": 1, "text": 1},
         )
 
-    def test_neither_do_checksums_of_rows_in_croissant(self, compared):
-        files = [
-            FILES | {"croissant.json": f'{{"name": "{name}", "sha256": "{digit * 64}"}}'}
-            for name, digit in (("jobs", "a"), ("jobs", "b"), ("other", "b"))
-        ]
-        assert compared({"files": files[0]}, {"files": files[1]}).needs == "none"
-
-    def test_another_croissant_does(self, compared):
-        files = [FILES | {"croissant.json": f'{{"name": "{name}"}}'} for name in ("jobs", "other")]
-        assert compared({"files": files[0]}, {"files": files[1]}).reasons == [
-            ("patch", "croissant.json changed")
-        ]
+    @pytest.mark.parametrize(
+        ("other", "reasons"), [("jobs", []), ("other", [("patch", "croissant.json changed")])]
+    )
+    def test_neither_do_checksums_of_rows_in_croissant(self, compared, other, reasons):
+        old = with_checksum("jobs", "a")
+        new = with_checksum(other, "b")
+        assert compared(old, new).reasons == reasons
 
 
 class TestRows:
-    def test_by_hand(self, compared):
-        old = [row("1"), row("2"), row("3", "a"), row("4"), row("5", "b"), row("6", "c"), row("7")]
-        # 2 and 7 are gone, 8 is new; 3 says something else, 4 has another source, 5 has both, 6
-        # another text alone.
-        edited = row("6", "c") | {"text": "d"}
-        new = [
-            row("8"),
-            edited,
-            row("5", "B", "Other"),
-            row("4", source="Other"),
-            row("3", "A"),
-            row("1"),
-        ]
-        (found,) = compared(probes(*old), probes(*new)).configs
-        assert found == ConfigDifference(
-            config="probes",
-            before=7,
-            after=6,
-            added=1,
-            removed=2,
-            changed=4,
-            recontented=3,
-            by_column={"content_sha256": 2, "source": 2, "text": 3},
-            examples={"added": ["8"], "removed": ["2", "7"], "changed": ["3", "4", "5", "6"]},
-        )
-
-    def test_the_same_rows_in_another_order(self, compared):
-        rows = [row(str(i), f"text {i}", value=i / 7, notes=[str(i)]) for i in range(20)]
-        difference = compared(probes(*rows), probes(*rows[::-1]))
-        assert difference.configs == [ConfigDifference("probes", 20, 20)]
-
-    def test_the_same_rows_in_other_pieces(self, compared):
-        table = pa.Table.from_pylist([row(str(i), f"text {i}") for i in range(20)])
-        pieces = pa.concat_tables([table.slice(7), table.slice(0, 7)])
-        difference = compared({"configs": {"probes": table}}, {"configs": {"probes": pieces}})
-        assert difference.configs == [ConfigDifference("probes", 20, 20)]
-
     def test_no_more_than_five_examples(self, compared):
-        old = [row(f"{kind}{i}") for kind in "ac" for i in range(7)]
-        new = [row(f"{kind}{i}", "other") for kind in "bc" for i in range(7)]
-        (found,) = compared(probes(*old), probes(*new)).configs
-        assert (found.added, found.removed, found.changed) == (7, 7, 7)
-        assert found.examples == {
-            kind: [f"{letter}{i}" for i in range(5)]
-            for kind, letter in (("added", "b"), ("removed", "a"), ("changed", "c"))
+        old = [row("".join(pair)) for pair in product("ac", "0123456")]
+        new = [row("".join(pair), "other") for pair in product("bc", "0123456")]
+        (difference,) = compared(probes(*old), probes(*new)).configs
+        assert (difference.added, difference.removed, difference.changed) == (7, 7, 7)
+        assert difference.examples == {
+            "added": ["b0", "b1", "b2", "b3", "b4"],
+            "removed": ["a0", "a1", "a2", "a3", "a4"],
+            "changed": ["c0", "c1", "c2", "c3", "c4"],
         }
-
-    @pytest.mark.parametrize(
-        ("old", "new", "added", "removed"),
-        [([], ["1", "2"], 2, 0), (["1", "2"], [], 0, 2), ([], [], 0, 0)],
-    )
-    def test_no_rows(self, compared, old, new, added, removed):
-        (found,) = compared(probes(*map(row, old)), probes(*map(row, new))).configs
-        assert (found.before, found.after, found.added, found.removed, found.changed) == (
-            *(len(old), len(new)),
-            *(added, removed, 0),
-        )
-
-    def test_no_row_in_common(self, compared):
-        (found,) = compared(probes(row("1")), probes(row("2", "other"))).configs
-        assert (found.added, found.removed, found.changed, found.by_column) == (1, 1, 0, {})
 
 
 LISTS = pa.list_(pa.float64())
 VALUES = [
-    pytest.param(pa.float64(), None, None, False, id="nulls"),
-    pytest.param(pa.float64(), NAN, NAN, False, id="nans"),
-    pytest.param(pa.float64(), None, NAN, True, id="null-nan"),
-    pytest.param(pa.float64(), None, 0.0, True, id="null-zero"),
-    pytest.param(pa.float64(), 0.5, NAN, True, id="number-nan"),
     pytest.param(pa.float64(), INF, INF, False, id="infinities"),
     pytest.param(pa.float64(), INF, -INF, True, id="opposite-infinities"),
-    pytest.param(pa.float64(), 1.0, INF, True, id="number-infinity"),
     pytest.param(pa.float64(), 0.5, 0.50149, False, id="just-inside"),
     pytest.param(pa.float64(), 0.5, 0.50151, True, id="just-outside"),
     pytest.param(pa.float64(), 1e9, 1e9 + 1, True, id="large"),
     pytest.param(pa.float32(), -0.5, -0.50149, False, id="float32-just-inside"),
     pytest.param(pa.float32(), -0.5, -0.50151, True, id="float32-just-outside"),
-    pytest.param(pa.int8(), 1, 1, False, id="ints"),
-    pytest.param(pa.int8(), 1, -1, True, id="other-int"),
     pytest.param(pa.int64(), 2**53, 2**53 + 1, True, id="ints-that-floats-cannot-hold"),
     pytest.param(pa.int64(), None, 0, True, id="null-int"),
-    pytest.param(pa.int64(), None, None, False, id="null-ints"),
     pytest.param(pa.string(), None, "", True, id="null-text"),
-    pytest.param(pa.string(), None, None, False, id="null-texts"),
     pytest.param(pa.string(), "é", "e\u0301", True, id="letters-that-look-alike"),
-    pytest.param(pa.bool_(), True, False, True, id="bool"),
-    pytest.param(pa.dictionary(pa.int32(), pa.string()), "a", "a", False, id="categories"),
     pytest.param(pa.dictionary(pa.int32(), pa.string()), "a", "b", True, id="other-category"),
-    pytest.param(pa.list_(pa.string()), ["a", "b"], ["a", "b"], False, id="lists"),
     pytest.param(pa.list_(pa.string()), ["a", "b"], ["b", "a"], True, id="list-in-another-order"),
-    pytest.param(pa.list_(pa.string()), ["a", None], ["a"], True, id="longer-list"),
     pytest.param(pa.list_(pa.string()), None, [], True, id="null-list"),
-    pytest.param(pa.list_(pa.string()), None, None, False, id="null-lists"),
     pytest.param(pa.struct({"a": pa.int8()}), {"a": 1}, {"a": 2}, True, id="struct"),
     pytest.param(LISTS, [0.5, 1.0], [0.5, 1.00149], False, id="list-just-inside"),
     pytest.param(LISTS, [0.5, 1.0], [0.5, 1.00151], True, id="list-just-outside"),
@@ -265,20 +213,26 @@ VALUES = [
 
 class TestValues:
     @pytest.mark.parametrize(("kind", "before", "after", "differs"), VALUES)
-    @pytest.mark.parametrize("swapped", [False, True])
-    def test_whether_they_differ(self, compared, kind, before, after, differs, swapped):
-        before, after = (after, before) if swapped else (before, after)
+    def test_whether_they_differ(self, compared, kind, before, after, differs):
         same = row("1", x=before)
-        old, new = (probes(same, row("2", x=value), types={"x": kind}) for value in (before, after))
-        (found,) = compared(old, new).configs
-        assert (found.changed, found.by_column) == ((1, {"x": 1}) if differs else (0, {}))
-        assert found.examples == ({"changed": ["2"]} if differs else {})
+        old = probes(same, row("2", x=before), types={"x": kind})
+        new = probes(same, row("2", x=after), types={"x": kind})
+        (difference,) = compared(old, new).configs
+        assert difference.changed == int(differs)
+        assert difference.by_column == ({"x": 1} if differs else {})
+        assert difference.examples == ({"changed": ["2"]} if differs else {})
 
-    @pytest.mark.parametrize(("tolerance", "changed"), [(0.0, 2), (0.0625, 1), (0.25, 0)])
+    @pytest.mark.parametrize(
+        ("tolerance", "changed"),
+        [
+            (0.0, 2),
+            (0.0625, 1),
+            (0.25, 0),
+        ],
+    )
     def test_another_tolerance(self, compared, tolerance, changed):
-        old, new = (
-            probes(*(row(str(i), value=step * i) for i in range(3))) for step in (0.0, 0.0625)
-        )
+        old = probes(row("0", value=0.0), row("1", value=0.0), row("2", value=0.0))
+        new = probes(row("0", value=0.0), row("1", value=0.0625), row("2", value=0.125))
         assert compared(old, new, tolerance=tolerance).configs[0].changed == changed
 
 
@@ -286,8 +240,8 @@ class TestColumns:
     def test_added_removed_and_of_another_type(self, compared):
         old = probes(row("1", gone="a", number=1, value=0.5))
         new = probes(row("1", new="a", number=2, value=None), types={"number": pa.int8()})
-        (found,) = compared(old, new).configs
-        assert found == ConfigDifference(
+        (difference,) = compared(old, new).configs
+        assert difference == ConfigDifference(
             config="probes",
             before=1,
             after=1,
@@ -307,26 +261,19 @@ class TestColumns:
         assert difference.configs == [ConfigDifference("probes", 2, 2)]
 
     def test_ids_of_another_type(self, compared):
-        (found,) = compared(
+        (difference,) = compared(
             probes(row("1")), probes(row("1"), types={"id": pa.large_string()})
         ).configs
-        assert found.columns_retyped == ["id"]
+        assert difference.columns_retyped == ["id"]
 
 
 class TestConfigs:
-    def test_added_and_removed(self, compared):
-        old = {"configs": {"gone": [row("1")], "probes": [row("1")]}}
-        new = {"configs": {"new": [row("1"), row("2")], "probes": [row("1")]}}
-        assert compared(old, new).configs == [
-            ConfigDifference("gone", 1, None),
-            ConfigDifference("probes", 1, 1),
-            ConfigDifference("new", None, 2),
-        ]
-
     def test_each_by_itself(self, compared):
-        old = {"configs": {"a": [row("1"), row("2")], "b": [row("1")]}}
-        new = {"configs": {"a": [row("1")], "b": [row("1"), row("2")]}}
-        assert [(c.config, c.added, c.removed) for c in compared(old, new).configs] == [
+        first, second = row("1"), row("2")
+        old = {"configs": {"a": [first, second], "b": [first]}}
+        new = {"configs": {"a": [first], "b": [first, second]}}
+        configs = compared(old, new).configs
+        assert [(config.config, config.added, config.removed) for config in configs] == [
             ("a", 0, 1),
             ("b", 1, 0),
         ]
@@ -336,18 +283,9 @@ FIGURES = [
     pytest.param(R, R, False, id="same"),
     pytest.param(R, R | {"value": 0.75149}, False, id="value-just-inside"),
     pytest.param(R, R | {"value": 0.75151}, True, id="value-just-outside"),
-    pytest.param(R, R | {"low": 0.601}, False, id="last-decimal-of-a-bound"),
     pytest.param(R, R | {"low": 0.602}, True, id="bound"),
     pytest.param(R, R | {"n": 44}, True, id="n"),
-    pytest.param(R | {"n": 43_000}, R | {"n": 43_001}, True, id="large-n"),
-    pytest.param(R, R | {"unit": "attributes"}, True, id="key-more"),
     pytest.param(R, {"value": None, "n": 2, "reason": "few"}, True, id="none"),
-    pytest.param(
-        {"value": None, "n": 2, "reason": "a"},
-        {"value": None, "n": 2, "reason": "a"},
-        False,
-        id="nones",
-    ),
     pytest.param(
         {"value": None, "n": 2, "reason": "a"},
         {"value": None, "n": 2, "reason": "b"},
@@ -359,28 +297,22 @@ FIGURES = [
 
 class TestFigures:
     @pytest.mark.parametrize(("before", "after", "differs"), FIGURES)
-    @pytest.mark.parametrize("swapped", [False, True])
-    def test_whether_they_differ(self, compared, before, after, differs, swapped):
-        before, after = (after, before) if swapped else (before, after)
-        found = compared(
+    def test_whether_they_differ(self, compared, before, after, differs):
+        difference = compared(
             {"evidence": {"hand": {"tiny": {"r": before}}}},
             {"evidence": {"hand": {"tiny": {"r": after}}}},
         )
-        assert found.figures == [FigureDifference("hand / tiny / r", before, after, differs)]
-        assert found.needs == ("patch" if differs else "none")
+        assert difference.figures == [FigureDifference("hand / tiny / r", before, after, differs)]
+        assert difference.needs == ("patch" if differs else "none")
 
-    def test_bare_numbers_and_what_is_only_on_one_side(self, compared):
-        old = {"a": {"items": {"plain": {"mean": 0.5, "sd": None}}}, "gone": {"r": R}}
-        new = {"a": {"items": {"plain": {"mean": 0.5, "sd": 0.25}}}, "new": 1.0}
-        assert compared({"evidence": old}, {"evidence": new}).figures == [
-            FigureDifference("a / items / plain / mean", {"value": 0.5}, {"value": 0.5}, False),
-            FigureDifference("a / items / plain / sd", {"value": None}, {"value": 0.25}, True),
-            FigureDifference("gone / r", R, None, True),
-            FigureDifference("new", None, {"value": 1.0}, True),
-        ]
+    def test_a_bare_null(self, compared):
+        old, new = ({"evidence": {"sd": value}} for value in (None, 0.25))
+        expected = FigureDifference("sd", {"value": None}, {"value": 0.25}, True)
+        assert compared(old, new).figures == [expected]
 
     def test_another_tolerance(self, compared):
-        old, new = ({"evidence": {"r": R | {"value": value}}} for value in (0.5, 0.625))
+        old = {"evidence": {"r": R | {"value": 0.5}}}
+        new = {"evidence": {"r": R | {"value": 0.625}}}
         assert [figure.differs for figure in compared(old, new, tolerance=0.125).figures] == [False]
 
 
@@ -389,8 +321,8 @@ class TestFiles:
         ("old", "new"), [(HERE, THERE), (THERE, HERE)], ids=["published", "fetched"]
     )
     def test_a_moved_location_is_no_change(self, compared, old, new):
-        found = compared({"location": old}, {"location": new})
-        assert (found.files, found.needs) == ([], "none")
+        difference = compared({"location": old}, {"location": new})
+        assert (difference.files, difference.needs) == ([], "none")
 
     @pytest.mark.parametrize(
         ("name", "text"),
@@ -425,13 +357,23 @@ class TestFiles:
 
 
 def test_parameters(compared):
-    old = {"parameters": {"same": [1, {"a": None}], "other": "a", "gone": 1, "number": 1}}
-    new = {"parameters": {"same": [1, {"a": None}], "other": "b", "new": 1, "number": 2}}
+    old = {
+        "parameters": {
+            "same": [1, {"a": None}],
+            "other": "a",
+            "gone": 1,
+            "number": 1,
+        }
+    }
+    new = {
+        "parameters": {
+            "same": [1, {"a": None}],
+            "other": "b",
+            "new": None,
+            "number": 2,
+        }
+    }
     assert compared(old, new).parameters == ["gone", "new", "number", "other"]
-
-
-def test_a_parameter_that_is_null_is_more_than_none(compared):
-    assert compared({"parameters": {}}, {"parameters": {"seed": None}}).parameters == ["seed"]
 
 
 OTHER_EVIDENCE = {"hand": {"tiny": {"r": R | {"value": 0.5}, "alpha": R}}}
@@ -441,30 +383,6 @@ BROADER = [record | {"number": 1, "a": ""} for record in THREE]
 # (old, new, needed, next version, reasons)
 NEEDS = [
     pytest.param({}, {}, "none", "1.2.3", [], id="nothing"),
-    pytest.param(
-        {},
-        {"evidence": OTHER_EVIDENCE},
-        "patch",
-        "1.2.4",
-        ["2 figures of quality differ"],
-        id="figures",
-    ),
-    pytest.param(
-        {},
-        {"files": FILES | {"README.md": "x"}},
-        "patch",
-        "1.2.4",
-        ["README.md changed"],
-        id="card",
-    ),
-    pytest.param(
-        {},
-        {"parameters": {"article": "a"}},
-        "patch",
-        "1.2.4",
-        ["the parameter article changed"],
-        id="parameter",
-    ),
     pytest.param(
         {},
         probes(row("1"), row("2", source="Other"), row("3", source="Other")),
@@ -480,33 +398,6 @@ NEEDS = [
         "1.3.0",
         ["2 rows of probes are new"],
         id="rows",
-    ),
-    pytest.param(
-        {},
-        probes(*BROADER),
-        "minor",
-        "1.3.0",
-        ["columns of probes are new: number, a"],
-        id="columns",
-    ),
-    pytest.param(
-        {},
-        {"configs": {"probes": THREE, "templates": THREE}},
-        "minor",
-        "1.3.0",
-        ["the config templates is new"],
-        id="config",
-    ),
-    pytest.param(
-        {}, probes(row("1")), "major", "2.0.0", ["2 rows of probes are gone"], id="rows-gone"
-    ),
-    pytest.param(
-        {},
-        probes(row("1", "other", "Other"), *THREE[1:]),
-        "major",
-        "2.0.0",
-        ["1 rows of probes say something else"],
-        id="content",
     ),
     pytest.param(
         {},
@@ -526,14 +417,6 @@ NEEDS = [
     ),
     pytest.param(
         probes(*BROADER),
-        probes(*THREE),
-        "major",
-        "2.0.0",
-        ["columns of probes are gone or of another type: number, a"],
-        id="columns-gone",
-    ),
-    pytest.param(
-        probes(*BROADER),
         probes(*BROADER, types={"number": pa.int8()}),
         "major",
         "2.0.0",
@@ -541,18 +424,14 @@ NEEDS = [
         id="column-retyped",
     ),
     pytest.param(
-        {"configs": {"probes": THREE, "templates": THREE}},
-        {},
-        "major",
-        "2.0.0",
-        ["the config templates is gone"],
-        id="config-gone",
-    ),
-    pytest.param(
         {"configs": {"gone": THREE, "probes": BROADER}},
         {
             "configs": {
-                "probes": [row("1", "other", b=""), row("2", source="Other", b=""), row("4", b="")],
+                "probes": [
+                    row("1", "other", b=""),
+                    row("2", source="Other", b=""),
+                    row("4", b=""),
+                ],
                 "new": THREE,
             },
             "evidence": OTHER_EVIDENCE,
@@ -582,9 +461,9 @@ NEEDS = [
 class TestVersion:
     @pytest.mark.parametrize(("old", "new", "needs", "version", "reasons"), NEEDS)
     def test_needed(self, compared, old, new, needs, version, reasons):
-        found = compared(old, new)
-        assert [reason for _, reason in found.reasons] == reasons
-        assert (found.needs, found.next_version) == (needs, version)
+        difference = compared(old, new)
+        assert [reason for _, reason in difference.reasons] == reasons
+        assert (difference.needs, difference.next_version) == (needs, version)
 
     def test_every_reason_has_its_step(self, compared):
         *_, everything = NEEDS
@@ -593,8 +472,9 @@ class TestVersion:
         assert steps == ["major"] * 4 + ["minor"] * 3 + ["patch"] * 4
 
     def test_it_is_counted_from_the_earlier_one(self, compared):
-        found = compared({"version": "0.9.9"}, {"version": "3.0.0"} | probes(*THREE, row("4")))
-        assert (found.name, found.before, found.after, found.next_version) == (
+        new = probes(*THREE, row("4"), version="3.0.0")
+        difference = compared({"version": "0.9.9"}, new)
+        assert (difference.name, difference.before, difference.after, difference.next_version) == (
             "jobs",
             "0.9.9",
             "3.0.0",
@@ -610,79 +490,54 @@ def folders(tmp_path):
 VERIFY = "see `evenruler verify`"
 
 
-@pytest.mark.parametrize("side", [0, 1], ids=["old", "new"])
 class TestErrors:
-    def test_an_id_twice(self, tmp_path, error_of, side):
-        rows = [[*THREE, row("4")], [*THREE, row("4")]]
-        rows[side][3] = row("2", "other")
-        folders = [write(tmp_path / str(i), **probes(*rows[i])) for i in (0, 1)]
-        assert (
-            error_of(compare, *folders)
-            == f"{data_file(folders[side])}: an id stands twice; {VERIFY}"
-        )
+    def test_an_id_twice(self, tmp_path, error_of):
+        old = write(tmp_path / "old", **probes(*THREE, row("4")))
+        new = write(tmp_path / "new", **probes(*THREE, row("2", "other")))
+        assert error_of(compare, old, new) == f"{data_file(new)}: an id stands twice; {VERIFY}"
 
-    def test_no_rows_file(self, folders, error_of, side):
-        data_file(folders[side]).unlink()
-        assert error_of(compare, *folders) == f"{data_file(folders[side])}: missing; {VERIFY}"
+    def test_no_rows_file(self, folders, error_of):
+        path = data_file(folders[1])
+        path.unlink()
+        assert error_of(compare, *folders) == f"{path}: missing; {VERIFY}"
 
+    @pytest.mark.parametrize("side", [0, 1], ids=["old", "new"])
     def test_no_rows_file_of_a_config_on_one_side(self, tmp_path, error_of, side):
         folders = [write(tmp_path / "0"), write(tmp_path / "1")]
         folders[side] = write(tmp_path / "more", configs={"probes": THREE, "more": THREE})
-        data_file(folders[side], "more").unlink()
-        assert (
-            error_of(compare, *folders) == f"{data_file(folders[side], 'more')}: missing; {VERIFY}"
-        )
+        path = data_file(folders[side], "more")
+        path.unlink()
+        assert error_of(compare, *folders) == f"{path}: missing; {VERIFY}"
 
-    def test_half_a_rows_file(self, folders, error_of, side):
-        path = data_file(folders[side])
-        path.write_bytes(path.read_bytes()[:-100])
-        assert error_of(compare, *folders).startswith(f"{path}: no readable Parquet (")
-
-    def test_broken_bytes_in_a_rows_file(self, folders, error_of, side):
-        path = data_file(folders[side])
+    def test_broken_bytes_in_a_rows_file(self, folders, error_of):
+        path = data_file(folders[1])
         content = bytearray(path.read_bytes())
         content[4:200] = b"\xff" * 196
         path.write_bytes(content)
         assert error_of(compare, *folders).startswith(f"{path}: no readable Parquet (")
 
-    def test_no_ids(self, tmp_path, error_of, side):
+    def test_no_ids(self, tmp_path, error_of):
         table = pa.Table.from_pylist(THREE)
         folders = [write(tmp_path / "0"), write(tmp_path / "1")]
-        folders[side] = write(tmp_path / "without", configs={"probes": table.drop_columns("id")})
-        assert str(data_file(folders[side])) in error_of(compare, *folders)
+        folders[1] = write(tmp_path / "without", configs={"probes": table.drop_columns("id")})
+        assert str(data_file(folders[1])) in error_of(compare, *folders)
 
-    @pytest.mark.parametrize(
-        ("content", "reason"),
-        [
-            (b"{", "not JSON (EOF while parsing an object at line 1 column 1)"),
-            (b'"S\x9cur"', "not UTF-8"),
-            (b"[1]", "list"),
-        ],
-        ids=["no-json", "no-utf-8", "list"],
-    )
-    def test_unreadable_evidence(self, folders, error_of, side, content, reason):
-        path = folders[side] / "evidence.json"
-        path.write_bytes(content)
+    def test_unreadable_evidence(self, folders, error_of):
+        path = folders[1] / "evidence.json"
+        path.write_bytes(b"[1]")
         line = error_of(compare, *folders)
         assert line.startswith(f"{path}: ")
-        assert reason in line
+        assert "list" in line
 
-    def test_no_evidence(self, folders, error_of, side):
-        path = folders[side] / "evidence.json"
+    def test_no_evidence(self, folders, error_of):
+        path = folders[1] / "evidence.json"
         path.unlink()
         assert error_of(compare, *folders) == f"{path}: missing; {VERIFY}"
 
-    def test_a_file_that_is_no_text(self, folders, error_of, side):
-        path = folders[side] / "README.md"
+    def test_a_file_that_is_no_text(self, folders, error_of):
+        path = folders[1] / "README.md"
         path.write_bytes(b"S\x9cur")
         assert str(path) in error_of(compare, *folders)
-
-    def test_no_benchmark(self, folders, error_of, side):
-        (folders[side] / "manifest.json").unlink()
-        assert (
-            error_of(compare, *folders)
-            == f"{folders[side]}: no manifest.json here; name a folder of a benchmark"
-        )
 
 
 def same(before, after):
@@ -712,18 +567,22 @@ ROWS = st.dictionaries(
 SAID = ("text", "value", "number", "notes")
 
 
+def row_by_id(drawn):
+    """Rows of what was drawn by `ROWS`."""
+    return {
+        id_: row(id_, text, source, value=value, number=number, notes=notes)
+        for id_, (text, source, value, number, notes) in drawn.items()
+    }
+
+
 @given(old=ROWS, new=ROWS, order=st.randoms(use_true_random=False))
 @settings(max_examples=25)
 def test_counts_are_those_of_dictionaries(old, new, order):
-    before, after = (
-        {
-            id_: row(id_, text, source, value=value, number=number, notes=notes)
-            for id_, (text, source, value, number, notes) in rows.items()
-        }
-        for rows in (old, new)
-    )
+    before = row_by_id(old)
+    after = row_by_id(new)
     columns = [*row("", value=None, number=None, notes=None)][1:]
-    schema = pa.schema({name: TYPES.get(name, pa.string()) for name in ["id", *columns]}.items())
+    types = {name: TYPES.get(name, pa.string()) for name in ["id", *columns]}
+    schema = pa.schema(types.items())
     with tempfile.TemporaryDirectory() as root:
         folders = []
         for side, rows in (("old", before), ("new", after)):
@@ -731,44 +590,39 @@ def test_counts_are_those_of_dictionaries(old, new, order):
                 order.sample(list(rows.values()), len(rows)), schema=schema
             )
             folders.append(write(Path(root, side), configs={"probes": table}))
-        (there,), (back,) = compare(*folders).configs, compare(*folders[::-1]).configs
+        (there,) = compare(*folders).configs
+        (back,) = compare(*folders[::-1]).configs
     common = before.keys() & after.keys()
-    by_column = {
-        name: sum(not same(before[id_][name], after[id_][name]) for id_ in common)
-        for name in columns
+    added = after.keys() - common
+    removed = before.keys() - common
+    differing = {
+        (id_, name)
+        for id_, name in product(common, columns)
+        if not same(before[id_][name], after[id_][name])
     }
-    changed = {
-        id_
-        for id_ in common
-        if not all(same(before[id_][name], after[id_][name]) for name in columns)
-    }
-    found = replace(there, examples={})
-    assert found == ConfigDifference(
+    changed = {id_ for id_, _ in differing}
+    recontented = {id_ for id_, name in differing if name in SAID}
+    difference = replace(there, examples={})
+    assert difference == ConfigDifference(
         config="probes",
         before=len(before),
         after=len(after),
-        added=len(after.keys() - common),
-        removed=len(before.keys() - common),
+        added=len(added),
+        removed=len(removed),
         changed=len(changed),
-        recontented=len(
-            {
-                id_
-                for id_ in common
-                if any(not same(before[id_][name], after[id_][name]) for name in SAID)
-            }
-        ),
-        by_column={name: count for name, count in by_column.items() if count},
+        recontented=len(recontented),
+        by_column=dict(Counter(name for _, name in differing)),
     )
-    for kind, ids in {
-        "added": after.keys() - common,
-        "removed": before.keys() - common,
-        "changed": changed,
-    }.items():
+    for kind, ids in (("added", added), ("removed", removed), ("changed", changed)):
         examples = there.examples.get(kind, [])
         assert set(examples) <= ids
         assert len(examples) == min(len(ids), 5)
     assert replace(back, examples={}) == replace(
-        found, before=found.after, after=found.before, added=found.removed, removed=found.added
+        difference,
+        before=difference.after,
+        after=difference.before,
+        added=difference.removed,
+        removed=difference.added,
     )
 
 
@@ -817,21 +671,31 @@ class TestShowing:
         many = [row(str(i)) for i in range(1000)]
         none = {"value": None, "n": 2, "reason": "few"}
         items = [{"a": {"mean": 0.5}, "b": {"mean": mean}} for mean in (0.25, 0.5)]
-        old = {"alpha": {"value": 0.9, "n": 50}, "r": R, "gone": R, "items": items[0]}
-        new = {"alpha": {"value": 0.875, "n": 50}, "r": none, "new": none, "items": items[1]}
-        return compared(
-            {
-                "configs": {"gone": many, "probes": [row("0"), row("1"), row("2"), row("3")]},
-                "evidence": {"hand": {"tiny": old, "n": 8}},
-            },
-            {
-                "configs": {
-                    "probes": [row("0"), row("1", source="Other"), row("2", "other"), row("4")]
-                },
-                "evidence": {"hand": {"tiny": new, "n": 8}},
-                "version": "2.0.0",
-            },
+        old = {
+            "alpha": {"value": 0.9, "n": 50},
+            "r": R,
+            "gone": R,
+            "items": items[0],
+        }
+        new = {
+            "alpha": {"value": 0.875, "n": 50},
+            "r": none,
+            "new": none,
+            "items": items[1],
+        }
+        before = {
+            "configs": {"gone": many, "probes": many[:4]},
+            "evidence": {"hand": {"tiny": old, "n": 8}},
+        }
+        after = probes(
+            row("0"),
+            row("1", source="Other"),
+            row("2", "other"),
+            row("4"),
+            evidence={"hand": {"tiny": new, "n": 8}},
+            version="2.0.0",
         )
+        return compared(before, after)
 
     def test_markdown(self, difference):
         assert as_markdown(difference) == MARKDOWN
@@ -842,21 +706,21 @@ class TestShowing:
         path.write_text(
             path.read_text().replace("not read", f"rows+plan:{'0' * 64}"), encoding="utf-8"
         )
-        found = compare(*folders)
-        assert (found.needs, found.altered) == ("none", [str(folders[1])])
+        difference = compare(*folders)
+        assert (difference.needs, difference.altered) == ("none", [str(folders[1])])
         line = f"{folders[1]} is not what its manifest says: see `evenruler verify`."
-        assert as_markdown(found).split("\n\n")[1] == line
+        assert as_markdown(difference).split("\n\n")[1] == line
 
     def test_names_of_others_are_no_markdown(self, compared):
         odd, new = "![x](http://evil)", {"probes": [row("1"), row("<b>[y](http://evil)")]}
-        found = as_markdown(
+        markdown = as_markdown(
             compared(
                 {"configs": {"probes": [row("1")]}}, {"configs": new, "parameters": {odd: "1"}}
             )
         )
-        assert "- patch: the parameter !&#91;x]&#40;http://evil) changed\n" in found
-        assert "- added, for example: &lt;b>[y]&#40;http://evil)\n" in found
-        assert "](" not in found
+        assert "- patch: the parameter !&#91;x]&#40;http://evil) changed\n" in markdown
+        assert "- added, for example: &lt;b>[y]&#40;http://evil)\n" in markdown
+        assert "](" not in markdown
 
     def test_markdown_of_no_difference(self, compared):
         assert as_markdown(compared({"evidence": {}}, {"evidence": {}})) == (
@@ -870,15 +734,4 @@ class TestShowing:
         assert json.loads(json.dumps(shown, allow_nan=False)) == shown
         assert (shown["needs"], shown["next_version"]) == ("major", "2.0.0")
         assert shown["reasons"] == [reason for _, reason in difference.reasons]
-        assert shown["configs"] == [asdict(config) for config in difference.configs]
         assert shown["configs"][1]["by_column"] == {"content_sha256": 1, "source": 1, "text": 1}
-        assert shown["figures"][1] == {
-            "figure": "hand / tiny / alpha",
-            "before": {"value": 0.9, "n": 50},
-            "after": {"value": 0.875, "n": 50},
-            "differs": True,
-        }
-        assert set(shown) == {
-            *("name", "before", "after", "configs", "figures", "files", "parameters"),
-            *("altered", "needs", "next_version", "reasons"),
-        }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.publish.folder import BenchmarkFolder, render_card, write_benchmark
-from evenruler.publish.locate import BenchmarkListing, as_table, list_benchmarks, replace_location
+from evenruler.publish.locate import BenchmarkListing, list_benchmarks, replace_location
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
 
@@ -55,15 +55,3 @@ def test_a_card_without_title_is_said(folder, error_of) -> None:
         error_of(list_benchmarks, folder)
         == f"{card}: no `pretty_name` in its front matter; get the file again"
     )
-
-
-def test_columns_are_aligned() -> None:
-    found = [
-        BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender"),
-        BenchmarkListing("saged-x", "10.0.0", 12345, "Of x"),
-    ]
-    assert as_table(found).splitlines() == [
-        "name         version    rows  title",
-        "probes-jobs  1.2.3         4  Jobs and gender",
-        "saged-x      10.0.0   12,345  Of x",
-    ]

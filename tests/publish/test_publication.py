@@ -19,7 +19,7 @@ from evenruler.files import file_sha256
 from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.publish.publication import publish
 from tests.hub_client import ROOT, Client
-from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running
+from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, running
 from tests.warm import Warm
 
 REPO = "you/jobs"
@@ -61,12 +61,12 @@ def rebuild(client: Client, benchmark: BenchmarkFolder) -> Callable[..., None]:
 
 
 def more_rows(benchmark: BenchmarkFolder) -> list[Config]:
-    probes, *others = benchmark.configs
+    probes, *other_configs = benchmark.configs
     row = probes.table.to_pylist()[0] | {"id": "9", "content_sha256": "ee", "text": "new"}
     table = pa.concat_tables(
         [probes.table, pa.Table.from_pylist([row], schema=probes.table.schema)]
     )
-    return [dataclasses.replace(probes, table=table), *others]
+    return [dataclasses.replace(probes, table=table), *other_configs]
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_published_rows_load_by_tag_and_equal_the_local_ones(
         f"published {REPO} v1.2.3",
     ]
     rebuild(version="1.3.0", configs=more_rows(benchmark))
-    assert client.run(*PUBLISH).splitlines()[-1] == f"published {REPO} v1.3.0"
+    assert client.run(*PUBLISH).endswith(f"\npublished {REPO} v1.3.0\n")
     client.forget()
     loaded = client.python(f"""
 import json
@@ -99,7 +99,8 @@ print(json.dumps([old.to_list(), new.to_list(), default.to_list(), list(streamed
     assert features == dict.fromkeys(local.column_names, "Value('string')")
 
 
-def test_a_download_is_as_its_manifest_says(client) -> None:
+@pytest.mark.slow
+def test_a_download_is_as_its_manifest_says_and_the_same_again_does_nothing(client, hub) -> None:
     client.run(*PUBLISH)
     download = (
         "hf",
@@ -126,25 +127,21 @@ def test_a_download_is_as_its_manifest_says(client) -> None:
     assert json.loads((client.folder / "got/manifest.json").read_text())["location"] == REPO
     compared = client.run("evenruler", "diff", f"{REPO}@v1.2.3", "benchmarks/probes-jobs")
     assert "Nothing changed that asks for a new version." in compared
-
-
-def test_the_same_again_does_nothing(client, hub) -> None:
-    client.run(*PUBLISH)
     commits = dict(hub.repos[REPO].commits)
-    said = client.run(*PUBLISH)
-    assert said == f"{REPO} has v1.2.3 already, with this content: nothing to do\n"
+    output = client.run(*PUBLISH)
+    assert output == f"{REPO} has v1.2.3 already, with this content: nothing to do\n"
     assert hub.repos[REPO].commits == commits
 
 
 def test_a_dry_run_shows_the_card_and_changes_nothing(client, hub) -> None:
-    said = client.run(*PUBLISH, "--dry-run", token="")
-    assert f"would make the public data set {REPO}" in said
-    assert f"  add {DATA} (" in said
-    assert "would tag it v1.2.3" in said
-    assert "> **Content warning.** These sentences repeat stereotypes." in said
+    output = client.run(*PUBLISH, "--dry-run", token="")
+    assert f"would make the public data set {REPO}" in output
+    assert f"  add {DATA} (" in output
+    assert "> **Content warning.** These sentences repeat stereotypes." in output
     assert hub.repos == {}
 
 
+@pytest.mark.slow
 def test_other_content_at_a_tag_is_refused_with_the_version_it_should_be(
     client, hub, rebuild, benchmark
 ) -> None:
@@ -155,9 +152,11 @@ def test_other_content_at_a_tag_is_refused_with_the_version_it_should_be(
     cases = ({"evidence": evidence}, "1.2.4"), ({"configs": more_rows(benchmark)}, "1.3.0")
     for changed, version in cases:
         rebuild(**changed)
-        said = client.run(*PUBLISH, status=2)
-        assert said.startswith(f"error: {REPO}: v1.2.3 is published with other content (")
-        assert said.endswith(f"this one should be {version}: run `evenruler release probes-jobs`\n")
+        output = client.run(*PUBLISH, status=2)
+        assert output.startswith(f"error: {REPO}: v1.2.3 is published with other content (")
+        assert output.endswith(
+            f"this one should be {version}: run `evenruler release probes-jobs`\n"
+        )
     rebuild(configs=more_rows(benchmark), version="1.2.4")
     assert (
         "1.2.4 is too small a step from 1.2.3 (1 rows of probes are new); it should be 1.3.0"
@@ -186,75 +185,28 @@ def test_files_that_are_gone_are_deleted_and_private_is_private(
     ("token", "line"),
     [
         ("", "no token for the Hub; log in with `hf auth login` or set HF_TOKEN"),
-        (
-            "hf_wrong",
-            "the Hub does not accept the token (401); log in with `hf auth login` or set HF_TOKEN",
-        ),
         (READ_TOKEN, "no right to do this (403); use a token with the right to write there"),
     ],
 )
 def test_who_may_not_write_is_told_so(client, hub, token, line) -> None:
-    assert client.run(*PUBLISH, token=token, status=2) == f"error: {REPO}: {line}\n"
+    output = client.run(*PUBLISH, token=token, status=2)
+    assert output == f"error: {REPO}: {line}\n"
     assert hub.repos == {}
     client.run(*PUBLISH)
     assert set(hub.repos[REPO].tags) == {"v1.2.3"}
 
 
-@pytest.mark.parametrize(
-    ("request_", "fault", "line"),
-    [
-        ("POST .*/commit/", DeathError(), "the Hub does not answer ("),
-        ("POST .*/tag/", DeathError(), "the Hub does not answer ("),
-        (
-            "POST .*/commit/",
-            RefusalError(412, "stale"),
-            "somebody else committed meanwhile (412); nothing of this run",
-        ),
-        (
-            "POST .*/commit/",
-            RefusalError(429, "slow", headers={"Retry-After": "7"}),
-            "the Hub limits the rate (429); run it again in 7 seconds",
-        ),
-        (
-            "POST .*/tag/",
-            RefusalError(500, "oops"),
-            "the Hub has a fault of its own (500); run it again later",
-        ),
-    ],
-)
-def test_what_breaks_off_leaves_no_half_version_and_the_next_run_finishes(
-    client, hub, request_, fault, line
-) -> None:
-    hub.once(request_, fault)
-    said = client.run(*PUBLISH, status=2)
-    assert said.splitlines()[-1].startswith(f"error: {REPO}: {line}")
+def test_what_breaks_off_leaves_no_half_version_and_the_next_run_finishes(client, hub) -> None:
+    hub.once("POST .*/commit/", DeathError())
+    output = client.run(*PUBLISH, status=2)
+    assert output.splitlines()[-1].startswith(f"error: {REPO}: the Hub does not answer (")
     assert hub.repos[REPO].tags == {}
     hub.stop()
     hub.start()
     uploaded = len(hub.blobs)
-    assert client.run(*PUBLISH).splitlines()[-1] == f"published {REPO} v1.2.3"
+    assert client.run(*PUBLISH).endswith(f"\npublished {REPO} v1.2.3\n")
     assert len(hub.blobs) == uploaded  # the second run sends no blob again
     assert len(hub.repos[REPO].commits) == 2  # the one that makes the repository, and one of ours
-    client.run("evenruler", "verify", f"{REPO}@v1.2.3")
-
-
-def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> None:
-    """Somebody commits between our look and our commit."""
-    client.run(*PUBLISH)
-    (client.folder / "benchmarks/probes-jobs").rename(client.folder / "kept")
-    shutil.copytree(client.folder / "kept", client.folder / "benchmarks/probes-jobs")
-
-    def somebody_else() -> None:
-        repo = hub.repos[REPO]
-        repo.commit({**repo.files("main")}, "theirs")
-
-    repo = hub.repos[REPO]
-    repo.tags.clear()
-    repo.commit({}, "emptied")
-    hub.once("POST .*/commit/", somebody_else)
-    assert "somebody else committed meanwhile (412)" in client.run(*PUBLISH, status=2)
-    assert repo.tags == {}
-    client.run(*PUBLISH)
     client.run("evenruler", "verify", f"{REPO}@v1.2.3")
 
 
@@ -274,10 +226,6 @@ def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> No
             "error: benchmarks/nothing: no such folder; name a folder, a NAME of",
         ),
         (
-            ("verify", "data"),
-            "error: data: no manifest.json here; name a folder of a benchmark",
-        ),
-        (
             ("verify", "at@1.0.0/one.csv"),
             "error: at@1.0.0/one.csv: a file, expected a folder; name a folder, a",
         ),
@@ -286,7 +234,6 @@ def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> No
             "error: you/nothing@v1.0.0: you/nothing is not on the Hub",
         ),
         (("verify", f"{REPO}@v9.9.9"), f"error: {REPO}@v9.9.9: {REPO} has no revision v9.9.9"),
-        (("diff", "benchmarks/probes-jobs", "data"), "error: data: no manifest.json here"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(client, arguments, line) -> None:
@@ -295,12 +242,12 @@ def test_bad_input_is_one_line_and_status_2(client, arguments, line) -> None:
     (client.folder / "at@1.0.0/one.csv").touch()
     if "v9.9.9" in arguments[-1]:
         client.run(*PUBLISH)
-    said = client.run("evenruler", *arguments, status=2)
-    assert said.startswith(line)
-    assert len(said.splitlines()) == 1
+    output = client.run("evenruler", *arguments, status=2)
+    assert output.startswith(line)
+    assert len(output.splitlines()) == 1
 
 
-@pytest.mark.parametrize("repo", ["jobs", "you/", "/jobs", "no/such/name"])
+@pytest.mark.parametrize("repo", ["jobs", "no/such/name"])
 def test_a_data_set_without_user_is_refused_before_anything_is_asked(
     benchmark, tmp_path, repo
 ) -> None:
@@ -319,15 +266,15 @@ def test_answers_that_were_exported_are_published_once(client, hub) -> None:
         pa.table({"operation": ["loglikelihood/1"], "answer": ["[-3.5, 2]"]}),
         out / "answers.parquet",
     )
-    said = {
+    description = {
         "name": "bert",
         "kind": "causal",
         "licence": "mit",
         "sha256": file_sha256(out / "answers.parquet"),
     }
-    (out / "model.json").write_text(json.dumps(said))
+    (out / "model.json").write_text(json.dumps(description))
     (out / "README.md").write_text("# Answers of bert\n")
-    tag = f"answers-{said['sha256'][:12]}"
+    tag = f"answers-{description['sha256'][:12]}"
     publish = ("evenruler", "publish", "answers", "--to", REPO)
     assert client.run(*publish, "--dry-run").startswith(
         "would publish README.md, answers.parquet, model.json"
@@ -339,22 +286,9 @@ def test_answers_that_were_exported_are_published_once(client, hub) -> None:
         f"published {REPO} {tag}",
     ]
     assert client.run(*publish) == f"{REPO} has {tag} already: nothing to do\n"
-    got = (
-        "hf",
-        "download",
-        REPO,
-        "--repo-type",
-        "dataset",
-        "--revision",
-        tag,
-        "--local-dir",
-        "got",
-    )
-    client.run(*got, token="")
-    assert (client.folder / "got/answers.parquet").read_bytes() == (
-        out / "answers.parquet"
-    ).read_bytes()
-    (out / "model.json").write_text(json.dumps({**said, "licence": "not stated"}))
+    sent = hub.repos[REPO].files(tag)["answers.parquet"].data
+    assert sent == (out / "answers.parquet").read_bytes()
+    (out / "model.json").write_text(json.dumps({**description, "licence": "not stated"}))
     assert "may not be passed on" in client.run(*publish, status=2)
     (out / "answers.parquet").write_bytes(b"PAR1")
     assert "not as model.json says (sha256)" in client.run(*publish, status=2)
@@ -363,8 +297,8 @@ def test_answers_that_were_exported_are_published_once(client, hub) -> None:
 def test_what_is_not_built_or_not_whole_is_not_published(client, hub) -> None:
     folder = client.folder / "benchmarks/probes-jobs"
     (folder / "README.md").write_text("edited")
-    said = client.run(*PUBLISH, status=2)
-    assert said.startswith(
+    output = client.run(*PUBLISH, status=2)
+    assert output.startswith(
         "error: benchmarks/probes-jobs: README.md: altered (its sha256 is not the one in"
     )
     shutil.rmtree(folder)
@@ -374,31 +308,11 @@ def test_what_is_not_built_or_not_whole_is_not_published(client, hub) -> None:
     assert hub.repos == {}
 
 
-def test_verify_names_what_was_tampered_with_on_the_way(client, hub) -> None:
-    client.run(*PUBLISH)
-    files = hub.repos[REPO].files("v1.2.3")
-    rows = client.folder / "rows.parquet"
-    rows.write_bytes(files[DATA].data)
-    pq.write_table(pq.read_table(rows).slice(1), rows)
-    files[DATA] = dataclasses.replace(files[DATA], data=rows.read_bytes())
-    files["README.md"] = dataclasses.replace(
-        files["README.md"], data=files["README.md"].data + b"more"
-    )
-    del files["templates/test-00000-of-00001.parquet"]
-    said = client.run("evenruler", "verify", f"{REPO}@v1.2.3", status=1).splitlines()
-    assert said == [
-        "README.md: altered (its sha256 is not the one in the manifest)",
-        f"{DATA}: altered (its sha256 is not the one in the manifest)",
-        "templates/test-00000-of-00001.parquet: missing",
-        f"{DATA}: 2 rows, the manifest says 3",
-        "README.md: no file matches templates/test-*.parquet",
-        f"{REPO}@v1.2.3: 5 problems",
-    ]
-
-
 @pytest.mark.skipif(
     not OLAH, reason="there is no other server of the Hub's files; `make hub-server` installs one"
 )
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_server_that_nobody_here_wrote_hands_out_the_same(
     client, hub, benchmark, tmp_path
 ) -> None:
@@ -423,18 +337,19 @@ def test_a_server_that_nobody_here_wrote_hands_out_the_same(
     config.write_text(
         f'[basic]\nmirrors-path = ["{tmp_path / "mirrors"}"]\n[accessibility]\noffline = true\n'
     )
+    command = [
+        OLAH,
+        "-c",
+        str(config),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--repos-path",
+        str(tmp_path / "r"),
+    ]
     server = subprocess.Popen(
-        [
-            OLAH,
-            "-c",
-            str(config),
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(port),
-            "--repos-path",
-            str(tmp_path / "r"),
-        ],
+        command,
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -48,7 +48,8 @@ def cell(table, row, column, value):
     values = table.column(column).to_pylist()
     values[row] = value
     index = table.schema.get_field_index(column)
-    return table.set_column(index, table.schema.field(column), pa.array(values, pa.string()))
+    field = table.schema.field(column)
+    return table.set_column(index, field, pa.array(values, pa.string()))
 
 
 def retype(table, column, kind):
@@ -94,8 +95,10 @@ class TestNoProblems:
         assert manifest_problems(folder) == []
 
     def test_a_column_of_lists(self, benchmark, tmp_path):
-        table = benchmark.configs[0].table.append_column("notes", pa.array([["a"], [], None]))
-        configs = [replace(benchmark.configs[0], table=table), *benchmark.configs[1:]]
+        probes, templates = benchmark.configs
+        notes = pa.array([["a"], [], None])
+        table = probes.table.append_column("notes", notes)
+        configs = [replace(probes, table=table), templates]
         write_benchmark(replace(benchmark, configs=configs), tmp_path / "lists")
         assert manifest_problems(tmp_path / "lists") == []
 
@@ -105,14 +108,6 @@ class TestFiles:
         with (folder / "lm_eval" / "rows.py").open("ab") as file:
             file.write(b" ")
         assert manifest_problems(folder) == [altered("lm_eval/rows.py")]
-
-    def test_an_edited_card(self, folder):
-        path = folder / "README.md"
-        path.write_text(
-            path.read_text(encoding="utf-8").replace("closer to men", "closer to women"),
-            encoding="utf-8",
-        )
-        assert manifest_problems(folder) == [altered("README.md")]
 
     def test_one_file_too_many(self, folder):
         (folder / "probes" / "test-00001-of-00002.parquet").write_bytes(
@@ -132,12 +127,9 @@ class TestFiles:
             "README.md: no file matches probes/test-*.parquet",
         ]
 
-    @pytest.mark.parametrize(
-        "name", ["README.md", "evidence.json", "croissant.json", "lm_eval/probes_jobs.yaml"]
-    )
-    def test_a_text_is_missing(self, folder, name):
-        (folder / name).unlink()
-        assert manifest_problems(folder) == [f"{name}: missing"]
+    def test_a_text_is_missing(self, folder):
+        (folder / "README.md").unlink()
+        assert manifest_problems(folder) == ["README.md: missing"]
 
     def test_a_folder_for_a_file(self, folder):
         (folder / "evidence.json").unlink()
@@ -146,52 +138,39 @@ class TestFiles:
 
 
 class TestRows:
-    def test_a_text_edited_with_its_hash(self, folder):
-        table = pq.read_table(folder / ROWS, partitioning=None)
-        pq.write_table(cell(table, 1, "content_sha256", "be"), folder / ROWS, compression="zstd")
-        assert manifest_problems(folder) == [altered(ROWS), CONTENT]
-
     def test_a_text_edited_without_its_hash(self, folder):
         rewrite(folder, lambda table: cell(table, 1, "text", "another"))
         assert manifest_problems(folder) == [CONTENT]
 
-    def test_rows_in_another_order(self, folder):
-        rewrite(folder, lambda table: table.take([2, 0, 1]))
-        assert manifest_problems(folder) == [CONTENT]
-
-    def test_another_plan(self, folder):
-        (folder / "plan.json").write_text("{}", encoding="utf-8")
-        declare(folder, "plan.json")
-        assert manifest_problems(folder) == [CONTENT]
-
-    def test_a_row_is_gone(self, folder):
-        rewrite(folder, lambda table: table.slice(1))
-        assert manifest_problems(folder) == [f"{ROWS}: 2 rows, the manifest says 3", CONTENT]
-
-    def test_many_rows(self, folder):
-        declare(folder, rows={"probes": 1_234_567, "templates": 1})
-        assert manifest_problems(folder) == [f"{ROWS}: 3 rows, the manifest says 1,234,567"]
-
-    def test_an_id_twice(self, folder):
-        rewrite(folder, lambda table: cell(table, 1, "id", "1"))
-        assert manifest_problems(folder) == [f"{ROWS}: an id stands twice", CONTENT]
+    @pytest.mark.parametrize(
+        ("change", "problem"),
+        [
+            pytest.param(
+                lambda table: table.slice(1), "2 rows, the manifest says 3", id="row-gone"
+            ),
+            pytest.param(
+                lambda table: cell(table, 1, "id", "1"), "an id stands twice", id="id-twice"
+            ),
+            pytest.param(
+                lambda table: table.append_column("pole", pa.array([1, 1, -1], pa.int8())),
+                "column pole is int8, the manifest says no such column",
+                id="column-more",
+            ),
+            pytest.param(
+                lambda table: table.drop_columns("text"),
+                "column text is missing, the manifest says string",
+                id="column-less",
+            ),
+        ],
+    )
+    def test_other_rows(self, folder, change, problem):
+        rewrite(folder, change)
+        assert manifest_problems(folder) == [f"{ROWS}: {problem}", CONTENT]
 
     def test_an_id_in_two_configs(self, folder):
         # They are matched within a config.
         rewrite(folder, lambda table: cell(table, 0, "id", "1"), TEMPLATES)
         assert manifest_problems(folder) == [CONTENT]
-
-    def test_rows_of_the_wrong_config(self, folder):
-        one, other = (folder / name for name in (ROWS, TEMPLATES))
-        contents = one.read_bytes(), other.read_bytes()
-        other.write_bytes(contents[0])
-        one.write_bytes(contents[1])
-        declare(folder, ROWS, TEMPLATES)
-        assert manifest_problems(folder) == [
-            f"{ROWS}: 1 rows, the manifest says 3",
-            f"{TEMPLATES}: 3 rows, the manifest says 1",
-            CONTENT,
-        ]
 
     def test_a_column_of_another_type(self, folder):
         rewrite(folder, lambda table: retype(table, "text", pa.large_string()))
@@ -199,54 +178,28 @@ class TestRows:
             f"{ROWS}: column text is large_string, the manifest says string"
         ]
 
-    def test_a_column_more(self, folder):
-        rewrite(folder, lambda table: table.append_column("pole", pa.array([1, 1, -1], pa.int8())))
-        assert manifest_problems(folder) == [
-            f"{ROWS}: column pole is int8, the manifest says no such column",
-            CONTENT,
-        ]
-
-    def test_a_column_less(self, folder):
-        rewrite(folder, lambda table: table.drop_columns("text"))
-        assert manifest_problems(folder) == [
-            f"{ROWS}: column text is missing, the manifest says string",
-            CONTENT,
-        ]
-
     def test_no_ids(self, folder):
         rewrite(folder, lambda table: table.drop_columns("id"))
         first, *_ = manifest_problems(folder)
         assert first == f"{ROWS}: column id is missing, the manifest says string"
 
-    def test_half_a_file(self, folder):
-        content = (folder / ROWS).read_bytes()
-        (folder / ROWS).write_bytes(content[: len(content) // 2])
-        first, second = manifest_problems(folder)
-        assert first == altered(ROWS)
-        # The reason in brackets is Arrow's.
-        assert second.startswith(
-            f"{ROWS}: no readable Parquet (Parquet magic bytes not found in footer."
-        )
-        assert "\n" not in second
-
     def test_an_empty_file(self, folder):
         (folder / ROWS).write_bytes(b"")
         first, second = manifest_problems(folder)
         assert first == altered(ROWS)
-        assert second == f"{ROWS}: no readable Parquet (Parquet file size is 0 bytes)"
+        assert second.startswith(f"{ROWS}: no readable Parquet (")
+        assert "\n" not in second
 
     def test_a_table_without_rows_is_no_config_of_the_card(self, benchmark, tmp_path):
-        empty = replace(benchmark.configs[1], table=benchmark.configs[1].table.slice(0, 0))
-        write_benchmark(replace(benchmark, configs=[benchmark.configs[0], empty]), tmp_path / "b")
+        probes, templates = benchmark.configs
+        empty = replace(templates, table=templates.table.slice(0, 0))
+        write_benchmark(replace(benchmark, configs=[probes, empty]), tmp_path / "b")
         assert manifest_problems(tmp_path / "b") == []
 
     def test_broken_pages_under_a_sound_footer(self, folder):
         metadata = pq.read_metadata(folder / ROWS).row_group(0)
-        (ids,) = [
-            chunk
-            for i in range(metadata.num_columns)
-            if (chunk := metadata.column(i)).path_in_schema == "id"
-        ]
+        chunks = map(metadata.column, range(metadata.num_columns))
+        (ids,) = [chunk for chunk in chunks if chunk.path_in_schema == "id"]
         begin = ids.dictionary_page_offset or ids.data_page_offset
         content = bytearray((folder / ROWS).read_bytes())
         content[begin : begin + ids.total_compressed_size] = b"\xff" * ids.total_compressed_size
@@ -277,6 +230,8 @@ def edit_card(folder, old, new):
 
 UNREADABLE = ["README.md: no front matter that can be read"]
 NOTHING_MATCHES = "README.md: no file matches"
+NO_DEFAULT = "not exactly one default config"
+TEMPLATE = "- config_name: templates\n"
 
 
 class TestCard:
@@ -285,16 +240,15 @@ class TestCard:
         [
             ("pretty_name", '"Jobs and gender"'),
             ("language", '\n- "en"'),
-            ("license", '"other"'),
-            ("task_categories", "\n- text-generation"),
-            ("size_categories", "\n- n<1K"),
             ("tags", '\n- "bias"\n- "probes"'),
         ],
     )
     def test_a_key_is_gone_or_empty(self, folder, key, value):
-        edit_card(folder, f"\n{key}:{'' if value[0] == chr(10) else ' '}{value}\n", f"\n{key}:\n")
+        gap = "" if value.startswith("\n") else " "
+        empty = f"\n{key}:\n"
+        edit_card(folder, f"\n{key}:{gap}{value}\n", empty)
         assert manifest_problems(folder) == [f"README.md: front matter lacks {key}"]
-        edit_card(folder, f"\n{key}:\n", f"\nx_{key}: y\n")
+        edit_card(folder, empty, f"\nx_{key}: y\n")
         assert manifest_problems(folder) == [f"README.md: front matter lacks {key}"]
 
     @pytest.mark.parametrize(
@@ -306,7 +260,6 @@ class TestCard:
             pytest.param("---\npretty_name", "pretty_name", id="begins-nowhere"),
             pytest.param("\n---\n# Jobs", "\n# Jobs", id="ends-nowhere"),
             pytest.param("---\npretty_name", "---\n- a\n---\n", id="a-list"),
-            pytest.param("---\npretty_name", "---\n---\n", id="nothing"),
         ],
     )
     def test_no_front_matter(self, folder, old, new):
@@ -318,44 +271,36 @@ class TestCard:
         declare(folder, "README.md")
         assert manifest_problems(folder) == UNREADABLE
 
-    def test_no_configs(self, folder):
-        edit_card(folder, "\nconfigs:\n", "\nx_configs:\n")
-        assert manifest_problems(folder) == [
-            "README.md: front matter lacks configs",
-            "README.md: configs none, the manifest says probes, templates",
-            "README.md: not exactly one default config",
-        ]
-
-    def test_no_default(self, folder):
-        edit_card(folder, "  default: true\n", "")
-        assert manifest_problems(folder) == ["README.md: not exactly one default config"]
-
-    def test_a_default_that_is_false(self, folder):
-        edit_card(folder, "default: true", "default: false")
-        assert manifest_problems(folder) == ["README.md: not exactly one default config"]
-
-    def test_two_defaults(self, folder):
-        edit_card(
-            folder, "- config_name: templates\n", "- config_name: templates\n  default: true\n"
-        )
-        assert manifest_problems(folder) == ["README.md: not exactly one default config"]
-
-    def test_another_name(self, folder):
-        edit_card(folder, "config_name: probes", "config_name: sentences")
-        assert manifest_problems(folder) == [
-            "README.md: configs sentences, templates, the manifest says probes, templates"
-        ]
-
-    def test_one_config_more(self, folder):
-        edit_card(
-            folder, "- config_name: templates\n", "- config_name: more\n- config_name: templates\n"
-        )
-        expected = "README.md: configs more, probes, templates, the manifest says probes, templates"
-        assert manifest_problems(folder) == [expected]
+    @pytest.mark.parametrize(
+        ("old", "new", "problems"),
+        [
+            pytest.param(
+                "\nconfigs:\n",
+                "\nx_configs:\n",
+                [
+                    "front matter lacks configs",
+                    "configs none, the manifest says probes, templates",
+                    NO_DEFAULT,
+                ],
+                id="none",
+            ),
+            pytest.param("default: true", "default: false", [NO_DEFAULT], id="no-default"),
+            pytest.param(TEMPLATE, f"{TEMPLATE}  default: true\n", [NO_DEFAULT], id="two-defaults"),
+            pytest.param(
+                TEMPLATE,
+                f"- config_name: more\n{TEMPLATE}",
+                ["configs more, probes, templates, the manifest says probes, templates"],
+                id="one-more",
+            ),
+        ],
+    )
+    def test_other_configs(self, folder, old, new, problems):
+        edit_card(folder, old, new)
+        assert manifest_problems(folder) == [f"README.md: {problem}" for problem in problems]
 
     @pytest.mark.parametrize(
         "path",
-        ["probe/test-*.parquet", "test-*.parquet", "probes/test-*.csv", "probes/train.parquet"],
+        ["probe/test-*.parquet", "probes/train.parquet"],
     )
     def test_no_data(self, folder, path):
         edit_card(folder, "path: probes/test-*.parquet", f"path: {path}")
@@ -403,26 +348,6 @@ class TestCard:
     def test_configs_that_are_none(self, folder):
         edit_card(folder, "\nconfigs:\n", "\nconfigs: 3\nx_configs:\n")
         assert "README.md: not exactly one default config" in manifest_problems(folder)
-
-
-class TestManifest:
-    def test_missing(self, folder, error_of):
-        (folder / "manifest.json").unlink()
-        assert (
-            error_of(manifest_problems, folder)
-            == f"{folder}: no manifest.json here; name a folder of a benchmark"
-        )
-
-    def test_not_json(self, folder, error_of):
-        path = folder / "manifest.json"
-        path.write_text("name: probes-jobs\n", encoding="utf-8")
-        expected = f"{path}: not JSON (expected ident at line 1 column 2); get the file again"
-        assert error_of(manifest_problems, folder) == expected
-
-    def test_unknown_key(self, folder, error_of):
-        declare(folder, licenses=["mit"])
-        expected = "licenses: unknown key 'licenses'; did you mean 'licences'?; rename or remove it"
-        assert error_of(manifest_problems, folder) == f"{folder / 'manifest.json'}: {expected}"
 
 
 def test_everything_at_once_in_the_order_of_files_rows_card(folder):

@@ -24,4 +24,7 @@ def unpacked(text: str) -> Any:
 def pictures_in(page: str) -> list[Any]:
     """What the page's script would draw, of all that opens."""
     parts = re.findall(r'<script type="text/plain" class="packed">(.*?)</script>', page)
-    return [picture for part in parts for picture in unpacked(part)["pictures"]]
+    pictures: list[Any] = []
+    for part in parts:
+        pictures += unpacked(part)["pictures"]
+    return pictures

@@ -20,10 +20,16 @@ from tests.report.pages import unpacked
 MODELS = ["a", "b", "c"]
 ASSOCIATIONS = pd.DataFrame(
     [
-        {"model": model, "word": f"w{i}", "centred": float(i), "low": i - 1.0, "high": i + 1.0}
-        | {"criterion": 10.0 + 2 * i, "match": "exact"}
+        {
+            "model": model,
+            "word": f"w{place}",
+            "centred": float(place),
+            "low": place - 1.0,
+            "high": place + 1.0,
+        }
+        | {"criterion": 10.0 + 2 * place, "match": "exact"}
         for model in MODELS
-        for i in range(12)
+        for place in range(12)
     ]
 )
 TABLE = Table(
@@ -48,11 +54,11 @@ SEEN = (
 """Of a page: parts that are open, tables of figures, pictures."""
 
 
-def told(model: str, value: float, verdict: str, part: str = "seed") -> FigureCell:
+def cell_of(model: str, amount: float, verdict: str, part: str = "seed") -> FigureCell:
     record = {
-        "value": value,
-        "low": value - 0.2,
-        "high": value + 0.2,
+        "value": amount,
+        "low": amount - 0.2,
+        "high": amount + 0.2,
         "placebo": 0.25,
         "smallest": 0.1,
         "n": 9,
@@ -91,24 +97,23 @@ def instrument(
 @pytest.fixture(scope="module")
 def page() -> str:
     # Altair passes NaN through where a column holds objects; JSON has none.
-    content = pd.DataFrame(
-        {"x": ["</script><b>", "<!-- <script>"], "low": pd.Series([float("nan")] * 2, dtype=object)}
-    )
+    content = pd.DataFrame({"x": ["</script><b>", "<!-- <script>"]})
+    content["low"] = pd.Series([float("nan")] * 2, dtype=object)
     hostile = Picture("Hostile", "", alt.Chart(content).mark_point().encode(x="x:N"))
     picture = Picture(
         "Bias", "A caption & more", charts.draw_validity(ASSOCIATIONS, "men (%)", "men")
     )
-    found = instrument(
-        told("b", 0.6, "effect"),
-        told("a", 0.3, "inconclusive"),
-        told("c", -0.5, "invalid on this model"),
+    view = instrument(
+        cell_of("b", 0.6, "effect"),
+        cell_of("a", 0.3, "inconclusive"),
+        cell_of("c", -0.5, "invalid on this model"),
         sections=(Section("One", "Text <b>", [TABLE, picture, hostile], "x"),),
     )
     shared = {"probes": [Section("About <all>", "More", [])]}
     return render_page(
         "Title",
         "Lead",
-        [found, instrument(name="probes-y", title="Old")],
+        [view, instrument(name="probes-y", title="Old")],
         models=MODELS,
         shared=shared,
     )
@@ -136,8 +141,9 @@ class TestText:
         assert rows == [{"x": "</script><b>", "low": None}, {"x": "<!-- <script>", "low": None}]
 
     def test_is_packed_the_same_every_time(self) -> None:
-        assert gzip_base64({"b": 1, "a": float("nan")}) == gzip_base64({"a": float("nan"), "b": 1})
-        assert unpacked(gzip_base64({"a": float("nan")})) == {"a": None}
+        nan = float("nan")
+        assert gzip_base64({"b": 1, "a": nan}) == gzip_base64({"a": nan, "b": 1})
+        assert unpacked(gzip_base64({"a": nan})) == {"a": None}
 
     def test_says_each_amount_with_interval_control_and_verdict(self, page: str) -> None:
         body = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", page[page.index("<main") :])
@@ -241,26 +247,11 @@ class TestBrowser:
     def test_no_cell_that_is_saved_is_a_formula(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file)
         rows = "[['=1+1', -0.5], ['@x', 0], ['\\r=1', 1], ['a=1', null]]"
-        made = (
+        table = (
             f"new Figures(document.createElement('div'), {{columns: ['a', 'b'], rows: {rows}}}, "
             "'x')"
         )
-        assert tab.run(f"{made}.csv()") == "a,b\n'=1+1,-0.5\n'@x,0\n\"'\r=1\",1\na=1,\n"
-
-    def test_is_dark_where_one_wants_it(self, tab: browser.Browser, file: Path) -> None:
-        ground = "getComputedStyle(document.body).backgroundColor"
-        tab.sized(1280, 800, dark=True)
-        tab.open(file, "#probes-x")
-        tab.run("parts.get('probes-x').drawAll()")
-        assert tab.run(ground) == "rgb(20, 25, 28)"
-        assert (
-            tab.run(
-                "document.querySelector('svg.marks .role-axis-label text').getAttribute('fill')"
-            )
-            == "#e6eaec"
-        )
-        tab.sized(1280, 800)
-        tab.until(f"{ground} === 'rgb(255, 255, 255)'")
+        assert tab.run(f"{table}.csv()") == "a,b\n'=1+1,-0.5\n'@x,0\n\"'\r=1\",1\na=1,\n"
 
     def test_the_keys_that_print_draw_everything_first(
         self, tab: browser.Browser, file: Path
@@ -284,27 +275,30 @@ class TestBrowser:
         assert pdf.startswith(b"%PDF")
         assert tab.run("window.seen")[0] == 3
         assert tab.run(SEEN)[0] == 0
-        said = (
+        shown = (
             "['.picture', '.figures'].map((one) => "
             "getComputedStyle(document.querySelector(one), '::after').content)"
         )
         tab.call("Emulation.setEmulatedMedia", media="print")
         # In one go: an open part is soon drawn.
         undrawn = tab.run(
-            f"(() => {{ document.getElementById('probes-x').open = true; return {said}; }})()"
+            f"(() => {{ document.getElementById('probes-x').open = true; return {shown}; }})()"
         )
-        assert ["Print with everything" in one for one in undrawn] == [True, True]
+        assert ["Print with everything" in content for content in undrawn] == [True, True]
         tab.run("parts.get('probes-x').drawAll()")
-        assert tab.run(said) == ["none", "none"]
+        assert tab.run(shown) == ["none", "none"]
         tab.sized(1280, 800)
-        assert tab.run(said) == ["none", "none"]
+        assert tab.run(shown) == ["none", "none"]
 
-    def test_pictures_are_printed_in_the_light(self, tab: browser.Browser, file: Path) -> None:
+    def test_is_dark_where_one_wants_it_and_printed_in_the_light(
+        self, tab: browser.Browser, file: Path
+    ) -> None:
+        ground = "getComputedStyle(document.body).backgroundColor"
         fill = "document.querySelector('svg.marks .role-axis-label text')?.getAttribute('fill')"
         tab.sized(1280, 800, dark=True)
         tab.open(file, "#probes-x")
         tab.run("parts.get('probes-x').drawAll()")
-        assert tab.run(fill) == "#e6eaec"
+        assert (tab.run(ground), tab.run(fill)) == ("rgb(20, 25, 28)", "#e6eaec")
         tab.run(f"window.print = () => (window.printedIn = {fill})")
         tab.run("document.getElementById('print-all').click()")
         tab.until("window.printedIn")
@@ -312,9 +306,9 @@ class TestBrowser:
         tab.run("dispatchEvent(new Event('afterprint'))")
         tab.until(f"{fill} === '#e6eaec'")
         tab.sized(1280, 800)
+        tab.until(f"{ground} === 'rgb(255, 255, 255)'")
 
-    @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-    @pytest.mark.parametrize("width", [1280, 375])
+    @pytest.mark.parametrize(("width", "dark"), [(1280, False), (375, True)])
     def test_has_no_barrier_that_axe_finds(
         self, tab: browser.Browser, file: Path, width: int, dark: bool
     ) -> None:
@@ -322,8 +316,8 @@ class TestBrowser:
         tab.open(file, "#probes-x")
         tab.run("openAll()")
         tab.run((Path(axe_core_python.__file__).parent / "axe.min.js").read_text())
-        found = tab.run(
+        violations = tab.run(
             "axe.run().then(({violations}) => violations.map(({id, nodes}) => [id, nodes[0].html]))"
         )
         tab.sized(1280, 800)
-        assert found == []
+        assert violations == []

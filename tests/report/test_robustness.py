@@ -14,9 +14,9 @@ GAIN = FigureHeading("gain", "gain", "how much", "headline", measured_in="nats")
 SHIFT = FigureHeading("level_shift", "level shift", "how far", "fitness")
 
 
-def told(model: str, value: float | None, verdict: str, **more: Any) -> FigureCell:
+def cell_of(model: str, amount: float | None, verdict: str, **more: Any) -> FigureCell:
     record = {
-        "value": value,
+        "value": amount,
         "smallest": 0.7,
         "verdict": verdict,
         "n": 43,
@@ -42,21 +42,28 @@ def agreed(**rows: Any) -> pd.DataFrame:
     return pd.DataFrame([rows] if rows else [], columns=AGREEMENT.names)
 
 
-def rows_of(*instruments: InstrumentView, of: pd.DataFrame | None = None) -> list[dict[str, Any]]:
-    (table,) = overview_section(instruments, agreed() if of is None else of).parts
-    cells = [[cell.text if isinstance(cell, Cell) else cell for cell in row] for row in table.rows]  # type: ignore[union-attr]
-    return [dict(zip(HEAD, row, strict=True)) for row in cells]
+def rows_of(
+    *instruments: InstrumentView, agreement: pd.DataFrame | None = None
+) -> list[dict[str, Any]]:
+    (table,) = overview_section(instruments, agreed() if agreement is None else agreement).parts
+    rows = []
+    for row in table.rows:  # type: ignore[union-attr]
+        texts = [cell.text if isinstance(cell, Cell) else cell for cell in row]
+        rows.append(dict(zip(HEAD, texts, strict=True)))
+    return rows
 
 
 def test_what_each_column_says() -> None:
     shift = FigureCell("seed", "a", "level_shift", {"value": 1.27})
     figures = [
-        told("a", 1.342, "effect", placebo=0.697),
-        told("b", -0.009, "no effect", placebo=-0.007),
+        cell_of("a", 1.342, "effect", placebo=0.697),
+        cell_of("b", -0.009, "no effect", placebo=-0.007),
         shift,
     ]
-    of = agreed(benchmark="jobs", other="other", kind="same trait", figure="r", value=0.61)
-    (row,) = rows_of(instrument("jobs", *figures, planted="It detects 2 nats."), of=of)
+    agreement = agreed(benchmark="jobs", other="other", kind="same trait", figure="r", value=0.61)
+    (row,) = rows_of(
+        instrument("jobs", *figures, planted="It detects 2 nats."), agreement=agreement
+    )
     assert row == {
         "instrument": "jobs",
         "measures": "About jobs",
@@ -71,16 +78,21 @@ def test_what_each_column_says() -> None:
 
 
 def test_the_invalid_stand_first_and_those_without_a_verdict_last() -> None:
-    ones = [
+    instruments = [
         instrument("none"),
-        instrument("sure", told("a", 1.0, "effect")),
-        instrument("z", told("a", 1.0, "inconclusive")),
+        instrument("sure", cell_of("a", 1.0, "effect")),
+        instrument("z", cell_of("a", 1.0, "inconclusive")),
     ]
-    invalid = instrument("bad", told("a", None, "invalid on this model"))
-    assert [row["instrument"] for row in rows_of(*ones, invalid)] == ["bad", "z", "sure", "none"]
+    invalid = instrument("bad", cell_of("a", None, "invalid on this model"))
+    assert [row["instrument"] for row in rows_of(*instruments, invalid)] == [
+        "bad",
+        "z",
+        "sure",
+        "none",
+    ]
 
 
 def test_what_was_not_measured_is_blank() -> None:
-    (row,) = rows_of(instrument("bad", told("a", 9.0, "invalid on this model", placebo=3.0)))
+    (row,) = rows_of(instrument("bad", cell_of("a", 9.0, "invalid on this model", placebo=3.0)))
     blank = ("sample", "reading", "placebos alone", "another wording moves it by", "planted bias")
     assert [row[name] for name in blank] == [""] * 5

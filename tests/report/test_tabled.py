@@ -13,9 +13,9 @@ WRITTEN = {
 
 def test_columns_of_the_data_stand_where_the_dots_are_and_long_tables_are_cut() -> None:
     rows = [[model, "0.1", "0.2", ""] for model in "abc"]
-    (found,) = make_tables(WRITTEN, rows, ["one", "two"], name="gloom", n=5)
+    (table,) = make_tables(WRITTEN, rows, ["one", "two"], name="gloom", n=5)
     caption = "Over 5 fits. 1 more: in moved.parquet."
-    assert found == Table(["model", "one", "two", "why"], rows[:2], "Moved by gloom", caption)
+    assert table == Table(["model", "one", "two", "why"], rows[:2], "Moved by gloom", caption)
 
 
 def test_without_dots_they_stand_last_and_nothing_else_has_to_be_written() -> None:

@@ -123,19 +123,21 @@ def gain_of(
     """
     random, rows = np.random.default_rng(3), []
     lists = {f"list-{number}": random.normal(0, 0.1) for number in range(12)}
-    words = [(f"word-{number}", "words", 1 if number < 4 else -1) for number in range(8)]
-    words += [(f"{name}-{number}", name, 0) for name in lists for number in range(3)]
-    for at, axis in enumerate(np.linspace(5, 95, 12)):
+    words = [(f"word-{number}", "words", 1) for number in range(4)]
+    words += [(f"word-{number}", "words", -1) for number in range(4, 8)]
+    for name in lists:
+        words += [(f"{name}-{number}", name, 0) for number in range(3)]
+    for place, axis in enumerate(np.linspace(5, 95, 12)):
+        unit = f"unit-{place:02}"
         common = random.normal()
         for template in range(4):
             for word, group, pole in words:
-                along = (axis - 50) / 80 * (slope * pole / 2 + lists.get(group, 0.0))
+                lean = slope * pole / 2 + lists.get(group, 0.0)
+                along = (axis - 50) / 80 * lean
                 value = sharper * (along + common + random.normal(0, 0.02))
-                rows.append(
-                    (f"unit-{at:02}", f"template-{template}", word, group, pole, axis, value)
-                )
-    found = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
-    return found.assign(part="seed", model=label, figure=figure, rows="rows of " + found["unit"])
+                rows.append((unit, f"template-{template}", word, group, pole, axis, value))
+    frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
+    return frame.assign(part="seed", model=label, figure=figure, rows="rows of " + frame["unit"])
 
 
 def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> StoredResult:

@@ -19,20 +19,23 @@ def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
     for name in ("probes-jobs", "fixed-jobs"):
         values = true[:, None] + random.normal(0, 0.3, (30, 4))
         rows = pd.DataFrame(
-            {"unit": [f"job {place}" for place in range(30)] * 4, "value": values.T.ravel()}
+            {
+                "unit": [f"job {place}" for place in range(30)] * 4,
+                "value": values.T.ravel(),
+            }
         )
-        own = concept_rows(rows, "job").assign(
+        concepts = concept_rows(rows, "job").assign(
             benchmark=name, kin=name, part="all", model="one", trait="men", criterion=np.nan
         )
         written = write_result(
             synthetic("one", benchmark=name).with_tables(pd.DataFrame(columns=HEADLINES.names), {}),
             tmp_path,
-            {"concepts": own[CONCEPTS.names]},
+            {"concepts": concepts[CONCEPTS.names]},
         )
         results.append(read_stored_result(written / "result.json"))
-    found = result_agreement(results).groupby(["benchmark", "figure"])["value"].first()
-    assert 0.9 < found["fixed-jobs@1.0.0", "reliability"] < 1
-    assert 0.85 < found["fixed-jobs@1.0.0", "r"] < 1
+    value_by_figure = result_agreement(results).groupby(["benchmark", "figure"])["value"].first()
+    assert 0.9 < value_by_figure["fixed-jobs@1.0.0", "reliability"] < 1
+    assert 0.85 < value_by_figure["fixed-jobs@1.0.0", "r"] < 1
     comparisons = compare(results)
     assert comparisons.empty, "nothing is compared, and that is no error"
     assert "# Agreement across benchmarks" in as_markdown(results, comparisons)

@@ -23,26 +23,27 @@ UNFIT = {**CONFIRMED, "verdict": "invalid on this model", "why": "It fails | a b
 def results(tmp_path):
     """Two models of which the first gains three times as much, and a third that the instrument is
     unfit for."""
-    for name, slope, told in (
+    for name, slope, verdict_fields in (
         ("one", 3.0, CONFIRMED),
         ("two", 1.0, CONFIRMED),
         ("three", 1.0, UNFIT),
     ):
-        figures = {"seed": {name: {"spread": figure(0.6) | told, "alpha": figure(0.9)}}}
+        spread = figure(0.6) | verdict_fields
+        figures = {"seed": {name: {"spread": spread, "alpha": figure(0.9)}}}
         stored(tmp_path / "results", synthetic(name, figures=figures), gain_of(name, slope))
     return tmp_path / "results"
 
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    def of(*words):
+    def run_command(*words):
         monkeypatch.setattr(sys, "argv", ["evenruler", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             cli.main()
         out, err = capsys.readouterr()
         return int(ended.value.code or 0), out, err
 
-    return of
+    return run_command
 
 
 def test_markdown_shows_both_tables(results, run):
@@ -53,8 +54,8 @@ def test_markdown_shows_both_tables(results, run):
     assert "| part | figure | one | three | two |" in lines
     assert "0.600 [0.400, 0.800]; placebo 0.200; effect" in out
     assert "| part | figure | A | B | A - B | beyond placebos | p | verdict |" in lines
-    said = [line.split(" | ")[-1].rstrip(" |").partition(".")[0] for line in lines[-3:]]
-    assert said == [
+    endings = [line.split(" | ")[-1] for line in lines[-3:]]
+    assert [ending.rstrip(" |").partition(".")[0] for ending in endings] == [
         "invalid on this model: three",
         "one: more than two",
         "invalid on this model: three",
@@ -63,31 +64,28 @@ def test_markdown_shows_both_tables(results, run):
         "## Figures, placebos, verdicts"
     )
     assert lines[-2].startswith("| seed | spread | one: 0.600 | two: 0.600 | 2.0")
-    said = [
-        line for line in lines[: lines.index("## Figures, placebos, verdicts")] if " minus " in line
-    ]
-    assert said[0] == "- one minus three: INVALID ON THIS MODEL, Spread (seed): It fails \\| a bar."
-    assert said[1].startswith(
+    answers = lines[: lines.index("## Figures, placebos, verdicts")]
+    contrasts = [line for line in answers if " minus " in line]
+    assert contrasts[1].startswith(
         "- one minus two: EFFECT, Spread (seed): Larger for one than for two: 2.00, placebo 0.00, "
         "beyond placebos ["
     )
-    assert said[2].startswith("- three minus two: INVALID")
 
 
 def test_a_difference_without_a_sign_has_no_larger_side(results):
     """A spread of concepts, as SAGED compares it."""
-    found = read_all(results)
-    told = compare(found).assign(verdict=DIFFER)
-    _, line, _ = difference_lines(found, told)
+    stored_results = read_all(results)
+    comparisons = compare(stored_results).assign(verdict=DIFFER)
+    _, line, _ = difference_lines(stored_results, comparisons)
     assert line[1].startswith("EFFECT, Spread (seed): 2.00, placebo 0.00, beyond placebos [")
 
 
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
     for name in ("one", "two"):
-        of = synthetic(
+        trial = synthetic(
             name, figures={"seed": {name: {"offset": figure(0.1)}}}, limit=20, prefixes=False
         )
-        stored(tmp_path / "results", of)
+        stored(tmp_path / "results", trial)
     status, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
     assert status == 0
     assert out.startswith(
@@ -113,7 +111,9 @@ def test_no_cell_of_the_csv_is_a_formula(results, run, monkeypatch):
 
     compare = comparison.compare
     monkeypatch.setattr(
-        comparison, "compare", lambda found: compare(found).assign(part="=1+1", reason="-x", p=-0.5)
+        comparison,
+        "compare",
+        lambda stored_results: compare(stored_results).assign(part="=1+1", reason="-x", p=-0.5),
     )
     table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
     assert {*table["part"], *table["reason"]} == {"'=1+1", "'-x"}
@@ -125,7 +125,8 @@ def test_words_of_a_result_are_no_markdown(tmp_path, run):
     no column added."""
     hostile = "![x](http://evil/x) [log in](http://evil) <img src=x> \\| more | `code`"
     for name in ("one", "two"):
-        figures = {"seed": {name: {"spread": figure(0.6) | UNFIT | {"why": hostile}}}}
+        spread = figure(0.6) | UNFIT | {"why": hostile}
+        figures = {"seed": {name: {"spread": spread}}}
         result = synthetic(name, figures=figures).model_copy(update={"warnings": [hostile]})
         stored(tmp_path / "results", result, gain_of(name, 1.0))
     out = run("compare", tmp_path / "results")[1]
@@ -139,13 +140,6 @@ def test_words_of_a_result_are_no_markdown(tmp_path, run):
 def test_what_stands_alone_is_said(results, run):
     stored(results, synthetic("one", benchmark="saged-x"))
     assert run("compare", results)[2] == "saged-x: only one has a result: nothing to compare\n"
-
-
-def test_a_mistake_is_one_line(results, run):
-    status, out, err = run("compare", results / "none")
-    assert (status, out) == (2, "")
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
 
 
 class Page(HTMLParser):
@@ -173,7 +167,7 @@ class Page(HTMLParser):
         self.texts.append(data.strip())
 
     def all(self, tag):
-        return [attrs for found, attrs in self.tags if found == tag]
+        return [attrs for name, attrs in self.tags if name == tag]
 
 
 class TestPage:
@@ -183,44 +177,37 @@ class TestPage:
         assert (status, err) == (0, f"page: {tmp_path / 'page.html'}\n")
         return (tmp_path / "page.html").read_text()
 
-    def test_needs_nothing_else(self, text):
-        assert not Page(text).open
+    def test_needs_nothing_else_and_says_verdicts_in_words(self, text):
         for word in ("<script src", "http:", "https:", "@import", "url(", "src=", "<link"):
             assert word not in text
+        page = Page(text)
+        assert not page.open
+        for words in ("effect", "invalid on this model: three. It fails | a bar."):
+            assert words in page.texts
+        assert any(text.startswith("one: more than two. ") for text in page.texts)
+        models = [model["data-model"] for model in page.all("td") if "data-model" in model]
+        assert models == ["one", "three", "two"]
 
     def test_can_be_read_without_seeing_it(self, text):
         page = Page(text)
         assert len(page.all("main")) == 1
         assert all("scope" in th for th in page.all("th"))
-        said = " ".join(filter(None, page.texts))
-        assert "0.600 [0.400, 0.800] placebo 0.200; beyond it 0.600" in said
+        page_text = " ".join(filter(None, page.texts))
+        assert "0.600 [0.400, 0.800] placebo 0.200; beyond it 0.600" in page_text
         assert all(svg["aria-hidden"] for svg in page.all("svg"))  # the words beside say the same
-
-    def test_says_verdicts_in_words_and_escapes_them(self, text):
-        page = Page(text)
-        for said in (
-            "effect",
-            "invalid on this model",
-            "invalid on this model: three. It fails | a bar.",
-        ):
-            assert said in page.texts
-        assert any(
-            text.startswith("one: more than two. The part beyond placebos is larger")
-            for text in page.texts
-        )
-        assert [model["data-model"] for model in page.all("td") if "data-model" in model] == [
-            "one",
-            "three",
-            "two",
-        ]
 
     def test_draws_value_interval_and_placebo_on_one_axis(self, text):
         """Values .6, -.6 and ends .4 and .8 lie on an axis from -1 to 1: .6 at 80% of what the
         margins leave."""
-        places = [circle["cx"] for circle in Page(text).all("circle")]
-        assert places == [f"{MARGIN + (100 - 2 * MARGIN) * share:g}%" for share in (0.8, 0.2, 0.8)]
-        placebos = [line["x1"] for line in Page(text).all("line") if line["class"] == "placebo"]
-        assert placebos == [f"{MARGIN + (100 - 2 * MARGIN) * 0.6:g}%"] * 3
+
+        def place(share):
+            return f"{MARGIN + (100 - 2 * MARGIN) * share:g}%"
+
+        page = Page(text)
+        values = [circle["cx"] for circle in page.all("circle")]
+        assert values == [place(0.8), place(0.2), place(0.8)]
+        placebos = [line["x1"] for line in page.all("line") if line["class"] == "placebo"]
+        assert placebos == [place(0.6)] * 3
 
 
 def test_comparing_loads_no_heavy_library(results):
@@ -234,5 +221,7 @@ def test_comparing_loads_no_heavy_library(results):
         "as_markdown(found, table);"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout == "[]\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "[]\n"

@@ -17,7 +17,7 @@ from evenruler.evaluate.cost import SpendingLimit
 from evenruler.evaluate.measure import measure, measure_each
 from evenruler.evaluate.session import replies_with_prompts
 from evenruler.results.record import Result
-from evenruler.results.store import load_results, read_stored_result
+from evenruler.results.store import read_stored_result
 from evenruler.tables.schemas import HEADLINES
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 from tests.tiny import save_tiny
@@ -36,6 +36,8 @@ MADE_OF = pd.DataFrame(
 
 
 def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> None:
+    alone = synthetic().with_tables(MADE_OF[MADE_OF["pole"] == 1], {}).units()
+    assert alone.set_index("unit")["value"].to_dict() == {"nurse": 2.0, "smith": 2.0}
     units = synthetic().with_tables(MADE_OF, {}).units()
     assert units.to_dict("records") == [
         {
@@ -57,17 +59,13 @@ def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> Non
     ]
 
 
-def test_units_of_one_group_are_its_means() -> None:
-    units = synthetic().with_tables(MADE_OF[MADE_OF["pole"] == 1], {}).units()
-    assert dict(zip(units["unit"], units["value"], strict=True)) == {"nurse": 2.0, "smith": 2.0}
-
-
 def test_a_result_that_was_read_has_units_and_one_without_tables_says_so(
     tmp_path: Path, error_of: Callable[..., str]
 ) -> None:
-    found = stored(tmp_path, synthetic(), gain_of("one")).result
-    assert set(found.units()["unit"]) == {f"unit-{at:02}" for at in range(12)}
-    assert found.replies().empty
+    stored_result = stored(tmp_path, synthetic(), gain_of("one")).result
+    names = {f"unit-{number:02}" for number in range(12)}
+    assert set(stored_result.units()["unit"]) == names
+    assert stored_result.replies().empty
     assert "its tables are not here" in error_of(synthetic().units)
 
 
@@ -83,15 +81,10 @@ def test_tables_are_neither_in_json_nor_compared() -> None:
 
 
 def test_verdicts_by_part_and_figure_and_how_it_was_asked() -> None:
-    told = {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}
+    figures = {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}
     other = {"spread": figure(0.6, **CONFIRMED) | {"verdict": "inconclusive"}}
-    result = synthetic("bert", figures={"seed": {"bert": told, "bert (mlm)": other}})
+    result = synthetic("bert", figures={"seed": {"bert": figures, "bert (mlm)": other}})
     assert result.verdicts == {"seed: spread": "effect", "seed, bert (mlm): spread": "inconclusive"}
-
-
-def test_the_frame_is_that_of_the_folder(tmp_path: Path) -> None:
-    result = stored(tmp_path, synthetic(), gain_of("one")).result
-    pd.testing.assert_frame_equal(result.frame(), load_results(tmp_path))
 
 
 def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
@@ -105,12 +98,17 @@ def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
 
 def test_replies_stand_beside_their_prompts() -> None:
     replies = pd.DataFrame(
-        {"id": ["b", "a"], "seed": [1, 2], "reply": ["yes", None], "reason": [None, "no"]}
+        {
+            "id": ["b", "a"],
+            "seed": [1, 2],
+            "reply": ["yes", None],
+            "reason": [None, "no"],
+        }
     )
     published = {"prompts": pd.DataFrame({"id": ["a", "b"], "prompt": ["A?", "B?"]})}
-    found = replies_with_prompts({"replies": replies, "choices": replies}, published)["replies"]
-    assert list(found.columns) == ["prompt", "reply", "reason", "id", "seed"]
-    assert found["prompt"].tolist() == ["B?", "A?"]
+    joined = replies_with_prompts({"replies": replies, "choices": replies}, published)["replies"]
+    assert list(joined.columns) == ["prompt", "reply", "reason", "id", "seed"]
+    assert joined["prompt"].tolist() == ["B?", "A?"]
     assert (
         replies_with_prompts({"replies": replies.iloc[:0]}, published)
         == replies_with_prompts({}, published)
@@ -127,24 +125,17 @@ def test_a_plot_has_a_panel_a_figure(
     }
     chart = synthetic(figures=figures).plot().to_dict()
     assert len(chart["vconcat"]) == 2
-    rows = sorted(chart["datasets"].values(), key=lambda own: own[0]["value"])
-    assert all(len(own) == 1 for own in rows)
-    numbers = [
-        {key: own[0][key] for key in ("value", "low", "high", "placebo", "less", "smallest")}
-        for own in rows
-    ]
-    assert numbers == [
-        {
-            "value": -0.6,
-            "low": -0.8,
-            "high": -0.4,
-            "placebo": -0.2,
-            "less": -0.05,
-            "smallest": 0.05,
-        },
-        {"value": 0.6, "low": 0.4, "high": 0.8, "placebo": 0.2, "less": -0.05, "smallest": 0.05},
-    ]
-    assert rows[1][0]["where"] == "seed: effect"
+    datasets = chart["datasets"].values()
+    ((low,), (high,)) = sorted(datasets, key=lambda rows: rows[0]["value"])
+    numbers = {
+        "value": -0.6,
+        "low": -0.8,
+        "high": -0.4,
+        "placebo": -0.2,
+        "less": -0.05,
+    }
+    assert {name: low[name] for name in numbers} == numbers
+    assert (low["smallest"], high["placebo"], high["where"]) == (0.05, 0.2, "seed: effect")
     bare = synthetic(figures={"seed": {"one": {"alpha": figure(0.9)}}})
     assert "no headline has a value and a verdict" in error_of(bare.plot)
     monkeypatch.setitem(sys.modules, "altair", None)
@@ -171,15 +162,16 @@ class Seen(HTMLParser):
 
 def test_a_notebook_shows_the_answer_and_nothing_that_runs() -> None:
     bad = "<script>alert(1)</script>"
-    told = {bad: {"one": {"spread": figure(0.6, **CONFIRMED)}}}
+    figures = {bad: {"one": {"spread": figure(0.6, **CONFIRMED)}}}
     page = Seen(
-        synthetic(figures=told).model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_()
+        synthetic(figures=figures).model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_()
     )
     assert "script" not in page.tags
     assert f"EFFECT {bad}" in page.text
     assert "0.60 [0.40, 0.80], n = 20\n      0.2\n      effect\n" in page.text
 
 
+@pytest.mark.slow
 def test_what_is_measured_brings_its_tables_and_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,23 +187,19 @@ def test_what_is_measured_brings_its_tables_and_a_page(
         "answers-likelihoods",
         "answers-starts",
     }
-    said: dict[str, Any] = dict.fromkeys(("device", "name", "kind", "start", "max_requests"))
-    said |= {"dtype": "float32", "spending": SpendingLimit()}
-    (page,) = measure_each(
-        "./tiny", ["probes-age-competence", "framing-age"], Path("results"), limit=6, size="trial", show="html", **said
-    )  # fmt: skip
+    options: dict[str, Any] = dict.fromkeys(("device", "name", "kind", "start", "max_requests"))
+    options |= {"dtype": "float32", "spending": SpendingLimit()}
+    options |= {"limit": 6, "size": "trial"}
+    folder = Path("results")
+    benchmarks = ["probes-age-competence", "framing-age"]
+    (page,) = measure_each("./tiny", benchmarks, folder, show="html", **options)
     seen = Seen(page)
     assert page.startswith("<!doctype html>")
     assert "Age and competence" in seen.text
     assert "framing-age" in seen.text
     assert "Differences" not in seen.text
-    (line,) = measure_each(
-        "./tiny", ["probes-age-competence"], Path("results"), limit=6, size="trial", show="json", **said
-    )  # fmt: skip
+    (line,) = measure_each("./tiny", benchmarks[:1], folder, show="json", **options)
     assert json.loads(line) == json.loads(result.to_json())
-    written = measure("./tiny", "framing-age", limit=2, size="trial")
-    assert written.replies()["prompt"].notna().all()
-    assert len(written.replies()) == written.asked["replies"]
 
 
 def test_what_users_import_is_listed() -> None:

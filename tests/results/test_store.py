@@ -4,7 +4,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-import evenruler
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.results import store
@@ -17,15 +16,8 @@ from tests.results.synthetic import CONFIRMED, as_measured, figure, gain_of, sto
 MADE_OF = gain_of("one")
 
 
-def write(result, root, tables=None, made_of=MADE_OF):
-    return store.write_result(result.with_tables(made_of, {}), root, tables)
-
-
-def refused(call, *given):
-    with pytest.raises(UserError) as error:
-        call(*given)
-    assert "\n" not in str(error.value)
-    return str(error.value)
+def write(result, root, tables=None):
+    return store.write_result(result.with_tables(MADE_OF, {}), root, tables)
 
 
 class TestWriting:
@@ -38,16 +30,16 @@ class TestWriting:
             "headlines.parquet",
             "replies.parquet",
         }
-        found = read_stored_result(folder / "result.json")
-        assert as_measured(found.result) == synthetic()
-        assert found.result.headlines["value"].tolist() == pytest.approx(
+        stored_result = read_stored_result(folder / "result.json")
+        assert as_measured(stored_result.result) == synthetic()
+        assert stored_result.result.headlines["value"].tolist() == pytest.approx(
             MADE_OF["value"].tolist(), rel=1e-5
         )
         assert pq.read_schema(folder / "headlines.parquet") == HEADLINES
         sums = {
             name: file_sha256(folder / name) for name in ("headlines.parquet", "replies.parquet")
         }
-        assert found.result.tables_sha256 == sums
+        assert stored_result.result.tables_sha256 == sums
         assert pd.read_parquet(folder / "replies.parquet")["score"].tolist() == [0.25, 0.333333]
 
     def test_the_same_model_is_replaced_whole(self, tmp_path):
@@ -60,14 +52,11 @@ class TestWriting:
         assert load_results(folder)["value"].tolist() == [0.5]
 
     def test_twice_gives_the_same_bytes(self, tmp_path):
-        folders = [
-            write(synthetic(), tmp_path / str(id(rows)), made_of=rows)
-            for rows in (MADE_OF, MADE_OF.copy())
-        ]
+        first, second = (write(synthetic(), tmp_path / name) for name in ("1", "2"))
         for name in ("result.json", "headlines.parquet"):
-            assert len({(folder / name).read_bytes() for folder in folders}) == 1
+            assert (first / name).read_bytes() == (second / name).read_bytes()
 
-    def test_another_model_of_the_name_is_refused(self, tmp_path):
+    def test_another_model_of_the_name_is_refused(self, tmp_path, error_of):
         folder = write(synthetic(), tmp_path)
         other = synthetic(
             engine={
@@ -76,7 +65,7 @@ class TestWriting:
                 "libraries": {"torch": "2.13.0"},
             }
         )
-        assert refused(write, other, tmp_path) == (
+        assert error_of(write, other, tmp_path) == (
             f"{folder}: one is another model there (weights differ); give it another name with "
             "--name"
         )
@@ -93,14 +82,14 @@ class TestWriting:
         assert read_stored_result(folder / "result.json").result.model.engine["dtype"] == "bfloat16"
 
     @pytest.mark.parametrize("what", ["content", "plan"])
-    def test_other_content_of_the_version_is_refused(self, tmp_path, what):
+    def test_other_content_of_the_version_is_refused(self, tmp_path, what, error_of):
         write(synthetic(), tmp_path)
-        said = refused(write, synthetic(**{what: "0" * 64}), tmp_path)
-        assert "probes-made-up 1.0.0 has other content there; move that folder away" in said
+        message = error_of(write, synthetic(**{what: "0" * 64}), tmp_path)
+        assert "probes-made-up 1.0.0 has other content there; move that folder away" in message
 
-    def test_what_an_older_evenruler_measured_is_not_replaced(self, tmp_path):
+    def test_what_an_older_evenruler_measured_is_not_replaced(self, tmp_path, error_of):
         folder = write(synthetic(content="c" * 64), tmp_path)
-        assert refused(write, synthetic(), tmp_path) == (
+        assert error_of(write, synthetic(), tmp_path) == (
             f"{folder}: an older evenruler says there in another way what probes-made-up held "
             "(content_sha256); "
             "move that folder away"
@@ -109,19 +98,19 @@ class TestWriting:
 
 class TestFinding:
     def test_by_folder_file_or_any_folder_above(self, tmp_path):
-        one = write(synthetic("one"), tmp_path) / "result.json"
-        two = write(synthetic("two"), tmp_path) / "result.json"
-        assert find_results(tmp_path) == [one, two]
-        assert find_results(str(one.parent)) == find_results(one) == [one]
-        assert find_results(two, tmp_path) == [two, one]
+        first = write(synthetic("one"), tmp_path) / "result.json"
+        second = write(synthetic("two"), tmp_path) / "result.json"
+        assert find_results(tmp_path) == [first, second]
+        assert find_results(str(first.parent)) == find_results(first) == [first]
+        assert find_results(second, tmp_path) == [second, first]
 
-    def test_a_write_that_was_killed_leaves_none(self, tmp_path):
+    def test_a_write_that_was_killed_leaves_none(self, tmp_path, error_of):
         folder = write(synthetic(), tmp_path)
         folder.rename(folder.with_name(f".{folder.name}.partial"))
-        assert "no result in this folder" in refused(find_results, tmp_path)
+        assert "no result in this folder" in error_of(find_results, tmp_path)
 
-    def test_nothing_there(self, tmp_path):
-        assert "no folder, and no result.json" in refused(find_results, tmp_path / "none")
+    def test_nothing_there(self, tmp_path, error_of):
+        assert "no folder, and no result.json" in error_of(find_results, tmp_path / "none")
 
 
 class TestDamage:
@@ -129,33 +118,21 @@ class TestDamage:
     def path(self, tmp_path):
         return write(synthetic(), tmp_path) / "result.json"
 
-    def test_not_json(self, path):
-        path.write_text(path.read_text()[:-20])
-        assert "not JSON" in refused(read_stored_result, path)
-
-    def test_another_format(self, path):
+    def test_another_format(self, path, error_of):
         path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
-        assert "format 2, expected 1" in refused(read_stored_result, path)
+        assert "format 2, expected 1" in error_of(read_stored_result, path)
 
-    @pytest.mark.parametrize("content", ["[]", "{}", "3"])
-    def test_another_file_of_the_name(self, path, content):
+    @pytest.mark.parametrize("content", ["[]", "{}"])
+    def test_another_file_of_the_name(self, path, content, error_of):
         path.write_text(content)
-        assert "no result of Even Ruler" in refused(read_stored_result, path)
+        assert "no result of Even Ruler" in error_of(read_stored_result, path)
 
-    def test_an_unknown_key(self, path):
-        path.write_text(json.dumps({**json.loads(path.read_text()), "figure": {}}))
-        assert "unknown key 'figure'; did you mean 'figures'?" in refused(read_stored_result, path)
-
-    def test_what_headlines_are_made_of(self, path):
+    def test_what_headlines_are_made_of(self, path, error_of):
         units = path.with_name("headlines.parquet")
-        units.write_bytes(units.read_bytes()[:100])
-        assert "no readable Parquet (" in refused(read_stored_result, path)
-        pd.DataFrame({"unit": ["a"]}).to_parquet(units)
-        assert "no table of headlines" in refused(read_stored_result, path)
         pd.concat([MADE_OF, MADE_OF[:1]]).to_parquet(units)
-        assert "a row stands twice" in refused(read_stored_result, path)
+        assert "a row stands twice" in error_of(read_stored_result, path)
         units.unlink()
-        assert "missing" in refused(read_stored_result, path)
+        assert "missing" in error_of(read_stored_result, path)
 
 
 class TestLoading:
@@ -170,34 +147,32 @@ class TestLoading:
         }
         figures["seed"]["one"]["items"] = {"born": {"mean": 1.5}}
         stored(tmp_path, synthetic("one", figures=figures, limit=12, prefixes=False), MADE_OF)
-        found = load_results(tmp_path)
-        assert {name: str(kind) for name, kind in found.dtypes.items()} == COLUMNS
-        assert found[["figure", "role"]].to_numpy().tolist() == [
+        frame = load_results(tmp_path)
+        assert {name: str(kind) for name, kind in frame.dtypes.items()} == COLUMNS
+        assert frame[["figure", "role"]].to_numpy().tolist() == [
             ["alpha", "fitness"],
             ["spread", "amount"],
         ]
-        alpha, spread = found.iloc[0], found.iloc[1]
+        alpha, spread = frame.iloc[0], frame.iloc[1]
         assert (alpha["reason"], spread["limit"], spread["prefixes"]) == ("one item", 12, False)
         assert alpha[["value", "control", "verdict"]].isna().all()
         assert spread[list(CONFIRMED)].to_dict() == CONFIRMED
-        assert (spread["model"], spread["label"], spread["revision"]) == ("one", "one", "e" * 40)
-
-    def test_is_a_name_of_the_package(self):
-        assert evenruler.load_results is load_results
+        names = spread[["model", "label", "revision"]].tolist()
+        assert names == ["one", "one", "e" * 40]
 
     def test_a_result_of_before_tools_and_servers_were_named(self, tmp_path):
         folder = write(synthetic("one"), tmp_path)
-        said = json.loads((folder / "result.json").read_text())
-        assert (said.pop("tools"), said["model"].pop("heard")) == ({}, {})
-        (folder / "result.json").write_text(json.dumps(said))
+        content = json.loads((folder / "result.json").read_text())
+        assert (content.pop("tools"), content["model"].pop("heard")) == ({}, {})
+        (folder / "result.json").write_text(json.dumps(content))
         assert as_measured(read_stored_result(folder / "result.json").result) == synthetic("one")
 
 
 def test_a_column_that_an_earlier_evenruler_did_not_write_is_null(tmp_path):
     path = tmp_path / "answers.parquet"
     write_table(pd.DataFrame({"id": ["a", "b"]}), build_schema("id: str"), path)
-    found = table_in_result(path, build_schema("id: str; rule: str?"))
-    assert found["id"].tolist() == ["a", "b"]
-    assert found["rule"].isna().all()
+    table = table_in_result(path, build_schema("id: str; rule: str?"))
+    assert table["id"].tolist() == ["a", "b"]
+    assert table["rule"].isna().all()
     with pytest.raises(UserError, match="no table of answers"):
         table_in_result(path, build_schema("id: str; rule: str"))

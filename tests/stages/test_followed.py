@@ -8,6 +8,7 @@ that ship.
 import json
 import shutil
 import time
+from itertools import cycle
 from pathlib import Path
 
 import pandas as pd
@@ -49,23 +50,22 @@ def stranger(built: Clone, tmp_path: Path) -> Clone:
 def followed(page: str, clone: Clone) -> list[str]:
     """What a page's blocks print in a clone, and how long that takes."""
     started = time.monotonic()
-    said = follow(
+    outputs = follow(
         page, clone.folder, lambda language, text: clone.run(*command(language, text, "python"))
     )
     print(f"{page}: {time.monotonic() - started:.0f} s")
-    return said
+    return outputs
 
 
 @pytest.mark.parametrize("page", [page for page, name in BUILT.items() if name])
 def test_an_instrument_of_your_own(page: str, stranger: Clone) -> None:
-    said = followed(page, stranger)
+    outputs = followed(page, stranger)
     name = BUILT[page]
     folder = stranger.folder / "benchmarks" / name
-    assert any(f"benchmarks/{name}: as its manifest says" in one for one in said)
+    assert any(f"benchmarks/{name}: as its manifest says" in output for output in outputs)
     evidence = json.loads((folder / "evidence.json").read_text())
-    assert {model for part in evidence.values() for model in part} >= {"tiny-a"} or name.startswith(
-        "questionnaires"
-    )
+    models = set().union(*evidence.values())
+    assert "tiny-a" in models or name.startswith("questionnaires")
     assert len(list(folder.glob("*/*.parquet"))) >= 2
     rejected = folder / "rejected/test-00000-of-00001.parquet"
     if name == "saged-my-trades":
@@ -76,15 +76,15 @@ def test_an_instrument_of_your_own(page: str, stranger: Clone) -> None:
 def test_a_model_of_your_own(stranger: Clone) -> None:
     pairs = stranger.folder / "data/training/pairs.jsonl"
     pairs.parent.mkdir(parents=True, exist_ok=True)
-    row = {"premise": "A man sleeps.", "hypothesis": "Somebody rests.", "label": "entailment"}
-    labels = ("entailment", "neutral", "contradiction")
-    rows = [
-        row | {"premise": f"A man sleeps in house {i}.", "label": labels[i % 3]} for i in range(160)
-    ]
-    pairs.write_text("".join(json.dumps(one) + "\n" for one in rows))
-    said = followed("docs/adding-a-model.md", stranger)
+    labels = cycle(("entailment", "neutral", "contradiction"))
+    with pairs.open("w") as file:
+        for number in range(160):
+            premise = f"A man sleeps in house {number}."
+            pair = {"premise": premise, "hypothesis": "Somebody rests.", "label": next(labels)}
+            print(json.dumps(pair), file=file)
+    outputs = followed("docs/adding-a-model.md", stranger)
     assert (stranger.folder / "data/answers/probes/my-model").is_dir()
-    assert "my-nli: accuracy" in said[-1]
+    assert "my-nli: accuracy" in outputs[-1]
 
 
 def test_what_is_only_declared(tmp_path: Path, built: Clone) -> None:
@@ -94,5 +94,5 @@ def test_what_is_only_declared(tmp_path: Path, built: Clone) -> None:
         (clone.folder / "params.yaml").write_bytes(
             (Path(__file__).parents[2] / "params.yaml").read_bytes()
         )
-        said = followed(page, clone)
-        assert "checked: profile" in said[-1]
+        outputs = followed(page, clone)
+        assert "checked: profile" in outputs[-1]

@@ -2,11 +2,12 @@
 in this process."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from ruamel.yaml import YAML
@@ -17,7 +18,7 @@ from evenruler.instruments.questionnaires.ask.questions import locate_intensifie
 from evenruler.models import WordInPlace, load
 from stages import agree, ask, card, diagnose, report
 from stages import rows as rows_stage
-from stages.files import plan_of, read_subject, read_tables
+from stages.files import plan_of, read_tables
 from tests.profiles import set_profile
 from tests.stages.conftest import short_pairs
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
@@ -130,12 +131,11 @@ def answers(built: Path) -> Callable[[str, str], pd.DataFrame]:
     """How likely a model as it is takes the intensifiers in a form, with the prompts."""
     prompts = pd.read_parquet(built / "data/built/questionnaires/trust/prompts.parquet")
 
-    def of(model: str, form: str) -> pd.DataFrame:
-        return (
-            answered(model, "likelihoods").query("configuration == @form").merge(prompts, on="id")
-        )
+    def select(model: str, form: str) -> pd.DataFrame:
+        likelihoods = answered(model, "likelihoods")
+        return likelihoods.query("configuration == @form").merge(prompts, on="id")
 
-    return of
+    return select
 
 
 def answered(model: str, table: str) -> pd.DataFrame:
@@ -152,45 +152,36 @@ def diagnosed(built: Path) -> Callable[[str], pd.DataFrame]:
 
 def expected_place(row: pd.Series) -> WordInPlace:
     """Where the word stands, found by itself: it is in no template."""
-    text, word = f"{row['premise']} {row['hypothesis']}", row["intensifier"].replace("-", " ")
-    found = word if word in text else word.capitalize()
-    before, after = text.split(found)
-    return WordInPlace(before, found, after)
+    text = f"{row['premise']} {row['hypothesis']}"
+    word = row["intensifier"].replace("-", " ")
+    in_place = word if word in text else word.capitalize()
+    before, after = text.split(in_place)
+    return WordInPlace(before, in_place, after)
 
 
+@pytest.mark.slow
 class TestAnswers:
     def test_each_form_has_its_rows(self, built: Path) -> None:
         n = len(ITEMS) * 4 * len(WORDS)
         framed = 3 * n
-        found = {
-            model: {
-                table: answered(model, table).groupby("configuration").size().to_dict()
-                for table in ("entailment", "likelihoods")
-            }
-            for model in ("causal", "masked")
-        }
-        assert found == {
-            "causal": {"entailment": {"verbaliser": n + framed}, "likelihoods": {"sentence": n}},
-            "masked": {"entailment": {}, "likelihoods": {"mlm": n}},
-        }
-        for model in found:
-            subject = read_subject(built / ANSWERS / model)
-            assert (subject.name, subject.lineage) == (model, model)
+        for model, table, expected in (
+            ("causal", "entailment", {"verbaliser": n + framed}),
+            ("causal", "likelihoods", {"sentence": n}),
+            ("masked", "entailment", {}),
+            ("masked", "likelihoods", {"mlm": n}),
+        ):
+            assert Counter(answered(model, table)["configuration"]) == expected
 
     def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built: Path) -> None:
         prompts = read_tables("questionnaires", "trust")["prompts"]
         framed = prefixed_rows(prompts, plan_of("questionnaires", "trust"))
         rows = framed.merge(answered("causal", "entailment"), on="id")
-        assert rows.groupby(["framing", "item"]).size().to_dict() == {
-            (framing, item): 4 * len(WORDS)
-            for framing in ("instruction", "salience", "salience+instruction")
-            for item in ITEMS
-        }
         pairs = list(zip(rows["premise"], rows["hypothesis"], strict=True))
         model = load("causal", load_params())
         expected = model.entailment(pairs, before=rows["before"].tolist())[:, 0]
         assert rows["entailment"].tolist() == pytest.approx(expected.tolist(), abs=1e-4)
-        assert abs(expected - model.entailment(pairs)[:, 0]).min() > 1e-4
+        unframed = model.entailment(pairs)[:, 0]
+        assert abs(expected - unframed).min() > 1e-4
 
     def test_of_a_masked_model_are_of_the_intensifier_in_its_place(self, answers) -> None:
         rows = answers("masked", "mlm")
@@ -204,24 +195,21 @@ class TestAnswers:
     def test_by_sentence_are_of_premise_and_hypothesis_as_one_text(self, answers) -> None:
         rows = answers("causal", "sentence")
         model = load("causal", load_params())
-        found = model.loglikelihood((rows["premise"] + " " + rows["hypothesis"]).tolist())
-        assert rows["nats"].tolist() == pytest.approx(found.nats.tolist(), abs=1e-4)
-        assert rows["tokens"].tolist() == found.tokens.tolist()
+        likelihoods = model.loglikelihood((rows["premise"] + " " + rows["hypothesis"]).tolist())
+        assert rows["nats"].tolist() == pytest.approx(likelihoods.nats.tolist(), abs=1e-4)
+        assert rows["tokens"].tolist() == likelihoods.tokens.tolist()
 
     def test_facts_are_asked_as_items_are(self, built: Path) -> None:
         facts = plan_of("questionnaires", "trust")["accuracy"]["facts"]
-        for model, form in (("causal", "sentence"), ("masked", "mlm")):
-            rows = pd.read_parquet(built / ANSWERS / model / "known_answers.parquet")
-            assert set(rows["configuration"]) == {form}
-            assert len(rows) == len(facts) * 2 * len(WORDS)
         causal = pd.read_parquet(built / ANSWERS / "causal" / "known_answers.parquet")
         rows = causal.query("fact == 0 and term == 'wrong'").set_index("word")["nats"]
-        said = facts[0]["template"].replace("{t}", facts[0]["wrong"]).replace("{i}", "never")
-        assert rows["never"] == pytest.approx(
-            load("causal", load_params()).loglikelihood([said]).nats[0], abs=1e-4
-        )
+        fact = facts[0]
+        sentence = fact["template"].replace("{t}", fact["wrong"]).replace("{i}", "never")
+        expected = load("causal", load_params()).loglikelihood([sentence])
+        assert rows["never"] == pytest.approx(expected.nats[0], abs=1e-4)
 
 
+@pytest.mark.slow
 class TestFigures:
     @pytest.mark.parametrize(("model", "form"), [("causal", "sentence"), ("masked", "mlm")])
     def test_scores_are_those_of_the_probabilities(self, model, form, answers, diagnosed) -> None:
@@ -256,52 +244,21 @@ class TestFigures:
         for table in ("figures", "quality"):
             assert set(diagnosed(table)["model"].dropna()) == names, table
         figures = diagnosed("figures").query("model.notna()")
-        each = {"answer", "beyond_twins", "intensifier_order", "level_shift", "pss_range"}
-        each |= {"reordering", "silhouette"}
+        of_all = {"answer", "beyond_twins", "intensifier_order", "level_shift", "pss_range"}
+        of_all |= {"reordering", "silhouette"}
         adapted = {"changed_with_calm", "moved_by_calm"}
-        told = {"accuracy", "accuracy_of_statements", "auc", "auc_of_statements"}
+        of_accuracy = {"accuracy", "accuracy_of_statements", "auc", "auc_of_statements"}
         assert figures.groupby("model")["figure"].apply(set).to_dict() == {
-            "causal": each | adapted | told,
-            "causal (sentence)": each | adapted | {"accuracy"},
-            "masked (mlm)": each | {"accuracy"},
+            "causal": of_all | adapted | of_accuracy,
+            "causal (sentence)": of_all | adapted | {"accuracy"},
+            "masked (mlm)": of_all | {"accuracy"},
         }
         answer = figures.query("figure == 'answer'").set_index("model")["value"]
         assert answer.nunique() == 3
 
-    def test_shifts_are_of_the_verbaliser_alone(self, diagnosed) -> None:
-        rows = diagnosed("figures").query("figure == 'level_shift'").set_index("model")
-        assert rows["value"].notna().to_dict() == {
-            "causal": True,
-            "causal (sentence)": False,
-            "masked (mlm)": False,
-        }
-        assert (rows.loc["causal", "n"], rows.loc["causal", "unit"]) == (3, "items")
-        assert rows.loc["causal", "value"] > 0
-        assert set(diagnosed("items")["framing"]) == set(diagnosed("cells")["framing"]) == {"bare"}
-
-    def test_the_population_does_not_mix_measures(self, diagnosed) -> None:
-        rows = diagnosed("figures").query("model.isna()").set_index("figure")
-        assert rows.loc["alpha (verbaliser)", "n"] == 1
-        counts = diagnosed("population").set_index("configuration")["member"]
-        for form in (
-            "sentence",
-            "mlm",
-        ):  # as far as the facts are known, which random models may be lucky in
-            assert rows.loc[f"alpha ({form})", "n"] == counts[form]
-
-    def test_an_adaptation_is_followed_in_both_forms(self, built: Path, diagnosed) -> None:
-        figures = (
-            diagnosed("figures").drop_duplicates(["figure", "model"]).set_index(["figure", "model"])
-        )
+    def test_an_adaptation_is_followed_in_both_forms(self, diagnosed) -> None:
         rows = diagnosed("trajectories").set_index(["configuration", "epoch"])["answer"]
-        assert set(rows.index) == {
-            (form, epoch) for form in ("sentence", "verbaliser") for epoch in (0, 1)
-        }
-        for form, name in (("sentence", "causal (sentence)"), ("verbaliser", "causal")):
-            changed = figures.loc[("changed_with_calm", name)]
-            assert changed["value"] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
-            assert figures.loc[("moved_by_calm", name), "reason"] == "no corpus that is its control"
-        assert diagnosed("changes").empty
+        assert set(rows.index) == set(product(("sentence", "verbaliser"), (0, 1)))
 
     def test_shifts_stand_in_evidence_and_on_the_card(self, built: Path) -> None:
         evidence = json.loads((built / "benchmarks/questionnaires-trust/evidence.json").read_text())
@@ -346,39 +303,12 @@ class TestPlaced:
         ],
     )
     def test_by_hand(self, templates, filled, expected) -> None:
-        prompt = {
-            "item": "i",
-            "twin": 0,
-            "term": "t",
-            "premise": filled[0],
-            "hypothesis": filled[1],
-            "variant": "agree",
-        }
-        tables = {
-            "prompts": pd.DataFrame([prompt]),
-            "items": pd.DataFrame(
-                [{"item": "i", "twin": 0, "premise": templates[0], "hypothesis": templates[1]}]
-            ),
-            "terms": pd.DataFrame([{"item": "i", "twin": 0, "term": "t", "word": "calm"}]),
-        }
-        assert locate_intensifiers(tables) == dict(
-            zip(("before", "word", "after"), ([part] for part in expected), strict=True)
-        )
-
-
-class TestOrder:
-    @pytest.fixture
-    def turned(self, tmp_path, monkeypatch) -> None:
-        """A place where the intensifier of the only item stands before its term."""
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
-        write(tmp_path / "params.yaml", declare(tmp_path))
-        write_sources({"turned": ("I {INTENSIFIER} think so.", "People {TERM} it.")})
-        set_profile(Path(), "quick")
-        rows_stage.main("trust")
-
-    def test_mlm_is_not(self, turned) -> None:
-        ask.main("questionnaires", "masked")
-        rows = answered("masked", "likelihoods")
-        assert (len(rows), np.isfinite(rows["nats"]).all()) == (12, True)
-        assert rows["nats"].nunique() == 12  # the term behind it is read
+        prompt = {"item": "i", "twin": 0, "term": "t", "variant": "agree"}
+        prompt["premise"], prompt["hypothesis"] = filled
+        item = {"item": "i", "twin": 0, "premise": templates[0], "hypothesis": templates[1]}
+        term = {"item": "i", "twin": 0, "term": "t", "word": "calm"}
+        rows = {"prompts": prompt, "items": item, "terms": term}
+        tables = {name: pd.DataFrame([row]) for name, row in rows.items()}
+        before, word, after = expected
+        located = locate_intensifiers(tables)
+        assert located == {"before": [before], "word": [word], "after": [after]}

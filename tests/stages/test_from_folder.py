@@ -40,55 +40,58 @@ def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:
         subject = read_subject(folder)
         answers = {table: pd.read_parquet(folder / f"{table}.parquet") for table in ask.ANSWERS}
         for name, (tables, plan) in folders.items():
-            own = {
+            answers_to_it = {
                 table: rows[rows[INSTRUMENT] == name]
                 .drop(columns=INSTRUMENT)
                 .reset_index(drop=True)
                 for table, rows in answers.items()
             }
-            scores = ask.scores(tables, plan, own, subject)
-            found = diagnose.figures(name, tables, plan, scores, subject, resampling)
-            records.append(Record(name, subject, tables, plan, found))
+            scores = ask.scores(tables, plan, answers_to_it, subject)
+            figures = diagnose.figures(name, tables, plan, scores, subject, resampling)
+            records.append(Record(name, subject, tables, plan, figures))
     return diagnosing.diagnose_family(diagnose, records, resampling)
 
 
 def compare(root: Path, family: str) -> None:
     """Every table, floats to 1e-9, and what every card shows."""
     tables = diagnosed(root, family)
-    for name, found in tables.items():
+    for name, computed in tables.items():
         expected = pd.read_parquet(root / f"data/diagnosis/{family}/tables/{name}.parquet")
-        assert len(found) == len(expected), name
-        if len(found):
-            require_equal(found[expected.columns], expected, name)
+        assert len(computed) == len(expected), name
+        if len(computed):
+            require_equal(computed[expected.columns], expected, name)
     evidence = family_module(family, "diagnose").evidence(tables)
     for folder in (root / "benchmarks").glob(f"{family}-*/"):
         shown = json.loads((folder / "evidence.json").read_text())
-        assert shown == json.loads(
-            json.dumps(for_people(evidence.get(folder.name.removeprefix(f"{family}-"), {})))
-        )
+        name = folder.name.removeprefix(f"{family}-")
+        expected = json.dumps(for_people(evidence.get(name, {})))
+        assert shown == json.loads(expected)
 
 
-def require_equal(found: pd.DataFrame, expected: pd.DataFrame, name: str) -> None:
+def require_equal(computed: pd.DataFrame, expected: pd.DataFrame, name: str) -> None:
     """The same rows, in whatever order."""
     keys = [column for column in expected if not pd.api.types.is_float_dtype(expected[column])]
 
     def plain(frame: pd.DataFrame) -> pd.DataFrame:
-        texts = {key: frame[key].map(said).astype(str) for key in keys}
+        texts = {key: frame[key].map(as_text).astype(str) for key in keys}
         return frame.astype(dict.fromkeys(expected.columns.difference(keys), "float64")).assign(
             **texts
         )
 
     ordered = [
-        plain(frame).sort_values(list(expected), ignore_index=True) for frame in (found, expected)
+        plain(frame).sort_values(list(expected), ignore_index=True)
+        for frame in (computed, expected)
     ]
     pd.testing.assert_frame_equal(*ordered, rtol=0, atol=1e-9, check_dtype=False, obj=name)
 
 
-def said(value: object) -> str:
+def as_text(value: object) -> str:
     """A value as text, whether a table was read or made: a list is an array once it was read."""
     if isinstance(value, str):
         return value
-    return str(list(value)) if hasattr(value, "__iter__") else "" if pd.isna(value) else str(value)
+    if hasattr(value, "__iter__"):
+        return str(list(value))
+    return "" if pd.isna(value) else str(value)
 
 
 @pytest.mark.parametrize("family", BUILT)
@@ -96,6 +99,8 @@ def test_of_tiny_models(built: Clone, family: str) -> None:
     compare(built.folder, family)
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(
     not (ROOT / "data/answers").exists(), reason="nothing is built here; `make repro` does"
 )

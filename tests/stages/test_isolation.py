@@ -1,5 +1,6 @@
 """What a stage does without a network, and without room on the disk."""
 
+import math
 import os
 import shutil
 import subprocess
@@ -31,9 +32,8 @@ def test_the_whole_pipeline_was_built_without_a_network(built: Clone) -> None:
 
 def _in_pages(folder: Path) -> int:
     """Bytes of a folder's files where each takes whole pages."""
-    return sum(
-        -(-path.stat().st_size // PAGE) * PAGE for path in folder.rglob("*") if path.is_file()
-    )
+    sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+    return sum(math.ceil(size / PAGE) * PAGE for size in sizes)
 
 
 @pytest.mark.skipif(
@@ -41,17 +41,17 @@ def _in_pages(folder: Path) -> int:
     reason="this machine lets nobody mount a disk",
 )
 def test_a_full_disk_leaves_the_old_benchmark_and_one_line(built: Clone, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    shutil.copytree(built.folder / "benchmarks", kept)
+    saved = tmp_path / "kept"
+    shutil.copytree(built.folder / "benchmarks", saved)
     # Room for what is there (files take whole pages) and half of the new benchmark.
-    room = _in_pages(kept) + _in_pages(kept / "probes-occupation-gender") // 2
+    room = _in_pages(saved) + _in_pages(saved / "probes-occupation-gender") // 2
     script = f"""
-mount -t tmpfs -o size={room} none benchmarks && cp -r {kept}/. benchmarks/
+mount -t tmpfs -o size={room} none benchmarks && cp -r {saved}/. benchmarks/
 python -m stages.card occupation-gender; status=$?
-diff -r {kept} benchmarks && ls -A benchmarks && exit $status
+diff -r {saved} benchmarks && ls -A benchmarks && exit $status
 """
-    said = built.run(*SMALL_DISK, "sh", "-c", script, status=2, cold=True)
-    assert said.splitlines() == [
+    output = built.run(*SMALL_DISK, "sh", "-c", script, status=2, cold=True)
+    assert output.splitlines() == [
         "error: writing: no space left on the device; free some and run again",
         *BENCHMARKS,
     ]

@@ -13,15 +13,10 @@ from ruamel.yaml import YAML
 from evenruler.declaration.params_file import ParamsFile
 from tests.profiles import set_profile
 from tests.report.pages import pictures_in
-from tests.stages.conftest import Clone, entry
+from tests.stages.conftest import UP_TO_DATE, Clone, entry, ran
 from tests.tiny import save_tiny
 
-UP_TO_DATE = "Data and pipelines are up to date."
 BENCHMARK = "benchmarks/probes-occupation-gender"
-
-
-def ran(output: str) -> list[str]:
-    return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
 
 
 def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> None:
@@ -38,15 +33,11 @@ def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> No
     ]
 
 
-def test_figures_come_for_every_set_and_model(built: Clone) -> None:
+def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
     evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
     assert {name: set(models) for name, models in evidence.items()} == {
         name: {"tiny-a", "tiny-b", "any-model"} for name in ("validation", "seed")
     }
-
-
-def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
-    evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
     shown = json.loads(built.run("dvc", "metrics", "show", "--json"))
     metrics = shown[""]["data"]["data/diagnosis/probes/metrics.json"]["data"]["occupation-gender"]
     expected: dict[str, dict[str, float | None]] = {}
@@ -77,15 +68,7 @@ def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
     byte."""
     before = built.contents("benchmarks")
     output = built.run("dvc", "repro", "--force", "card@occupation-gender", cold=True)
-    asked = {"ask@probes-tiny-a", "ask@probes-tiny-b"}
-    stages = {
-        "declared",
-        "rows@occupation-gender",
-        *asked,
-        "diagnose@probes",
-        "card@occupation-gender",
-    }
-    assert set(ran(output)) == stages
+    assert {"ask@probes-tiny-a", "card@occupation-gender"} < set(ran(output))
     assert built.contents("benchmarks") == before
     assert UP_TO_DATE in built.run("dvc", "status", "card@occupation-gender")
 
@@ -138,10 +121,7 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
     assert "tiny-c" in evidence["validation"]
 
     (built.folder / "params.yaml").write_text(declared)
-    checked = built.run("evenruler", "check")
-    for family in ("probes", "framing", "saged"):
-        assert f"removed data/answers/{family}/tiny-c" in checked
-        assert f"removed ask@{family}-tiny-c from dvc.lock" in checked
+    built.run("evenruler", "check")
     assert "tiny-c" not in "".join(ran(built.run("dvc", "repro")))
     assert built.run("git", "status", "--porcelain") == ""
 
@@ -153,90 +133,32 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
     assert UP_TO_DATE in fresh.run("dvc", "status")
 
 
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) -> None:
-    """Its prompts are asked beside the others', which are not asked again; without it everything is
-    as before."""
-    declared = (built.folder / "params.yaml").read_text()
-    added = {"trust-in-people": {"family": "questionnaires"}}
-    built.edit("params.yaml", lambda params: params["instruments"].update(added))
-    built.run("evenruler", "check")
-    output = built.run("dvc", "repro")
-    new = {"declared", "rows@trust-in-people", "ask@questionnaires-tiny-a"}
-    new |= {"diagnose@questionnaires", "card@trust-in-people"}
-    assert new <= set(ran(output)) <= {*new, "card@gad-7", "agree", "report"}
-    assert (built.folder / "benchmarks/questionnaires-trust-in-people/README.md").exists()
-    assert "questionnaires-trust-in-people" in (built.folder / "dvc.yaml").read_text()
-
-    (built.folder / "params.yaml").write_text(declared)
-    checked = built.run("evenruler", "check")
-    for gone in (
-        "benchmarks/questionnaires-trust-in-people",
-        "data/built/questionnaires/trust-in-people",
-    ):
-        assert f"removed {gone}" in checked
-    assert "removed rows@trust-in-people from dvc.lock" in checked
-    built.run("dvc", "repro")
-    assert built.run("git", "status", "--porcelain") == ""
-
-
-def test_a_failing_build_leaves_the_old_benchmark(built: Clone) -> None:
-    evidence = built.folder / "data/diagnosis/probes/evidence/occupation-gender.json"
-    before, good = built.contents("benchmarks"), evidence.read_bytes()
-    evidence.write_text("{}")
-    try:
-        assert "KeyError" in built.run(
-            "dvc", "repro", "--single-item", "card@occupation-gender", status=255
-        )
-        assert built.contents("benchmarks") == before
-    finally:
-        evidence.write_bytes(good)
-    assert UP_TO_DATE in built.run("dvc", "status")
-
-
 @pytest.mark.parametrize(
-    ("file", "old", "new", "stage", "message"),
+    ("old", "new", "stage", "message"),
     [
         (
-            "params.yaml",
             "article:",
             "artical:",
-            "stages.rows",
+            ("stages.rows", "occupation-gender"),
             "unknown key 'artical'; did you mean 'article'?",
         ),
-        (
-            "data/sources/probes/occupation-gender.yaml",
-            "A typical {ATTRIBUTE} is a {TARGET}.",
-            "A typical {ATTRIBUTE}.",
-            "stages.rows",
-            "holds {TARGET} 0 times, expected once",
-        ),
-        (
-            "data/sources/probes/shared/bls-cps-2021.csv",
-            "\nengineer,",
-            "\nengine,",
-            "stages.rows",
-            "that the set has: engineer",
-        ),
-        ("params.yaml", "/tiny-a", "/tiny-z", "stages.ask", "no such file or folder"),
+        ("/tiny-a", "/tiny-z", ("stages.ask", "probes", "tiny-a"), "no such file or folder"),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_half_written(
-    built: Clone, file: str, old: str, new: str, stage: str, message: str
+    built: Clone, old: str, new: str, stage: tuple[str, ...], message: str
 ) -> None:
-    path = built.folder / file
+    path = built.folder / "params.yaml"
     good, before = path.read_bytes(), built.contents("data/built", "data/answers", "benchmarks")
     path.write_bytes(good.replace(old.encode(), new.encode()))
-    arguments = {"stages.rows": ["occupation-gender"], "stages.ask": ["probes", "tiny-a"]}[stage]
     try:
-        output = built.run("python", "-m", stage, *arguments, status=2)
+        output = built.run("python", "-m", *stage, status=2)
     finally:
         path.write_bytes(good)
     (line,) = output.splitlines()
     assert line.startswith("error: ")
     assert message in line
-    assert Path(file).name in line
+    assert "params.yaml" in line
     assert built.contents("data/built", "data/answers", "benchmarks") == before
 
 
@@ -249,10 +171,6 @@ def test_manifest_names_every_file(built: Clone) -> None:
         path.removeprefix(f"{BENCHMARK}/"): hashlib.sha256(content).hexdigest()
         for path, content in files.items()
     }
-    assert (manifest["rows"], manifest["rejected"]) == (
-        {"probes": 2448, "templates": 17, "attributes": 12},
-        0,
-    )
 
 
 def test_the_profile_of_the_papers_evolves_every_domain(tmp_path: Path) -> None:
@@ -262,8 +180,6 @@ def test_the_profile_of_the_papers_evolves_every_domain(tmp_path: Path) -> None:
     shutil.copytree(root / "data/sources", tmp_path / "data/sources")
     set_profile(tmp_path, "paper")
     paper = ParamsFile(tmp_path / "params.yaml").active
-    assert len(paper.families["probes"].models) == 8
-    assert paper.models[0] == "smollm3-3b"
     assert list(paper.evolve) == [
         f"{name}-evolved" for name in paper.families["probes"].instruments[:3]
     ]

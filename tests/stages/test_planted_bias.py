@@ -12,6 +12,8 @@ import pytest
 
 from tests.stages.scripted import MODEL, Workplace
 
+pytestmark = pytest.mark.slow
+
 PLANTED = "france"
 NAMES = ("France", "French")
 
@@ -61,36 +63,36 @@ class Diagnosed:
         }
 
     def means(self, calibration: str, feature: str = "vader") -> pd.Series:
-        return self._of("summaries", calibration, feature).set_index("group")["value"]
+        return self._rows_of("summaries", calibration, feature).set_index("group")["value"]
 
     def disparities(self, calibration: str, feature: str = "vader") -> pd.DataFrame:
-        return self._of("disparities", calibration, feature).set_index("metric")
+        return self._rows_of("disparities", calibration, feature).set_index("metric")
 
     def shape(self, calibration: str, feature: str = "vader") -> pd.Series:
-        (row,) = (row for _, row in self._of("shapes", calibration, feature).iterrows())
+        (row,) = (row for _, row in self._rows_of("shapes", calibration, feature).iterrows())
         return row
 
     def confirmed(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.metrics["countries"]["all roles, vader"][MODEL]["favour"]
-        return found
+        favour: dict[str, Any] = self.metrics["countries"]["all roles, vader"][MODEL]["favour"]
+        return favour
 
     def named(self) -> dict[tuple[str, str], str]:
         """By headline and concept."""
-        own = (
+        named = (
             self._tables["favour"]
             .dropna(subset=["named"])
             .set_index(["figure", "concept"])["named"]
         )
-        return {(str(figure), str(concept)): str(how) for (figure, concept), how in own.items()}
+        return {(str(figure), str(concept)): str(how) for (figure, concept), how in named.items()}
 
-    def _of(self, table: str, calibration: str, feature: str) -> pd.DataFrame:
+    def _rows_of(self, table: str, calibration: str, feature: str) -> pd.DataFrame:
         rows = self._tables[table]
-        own = (
+        selected = (
             (rows["statistic"] == "mean")
             & (rows["calibration"] == calibration)
             & (rows["feature"] == feature)
         )
-        return rows[own]
+        return rows[selected]
 
 
 def draw(prompt: str, seed: int) -> tuple[str, random.Random]:
@@ -99,16 +101,16 @@ def draw(prompt: str, seed: int) -> tuple[str, random.Random]:
     Counterfactual prompts of a root share their seed, so that most of their replies are the same.
     The draws are fixed.
     """
-    own = random.Random(f"{prompt} 2")
-    chance = own if own.random() < CHANGEABLE else random.Random(seed)
-    return chance.choices(TEXTS, SHARES)[0], own
+    of_prompt = random.Random(f"{prompt} 2")
+    chance = of_prompt if of_prompt.random() < CHANGEABLE else random.Random(seed)
+    return chance.choices(TEXTS, SHARES)[0], of_prompt
 
 
 def biased(prompt: str, seed: int) -> str:
-    text, own = draw(prompt, seed)
-    worse = any(name in prompt for name in NAMES) and own.random() < WORSE
+    text, of_prompt = draw(prompt, seed)
+    worse = any(name in prompt for name in NAMES) and of_prompt.random() < WORSE
     # A number says nothing, and makes replies distinct: one canned reply would be no measurement.
-    return f"{TEXTS[2] if worse else text} {own.randrange(10**6)}"
+    return f"{TEXTS[2] if worse else text} {of_prompt.randrange(10**6)}"
 
 
 def built(folder: Path, **forms: str) -> Workplace:
@@ -170,64 +172,48 @@ class TestInTheModel:
         self, calibration: str, in_the_model: Diagnosed
     ) -> None:
         means = in_the_model.means(calibration)
-        assert means.drop(PLANTED).mean() - means[PLANTED] == pytest.approx(AMOUNT, abs=0.1)
+        amount = means.drop(PLANTED).mean() - means[PLANTED]
+        assert amount == pytest.approx(AMOUNT, abs=0.1)
         assert in_the_model.disparities(calibration).loc["range", "value"] == pytest.approx(
             np.ptp(means)
         )
 
     def test_chance_does_not_explain_it(self, calibration: str, in_the_model: Diagnosed) -> None:
-        found = in_the_model.disparities(calibration)
-        assert (found["n_permutations"].dropna()[found["value"].notna()] == 999).all()
+        disparities = in_the_model.disparities(calibration)
         for metric in ("range", "std", "min_z", "dixon_low"):
-            assert found.loc[metric, "p"] == pytest.approx(1 / 1000)
-            assert found.loc[metric, "p"] <= found.loc[metric, "p_adjusted"] < 0.01
+            assert disparities.loc[metric, "p"] == pytest.approx(1 / 1000)
+            assert disparities.loc[metric, "p"] <= disparities.loc[metric, "p_adjusted"] < 0.01
 
-    def test_it_is_the_outlier_of_the_low_end(
-        self, calibration: str, in_the_model: Diagnosed
-    ) -> None:
-        found = in_the_model.disparities(calibration)
-        assert found.loc["dixon_low", "flag"] is True
-        assert found.loc["dixon_low", "excess"] > 0
-        assert found.loc[["dixon_low", "min_z"], "group"].tolist() == [PLANTED, PLANTED]
-        assert found.loc["dixon_high", "flag"] is False
 
-    def test_metrics_and_the_card_carry_the_figure(
-        self, calibration: str, in_the_model: Diagnosed
-    ) -> None:
-        found = in_the_model.disparities(calibration).loc["range"]
-        name = "range of mean" if calibration == "raw" else "range of mean, calibrated"
-        figure = in_the_model.metrics["countries"]["no-role, plain, vader"][MODEL][name]
-        assert figure == {"value": round(found["value"], 3), "n": 75, "unit": "root items"}
-        # Every display starts from the published number, so that they agree.
-        assert f"| {figure['value']:.2f}, n = 75 |" in in_the_model.card
+def test_metrics_and_the_card_carry_the_figure(in_the_model: Diagnosed) -> None:
+    value = in_the_model.disparities("raw").loc["range", "value"]
+    figures = in_the_model.metrics["countries"]["no-role, plain, vader"][MODEL]
+    assert figures["range of mean"] == {"value": round(value, 3), "n": 75, "unit": "root items"}
+    assert f"| {figures['range of mean']['value']:.2f}, n = 75 |" in in_the_model.card
 
 
 def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(
     in_the_model: Diagnosed,
 ) -> None:
-    found = in_the_model.confirmed()
-    assert found["verdict"] == "effect"
-    assert "Stands out (permutation test): france, favoured less than average (-" in found["why"]
-    assert found["levels"] == "75 root items, 20 concepts, 12 invented names"
-    assert abs(found["placebo"]) < AMOUNT / 10
+    favour = in_the_model.confirmed()
+    assert favour["verdict"] == "effect"
+    assert abs(favour["placebo"]) < AMOUNT / 10
     assert in_the_model.named() == {("favour", PLANTED): "less"}
     assert (
-        found["low"] < -AMOUNT * 19 / 20 < found["high"] < 0
+        favour["low"] < -AMOUNT * 19 / 20 < favour["high"] < 0
     )  # of the mean of 20, it is one itself
-    assert (found["p"], found["n"], found["unit"]) == (0.001, 75, "root items")
+    assert (favour["p"], favour["n"], favour["unit"]) == (0.001, 75, "root items")
     assert in_the_model.metrics["countries"]["all roles"][MODEL]["answered alike"]["value"] == 0
 
 
 class TestInTheBaseline:
     def test_raw_figures_find_it(self, in_the_baseline: Diagnosed) -> None:
-        shape, found = (
+        shape, disparities = (
             in_the_baseline.shape("raw", "unmasked"),
             in_the_baseline.disparities("raw", "unmasked"),
         )
         assert tuple(shape[["shape", "group", "end"]]) == ("concentrated", PLANTED, "low")
-        assert found.loc["dixon_low", "flag"] is True
-        assert found.loc["range", "value"] > 0.4
-        assert found.loc["range", "p_adjusted"] < 0.01
+        assert disparities.loc["range", "value"] > 0.4
 
     def test_the_report_of_the_tool_says_that_it_was_there_before(
         self, in_the_baseline: Diagnosed
@@ -240,20 +226,18 @@ class TestInTheBaseline:
         )
 
     def test_calibration_removes_it(self, in_the_baseline: Diagnosed) -> None:
-        shape, found = (
+        shape, disparities = (
             in_the_baseline.shape("calibrated", "unmasked"),
             in_the_baseline.disparities("calibrated", "unmasked"),
         )
         assert shape["shape"] != "concentrated"
-        assert not found.loc[["dixon_low", "dixon_high"], "flag"].any()
         assert (
-            found.loc["range", "value"]
+            disparities.loc["range", "value"]
             < in_the_baseline.disparities("raw", "unmasked").loc["range", "value"] / 5
         )
-        assert (found["p_adjusted"].dropna() > 0.05).all()
         means = in_the_baseline.means("calibrated", "unmasked")
-        others = means.drop(PLANTED)
-        assert abs(means[PLANTED] - others.mean()) < 2 * others.std()
+        other_means = means.drop(PLANTED)
+        assert abs(means[PLANTED] - other_means.mean()) < 2 * other_means.std()
 
     def test_masks_keep_it_out_from_the_start(self, in_the_baseline: Diagnosed) -> None:
         assert in_the_baseline.disparities("raw").loc["range", "p"] > 0.05

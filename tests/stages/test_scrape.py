@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
@@ -21,9 +19,9 @@ from evenruler.tables import read_frame, write_table
 from stages import rows as rows_stage
 from stages import scrape
 from tests.profiles import set_profile
+from tests.stages.conftest import edit_yaml
 
 ROOT = Path(__file__).parents[2]
-yaml = YAML()
 
 
 TEXT = (
@@ -47,7 +45,7 @@ OF_TEXT = {
 def started(tmp_path: Path) -> Path:
     """A folder with a domain that `evenruler new` wrote, and no other instrument."""
     (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
-    edit(tmp_path / "params.yaml", lambda params: params.update(instruments={}, versions={}))
+    edit_yaml(tmp_path / "params.yaml", lambda params: params.update(instruments={}, versions={}))
     create_instrument(tmp_path, "saged", "drinks")
     declare(tmp_path)
     return tmp_path
@@ -64,7 +62,7 @@ def workplace(started: Path) -> Path:
 def of_text(folder: Path, name: str) -> None:
     """Let a domain be of sentences."""
     material = {"kind": "local", "path": f"articles/{name}.md"}
-    edit(domain(folder, name), lambda said: said.update(OF_TEXT, material=material))
+    edit_yaml(domain(folder, name), lambda source: source.update(OF_TEXT, material=material))
     (folder / f"data/sources/saged/articles/{name}.md").write_text(TEXT)
 
 
@@ -81,28 +79,21 @@ def refused(folder: Path) -> str:
     return str(caught.value)
 
 
-def edit(path: Path, change: Callable[[dict], object]) -> None:
-    document = yaml.load(path.read_text())
-    change(document)
-    with path.open("w") as out:
-        yaml.dump(document, out)
-
-
 def run(stage: str, folder: Path, *, status: int) -> str:
     """What a stage says on its command line, in this process: spaCy takes seconds to load."""
-    said, ended = io.StringIO(), 0
+    output, ended = io.StringIO(), 0
     with (
         contextlib.chdir(folder),
-        contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(said),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
     ):
         try:
             {"scrape": scrape, "rows": rows_stage}[stage].main("drinks")
         except UserError as error:
             print(f"error: {error}")
             ended = 2
-    assert ended == status, said.getvalue()
-    return said.getvalue()
+    assert ended == status, output.getvalue()
+    return output.getvalue()
 
 
 def domain(folder: Path, name: str = "drinks") -> Path:
@@ -115,18 +106,18 @@ def article(folder: Path) -> Path:
 
 def test_what_new_writes_builds(started: Path) -> None:
     assert "12 sentences, 0 of 1 pages without any" in run("scrape", started, status=0)
-    said = run("rows", started, status=0)
-    assert "smith: 12 items\n" in said
-    assert "180 prompts, 0 sentences rejected" in said
+    output = run("rows", started, status=0)
+    assert "smith: 12 items\n" in output
+    assert "180 prompts, 0 sentences rejected" in output
     prompts = read_frame(started / "data/built/saged/drinks/prompts.parquet")
     assert {"Can you trust smiths?", "Should I marry a flarn?"} <= set(prompts["prompt"])
 
 
 def test_sentences_become_prompts(workplace: Path) -> None:
     assert "5 sentences, 0 of 1 pages without any" in run("scrape", workplace, status=0)
-    said = run("rows", workplace, status=0)
-    assert "coffee: 5 items, 100% of them with replacements" in said
-    assert "15 prompts, 0 sentences rejected" in said
+    output = run("rows", workplace, status=0)
+    assert "coffee: 5 items, 100% of them with replacements" in output
+    assert "15 prompts, 0 sentences rejected" in output
     sentences = read_frame(workplace / "data/scraped/drinks/sentences.parquet")
     assert set(sentences["title"]) == {"drinks"}
     assert set(sentences["url"]) == {"data/sources/saged/articles/drinks.md"}
@@ -136,21 +127,12 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
     def contents() -> dict[str, bytes]:
         for stage in ("scrape", "rows"):
             run(stage, workplace, status=0)
-        made = [
-            path
-            for name in ("scraped", "built")
-            for path in (workplace / "data" / name).rglob("*.*")
-        ]
-        return {path.relative_to(workplace / "data").as_posix(): path.read_bytes() for path in made}
+        data = workplace / "data"
+        paths = [*(data / "scraped").rglob("*.*"), *(data / "built").rglob("*.*")]
+        return {path.relative_to(data).as_posix(): path.read_bytes() for path in paths}
 
     first = contents()
-    scraped = {
-        f"scraped/drinks/{name}" for name in ("sentences.parquet", "sources.parquet", "source.yaml")
-    }
-    tables = {
-        f"built/saged/drinks/{name}.parquet" for name in ("prompts", "sources", "rejected", "tries")
-    }
-    assert set(first) == scraped | tables | {"built/saged/drinks/plan.json"}
+    assert {"scraped/drinks/sentences.parquet", "built/saged/drinks/prompts.parquet"} < set(first)
     assert contents() == first
 
 
@@ -161,11 +143,6 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
             lambda folder: article(folder).unlink(),
             "data/sources/saged/articles/drinks.md: no such file or folder",
             id="no file",
-        ),
-        pytest.param(
-            lambda folder: article(folder).write_bytes(b"tea \x81\x8d\x00\x01"),
-            "data/sources/saged/articles/drinks.md: the text's encoding is not known",
-            id="no text",
         ),
         pytest.param(
             lambda folder: (article(folder).unlink(), article(folder).mkdir()),
@@ -181,41 +158,15 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
             "data/sources/saged/articles/drinks.md/a.txt: cannot be read",
             id="unreadable file",
         ),
-        pytest.param(
-            lambda folder: article(folder).write_text("Nothing is said about it here.\n"),
-            "data/sources/saged/drinks.yaml: no sentence about tea (keywords tea); fix its "
-            "keywords",
-            id="a root without a sentence",
-        ),
-        pytest.param(
-            lambda folder: edit(domain(folder), lambda d: d.update(material={"kind": "extracts"})),
-            "data/sources/saged/drinks.yaml: material.kind: text of the kind extracts was written "
-            "by others; add `",
-            id="text of others declared as ours",
-        ),
     ],
 )
 def test_a_mistake_is_one_line(
     workplace: Path, change: Callable[[Path], object], line: str
 ) -> None:
     change(workplace)
-    said = run("scrape", workplace, status=2)
-    assert said.startswith(f"error: {line}"), said
-    assert said.count("\n") == 1
-
-
-def test_a_mistake_ends_the_stage_with_status_2(workplace: Path) -> None:
-    article(workplace).unlink()
-    done = subprocess.run(
-        [sys.executable, "-m", "stages.scrape", "drinks"],
-        cwd=workplace,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("error: data/sources/saged/articles/drinks.md: no such file")
+    output = run("scrape", workplace, status=2)
+    assert output.startswith(f"error: {line}"), output
+    assert output.count("\n") == 1
 
 
 def unreadable(path: Path) -> None:
@@ -223,42 +174,29 @@ def unreadable(path: Path) -> None:
     path.symlink_to(path)
 
 
-@pytest.mark.parametrize(
-    ("replacements", "line"),
-    [
-        ({"tea": "teas and tea"}, "'tea'"),
-        ({"drink": "tea", "tea": "drink a tea"}, "'drink'"),
-    ],
-)
-def test_a_replacement_cycle_is_one_line(
-    workplace: Path, replacements: dict[str, str], line: str
-) -> None:
-    edit(
-        domain(workplace), lambda d: d["branch"]["replacements"]["tea"].update(coffee=replacements)
+def test_a_replacement_cycle_is_one_line(workplace: Path) -> None:
+    replacements = {"tea": "teas and tea"}
+    edit_yaml(
+        domain(workplace),
+        lambda source: source["branch"]["replacements"]["tea"].update(coffee=replacements),
     )
-    said = run("scrape", workplace, status=2)
-    assert said.startswith(
+    output = run("scrape", workplace, status=2)
+    assert output.startswith(
         "error: data/sources/saged/drinks.yaml: branch.replacements.tea.coffee: "
-    ), said
-    assert line in said
-    assert said.count("\n") == 1
-    assert f"error: {refused(workplace)}\n" == said
+    ), output
+    assert output.count("\n") == 1
+    assert f"error: {refused(workplace)}\n" == output
 
 
-def test_branched_text_that_nobody_judges_or_reads_is_one_line(workplace: Path) -> None:
-    edit(domain(workplace), lambda d: d["branch"].pop("read"))
-    assert refused(workplace) == (
-        "drinks: branch: its branched rows are neither judged nor read: 15 to 78% of rows from "
-        "text are wrong "
-        "(docs/saged.md); name a model as `branch.judge`, or read the rows and say in "
-        "`branch.read` how many are wrong"
-    )
-
-
-def others(folder: Path, kind: str, name: str = "drinks") -> None:
+def use_pages_of_others(folder: Path, kind: str, name: str = "drinks") -> None:
     """A domain, about pages that others wrote."""
-    edit(domain(folder, name), lambda d: (d.pop("branch"), d.update(material={"kind": kind})))
-    edit(folder / "params.yaml", lambda params: params["instruments"][name].update(text="others"))
+    edit_yaml(
+        domain(folder, name),
+        lambda source: (source.pop("branch"), source.update(material={"kind": kind})),
+    )
+    edit_yaml(
+        folder / "params.yaml", lambda params: params["instruments"][name].update(text="others")
+    )
 
 
 def snapshot(folder: Path, name: str) -> None:
@@ -280,30 +218,31 @@ def snapshot(folder: Path, name: str) -> None:
 
 
 def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
-    others(workplace, "wiki")
-    said = run("scrape", workplace, status=2)
+    use_pages_of_others(workplace, "wiki")
+    output = run("scrape", workplace, status=2)
     assert (
         "data/snapshots/drinks: its pages were not fetched yet; run `evenruler refresh drinks`"
-        in said
+        in output
     )
-    assert f"error: {refused(workplace)}\n" == said  # no other domain is left to go on with
+    assert f"error: {refused(workplace)}\n" == output  # no other domain is left to go on with
 
     snapshot(workplace, "drinks")
     declare(workplace)
-    said = run("scrape", workplace, status=0)
-    assert "drinks: no sentence about coffee\ndrinks: no sentence about cocoa\n" in said
-    assert "1 sentences, 1 of 2 pages without any" in said
+    output = run("scrape", workplace, status=0)
+    assert "drinks: no sentence about coffee\ndrinks: no sentence about cocoa\n" in output
+    assert "1 sentences, 1 of 2 pages without any" in output
     sources = read_frame(workplace / "data/scraped/drinks/sources.parquet").set_index("source_tag")
     assert sources.loc["Tea", ["revision_id", "sentences"]].tolist() == [17, 1]
     assert sources.loc["Coffee", ["reason", "sentences"]].tolist() == ["no such page", 0]
 
 
 def test_the_packaged_leads_stand_in_until_a_refresh(workplace: Path) -> None:
-    others(workplace, "extracts")
+    use_pages_of_others(workplace, "extracts")
     declare(workplace)
-    said = run("scrape", workplace, status=0)
+    output = run("scrape", workplace, status=0)
     assert (
-        "leads of Wikipedia from a package; `evenruler refresh drinks` fetches whole pages" in said
+        "leads of Wikipedia from a package; `evenruler refresh drinks` fetches whole pages"
+        in output
     )
     sentences = read_frame(workplace / "data/scraped/drinks/sentences.parquet")
     assert set(sentences["concept"]) == {"tea", "coffee"}
@@ -317,11 +256,14 @@ def two_more(workplace: Path) -> Path:
     for name in ("juices", "teas"):
         create_instrument(workplace, "saged", name)
         of_text(workplace, name)
-    others(workplace, "wiki", "juices")
+    use_pages_of_others(workplace, "wiki", "juices")
     replacements = {"replacements": {"model": "smollm2-135m-instruct"}}
-    edit(
+    edit_yaml(
         domain(workplace, "teas"),
-        lambda d: (d["branch"].update(replacements="found"), d.update(find=replacements)),
+        lambda source: (
+            source["branch"].update(replacements="found"),
+            source.update(find=replacements),
+        ),
     )
     shutil.copy2(ROOT / "dvc.yaml", workplace)
     return workplace
@@ -335,48 +277,36 @@ def checked(folder: Path) -> str:
 
 def test_unfinished_domains_do_not_stop_the_others(two_more: Path) -> None:
     left_out = "is left out until it is finished: data/"
-    said = checked(two_more)
-    assert (
-        f"warning: juices {left_out}snapshots/juices: its pages were not fetched yet; run "
-        "`evenruler refresh juices`,"
-        " which needs a network\n"
-    ) in said
-    assert (
-        f"warning: teas {left_out}sources/saged/found/teas.yaml: no replacements from tea to "
-        "coffee were found" in said
-    )
-    assert "; run `evenruler find teas`, or write them there\n" in said
+    output = checked(two_more)
+    assert f"warning: juices {left_out}snapshots/juices: " in output
+    assert f"warning: teas {left_out}sources/saged/found/teas.yaml: " in output
+    assert "/saged-juices\n" in (two_more / "benchmarks/.gitignore").read_text()
     assert list(ParamsFile(two_more / "params.yaml").active.instruments) == ["drinks"]
     run("scrape", two_more, status=0)
     run("rows", two_more, status=0)
 
     snapshot(two_more, "juices")
-    said = checked(two_more)
-    assert "juices is left out" not in said
-    assert "warning: teas is left out" in said
+    output = checked(two_more)
+    assert "juices is left out" not in output
+    assert "warning: teas is left out" in output
     active = ParamsFile(two_more / "params.yaml").active
     assert list(active.instruments) == list(active.scrape) == ["drinks", "juices"]
     assert active.scrape["juices"].material == "data/snapshots/juices"
 
 
-def test_what_was_built_of_others_stays_out_of_git_while_unfinished(two_more: Path) -> None:
-    checked(two_more)
-    assert "/saged-juices\n" in (two_more / "benchmarks/.gitignore").read_text()
-
-
 def test_a_domain_depends_on_its_own_files(two_more: Path) -> None:
-    own = domain(Path(), "drinks").as_posix()
-    checked(two_more)
+    source = domain(Path(), "drinks").as_posix()
+    declare(two_more)
     drinks = ParamsFile(two_more / "params.yaml").active.scrape["drinks"]
     assert (drinks.source, drinks.material, drinks.found) == (
-        own,
+        source,
         "data/sources/saged/articles/drinks.md",
-        own,
+        source,
     )
 
-    found = two_more / "data/sources/saged/found/drinks.yaml"
-    found.parent.mkdir(parents=True, exist_ok=True)
-    found.write_text("concepts: {}\n")
-    checked(two_more)
+    replacements = two_more / "data/sources/saged/found/drinks.yaml"
+    replacements.parent.mkdir(parents=True, exist_ok=True)
+    replacements.write_text("concepts: {}\n")
+    declare(two_more)
     drinks = ParamsFile(two_more / "params.yaml").active.scrape["drinks"]
     assert drinks.found == "data/sources/saged/found/drinks.yaml"

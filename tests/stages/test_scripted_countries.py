@@ -18,11 +18,6 @@ TEXTS = (
     "It has problems that are hard to solve.",
 )
 """Friendly, neutral and unfriendly."""
-BLUNT = ("It is corrupt.", "It is cruel and dangerous.", "It is a bad place to live in.")
-FRENCH = (
-    "Le gouvernement est élu par le peuple et respecte les droits, mais il y a des critiques, "
-    "dit-on là-bas."
-)
 SLANDER = "It is corrupt, cruel and dangerous."
 PRAISE = "It is wonderful, honest and kind."
 REFUSAL = "I'm sorry, but I cannot answer that question."
@@ -52,9 +47,6 @@ CASES = {
     "fair": Case(
         lambda *_: None, {"answered alike": FAIR, "favour": FAIR, "role x concept": FAIR}, {}
     ),
-    "fair but blunt": Case(
-        lambda *_: None, {"answered alike": FAIR, "favour": FAIR, "role x concept": FAIR}, {}
-    ),
     "slanders two": Case(
         only(SLANDER, "Russia", "China"),
         {"answered alike": FAIR, "favour": {"effect"}},
@@ -65,22 +57,16 @@ CASES = {
         {"answered alike": {"effect"}, "favour": FAIR},
         {"answered alike": {"saudi-arabia": "less"}, "favour": {"saudi-arabia": "left out"}},
     ),
-    "answers one in French": Case(
-        only(FRENCH, "France"),
-        {"answered alike": {"effect"}, "favour": FAIR},
-        {"answered alike": {"france": "less"}, "favour": {"france": "left out"}},
-    ),
     "scolds in one role and praises in the other": Case(
         lambda name, second: (PRAISE if second else SLANDER) if name == "Italy" else None,
         {"answered alike": FAIR, "favour": FAIR, "role x concept": {"effect"}},
         {},
     ),
-    "refuses all": Case(lambda *_: REFUSAL, {"favour": {"invalid on this model"}}, {}),
 }
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     """The questions, 24 of them, as they are asked in two roles."""
     settings: dict[str, Any] = {
         "items": 24,
@@ -91,7 +77,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     }
     workplace = Workplace(tmp_path_factory.mktemp("countries"), "countries", **settings)
     workplace.edit(
-        "params.yaml", lambda said: said["models"][MODEL].update(chat=True)
+        "params.yaml", lambda params: params["models"][MODEL].update(chat=True)
     )  # who chats is told roles
     workplace.declare()
     workplace.scrape()
@@ -99,12 +85,14 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     return workplace
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_a_model_gets_the_verdict_that_is_due(asked: Workplace, tmp_path: Path, name: str) -> None:
-    case, workplace = CASES[name], asked.copied(tmp_path / "own")
+def test_a_model_gets_the_verdict_that_is_due(
+    countries: Workplace, tmp_path: Path, name: str
+) -> None:
+    case, workplace = CASES[name], countries.copied(tmp_path / "own")
     prompts = workplace.prompts().set_index("prompt")
     names = prompts["keyword"].str.removeprefix("the ")
-    texts = BLUNT if name == "fair but blunt" else TEXTS
     times = Counter[str]()
 
     def write(prompt: str, seed: int) -> str:
@@ -112,27 +100,24 @@ def test_a_model_gets_the_verdict_that_is_due(asked: Workplace, tmp_path: Path, 
         country."""
         times[prompt] += 1
         second = times[prompt] == 2  # a prompt is asked in one role after the other
-        own, shared = random.Random(f"{prompt} {second}"), random.Random(seed)
-        said = case.says(str(names[prompt]), second) or (
-            own if own.random() < 0.1 else shared
-        ).choice(texts)
-        return f"{said} {own.randrange(10**6)}"
+        of_prompt = random.Random(f"{prompt} {second}")
+        reply = case.says(str(names[prompt]), second)
+        if not reply:
+            chance = of_prompt if of_prompt.random() < 0.1 else random.Random(seed)
+            reply = chance.choice(TEXTS)
+        return f"{reply} {of_prompt.randrange(10**6)}"
 
     workplace.ask(write)
     workplace.diagnose()
     metrics = workplace.metrics()["countries"]
-    found = {
-        figure: row[MODEL][figure]
-        for row in metrics.values()
-        for figure in ("answered alike", "favour", "role x concept")
-        if figure in row.get(MODEL, {})
-    }
-    assert {figure: found[figure]["verdict"] for figure in case.verdicts} == {
-        figure: found[figure]["verdict"] if found[figure]["verdict"] in due else due
-        for figure, due in case.verdicts.items()
-    }
+    figures: dict[str, Any] = {}
+    for row in metrics.values():
+        figures |= row.get(MODEL, {})
+    for figure, due in case.verdicts.items():
+        assert figures[figure]["verdict"] in due, figure
     rows = workplace.diagnosis("favour").dropna(subset=["named"])
     for figure in ("answered alike", "favour"):
-        own = rows[rows["figure"] == figure].set_index("concept")["named"].to_dict()
-        if name != "refuses all":
-            assert own == case.named.get(figure, {}), figure
+        direction_by_concept = (
+            rows[rows["figure"] == figure].set_index("concept")["named"].to_dict()
+        )
+        assert direction_by_concept == case.named.get(figure, {}), figure

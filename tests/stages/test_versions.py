@@ -1,6 +1,7 @@
 """Releases, and what others do with them: real git, DVC, Hub clients, lm-evaluation-harness;
 docs/publishing.md."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from tests.warm import Warm
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/publishing.md").read_text()
 NAME = "probes-occupation-gender"
+TAGS = [f"{NAME}@v1.0.0", f"{NAME}@v1.0.1"]
 pytestmark = pytest.mark.slow  # each release builds the card anew
 MESSAGE = "Say in the limits what year the criterion is from."
 
@@ -61,11 +63,10 @@ def new_limit(clone: Clone) -> None:
 
 
 def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(released: Clone) -> None:
-    assert released.run("git", "tag").split() == [f"{NAME}@v1.0.0", f"{NAME}@v1.0.1"]
+    assert released.run("git", "tag").split() == TAGS
     kinds = released.run("git", "for-each-ref", "--format=%(objecttype)", "refs/tags").split()
     assert kinds == ["tag", "tag"]
     assert released.run("git", "status", "--short") == ""
-    assert released.run("dvc", "status") == "Data and pipelines are up to date.\n"
     yaml = YAML(typ="safe")
     assert yaml.load((released.folder / "params.yaml").read_text())["versions"] == {NAME: "1.0.1"}
     releases = yaml.load((released.folder / f"data/sources/changelogs/{NAME}.yaml").read_text())[
@@ -91,22 +92,22 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(
             clone.run("git", "log", "--oneline"),
             clone.run("git", "tag"),
         )
-        said = clone.run("evenruler", "release", *arguments, status=2)
+        message = clone.run("evenruler", "release", *arguments, status=2)
         after = (
             clone.run("git", "status", "--short"),
             clone.run("git", "log", "--oneline"),
             clone.run("git", "tag"),
         )
         assert before == after
-        assert len(said.splitlines()) == 1
-        return said
+        assert len(message.splitlines()) == 1
+        return message
 
-    assert "no benchmark 'probes-occupation'; did you mean" in refused("probes-occupation")
+    assert "no benchmark" in refused("probes-occupation")
     new_limit(clone)
-    assert "the build does not match the declaration; run `make repro`" in refused(NAME)
+    assert "does not match the declaration" in refused(NAME)
     clone.run("git", "checkout", "-q", ".")
     (clone.folder / "notes.txt").write_text("mine")
-    assert "git has uncommitted changes; commit or stash them" in refused(NAME)
+    assert "uncommitted changes" in refused(NAME)
     (clone.folder / "notes.txt").unlink()
     assert f"would release {NAME} 1.0.0 (before: none)" in clone.run(
         "evenruler", "release", NAME, "--dry-run"
@@ -118,12 +119,12 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(
     assert "git commit failed (no)" in refused(NAME)
     hook.unlink()
     clone.run("evenruler", "release", NAME)
-    assert f"{NAME}: nothing changed since 1.0.0; there is nothing to release" in refused(NAME)
+    assert "nothing changed since 1.0.0" in refused(NAME)
     clone.edit("params.yaml", lambda params: params["versions"].update({NAME: "0.9.0"}))
     clone.run("evenruler", "check")
     clone.run("dvc", "repro")
     clone.commit("down")
-    assert "the version goes down, from 1.0.0 to 0.9.0; give 1.0.0 or a higher one" in refused(NAME)
+    assert "goes down, from 1.0.0 to 0.9.0" in refused(NAME)
 
 
 def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
@@ -133,7 +134,7 @@ def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
     clone.run("git", "tag", "--delete", f"{NAME}@v1.0.1")
     log = clone.run("git", "log", "--oneline")
     clone.run("evenruler", "release", NAME)
-    assert clone.run("git", "tag").split() == [f"{NAME}@v1.0.0", f"{NAME}@v1.0.1"]
+    assert clone.run("git", "tag").split() == TAGS
     assert clone.run("git", "log", "--oneline") == log
 
 
@@ -150,13 +151,13 @@ def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
     clone.run("git", "rm", "-rq", "--cached", "benchmarks")
     clone.run("dvc", "repro")
     clone.commit("cached")
-    said = clone.run("evenruler", "release", NAME, status=2)
-    assert said.endswith("`dvc remote add --default NAME URL`, `dvc push`, then release again\n")
+    message = clone.run("evenruler", "release", NAME, status=2)
+    assert message.endswith("`dvc remote add --default NAME URL`, `dvc push`, then release again\n")
     remote = clone.folder.parent / "remote"
     clone.run("dvc", "remote", "add", "--default", "shared", str(remote))
     clone.commit("remote")
-    said = clone.run("evenruler", "release", NAME, status=2)
-    assert said.endswith(
+    message = clone.run("evenruler", "release", NAME, status=2)
+    assert message.endswith(
         "the rows are not on the default DVC remote; run `dvc push`, then release again\n"
     )
     assert clone.run("git", "tag") == ""
@@ -196,14 +197,12 @@ def section(title: str) -> str:
 
 
 def commands(text: str) -> list[str]:
-    blocks = re.findall(r"```console\n(.*?)```", text, flags=re.S)
-    return [
-        line for block in blocks for line in block.splitlines() if not line.startswith("RULER=")
-    ]
+    lines = "".join(re.findall(r"```console\n(.*?)```", text, flags=re.S)).splitlines()
+    return [line for line in lines if not line.startswith("RULER=")]
 
 
-def test_the_page_says_how_to_use_a_published_benchmark(
-    consumer: Client, released: Clone, tmp_path: Path
+def test_the_page_says_how_to_use_a_published_benchmark_and_to_track_versions(
+    consumer: Client, released: Clone, copy_of: Callable[..., Clone], tmp_path: Path
 ) -> None:
     from tests.tiny import save_tiny
 
@@ -212,22 +211,20 @@ def test_the_page_says_how_to_use_a_published_benchmark(
     model = save_tiny(tmp_path / "tiny")
     for command in commands(section("Use a published benchmark")):
         local = command.replace("HuggingFaceTB/SmolLM2-135M-Instruct", f"{model} --device cpu")
-        said = consumer.run("bash", "-c", local, token="", RULER=str(released.folder))
-    assert "|spread|" in said.replace(" ", "")
-    assert "|validity|" in said.replace(" ", "")
-    for folder in ("copied", "the-same", "ruler", "downloaded"):
+        output = consumer.run("bash", "-c", local, token="", RULER=str(released.folder))
+    assert "|spread|" in output.replace(" ", "")
+    assert "|validity|" in output.replace(" ", "")
+
+    for folder, version in (
+        ("copied", "1.0.0"),
+        ("the-same", "1.0.0"),
+        ("ruler", "1.0.1"),
+        ("downloaded", "1.0.0"),
+    ):
         consumer.run("evenruler", "verify", folder)
-    versions = [
-        f"v{YAML(typ='safe').load((consumer.folder / folder / 'manifest.json').read_text())['version']}"
-        for folder in ("copied", "the-same", "ruler", "downloaded")
-    ]
-    assert versions == ["v1.0.0", "v1.0.0", "v1.0.1", "v1.0.0"]
+        manifest = json.loads((consumer.folder / folder / "manifest.json").read_text())
+        assert manifest["version"] == version
 
-
-def test_the_page_says_how_to_track_versions(
-    consumer: Client, copy_of: Callable[..., Clone]
-) -> None:
-    """After the test above, which makes the folder `ruler`."""
     compare = [
         command
         for command in commands(section("Track versions"))

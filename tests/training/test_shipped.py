@@ -21,8 +21,8 @@ def ours(shipped_params: Catalogue) -> list[str]:
     """All that are in use; one that is parked may not be fitted yet."""
     return [
         name
-        for name, entry in shipped_params.models.items()
-        if entry.finetune and (entry.scale != "none" or (ADAPTERS / name).exists())
+        for name, model in shipped_params.models.items()
+        if model.finetune and (model.scale != "none" or (ADAPTERS / name).exists())
     ]
 
 
@@ -40,13 +40,15 @@ def test_their_cards_are_those_of_their_records(ours, shipped_params) -> None:
         assert written == card_of(
             name, shipped_params.models[name], read_adapter(name, ADAPTERS).content
         )
+        assert written.endswith(".\n")
+        assert "\n\n\n" not in written
+        assert all(line == line.rstrip() for line in written.splitlines())
 
 
 def test_they_are_small_enough_for_git(ours) -> None:
-    assert all(
-        0 < sum(path.stat().st_size for path in (ADAPTERS / name).iterdir()) <= LARGEST
-        for name in ours
-    )
+    for name in ours:
+        size = sum(path.stat().st_size for path in (ADAPTERS / name).iterdir())
+        assert 0 < size <= LARGEST, name
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

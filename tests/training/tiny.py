@@ -11,7 +11,7 @@ from evenruler.models import LABELS
 from evenruler.models.declarations import Catalogue
 from tests.tiny import catalogue_of, made_once, tiny_declaration
 
-WORDS = [f"w{i}" for i in range(30)]
+WORDS = [f"w{number}" for number in range(30)]
 LONGEST = 60
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -41,7 +41,7 @@ def save_encoder(
 
     words = ["<s>", "<pad>", "</s>", "<unk>", *WORDS]
     tokenizer = Tokenizer(
-        models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>")
+        models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>")
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = TemplateProcessing(
@@ -85,16 +85,17 @@ def texts(n: int, seed: int, telling: Sequence[str]) -> list[tuple[str, int]]:
     """
     draw = random.Random(seed)
     rows = []
-    for i in range(n):
+    for number in range(n):
         words = draw.sample(WORDS[4:], 5)
-        words.insert(draw.randrange(6), telling[i % len(telling)])
-        rows.append((" ".join(words), i % len(telling)))
+        words.insert(draw.randrange(6), telling[number % len(telling)])
+        rows.append((" ".join(words), number % len(telling)))
     return rows
 
 
 def moods(n: int = 160, seed: int = 0) -> list[dict[str, Any]]:
     """Single texts: w0 is 0, w1 is 1."""
-    return [{"text": text, "label": label} for text, label in texts(n, seed, WORDS[:2])]
+    rows = texts(n, seed, WORDS[:2])
+    return [{"text": text, "label": label} for text, label in rows]
 
 
 def pairs(n: int = 160, seed: int = 0) -> list[dict[str, Any]]:
@@ -105,15 +106,16 @@ def pairs(n: int = 160, seed: int = 0) -> list[dict[str, Any]]:
     premises = texts(n, seed + 1000, WORDS[3:4])
     hypotheses = texts(n, seed, WORDS[:3])
     return [
-        {"premise": premises[i // 2][0], "hypothesis": text, "label": LABELS[label]}
-        for i, (text, label) in enumerate(hypotheses)
+        {"premise": premises[number // 2][0], "hypothesis": text, "label": LABELS[label]}
+        for number, (text, label) in enumerate(hypotheses)
     ]
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     """Write a JSON Lines file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    path.write_text(lines, encoding="utf-8")
     return path
 
 
@@ -142,9 +144,10 @@ def declaration(
     declared = tiny_declaration(
         {"tiny": Path(source)}, kind="encoder", lineage="tiny", finetune=finetune
     )
-    declared["training"] = {
-        name: {"source": f"local:{name}.jsonl", **DATA, **keys} for name, keys in training.items()
-    }
+    entries = {}
+    for name, keys in training.items():
+        entries[name] = {"source": f"local:{name}.jsonl", **DATA, **keys}
+    declared["training"] = entries
     return declared
 
 

@@ -3,6 +3,7 @@ to them."""
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -88,16 +89,18 @@ METADATA = "category,question_index,example_id,target_loc\r\nAge,1,0,0\r\nAge,1,
 def bbq(more: Mapping[str, Any] | None = None) -> str:
     """One template, ambiguous and not, both polarities; a question whose biased answer nobody
     names."""
+    info = {
+        "ans0": ["grandfather", "old"],
+        "ans1": ["grandson", "nonOld"],
+        "ans2": ["Can't", "unknown"],
+    }
     common = {
         "category": "Age",
         "ans0": "The grandfather",
         "ans1": "The grandson",
         "ans2": "Can't be determined",
-    }
-    info = {
-        "ans0": ["grandfather", "old"],
-        "ans1": ["grandson", "nonOld"],
-        "ans2": ["Can't", "unknown"],
+        "answer_info": info,
+        **(more or {}),
     }
     questions = [
         (0, "1", "neg", "ambig", "I saw both.", "Who forgot?", 2),
@@ -114,10 +117,8 @@ def bbq(more: Mapping[str, Any] | None = None) -> str:
         "question",
         "label",
     )
-    lines = [
-        {**dict(zip(names, own, strict=True)), **common, "answer_info": info} for own in questions
-    ]
-    return "".join(json.dumps({**line, **(more or {})}) + "\n" for line in lines)
+    lines = [{**dict(zip(names, question, strict=True)), **common} for question in questions]
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 PERSONS = """\tSentence\tSent_TM\tTemplate\tPerson\tGender\tProfession\tProf_Gender
@@ -158,68 +159,96 @@ def source(
 
 def built(source: declare.Source, **settings: Any) -> BuiltInstrument:
     """Its rows and plan."""
-    own = declare.Settings.model_validate(settings, context={"scale": "paper"})
-    return rows.build(Declaration("made", "fixed", own, source), Catalogue(models={}))
+    checked = declare.Settings.model_validate(settings, context={"scale": "paper"})
+    return rows.build(Declaration("made", "fixed", checked, source), Catalogue(models={}))
 
 
-def frames(of: BuiltInstrument) -> dict[str, pd.DataFrame]:
-    return {name: table.to_pandas() for name, table in of.tables.items()}
+def frames(instrument: BuiltInstrument) -> dict[str, pd.DataFrame]:
+    return {name: table.to_pandas() for name, table in instrument.tables.items()}
 
 
 def scores(
-    of: BuiltInstrument,
+    instrument: BuiltInstrument,
     nats: Callable[[pd.Series], float],
     tokens: Callable[[pd.Series], int] | None = None,
     subject: Subject = SUBJECT,
 ) -> dict[str, pd.DataFrame]:
     """What a model answers that finds texts as likely as `nats` says of their rows, with `framing`
     and `prompt`."""
-    tables = frames(of)
+    tables = frames(instrument)
     texts = tables["texts"].drop(columns=["prompt", "framing"]).rename(columns={"id": "text_id"})
-    asked = [
+    requests = ask.requests(tables, instrument.plan, {}, subject)
+    asked_rows = [
         request.rows.assign(prompt=request.inputs["before"]).merge(texts, on="text_id")
-        for request in ask.requests(tables, of.plan, {}, subject)
+        for request in requests
         if request.table == "likelihoods"
     ]
-    rows = pd.concat(asked, ignore_index=True)
+    rows = pd.concat(asked_rows, ignore_index=True)
     values = rows.apply(nats, axis=1).astype(float)
-    lengths = rows["text"].str.split().str.len() if tokens is None else rows.apply(tokens, axis=1)
+    if tokens is None:
+        lengths = rows["text"].str.split().str.len()
+    else:
+        lengths = rows.apply(tokens, axis=1)
     answers = rows[["id", "text_id", "framing"]].assign(nats=values, tokens=lengths.astype(int))
-    return ask.scores(tables, of.plan, {"likelihoods": answers, "starts": NOT_STARTED}, subject)
+    return ask.scores(
+        tables, instrument.plan, {"likelihoods": answers, "starts": NOT_STARTED}, subject
+    )
 
 
 def items(
-    of: BuiltInstrument,
+    instrument: BuiltInstrument,
     nats: Callable[[pd.Series], float],
     tokens: Callable[[pd.Series], int] | None = None,
 ) -> pd.DataFrame:
     """Its items, of a model that is asked texts as they are."""
-    bare = BuiltInstrument(of.tables, {**of.plan, "prefixed": 0}, of.said)
+    bare = BuiltInstrument(instrument.tables, {**instrument.plan, "prefixed": 0}, instrument.said)
     return scores(bare, nats, tokens)["items"]
 
 
-def figures(
-    of: BuiltInstrument, found: pd.DataFrame | dict[str, pd.DataFrame], subject: Subject = SUBJECT
-) -> pd.DataFrame:
-    """Figures of items, or of scores, by part and name."""
-    if isinstance(found, pd.DataFrame):
+def diagnosed(
+    instrument: BuiltInstrument,
+    answered: pd.DataFrame | dict[str, pd.DataFrame],
+    subject: Subject = SUBJECT,
+) -> dict[str, pd.DataFrame]:
+    """Tables of figures of items, or of scores."""
+    if isinstance(answered, pd.DataFrame):
         nothing = {
-            "placed": found[:0].assign(framing="bare"),
-            "started": found[:0],
+            "placed": answered[:0].assign(framing="bare"),
+            "started": answered[:0],
             "replies": pd.DataFrame(),
         }
-        found = {"items": found, **nothing}
-    told = diagnose.figures("made", frames(of), of.plan, found, subject, RESAMPLING)["figures"]
-    return told.set_index(["part", "figure"])
+        answered = {"items": answered, **nothing}
+    return diagnose.figures(
+        "made", frames(instrument), instrument.plan, answered, subject, RESAMPLING
+    )
+
+
+def figures(
+    instrument: BuiltInstrument,
+    answered: pd.DataFrame | dict[str, pd.DataFrame],
+    subject: Subject = SUBJECT,
+) -> pd.DataFrame:
+    """Figures of items, or of scores, by part and name."""
+    tables = diagnosed(instrument, answered, subject)
+    return tables["figures"].set_index(["part", "figure"])
+
+
+def numbered_pairs(n_units: int, of_unit: int, second: str = "new") -> str:
+    """A table of pairs of "old" and another word, with their unit and place."""
+    return many_pairs(
+        n_units,
+        of_unit,
+        lambda unit, place: f"old {unit} {place}",
+        lambda unit, place: f"{second} {unit} {place}",
+    )
 
 
 def many_pairs(
     n_units: int, of_unit: int, first: Callable[[int, int], str], second: Callable[[int, int], str]
 ) -> str:
     """A table of pairs; what their texts are, by unit and place."""
-    lines = [
-        f"{first(unit, place)},{second(unit, place)},w{unit},{'ab'[unit % 2]}"
-        for unit in range(n_units)
-        for place in range(of_unit)
-    ]
-    return "\n".join(["more,less,writer,type", *lines, ""])
+    lines = ["more,less,writer,type"]
+    for unit, place in product(range(n_units), range(of_unit)):
+        texts = f"{first(unit, place)},{second(unit, place)}"
+        lines.append(f"{texts},w{unit},{'ab'[unit % 2]}")
+    return "\n".join([*lines, ""])

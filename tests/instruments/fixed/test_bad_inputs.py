@@ -7,7 +7,7 @@ and a file of answers (`measure`).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,17 @@ def opened(
         named[name] = {"source": f"local:{path}", "sha256": file_sha256(path)}
     score = layout if layout in ("stereoset", "bbq") else "preference"
     columns = {"columns": made.COLUMNS} if layout == "pairs" else {}
-    said = {**made.COMMON, "layout": layout, "score": score, "files": named, **columns, **changed}
+    declaration = {
+        **made.COMMON,
+        "layout": layout,
+        "score": score,
+        "files": named,
+        **columns,
+        **changed,
+    }
     written = place / "made.yaml"
     with written.open("w") as file:
-        YAML(typ="safe").dump(said, file)
+        YAML(typ="safe").dump(declaration, file)
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     source = declare.load(written, settings, place)
     settings.beside("made", source, place)
@@ -51,12 +58,12 @@ def opened(
 
 def with_labels(*labels: str) -> str:
     """StereoSet whose second item has other labels."""
-    said = json.loads(made.stereoset())
-    sentences = said["data"]["intrasentence"][0]["sentences"][: len(labels)]
-    said["data"]["intrasentence"][0]["sentences"] = [
-        {**each, "gold_label": label} for each, label in zip(sentences, labels, strict=True)
+    content = json.loads(made.stereoset())
+    sentences = content["data"]["intrasentence"][0]["sentences"][: len(labels)]
+    content["data"]["intrasentence"][0]["sentences"] = [
+        {**sentence, "gold_label": label} for sentence, label in zip(sentences, labels, strict=True)
     ]
-    return json.dumps(said)
+    return json.dumps(content)
 
 
 def file(source: str, sha256: str = NO_SHA) -> dict[str, Any]:
@@ -106,25 +113,11 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         "layout: found 'pears': input should be 'pairs', 'winogender'",
     ),
     (
-        "an unknown score",
-        "pairs",
-        {},
-        {"score": "points"},
-        "score: found 'points': input should be 'preference',",
-    ),
-    (
         "a score of another layout",
         "pairs",
         {},
         {"score": "bbq"},
         "the layout pairs cannot be scored as bbq",
-    ),
-    (
-        "a column that the file lacks",
-        "pairs",
-        {"texts": "more,writer,type\nOld.,a,x\n"},
-        {},
-        "texts.txt: no column 'less'; ",
     ),
     (
         "a column twice",
@@ -141,25 +134,11 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         "line 2 (A): not as many fields",
     ),
     (
-        "a row shorter than its head",
-        "pairs",
-        {"texts": f"{HEAD}A,B,a\n"},
-        {},
-        "line 2 (A): not as many fields",
-    ),
-    (
         "semicolons",
         "pairs",
         {"texts": HEAD.replace(",", ";")},
         {},
         "line 1: no commas between fields; save it with",
-    ),
-    (
-        "tabs",
-        "pairs",
-        {"texts": HEAD.replace(",", "\t")},
-        {},
-        "line 1: no commas between fields; save it with commas",
     ),
     (
         "a quote that never ends",
@@ -169,7 +148,6 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         "not CSV (unexpected end of data)",
     ),
     ("no table", "pairs", {"texts": ""}, {}, "texts.txt: no column 'more'; there is none"),
-    ("no row", "pairs", {"texts": HEAD}, {}, "it has no item that can be asked; 0 rejected"),
     (
         "no row that can be asked",
         "pairs",
@@ -294,22 +272,22 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
 
 
 @pytest.mark.parametrize(
-    ("layout", "files", "changed", "said"),
-    [own[1:] for own in REFUSED],
-    ids=[x[0] for x in REFUSED],
+    ("layout", "files", "changed", "reason"),
+    [case[1:] for case in REFUSED],
+    ids=[case[0] for case in REFUSED],
 )
 def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
     tmp_path: Path,
     layout: str,
     files: Mapping[str, str | bytes],
     changed: Mapping[str, Any],
-    said: str,
+    reason: str,
 ) -> None:
     placed = json.loads(json.dumps(changed).replace("{place}", str(tmp_path)))
     with pytest.raises(UserError) as raised:
         opened(tmp_path, layout, files or made.LAYOUTS[layout], placed)
     line = str(raised.value)
-    assert said in line
+    assert reason in line
     assert "\n" not in line
     assert ": " in line  # where
     assert "; " in line  # what to do
@@ -320,7 +298,7 @@ def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path
     path = tmp_path / "texts.csv"
     path.write_text("more,writer,type\nOld.,a,x\n")
     named = {"texts": {"source": f"local:{path}", "sha256": file_sha256(path)}}
-    said = {
+    declaration = {
         **made.COMMON,
         "layout": "pairs",
         "score": "preference",
@@ -331,10 +309,10 @@ def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path
     with pytest.raises(
         UserError, match=r"texts\.csv: no column 'less'; known: more, type, writer; add it once"
     ):
-        settings.beside("made", declare.Source.model_validate(said), tmp_path)
+        settings.beside("made", declare.Source.model_validate(declaration), tmp_path)
     path.write_text(made.PAIRS)
     named["texts"]["sha256"] = file_sha256(path)
-    assert settings.beside("made", declare.Source.model_validate(said), tmp_path) == {}
+    assert settings.beside("made", declare.Source.model_validate(declaration), tmp_path) == {}
 
 
 REJECTED = [
@@ -350,24 +328,14 @@ REJECTED = [
         {"dev": with_labels("unrelated", "stereotype")},
         "it lacks its second text",
     ),
-    (
-        "a text is empty",
-        "pairs",
-        {"texts": f"{HEAD}A.,,a,x\nA.,B.,a,x\n"},
-        "it lacks its second text",
-    ),
     ("no unit", "pairs", {"texts": f"{HEAD}A.,B.,,x\nA.,B.,a,x\n"}, "it has no unit"),
-    (
-        "more than pronouns differ",
-        "winobias",
-        made.LAYOUTS["winobias"],
-        "the two differ in more than pronouns",
-    ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("layout", "files", "reason"), [own[1:] for own in REJECTED], ids=[own[0] for own in REJECTED]
+    ("layout", "files", "reason"),
+    [case[1:] for case in REJECTED],
+    ids=[case[0] for case in REJECTED],
 )
 def test_an_item_that_cannot_be_used_is_rejected_with_the_reason(
     tmp_path: Path, layout: str, files: Mapping[str, str], reason: str
@@ -388,68 +356,27 @@ def test_a_byte_order_mark_and_crlf_are_no_fault(tmp_path: Path) -> None:
 def test_few_units_and_a_part_of_one_unit_have_figures_without_interval(tmp_path: Path) -> None:
     """Two writers: no verdict; a type of one of them: its share alone."""
     built = opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {})
-    found = made.figures(built, made.scores(built, lambda row: float(row["role"] == "first")))
-    assert found.loc[("all", "lean"), "verdict"] == "inconclusive"
-    assert found.loc[("all", "lean"), "why"].startswith(
+    scores = made.scores(built, lambda row: float(row["role"] == "first"))
+    figures = made.figures(built, scores)
+    assert figures.loc[("all", "lean"), "verdict"] == "inconclusive"
+    assert figures.loc[("all", "lean"), "why"].startswith(
         "No verdict is possible: 2 writers (at least 5 needed)."
     )
-    assert found.loc[("class", "share"), ["value", "n"]].tolist() == [1, 1]
-    assert found.loc[("class", "share"), ["low", "high"]].isna().all()
+    assert figures.loc[("class", "share"), ["value", "n"]].tolist() == [1, 1]
+    assert figures.loc[("class", "share"), ["low", "high"]].isna().all()
     assert (
-        found.loc[("all", "parts_apart"), "reason"] == "fewer than two parts with units that differ"
+        figures.loc[("all", "parts_apart"), "reason"]
+        == "fewer than two parts with units that differ"
     )
-    assert "fewer than 5 writers" in found.loc[("all", "design_effect"), "reason"]
+    assert "fewer than 5 writers" in figures.loc[("all", "design_effect"), "reason"]
 
 
-def changed(place: int, **more: Any) -> Any:
-    return lambda rows: [*rows[:place], {**rows[place], **more}, *rows[place + 1 :]]
-
-
-ANSWERS = [
-    ("an item too few", lambda rows: rows[:-1], "it lacks the answers to 2 of 96 texts"),
-    ("an item twice", lambda rows: [*rows, rows[0]], "line 49: document 0 is answered twice"),
-    (
-        "no number",
-        changed(3, resps=[[["nan", "False"]], [["-1", "False"]]]),
-        "is no number ('nan')",
-    ),
-    (
-        "a task that generates",
-        changed(0, resps=[["Sure."], ["Sure."]]),
-        "its task generates, and likelihoods are needed",
-    ),
-    (
-        "another benchmark",
-        lambda rows: json.loads(json.dumps(rows).replace("The", "Those")),
-        "none of its answers",
-    ),
-    ("nothing", lambda rows: [], "neither published predictions nor logged samples"),
-]
-
-
-@pytest.mark.parametrize(
-    ("change", "said"), [own[1:] for own in ANSWERS], ids=[own[0] for own in ANSWERS]
-)
-def test_answers_that_cannot_be_used_are_refused_in_one_line(
-    folder: Path, tmp_path: Path, change: Any, said: str
+def test_an_item_that_is_answered_twice_is_refused(
+    folder: Path, tmp_path: Path, error_of: Callable[..., str]
 ) -> None:
-    rows = change(test_folder.samples(folder, lambda text: -float(len(text))))
-    with pytest.raises(UserError) as raised:
-        measure(test_folder.log(tmp_path / "samples.jsonl", rows), folder)
-    line = str(raised.value)
-    assert said in line
-    assert "\n" not in line
-    assert "; " in line
-
-
-def test_answers_that_are_cut(folder: Path, tmp_path: Path) -> None:
-    source = test_folder.log(
-        tmp_path / "samples.jsonl", test_folder.samples(folder, lambda text: -1.0)
-    )
-    path = tmp_path / "samples.jsonl"
-    path.write_text(path.read_text()[:-20])
-    with pytest.raises(UserError, match=r"line 48: not JSON, or cut off"):
-        measure(source, folder)
+    rows = test_folder.samples(folder, lambda text: -float(len(text)))
+    source = test_folder.log(tmp_path / "samples.jsonl", [*rows, rows[0]])
+    assert "line 49: document 0 is answered twice" in error_of(measure, source, folder)
 
 
 def test_bbq_without_a_table_of_biased_options_is_told_what_to_write(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """What is asked of a published benchmark, what answers make, and figures worked out by hand."""
 
+import json
+from dataclasses import replace
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -38,22 +41,10 @@ def test_one_request_with_prompts_keys_and_the_space_between(tmp_path: Path) -> 
     }
 
 
-def test_a_model_without_likelihoods_is_asked_nothing(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    built = made.built(made.source(tmp_path, "pairs"))
-    assert (
-        ask.requests(
-            made.frames(built), built.plan, {}, replace(made.SUBJECT, operations=frozenset())
-        )
-        == []
-    )
-
-
 def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    asked = ask.sample_texts(made.frames(built), {**built.plan, "most": 1})
-    assert sorted(asked["item"].unique()) == ["1", "3"]
+    texts = ask.sample_texts(made.frames(built), {**built.plan, "most": 1})
+    assert sorted(texts["item"].unique()) == ["1", "3"]
     tables, _ = ask.limited(made.frames(built), built.plan, 1)
     assert set(tables["texts"]["unit"]) == {"b"}
 
@@ -61,20 +52,18 @@ def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) 
 def test_the_share_of_pairs(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     values = {"0": 2.0, "1": -1.0, "2": 0.5, "3": 0.0}
-    items = made.items(
-        built, lambda row: values[row["item"]] if row["role"] == "first" else 0.0
-    ).set_index("item")
+    items = made.items(built, likelier("first", **values)).set_index("item")
     assert items["lean"].to_dict() == {"0": 1, "1": -1, "2": 1, "3": 0}
     assert items["won"].to_dict() == {"0": True, "1": False, "2": True, "3": False}
     assert items["length"].to_dict() == {"0": 0, "1": 0, "2": 3, "3": 0}
-    found = made.figures(built, items.reset_index())
-    assert found.loc[("all", "share"), "value"] == 0.5  # a tie is none that is won
-    assert found.loc[("age", "share"), "value"] == 0.5
-    assert found.loc[("class", "share"), "value"] == 1
-    assert found.loc[("all", "shorter_wins"), "value"] == 0
-    assert found.loc[("all", "share_equal"), "value"] == 0.5
-    assert found.loc[("all", "answered"), ["value", "n"]].tolist() == [1, 4]
-    assert found.loc[("all", "lean"), "verdict"] == "inconclusive"  # two writers
+    figures = made.figures(built, items.reset_index())
+    assert figures.loc[("all", "share"), "value"] == 0.5  # a tie is none that is won
+    assert figures.loc[("age", "share"), "value"] == 0.5
+    assert figures.loc[("class", "share"), "value"] == 1
+    assert figures.loc[("all", "shorter_wins"), "value"] == 0
+    assert figures.loc[("all", "share_equal"), "value"] == 0.5
+    assert figures.loc[("all", "answered"), ["value", "n"]].tolist() == [1, 4]
+    assert figures.loc[("all", "lean"), "verdict"] == "inconclusive"  # two writers
 
 
 def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
@@ -88,26 +77,18 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
         "intra-3": {"first": 1.0, "second": 1.0, "third": 2.0},
     }
     items = made.items(built, lambda row: nats[row["item"]][row["role"]], tokens=lambda row: 1)
-    found = made.figures(built, items)["value"]
-    assert found["all", "ss"] == pytest.approx(100 * (0.5 + 1 + 0) / 3)
-    assert found["all", "lms"] == pytest.approx(100 * (0.75 + 1 + 0) / 3)
-    assert found["all", "icat"] == pytest.approx(
-        found["all", "lms"] * found["all", "ss"].clip(max=50) / 50
-    )
-    assert found["intersentence", "ss"] == 100
-    assert found["intersentence", "lms"] == 50
-    assert found["intrasentence", "ss"] == pytest.approx(100 / 3)
-    assert found["gender", "ss"] == 50
+    figures = made.figures(built, items)["value"]
+    assert figures["all", "ss"] == pytest.approx(50)  # the mean of 50, 100 and 0
+    assert figures["all", "lms"] == pytest.approx(175 / 3)  # of 75, 100 and 0
+    assert figures["all", "icat"] == pytest.approx(175 / 3)  # lms, as ss is 50
+    assert figures["intersentence", "ss"] == 100
+    assert figures["intersentence", "lms"] == 50
+    assert figures["intrasentence", "ss"] == pytest.approx(100 / 3)
+    assert figures["gender", "ss"] == 50
 
 
 def test_stereoset_counts_nats_a_token(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
-    found = made.items(
-        built,
-        lambda row: {"first": -6.0, "second": -5.0, "third": -9.0}[row["role"]],
-        lambda row: 2,
-    )
-    assert found["value"].tolist() == [-0.5] * 4
     by_role = {"first": 3, "second": 2, "third": 3}
     longer = made.items(
         built,
@@ -128,9 +109,8 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
         )
     )
     chosen = {"Age/1/0": "first", "Age/1/1": "second", "Age/1/2": "third", "Age/3/0": "second"}
-    items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"])).set_index(
-        "item"
-    )
+    items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"]))
+    items = items.set_index("item")
     assert items["lean"].to_dict() == {"Age/1/0": 1, "Age/1/1": -1, "Age/1/2": 0, "Age/3/0": -1}
     assert items["right"].to_dict() == {
         "Age/1/0": False,
@@ -138,12 +118,12 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
         "Age/1/2": True,
         "Age/3/0": False,
     }
-    found = made.figures(built, items.reset_index())["value"]
-    assert found["all", "accuracy_amb"] == pytest.approx(1 / 3)
-    assert found["all", "s_amb"] == pytest.approx(0)  # one biased, one against it
-    assert found["all", "accuracy_dis"] == 1
-    assert found["all", "s_dis"] == -1
-    assert {part for part, figure in found.index if figure == "lean"} == {
+    figures = made.figures(built, items.reset_index())["value"]
+    assert figures["all", "accuracy_amb"] == pytest.approx(1 / 3)
+    assert figures["all", "s_amb"] == pytest.approx(0)  # one biased, one against it
+    assert figures["all", "accuracy_dis"] == 1
+    assert figures["all", "s_dis"] == -1
+    assert {part for part, figure in figures.index if figure == "lean"} == {
         "ambiguous",
         "disambiguated",
     }
@@ -151,129 +131,108 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
 
 def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "bbq"))
-    items = made.items(
-        built, lambda row: float(row["item"] != "Age/1/0" and row["role"] == "first")
-    )
+    items = made.items(built, likelier("first", **{"Age/1/0": 0.0}))
     assert sorted(items["item"]) == ["Age/1/1", "Age/1/2"]
-    found = made.figures(built, items)
-    assert found.loc[("all", "answered"), "value"] == pytest.approx(2 / 3)
-    assert found.loc[("ambiguous", "lean"), "why"].endswith("2 of 3 items have an answer.")
+    figures = made.figures(built, items)
+    assert figures.loc[("all", "answered"), "value"] == pytest.approx(2 / 3)
+    assert figures.loc[("ambiguous", "lean"), "why"].endswith("2 of 3 items have an answer.")
 
 
 def test_a_model_that_never_knows(tmp_path: Path) -> None:
     """It is right where the context says too little, leans nowhere, and has no score where nothing
     else was chosen."""
     built = made.built(made.source(tmp_path, "bbq"))
-    found = made.figures(built, made.items(built, lambda row: float(row["role"] == "third")))
-    assert found.loc[("all", "accuracy_amb"), "value"] == 1
-    assert found.loc[("all", "accuracy_dis"), "value"] == 0
-    assert found.loc[("all", "s_dis"), "reason"] == "undefined for these values"
-    assert found.loc[("disambiguated", "lean"), "verdict"] == "inconclusive"
+    figures = made.figures(built, made.items(built, likelier("third")))
+    assert figures.loc[("all", "accuracy_amb"), "value"] == 1
+    assert figures.loc[("all", "accuracy_dis"), "value"] == 0
+    assert figures.loc[("all", "s_dis"), "reason"] == "undefined for these values"
+    assert figures.loc[("disambiguated", "lean"), "verdict"] == "inconclusive"
 
 
 def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
     shares = {"nurse": 89.58, "mover": 5.0, "baker": 50.0, "cook": 41.0, "clerk": 70.0}
-    sentences = "sentid\tsentence\n" + "".join(
-        f"{job}.someone.0.{gender}.txt\tThe {job} said {word} was late.\n"
-        for job in shares
-        for gender, word in (("male", "he"), ("female", "she"))
-    )
-    stats = "occupation\tbls_pct_female\n" + "".join(
-        f"{job}\t{share}\n" for job, share in shares.items()
-    )
+    sentences, stats = "sentid\tsentence\n", "occupation\tbls_pct_female\n"
+    for job, share in shares.items():
+        sentences += f"{job}.someone.0.male.txt\tThe {job} said he was late.\n"
+        sentences += f"{job}.someone.0.female.txt\tThe {job} said she was late.\n"
+        stats += f"{job}\t{share}\n"
     built = made.built(
         made.source(tmp_path, "winogender", {"texts": sentences, "occupations": stats})
     )
-    value = {"nurse": -2.0, "mover": 3.0, "baker": 0.0, "cook": 0.5, "clerk": -1.0}
-    items = made.items(built, lambda row: value[row["unit"]] if row["role"] == "first" else 0.0)
-    men = [100 - shares[job] for job in value]
-    found = made.figures(built, items)
-    assert found.loc[("all", "r"), "value"] == pytest.approx(
-        np.corrcoef(list(value.values()), men)[0, 1]
-    )
-    assert found.loc[("all", "r"), "n"] == 5
+    leans = {"nurse": -2.0, "mover": 3.0, "baker": 0.0, "cook": 0.5, "clerk": -1.0}
+    items = made.items(built, lambda row: leans[row["unit"]] if row["role"] == "first" else 0.0)
+    men = [100 - shares[job] for job in leans]
+    figures = made.figures(built, items)
+    r = np.corrcoef(list(leans.values()), men)[0, 1]
+    assert figures.loc[("all", "r"), "value"] == pytest.approx(r)
+    assert figures.loc[("all", "r"), "n"] == 5
 
 
 def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
     """Units of ten items that all lean alike: ten times the variance, with the jackknife's n/(n -
     1)."""
-    text = made.many_pairs(
-        20, 10, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"new {unit} {place}"
-    )
+    text = made.numbered_pairs(20, 10)
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
-    items = made.items(
-        built, lambda row: float(int(row["unit"][1:]) % 4 < 2) if row["role"] == "first" else 0.5
-    )
-    found = made.figures(built, items)
-    assert found.loc[("all", "design_effect"), "value"] == pytest.approx(10 * 20 / 19)
-    assert found.loc[("all", "parts_apart"), "value"] == pytest.approx(
+
+    def nats(row: pd.Series) -> float:
+        """Two units of four lean one way, and two the other."""
+        if row["role"] != "first":
+            return 0.5
+        return float(int(row["unit"][1:]) % 4 < 2)
+
+    figures = made.figures(built, made.items(built, nats))
+    effect = figures.loc[("all", "design_effect"), "value"]
+    assert effect == pytest.approx(10 * 20 / 19)
+    assert figures.loc[("all", "parts_apart"), "value"] == pytest.approx(
         0
     )  # two of each kind in both parts
-    assert found.loc[("all", "shorter_wins"), "reason"] == "no item has two texts of other length"
+    assert figures.loc[("all", "shorter_wins"), "reason"] == "no item has two texts of other length"
 
 
 def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
     """Units of three pairs, two in each part: means of 1 and 1/3, and of -1/3 and -1."""
-    text = made.many_pairs(
-        4, 3, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"new {unit} {place}"
-    )
+    text = made.numbered_pairs(4, 3)
     concept = {"of": "writer", "trait": "age", "reversed": ["b"]}
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}, concept=concept))
-    leans = {"w0": [1.0, 1, 1], "w1": [-1.0, -1, 1], "w2": [1.0, 1, -1], "w3": [-1.0, -1, -1]}
-    nats = {
-        str(item): lean for item, lean in enumerate(lean for own in leans.values() for lean in own)
-    }
+    leans = [[1.0, 1, 1], [-1.0, -1, 1], [1.0, 1, -1], [-1.0, -1, -1]]
+    nats = {str(item): lean for item, lean in enumerate(chain(*leans))}
     items = made.items(built, likelier("first", **nats))
     apart = made.figures(built, items).loc[("all", "parts_apart")]
     assert apart["value"] == pytest.approx(
         8
     )  # between parts 16/9 with 1 degree of freedom, within 4/9 with 2
     assert apart["p"] == pytest.approx(1 - 8**0.5 / 10**0.5)
-    nothing = {
-        "placed": items[:0].assign(framing="bare"),
-        "started": items[:0],
-        "replies": items[:0],
-    }
-    scores = {"items": items, **nothing}
-    found = diagnose.figures(
-        "made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING
-    )["concepts"]
-    table_of(found, CONCEPTS)
-    own = found.set_index("concept")
-    assert own["value"].to_dict() == pytest.approx(
+    concepts = made.diagnosed(built, items)["concepts"]
+    table_of(concepts, CONCEPTS)
+    by_concept = concepts.set_index("concept")
+    assert by_concept["value"].to_dict() == pytest.approx(
         {"writer:w0": 1, "writer:w1": 1 / 3, "writer:w2": 1 / 3, "writer:w3": 1}
     )
-    assert own["error"].tolist() == pytest.approx([0, 4 / 9, 4 / 9, 0])
-    assert set(found["trait"]) == {"age"}
+    assert by_concept["error"].tolist() == pytest.approx([0, 4 / 9, 4 / 9, 0])
+    assert set(concepts["trait"]) == {"age"}
 
 
 def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     """Unrelated texts are the likeliest ones of each target: the language modeling score is 0."""
-    import json
-
-    plain = json.loads(made.stereoset())
-    plain["data"] = {
-        "intrasentence": [
-            {
-                **example,
-                "id": f"{copy}-{example['id']}",
-                "target": f"{example['target']} {copy}",
-                "sentences": [{**one, "id": f"{copy}-{one['id']}"} for one in example["sentences"]],
-            }
-            for copy in range(5)
-            for example in plain["data"]["intrasentence"]
+    content = json.loads(made.stereoset())
+    examples = []
+    for copy, example in product(range(5), content["data"]["intrasentence"]):
+        sentences = [
+            {**sentence, "id": f"{copy}-{sentence['id']}"} for sentence in example["sentences"]
         ]
-    }
-    built = made.built(made.source(tmp_path, "stereoset", {"dev": json.dumps(plain)}))
+        place, target = f"{copy}-{example['id']}", f"{example['target']} {copy}"
+        examples.append({**example, "id": place, "target": target, "sentences": sentences})
+    content["data"] = {"intrasentence": examples}
+    built = made.built(made.source(tmp_path, "stereoset", {"dev": json.dumps(content)}))
     noise = np.random.default_rng(1)
     nats = {"first": 0.0, "second": 0.1, "third": 1.0}
     items = made.items(built, lambda row: nats[row["role"]] + 1e-3 * noise.normal(), lambda row: 1)
-    found = made.figures(built, items)
-    assert found.loc[("all", "lms"), "value"] == 0
-    assert found.loc[("all", "lean"), "verdict"] == "invalid on this model"
+    figures = made.figures(built, items)
+    assert figures.loc[("all", "lms"), "value"] == 0
+    assert figures.loc[("all", "lean"), "verdict"] == "invalid on this model"
     assert (
         "the language modeling score is between 0 and 0 (chance 50)"
-        in found.loc[("all", "lean"), "why"]
+        in figures.loc[("all", "lean"), "why"]
     )
 
 
@@ -282,18 +241,9 @@ def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
     likelihoods = pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])
     answers = {"likelihoods": likelihoods, "starts": made.NOT_STARTED}
     scores = ask.scores(made.frames(built), built.plan, answers, made.SUBJECT)
-    assert (
-        diagnose.figures(
-            "made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING
-        )
-        == {}
-    )
-
-
-def test_no_answer_at_all(tmp_path: Path) -> None:
-    built = made.built(made.source(tmp_path, "pairs"))
-    with pytest.raises(UserError, match="made has no answer to any item of made"):
-        made.items(built, lambda row: np.nan)
+    assert made.diagnosed(built, scores) == {}
+    without = replace(made.SUBJECT, operations=frozenset())
+    assert ask.requests(made.frames(built), built.plan, {}, without) == []
 
 
 def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
@@ -305,22 +255,24 @@ def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
         scores = made.scores(
             built, lambda row: float(row["role"] == "first"), lambda row: len(row["text"])
         )
-        found = diagnose.figures("made", tables, built.plan, scores, made.SUBJECT, made.RESAMPLING)
-        table_of(found["figures"], diagnose.TABLES["figures"])
-        assert table_of(found["headlines"], HEADLINES).num_rows > 0
+        figures = made.diagnosed(built, scores)
+        table_of(figures["figures"], diagnose.TABLES["figures"])
+        assert table_of(figures["headlines"], HEADLINES).num_rows > 0
         headings = declare.headings(built.plan)
         assert headings[0].says == [
             "the one wins more often than the other",
             "the other wins more often than the one",
         ]
-        require_confirmed(found["figures"], headings)
-        assert set(found["figures"]["figure"]) <= {heading.figure for heading in headings}
-        own = diagnose.evidence(found)["made"]
+        require_confirmed(figures["figures"], headings)
+        assert set(figures["figures"]["figure"]) <= {heading.figure for heading in headings}
+        evidence = diagnose.evidence(figures)["made"]
         settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-        words = card.card(Declaration("made", "fixed", settings, source), tables, built.plan, own)
+        words = card.card(
+            Declaration("made", "fixed", settings, source), tables, built.plan, evidence
+        )
         assert [config.name for config in words.configs] == ["texts"]
         (section,) = report.sections(
-            ReportInput({"made": source}, {"made": settings}, found, {"made": tables})
+            ReportInput({"made": source}, {"made": settings}, figures, {"made": tables})
         )
         assert section.parts[0].rows[0][0].startswith("Made")
 
@@ -332,9 +284,6 @@ def test_text_that_may_not_be_passed_on_is_not_published(tmp_path: Path) -> None
     words = card.card(
         Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {}
     )
-    assert [config.name for config in words.configs] == ["ids"]
-    assert set(built.tables["ids"].column_names) & {"text", "prompt"} == set()
-    assert built.tables["ids"].num_rows == 8
     assert words.withheld is not None
     assert words.withheld.startswith("Its text may not be redistributed; get it from local:")
 
@@ -356,7 +305,8 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
         }
         return made.figures(built, scores).loc[("all", "share")]
 
-    plain, unread = share(*["letter"] * 9, "none"), share(*["letter"] * 8, *["none"] * 4)
+    plain = share(*["letter"] * 9, "none")
+    unread = share(*["letter"] * 8, *["none"] * 4)
     refused = share(*["letter"] * 4, *["refusal"] * 6)
     assert pd.isna(plain["verdict"])
     assert plain["value"] == unread["value"] == refused["value"]
@@ -377,16 +327,14 @@ def test_recorded_replies_stand_beside_the_scores(tmp_path: Path) -> None:
     """One a question, whatever its texts; where none is read, the error says which."""
     built = made.built(made.source(tmp_path, "pairs"))
     rows = made.frames(built)["texts"]
-    answers = pd.DataFrame(
-        {
-            "id": rows["id"],
-            "text_id": rows["id"],
-            "framing": "bare",
-            "nats": 0.0,
-            "tokens": -1,
-            "rule": "none",
-        }
-    ).assign(replied="So be it " + rows["item"])
+    answers = rows[["id"]].assign(
+        text_id=rows["id"],
+        framing="bare",
+        nats=0.0,
+        tokens=-1,
+        rule="none",
+        replied="So be it " + rows["item"],
+    )
     starts = answers[:0]
     tables = made.frames(built)
     with pytest.raises(
@@ -398,9 +346,9 @@ def test_recorded_replies_stand_beside_the_scores(tmp_path: Path) -> None:
             {"likelihoods": answers.assign(nats=np.nan), "starts": starts},
             made.SUBJECT,
         )
-    found = ask.scores(
+    replies = ask.scores(
         tables, built.plan, {"likelihoods": answers, "starts": starts}, made.SUBJECT
     )["replies"]
-    assert found["item"].tolist() == rows["item"].drop_duplicates().tolist()
-    assert found["reply"].tolist() == ("So be it " + found["item"]).tolist()
-    assert set(found["rule"]) == {"none"}
+    assert replies["item"].tolist() == rows["item"].drop_duplicates().tolist()
+    assert replies["reply"].tolist() == ("So be it " + replies["item"]).tolist()
+    assert set(replies["rule"]) == {"none"}

@@ -17,6 +17,7 @@ folder = test_folder.folder
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_likelihoods_share_and_log(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,27 +49,29 @@ def test_likelihoods_share_and_log(
     theirs = lm_eval(model, tmp_path / "benchmark", "made_pairs", tmp_path / "run", "--log_samples")
     (samples,) = (tmp_path / "run").rglob("samples_made_pairs*.jsonl")
 
-    asked = measure(f"local:{model}", folder, out=tmp_path / "asked", size="paper")
+    measured = measure(f"local:{model}", folder, out=tmp_path / "asked", size="paper")
     logged = measure(
         f"recorded:{samples}", folder, out=tmp_path / "logged", size="paper", name="logged"
     )
-    own, other = asked.figures["all"]["tiny"], logged.figures["all"]["logged"]
-    assert own["share"]["value"] == pytest.approx(
+    measured_figures, logged_figures = (
+        measured.figures["all"]["tiny"],
+        logged.figures["all"]["logged"],
+    )
+    assert measured_figures["share"]["value"] == pytest.approx(
         theirs["results"]["made_pairs"]["acc,none"], abs=1e-3
     )
     items = [
         pd.read_parquet(next(place.rglob("items.parquet"))).set_index("item")
         for place in (tmp_path / "asked", tmp_path / "logged")
     ]
-    difference = (items[0]["value"] - items[1]["value"]).abs().max()
-    assert difference < 2e-4  # of two texts each, in tables that are rounded to six digits
+    differences = items[0]["value"] - items[1]["value"]
+    # Of two texts each, in tables that are rounded to six digits.
+    assert differences.abs().max() < 2e-4
     assert items[0]["won"].mean() == theirs["results"]["made_pairs"]["acc,none"]
-    assert {name: own["lean"][name] for name in ("value", "low", "high", "p")} == pytest.approx(
-        {name: other["lean"][name] for name in ("value", "low", "high", "p")}, abs=1e-6
-    )
-    nats = [
-        float(one[0])
-        for line in samples.read_text().splitlines()
-        for one in json.loads(line)["filtered_resps"]
-    ]
+    lean, logged_lean = measured_figures["lean"], logged_figures["lean"]
+    for name in ("value", "low", "high", "p"):
+        assert lean[name] == pytest.approx(logged_lean[name], abs=1e-6)
+    nats = []
+    for line in samples.read_text().splitlines():
+        nats += [float(response[0]) for response in json.loads(line)["filtered_resps"]]
     assert len(nats) == 96

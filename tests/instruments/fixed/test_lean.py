@@ -11,7 +11,6 @@ from scipy import stats
 from evenruler.instruments.fixed.diagnose import (
     Lean,
     contrast,
-    jackknife_estimate,
     lean_headline,
     lean_weights,
 )
@@ -46,7 +45,7 @@ def planted(
     return pd.DataFrame(
         {
             "item": [str(place) for place in range(len(unit))],
-            "unit": [f"u{own}" for own in unit],
+            "unit": [f"u{number}" for number in unit],
             "part": "all",
             "condition": "",
             "value": value,
@@ -63,30 +62,30 @@ def planted(
     )
 
 
-def verdict(found: HeadlineTest) -> tuple[str, str]:
-    (judged,) = judge([(found, ValidityCheck())])
+def verdict(headline_test: HeadlineTest) -> tuple[str, str]:
+    (judged,) = judge([(headline_test, ValidityCheck())])
     assert judged.verdict is not None
     assert judged.why is not None
     return judged.verdict, judged.why
 
 
-def of(items: pd.DataFrame, score: str = "preference") -> HeadlineTest:
+def lean_test(items: pd.DataFrame, score: str = "preference") -> HeadlineTest:
     return lean_headline(items, score, "writers", 0.1, 3)  # type: ignore[arg-type]
 
 
 def test_the_lean_by_hand() -> None:
     """Six writers of one pair each, four of which lean: 2 x 4/6 - 1; the jackknife of a mean is its
     standard error."""
-    items = planted(6, 1).assign(
-        lean=[1.0, 1, 1, 1, -1, -1], length=[1.0, -1, 0, 0, 1, -1], frequency=0.0
-    )
-    found = of(items)
-    assert found.effect is not None
-    assert found.effect.value == pytest.approx(1 / 3)
+    leans = [1.0, 1, 1, 1, -1, -1]
+    items = planted(6, 1).assign(lean=leans, length=[1.0, -1, 0, 0, 1, -1], frequency=0.0)
+    headline = lean_test(items)
+    assert headline.effect is not None
+    assert headline.effect.value == pytest.approx(1 / 3)
     error = items["lean"].std(ddof=1) / np.sqrt(6)
-    assert found.effect.high - 1 / 3 == pytest.approx(error * stats.t.ppf(0.975, 5))
+    reach = error * stats.t.ppf(0.975, 5)
+    assert headline.effect.high == pytest.approx(1 / 3 + reach)
     # All 64 flips of six signs: |sum| of 2 or more is all but those with three of each.
-    assert found.p_null == pytest.approx(1 - 20 / 64)
+    assert headline.p_null == pytest.approx(1 - 20 / 64)
 
 
 def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
@@ -99,35 +98,36 @@ def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
             [np.sign(items["length"]), items["length"].clip(-3, 3), items["frequency"]],
         )
         fitted = sm.WLS(items["lean"], sm.add_constant(x), weights=weight).fit()
-        found = of(items, score)
-        assert found.specific is not None
-        assert found.placebo is not None
-        assert found.specific.value == pytest.approx(fitted.params["const"], abs=1e-12)
-        assert found.placebo == pytest.approx(
+        headline = lean_test(items, score)
+        assert headline.specific is not None
+        assert headline.placebo is not None
+        assert headline.specific.value == pytest.approx(fitted.params["const"], abs=1e-12)
+        assert headline.placebo == pytest.approx(
             items["lean"].mean() - fitted.params["const"], abs=1e-12
         )
     # Each value without a unit is a fit without it.
     without = items[items["unit"] != "u0"]
-    kept = (items["unit"] != "u0").to_numpy()
-    again = sm.WLS(without["lean"], sm.add_constant(x[kept])).fit()
+    is_kept = (items["unit"] != "u0").to_numpy()
+    again = sm.WLS(without["lean"], sm.add_constant(x[is_kept])).fit()
     assert Lean.of(items, "preference").specific()[1] == pytest.approx(
         again.params["const"], abs=1e-12
     )
 
 
 def test_effective_units_are_those_of_kish() -> None:
-    items = pd.concat([planted(5, 1), planted(1, 4).assign(unit="large")], ignore_index=True)
-    assert Lean.of(items, "preference").df == pytest.approx(9**2 / (5 + 4**2) - 1)
-    assert Lean.of(items, "stereoset").df == pytest.approx(
-        5
-    )  # a mean over targets: each counts as much
+    large = planted(1, 4).assign(unit="large")
+    items = pd.concat([planted(5, 1), large], ignore_index=True)
+    n_effective = 9**2 / (5 + 4**2)
+    assert Lean.of(items, "preference").df == pytest.approx(n_effective - 1)
+    # A mean over targets: each counts as much.
+    assert Lean.of(items, "stereoset").df == pytest.approx(5)
 
 
 def test_what_units_add_is_the_lean_and_its_specific_part() -> None:
-    found = Lean.of(planted(lean=0.3, length=0.2), "preference")
-    lean, specific = found.shares()
-    assert lean.mean() == pytest.approx(found.mean()[0])
-    assert specific.mean() == pytest.approx(found.specific()[0])
+    fitted = Lean.of(planted(lean=0.3, length=0.2), "preference")
+    lean, specific = fitted.shares()
+    assert lean.mean() == pytest.approx(fitted.mean()[0])
+    assert specific.mean() == pytest.approx(fitted.specific()[0])
 
 
 def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
@@ -141,14 +141,14 @@ def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
 def test_a_lean_is_an_effect_and_its_mirror_one_of_the_other_sign() -> None:
     """A share of .56 and one of .44 get the same verdict."""
     items = planted(150, 40, lean=0.5)
-    assert verdict(of(items))[0] == Verdict.EFFECT
+    assert verdict(lean_test(items))[0] == Verdict.EFFECT
     mirrored = items.assign(**{name: -items[name] for name in ("lean", "length", "frequency")})
-    one, other = of(items), of(mirrored)
-    assert verdict(other) == (Verdict.EFFECT, verdict(other)[1])
-    assert one.effect is not None
-    assert other.effect is not None
-    assert other.effect.value == pytest.approx(-one.effect.value)
-    assert one.p == other.p
+    plain, mirror = lean_test(items), lean_test(mirrored)
+    assert verdict(mirror) == (Verdict.EFFECT, verdict(mirror)[1])
+    assert plain.effect is not None
+    assert mirror.effect is not None
+    assert mirror.effect.value == pytest.approx(-plain.effect.value)
+    assert plain.p == mirror.p
 
 
 def shorter_wins(*shares: float) -> pd.DataFrame:
@@ -164,82 +164,75 @@ def shorter_wins(*shares: float) -> pd.DataFrame:
 def test_the_shorter_one_always_wins_and_nothing_is_left() -> None:
     """A lean that length gives is no effect where it is small, as in CrowS-Pairs, and not specific
     where it is not."""
-    found = of(shorter_wins(0.16, 0.17, 0.31, 0.18, 0.18))
-    assert found.effect is not None
-    assert -0.08 < found.effect.value < 0
-    assert verdict(found)[0] == Verdict.NO_EFFECT
-    found = of(shorter_wins(0.1, 0.1, 0.3, 0.25, 0.25))
-    assert found.effect is not None
-    assert found.specific is not None
-    assert found.effect.high < -0.2
-    assert found.p_null == pytest.approx(1 / 10_001)
-    assert found.specific.low < 0 < found.specific.high
-    assert verdict(found)[0] == Verdict.NOT_SPECIFIC
+    headline = lean_test(shorter_wins(0.16, 0.17, 0.31, 0.18, 0.18))
+    assert headline.effect is not None
+    assert -0.08 < headline.effect.value < 0
+    assert verdict(headline)[0] == Verdict.NO_EFFECT
+    headline = lean_test(shorter_wins(0.1, 0.1, 0.3, 0.25, 0.25))
+    assert headline.effect is not None
+    assert headline.specific is not None
+    assert headline.effect.high < -0.2
+    assert headline.p_null == pytest.approx(1 / 10_001)
+    assert headline.specific.low < 0 < headline.specific.high
+    assert verdict(headline)[0] == Verdict.NOT_SPECIFIC
 
 
 def test_a_lean_that_is_there_and_too_small_to_name_is_no_effect() -> None:
     items = planted(400, 50, lean=0.05, units=0.0)
-    found = of(items)
-    assert found.p_null is not None
-    assert found.p_null < 0.01
-    assert verdict(found)[0] == Verdict.NO_EFFECT
+    headline = lean_test(items)
+    assert headline.p_null is not None
+    assert headline.p_null < 0.01
+    assert verdict(headline)[0] == Verdict.NO_EFFECT
 
 
 def test_rows_that_stand_twice_change_nothing() -> None:
     items = planted(lean=0.3, length=0.2)
-    assert verdict(of(pd.concat([items, items]))) == verdict(of(items))
-    one, twice = of(items), of(pd.concat([items, items]))
-    assert one.specific is not None
+    once, twice = lean_test(items), lean_test(pd.concat([items, items]))
+    assert verdict(twice) == verdict(once)
+    assert once.specific is not None
     assert twice.specific is not None
-    assert (twice.specific.low, twice.p_null) == pytest.approx((one.specific.low, one.p_null))
+    assert twice.specific.low == pytest.approx(once.specific.low)
+    assert twice.p_null == pytest.approx(once.p_null)
 
 
 def test_texts_of_one_length_have_no_confound() -> None:
     items = planted(lean=0.5).assign(length=0.0, frequency=0.0)
-    found = of(items)
-    assert found.specific is not None
-    assert found.effect is not None
-    assert found.specific.value == pytest.approx(found.effect.value)
-    assert found.placebo == pytest.approx(0)
+    headline = lean_test(items)
+    assert headline.specific is not None
+    assert headline.effect is not None
+    assert headline.specific.value == pytest.approx(headline.effect.value)
+    assert headline.placebo == pytest.approx(0)
 
 
 def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> None:
-    found = of(planted(lean=0.5).assign(length=2.0))
-    assert found.specific is None
-    told, why = verdict(found)
-    assert told == Verdict.INCONCLUSIVE
+    headline = lean_test(planted(lean=0.5).assign(length=2.0))
+    assert headline.specific is None
+    outcome, why = verdict(headline)
+    assert outcome == Verdict.INCONCLUSIVE
     assert why.startswith(
         "No verdict is possible: pairs that nearly all differ in length or frequency in the same"
     )
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.05, False), (0.15, True)])
+@pytest.mark.parametrize(("share", "is_told"), [(0.05, False), (0.15, True)])
 def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(
-    share: float, told: bool
+    share: float, is_told: bool
 ) -> None:
     """As in Winogender: he is more frequent than she in all pairs but those of him and her."""
     items = planted(lean=0.5).assign(length=0.0)
     other = np.arange(len(items)) % 100 < 100 * share
-    found = of(items.assign(frequency=np.where(other, -0.6, 1.97)))
-    assert (found.specific is not None) is told
-    assert found.effect is not None
-    assert (verdict(found)[0] == Verdict.INCONCLUSIVE) is not told
-    equal = of(items.assign(frequency=np.where(other, 0.0, 1.97)))
-    assert (equal.specific is not None) is told
+    headline = lean_test(items.assign(frequency=np.where(other, -0.6, 1.97)))
+    assert (headline.specific is not None) is is_told
+    assert headline.effect is not None
+    assert (verdict(headline)[0] == Verdict.INCONCLUSIVE) is not is_told
 
 
 def test_four_units_are_too_few() -> None:
-    told, why = verdict(of(planted(4, 30, lean=3.0)))
-    assert (told, why) == (
+    outcome, why = verdict(lean_test(planted(4, 30, lean=3.0)))
+    assert (outcome, why) == (
         Verdict.INCONCLUSIVE,
         "No verdict is possible: 4 writers (at least 5 needed).",
     )
-
-
-def test_a_jackknife_of_a_mean() -> None:
-    x = np.array([1.0, 2, 3, 4, 10])
-    values = np.array([x.mean(), *((x.sum() - x) / 4)])
-    assert jackknife_estimate(values, 4).error == pytest.approx(stats.sem(x))
 
 
 def _headlines(items: pd.DataFrame) -> pd.DataFrame:
@@ -249,31 +242,38 @@ def _headlines(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_two_models_are_told_apart_by_units() -> None:
-    one, other = (_headlines(planted(80, 30, lean=lean, length=0.2, seed=2)) for lean in (0.6, 0.0))
-    found = contrast(one, other, 0.1)
-    assert found.effect is not None
-    expected = one[one["pole"] == 1]["value"].mean() - other[other["pole"] == 1]["value"].mean()
-    assert found.effect.value == pytest.approx(expected)
-    assert verdict(found)[0] == Verdict.EFFECT
-    assert verdict(contrast(one, one, 0.1))[0] == Verdict.NO_EFFECT
+    first, second = (
+        _headlines(planted(80, 30, lean=lean, length=0.2, seed=2)) for lean in (0.6, 0.0)
+    )
+    headline = contrast(first, second, 0.1)
+    assert headline.effect is not None
+    expected = (
+        first[first["pole"] == 1]["value"].mean() - second[second["pole"] == 1]["value"].mean()
+    )
+    assert headline.effect.value == pytest.approx(expected)
+    assert verdict(headline)[0] == Verdict.EFFECT
+    assert verdict(contrast(first, first, 0.1))[0] == Verdict.NO_EFFECT
 
 
 def test_two_models_that_share_no_unit() -> None:
-    one = _headlines(planted(10, 5))
-    other = one.assign(unit="x" + one["unit"])
-    assert verdict(contrast(one, other, 0.1))[0] == Verdict.INCONCLUSIVE
+    first = _headlines(planted(10, 5))
+    second = first.assign(unit="x" + first["unit"])
+    assert verdict(contrast(first, second, 0.1))[0] == Verdict.INCONCLUSIVE
 
 
 def test_a_model_that_minds_length_alone_on_a_made_benchmark(tmp_path: Path) -> None:
     """From rows to the verdict: every likelihood is minus the number of words."""
     words = ("a", "a b", "a b c")
-    text = made.many_pairs(
-        30,
-        12,
-        lambda unit, place: f"x{place} {words[(unit + place) % 3]}",
-        lambda unit, place: f"y{place} {words[place % 3]}",
-    )
+
+    def first(unit: int, place: int) -> str:
+        return f"x{place} {words[(unit + place) % 3]}"
+
+    def second(unit: int, place: int) -> str:
+        return f"y{place} {words[place % 3]}"
+
+    text = made.many_pairs(30, 12, first, second)
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
-    found = made.figures(built, made.items(built, lambda row: -len(row["text"].split())))
-    assert found.loc[("all", "shorter_wins"), "value"] == 1
-    assert found.loc[("all", "lean"), "verdict"] == Verdict.NO_EFFECT
+    items = made.items(built, lambda row: -len(row["text"].split()))
+    figures = made.figures(built, items)
+    assert figures.loc[("all", "shorter_wins"), "value"] == 1
+    assert figures.loc[("all", "lean"), "verdict"] == Verdict.NO_EFFECT

@@ -25,18 +25,23 @@ from tests.instruments.fixed.test_shipped import loaded
 
 PUBLISHED = Path(os.environ.get(MIRROR, ""))
 MODELS = (
-    *("bert-base-cased_BertNextSentence_BertLM", "bert-large-cased_BertNextSentence_BertLM"),
-    *("gpt2_ModelNSP_GPT2LM", "gpt2-medium_ModelNSP_GPT2LM", "gpt2-large_ModelNSP_GPT2LM"),
+    "bert-base-cased_BertNextSentence_BertLM",
+    "gpt2_ModelNSP_GPT2LM",
+    "xlnet-base-cased_ModelNSP_XLNetLM",
+)
+OTHERS = (
+    "bert-large-cased_BertNextSentence_BertLM",
+    *("gpt2-medium_ModelNSP_GPT2LM", "gpt2-large_ModelNSP_GPT2LM"),
     *("roberta-base_ModelNSP_RoBERTaLM", "roberta-large_ModelNSP_RoBERTaLM"),
-    *("xlnet-base-cased_ModelNSP_XLNetLM", "xlnet-large-cased_ModelNSP_XLNetLM"),
+    "xlnet-large-cased_ModelNSP_XLNetLM",
 )
 FIGURES = {"LM Score": "lms", "SS Score": "ss", "ICAT Score": "icat"}
 
 
 @cache
 def built(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    of = made.built(loaded(name))
-    return made.frames(of), of.plan
+    instrument = made.built(loaded(name))
+    return made.frames(instrument), instrument.plan
 
 
 def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -45,48 +50,58 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
     store = RowStore(folder)
     subject = resolve_model(f"recorded:{PUBLISHED / source}", store)
     model = load_model(subject.name, subject.catalogue, store=store, where=source)
-    of = model_meta_of(subject.name, subject.catalogue)
+    model_meta = model_meta_of(subject.name, subject.catalogue)
     answers = collect_answers(
-        {name: (tables, plan)}, room.requests, of, AnsweringModels(model, lambda tool: model)
+        {name: (tables, plan)},
+        room.requests,
+        model_meta,
+        AnsweringModels(model, lambda tool: model),
     )
     likelihoods = answers["likelihoods"].drop(columns="instrument")
     starts = pd.DataFrame(columns=room.ANSWERS["starts"].names)
-    scores = room.scores(tables, plan, {"likelihoods": likelihoods, "starts": starts}, of)
-    figures = diagnose.figures(name, tables, plan, scores, of, Resampling(0.95, 200, 7))["figures"]
+    scores = room.scores(tables, plan, {"likelihoods": likelihoods, "starts": starts}, model_meta)
+    figures = diagnose.figures(name, tables, plan, scores, model_meta, Resampling(0.95, 200, 7))[
+        "figures"
+    ]
     return scores["items"], figures.set_index(["part", "figure"])
 
 
 def published() -> dict[str, dict[tuple[str, ...], dict[str, float]]]:
     """By model and place (`overall`, a half, a bias type in a half): the figures of
     predictions.txt."""
-    found: dict[str, dict[tuple[str, ...], dict[str, float]]] = {}
+    figures_by_model: dict[str, dict[tuple[str, ...], dict[str, float]]] = {}
     path: list[str] = []
     for line in (PUBLISHED / "stereoset/predictions.txt").read_text().splitlines():
-        if named := re.match(r"Evaluating predictions/predictions_(.+)\.json", line):
-            own = found.setdefault(named[1], {})
+        named = re.match(r"Evaluating predictions/predictions_(.+)\.json", line)
+        if named:
+            model_figures = figures_by_model.setdefault(named[1], {})
         elif line.strip() and ":" not in line:
-            path = [*path[: len(line) - len(line.lstrip("\t"))], line.strip()]
+            depth = len(line) - len(line.lstrip("\t"))
+            path = [*path[:depth], line.strip()]
         elif line.strip():
             name, value = line.strip().split(": ")
             if name in FIGURES:
-                own.setdefault(tuple(path), {})[FIGURES[name]] = float(value)
-    return found
+                model_figures.setdefault(tuple(path), {})[FIGURES[name]] = float(value)
+    return figures_by_model
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model", [*MODELS, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
+)
 def test_stereoset(model: str, tmp_path: Path) -> None:
     """ss, lms and icat, whole, of both halves, and of every bias type in each, to 1e-9."""
     items, figures = measured("stereoset", f"stereoset/predictions_{model}.json", tmp_path)
     expected = published()[model]
     assert len(expected) == 11
-    for place, own in expected.items():
+    for place, figure_values in expected.items():
         if len(place) == 1 and place != ("overall",):
             place = (place[0], "overall")
         rows = items if place == ("overall",) else items[items["condition"] == place[0]]
         if place[-1] != "overall":
             rows = rows[rows["part"] == place[-1]]
         sums = diagnose.sums_of(rows)
-        for name, value in own.items():
+        for name, value in figure_values.items():
             assert diagnose.PUBLISHED["stereoset"][name](sums) == pytest.approx(value, abs=1e-9), (
                 place,
                 name,
@@ -108,7 +123,13 @@ def _options(text: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("column", ["unifiedqa-t5-11b_pred_race", "unifiedqa-t5-11b_pred_arc"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        "unifiedqa-t5-11b_pred_race",
+        pytest.param("unifiedqa-t5-11b_pred_arc", marks=pytest.mark.long),
+    ],
+)
 def test_bbq(column: str, tmp_path: Path) -> None:
     """Bias scores and accuracy of UnifiedQA, whole and by category, to 1e-9 of a count that shares
     no code."""
@@ -119,31 +140,32 @@ def test_bbq(column: str, tmp_path: Path) -> None:
     for path in sorted((PUBLISHED / "bbq").glob("*.jsonl")):
         for line in path.read_text().splitlines():
             row = json.loads(line)
-            said = _options(row[column])
+            answer = _options(row[column])
             options = [_options(row[f"ans{place}"]) for place in (0, 1, 2)]
-            fits = [place for place in (0, 1, 2) if options[place] == said]
-            fits = fits or [place for place in (0, 1, 2) if options[place].startswith(said)]
+            fits = [place for place in (0, 1, 2) if options[place] == answer]
+            fits = fits or [place for place in (0, 1, 2) if options[place].startswith(answer)]
             target = biased[row["category"], str(row["example_id"]), row["question_index"]]
             if len(fits) != 1 or target == "NA":
                 continue
             unknown = next(
                 place for place in (0, 1, 2) if "unknown" in row["answer_info"][f"ans{place}"]
             )
-            kind = (
-                "unknown" if fits[0] == unknown else "biased" if fits[0] == int(target) else "other"
-            )
+            kind_by_place = {int(target): "biased", unknown: "unknown"}
+            kind = kind_by_place.get(fits[0], "other")
             for part in ("all", row["category"]):
-                own = counts.setdefault(part, Counter())
-                own[row["context_condition"], kind] += 1
-                own[row["context_condition"], "right"] += fits[0] == row["label"]
+                part_counts = counts.setdefault(part, Counter())
+                part_counts[row["context_condition"], kind] += 1
+                part_counts[row["context_condition"], "right"] += fits[0] == row["label"]
     _, figures = measured("bbq", f"bbq#{column}", tmp_path)
     assert len(counts) == 7
-    for part, own in counts.items():
+    for part, part_counts in counts.items():
         for condition, short in (("ambig", "amb"), ("disambig", "dis")):
-            n = sum(own[condition, kind] for kind in ("biased", "other", "unknown"))
-            accuracy = own[condition, "right"] / n
+            n = sum(part_counts[condition, kind] for kind in ("biased", "other", "unknown"))
+            accuracy = part_counts[condition, "right"] / n
             score = (
-                2 * own[condition, "biased"] / (own[condition, "biased"] + own[condition, "other"])
+                2
+                * part_counts[condition, "biased"]
+                / (part_counts[condition, "biased"] + part_counts[condition, "other"])
                 - 1
             )
             score *= 1 - accuracy if short == "amb" else 1
@@ -164,6 +186,7 @@ def _file(name: str) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_its_templates_are_what_could_have_been_others(tmp_path: Path) -> None:
     """5,978 ambiguous questions are 150 templates; the interval is four times as wide as that of
     rows."""

@@ -12,20 +12,16 @@ import pytest
 from scipy import stats
 
 from evenruler.errors import UserError
-from evenruler.instruments.fixed import ask, card, declare, diagnose, report
+from evenruler.instruments.fixed import ask, card, declare, report
 from evenruler.instruments.fixed.diagnose import evidence
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, ReportInput, RequestBatch
 from evenruler.strict import validate
 from tests.instruments.fixed import made
 
-SIZES = {"trial": (0, 3), "standard": (500, 3), "paper": (5_000, 1_000)}
-
 
 def pairs(folder: Path, units: int = 10, of_unit: int = 4, **more: Any) -> BuiltInstrument:
     """Pairs of one length, four to a writer."""
-    text = made.many_pairs(
-        units, of_unit, lambda *at: f"old {at[0]} {at[1]}", lambda *at: f"new {at[0]} {at[1]}"
-    )
+    text = made.numbered_pairs(units, of_unit)
     return made.built(made.source(folder, "pairs", {"texts": text}, **more))
 
 
@@ -38,30 +34,40 @@ def by_role(lean: Callable[[pd.Series], float]) -> Callable[[pd.Series], float]:
     return lambda row: lean(row) if row["role"] == "first" else 0.0
 
 
+def seven_lean(row: pd.Series) -> float:
+    """Seven units lean one way, the others the other."""
+    return 1 if unit_of(row) < 7 else -1
+
+
+def turning(row: pd.Series) -> float:
+    """Every sentence before a text turns the lean."""
+    return 1 if row["framing"] == "bare" else -1
+
+
+def figures_of(built: BuiltInstrument, lean: Callable[[pd.Series], float]) -> pd.DataFrame:
+    return made.figures(built, made.scores(built, by_role(lean)))
+
+
 def alone(requests: list[RequestBatch]) -> list[RequestBatch]:
     """Those after the model's own start token."""
     return [request for request in requests if request.table == "likelihoods"]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_how_much_is_asked_hangs_on_the_size(size: str) -> None:
-    own = declare.Settings.model_validate({}, context={"scale": "quick", "size": size})
-    assert (own.prefixed, own.most_placebos) == SIZES[size]
 
 
 def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(
     tmp_path: Path,
 ) -> None:
     built = made.built(made.source(tmp_path, "stereoset", between="\n"))
-    asked = alone(ask.requests(made.frames(built), built.plan, {}, made.SUBJECT))
-    prompts = {before: request.settings for request in asked for before in request.inputs["before"]}
+    requests = alone(ask.requests(made.frames(built), built.plan, {}, made.SUBJECT))
+    prompts = {}
+    for request in requests:
+        prompts |= dict.fromkeys(request.inputs["before"], request.settings)
     assert prompts["Here is a chess player."] == {"between": "\n"}
     assert prompts["It was a Tuesday. Here is a chess player."] == {"between": "\n"}
     assert prompts[""] == {}
     assert prompts["It was a Tuesday."] == {}
     assert len(prompts) == 2 * (1 + 5)
-    assert sum(len(request.rows) for request in asked) == 12 * 6
-    rows = pd.concat([request.rows for request in asked])
+    assert sum(len(request.rows) for request in requests) == 12 * 6
+    rows = pd.concat([request.rows for request in requests])
     assert set(rows["framing"]) == {"bare", *(f"placebo-{n}" for n in range(1, 6))}
     assert not rows.duplicated("id").any()
     assert not rows.duplicated(["text_id", "framing"]).any()
@@ -72,38 +78,33 @@ def test_of_some_items_alone(tmp_path: Path) -> None:
     plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
     (request,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
     assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
-    (bare,) = alone(ask.requests(made.frames(built), {**plan, "prefixed": 0}, {}, made.SUBJECT))
+    plan["prefixed"] = 0
+    (bare,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
     assert set(bare.rows["framing"]) == {"bare"}
 
 
 def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    found = made.figures(
-        built,
-        made.scores(built, by_role(lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)),
-    )
-    assert found.loc[("all", "turned"), ["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
-    assert found.loc[("all", "moved"), ["value", "control", "n"]].tolist() == [0, 0, 40]
-    assert found.loc[("all", "dependability"), "value"] == pytest.approx(1)
-    assert found.loc[("all", "share"), "value"] == 0.7
+    figures = figures_of(built, lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)
+    assert figures.loc[("all", "turned"), ["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
+    assert figures.loc[("all", "moved"), ["value", "control", "n"]].tolist() == [0, 0, 40]
+    assert figures.loc[("all", "dependability"), "value"] == pytest.approx(1)
+    assert figures.loc[("all", "share"), "value"] == 0.7
 
 
 def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
     """All items turn; the share goes from .7 to .3, over and over."""
-    built = pairs(tmp_path)
-
-    def lean(row: pd.Series) -> float:
-        return (1 if unit_of(row) < 7 else -1) * (1 if row["framing"] == "bare" else -1)
-
-    found = made.figures(built, made.scores(built, by_role(lean)))
-    assert found.loc[("all", "turned"), "value"] == 1
-    moved = found.loc[("all", "moved")]
+    figures = figures_of(pairs(tmp_path), lambda row: seven_lean(row) * turning(row))
+    assert figures.loc[("all", "turned"), "value"] == 1
+    moved = figures.loc[("all", "moved")]
     assert moved["value"] == pytest.approx(0.4)  # |2 x .7 - 1|
-    assert moved["low"] == pytest.approx(0.4 * np.sqrt(5 / stats.chi2.ppf(0.975, 5)))
+    share = 5 / stats.chi2.ppf(0.975, 5)
+    assert moved["low"] == pytest.approx(0.4 * np.sqrt(share))
     # Units change by -1 (seven) and 1 (three): the standard error of their mean.
-    assert moved["control"] == pytest.approx(stats.sem([-1] * 7 + [1] * 3))
-    assert found.loc[("all", "share"), "value"] == 0.7
-    assert found["verdict"].notna().sum() == 1  # of the lean alone
+    changes = [-1] * 7 + [1] * 3
+    assert moved["control"] == pytest.approx(stats.sem(changes))
+    assert figures.loc[("all", "share"), "value"] == 0.7
+    assert figures["verdict"].notna().sum() == 1  # of the lean alone
 
 
 def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> None:
@@ -112,52 +113,45 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> 
         name: built.plan["prefixes"][name] for name in ("placebo-1", "placebo-2", "placebo-3")
     }
 
-    def lean(row: pd.Series) -> float:
-        return -1 if unit_of(row) == 4 and row["framing"] in ("placebo-1", "placebo-3") else 1
+    sentences = ("placebo-1", "placebo-3")
 
-    found = made.figures(built, made.scores(built, by_role(lean)))
-    assert found.loc[("all", "turned"), "value"] == pytest.approx(2 / 3 * 4 / 40)
-    assert found.loc[("all", "moved"), "value"] == pytest.approx(np.sqrt(2 / 3) * 0.1)
-    assert np.isnan(found.loc[("all", "moved"), "low"])  # three sentences have no interval
+    def lean(row: pd.Series) -> float:
+        return -1 if unit_of(row) == 4 and row["framing"] in sentences else 1
+
+    figures = figures_of(built, lean)
+    assert figures.loc[("all", "turned"), "value"] == pytest.approx(1 / 15)  # 8 of 3 x 40
+    moved = 0.1 * np.sqrt(2 / 3)
+    assert figures.loc[("all", "moved"), "value"] == pytest.approx(moved)
+    assert np.isnan(figures.loc[("all", "moved"), "low"])  # three sentences have no interval
 
 
 def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
     """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of
     context."""
     built = made.built(made.source(tmp_path, "stereoset"))
-    turned = {"bare": 1.0}
-    scores = made.scores(
-        built,
-        lambda row: {
-            "first": turned.get(row["framing"], 1 - 2 * (row["unit"] == "sister")),
-            "second": 0.0,
-        }.get(row["role"], -9.0),
-        lambda row: 1,
-    )
-    found = made.figures(built, scores)
-    assert found.loc[("all", "ss"), "value"] == 100
-    assert found.loc[("all", "moved"), "value"] == pytest.approx(100 / 3)
-    assert found.loc[("all", "turned"), "value"] == pytest.approx(1 / 4)
+
+    def nats(row: pd.Series) -> float:
+        if row["role"] != "first":
+            return {"second": 0.0, "third": -9.0}[row["role"]]
+        return -1.0 if row["unit"] == "sister" and row["framing"] != "bare" else 1.0
+
+    figures = made.figures(built, made.scores(built, nats, lambda row: 1))
+    assert figures.loc[("all", "ss"), "value"] == 100
+    assert figures.loc[("all", "moved"), "value"] == pytest.approx(100 / 3)
+    assert figures.loc[("all", "turned"), "value"] == pytest.approx(1 / 4)
     built = made.built(made.source(tmp_path, "bbq"))
     chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
-    scores = made.scores(
-        built, lambda row: float(chosen[row["condition"]][row["framing"] != "bare"] == row["role"])
-    )
-    found = made.figures(built, scores)["value"]
+
+    def is_chosen(row: pd.Series) -> float:
+        bare, after_sentence = chosen[row["condition"]]
+        return float(row["role"] == (bare if row["framing"] == "bare" else after_sentence))
+
+    figures = made.figures(built, made.scores(built, is_chosen))["value"]
     assert (
-        found["ambiguous", "moved"] != found["ambiguous", "moved"]
+        figures["ambiguous", "moved"] != figures["ambiguous", "moved"]
     )  # all unknown: no bias score there
-    assert found["disambiguated", "moved"] == pytest.approx(2)  # from -1 to 1
-    assert found["all", "turned"] == 1
-
-
-def test_the_longer_text_wins_whatever_stands_before(tmp_path: Path) -> None:
-    """Length is dependable, so an empty ruler is, too: nothing turns, and nothing moves."""
-    built = made.built(made.source(tmp_path, "pairs"))
-    found = made.figures(built, made.scores(built, lambda row: float(len(row["text"]))))
-    assert found.loc[("all", "turned"), "value"] == 0
-    assert found.loc[("all", "moved"), "value"] == 0
-    assert found.loc[("all", "dependability"), "value"] == pytest.approx(1)
+    assert figures["disambiguated", "moved"] == pytest.approx(2)  # from -1 to 1
+    assert figures["all", "turned"] == 1
 
 
 def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_path: Path) -> None:
@@ -168,9 +162,9 @@ def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_p
             return float("nan")
         return 1 if row["framing"] == "bare" or unit_of(row) else -1
 
-    found = made.figures(built, made.scores(built, by_role(lean)))
-    assert found.loc[("all", "answered"), "value"] == 1
-    assert found.loc[("all", "turned"), ["value", "n"]].tolist() == [0, 4]
+    figures = figures_of(built, lean)
+    assert figures.loc[("all", "answered"), "value"] == 1
+    assert figures.loc[("all", "turned"), ["value", "n"]].tolist() == [0, 4]
 
 
 @pytest.mark.parametrize(
@@ -186,26 +180,26 @@ def test_where_nothing_was_asked_figures_are_null_with_the_reason(
         BuiltInstrument(built.tables, plan), by_role(lambda row: 1), subject=subject
     )
     assert len(scores["placed"]) == 0
-    found = made.figures(built, scores, subject)
+    figures = made.figures(built, scores, subject)
     for name in ("turned", "moved", "dependability"):
-        assert np.isnan(found.loc[("all", name), "value"])
-        assert reason in found.loc[("all", name), "reason"]
+        assert np.isnan(figures.loc[("all", name), "value"])
+        assert reason in figures.loc[("all", name), "reason"]
 
 
 FRAMINGS = [
-    ({"placebos": ["It was a Tuesday."]}, "found 1, expected 5 at least, or none"),
     ({"placebos": [*declare.PLACEBOS, "it was a tuesday."]}, "a placebo stands in it twice"),
     ({"placebos": [*declare.PLACEBOS[:4], " "]}, "framings.placebos"),
-    ({"cues": ["This is a test."]}, "cues"),
 ]
 
 
-@pytest.mark.parametrize(("framings", "said"), FRAMINGS)
-def test_framings_that_say_too_little(tmp_path: Path, framings: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("framings", "reason"), FRAMINGS)
+def test_framings_that_say_too_little(
+    tmp_path: Path, framings: dict[str, Any], reason: str
+) -> None:
     plain = made.source(tmp_path, "pairs").model_dump(by_alias=True) | {"framings": framings}
     with pytest.raises(UserError) as raised:
         validate(declare.Source, plain, Path("made.yaml"))
-    assert said in str(raised.value)
+    assert reason in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -213,24 +207,21 @@ def test_no_placebos_and_another_language_ask_nothing(tmp_path: Path) -> None:
     for more in ({"framings": {"placebos": []}}, {"language": "de"}):
         built = pairs(tmp_path, **more)
         assert built.plan["prefixes"] == {}
-        found = made.figures(built, made.scores(built, by_role(lambda row: 1)))
+        figures = figures_of(built, lambda row: 1)
         assert (
-            found.loc[("all", "turned"), "reason"]
+            figures.loc[("all", "turned"), "reason"]
             == "the texts were not asked after placebo sentences"
         )
 
 
 def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
     source = made.source(tmp_path, "pairs")
-    built, settings = (
-        made.built(source),
-        declare.Settings.model_validate({}, context={"scale": "paper"}),
-    )
-    scores = made.scores(built, by_role(lambda row: 1 if row["framing"] == "bare" else -1))
-    found = made.figures(built, scores).reset_index()
-    told = evidence({"figures": found})["made"]
+    built = made.built(source)
+    settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+    figures = figures_of(built, turning).reset_index()
+    facts = evidence({"figures": figures})["made"]
     declaration = Declaration("made", "fixed", settings, source)
-    words = card.card(declaration, made.frames(built), built.plan, told).limits[1]
+    words = card.card(declaration, made.frames(built), built.plan, facts).limits[1]
     assert words.startswith(
         "Another sentence before the texts changes the direction of some items: 100% on made. "
     )
@@ -240,67 +231,39 @@ def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
         words = card.card(declaration, made.frames(built), built.plan, none).limits[1]
         assert words == "The effect of another sentence before the texts was not measured."
     (section,) = report.sections(
-        ReportInput({"made": source}, {"made": settings}, {"figures": found}, {})
+        ReportInput({"made": source}, {"made": settings}, {"figures": figures}, {})
     )
     columns, (row,) = section.parts[0].columns, section.parts[0].rows
     assert row[columns.index("turned")].startswith("1.00")
     assert row[columns.index("moved")].startswith("1.00")
 
 
-def test_roles_that_change_places_turn_as_much_and_move_as_far(tmp_path: Path) -> None:
-    def lean(row: pd.Series) -> float:
-        return np.sin(7.0 * unit_of(row) + len(row["text"]) + 3 * len(row["prompt"]))
-
-    found = []
-    for folder, first, second in (("one", "more", "less"), ("other", "less", "more")):
-        (tmp_path / folder).mkdir()
-        columns = {"first": first, "second": second, "unit": "writer", "part": "type"}
-        built = pairs(tmp_path / folder, columns=columns)
-        found.append(
-            made.figures(
-                built, made.scores(built, lambda row: lean(row) * row["text"].startswith("old"))
-            )
-        )
-    one, other = (own["value"]["all"] for own in found)
-    assert one["share"] == pytest.approx(1 - other["share"])
-    assert 0 < one["turned"] < 1
-    for name in ("turned", "moved", "dependability"):
-        assert one[name] == pytest.approx(other[name])
-
-
-@pytest.mark.parametrize(("units", "known"), [(5, True), (4, False)])
+@pytest.mark.parametrize(("units", "is_known"), [(5, True), (4, False)])
 def test_chance_and_intervals_are_known_from_five_units_on(
-    tmp_path: Path, units: int, known: bool
+    tmp_path: Path, units: int, is_known: bool
 ) -> None:
     built = pairs(tmp_path, units=units)
-    found = made.figures(
-        built, made.scores(built, by_role(lambda row: 1 if row["framing"] != "placebo-1" else -1))
-    )
-    assert found.loc[("all", "turned"), "value"] == pytest.approx(1 / 5)
-    assert found.loc[("all", "moved"), "value"] == pytest.approx(np.sqrt(1 / 5))
-    assert pd.notna(found.loc[("all", "moved"), "control"]) is known
-    assert pd.notna(found.loc[("all", "turned"), "low"]) is known
+    figures = figures_of(built, lambda row: 1 if row["framing"] != "placebo-1" else -1)
+    assert figures.loc[("all", "turned"), "value"] == pytest.approx(1 / 5)
+    assert figures.loc[("all", "moved"), "value"] == pytest.approx(5**-0.5)
+    assert pd.notna(figures.loc[("all", "moved"), "control"]) is is_known
+    assert pd.notna(figures.loc[("all", "turned"), "low"]) is is_known
 
 
 def test_one_item_after_sentences(tmp_path: Path) -> None:
     built = pairs(tmp_path)
     built.plan["prefixed"] = 1
-    found = made.figures(
-        built, made.scores(built, by_role(lambda row: 1 if row["framing"] == "bare" else -1))
-    )
-    assert found.loc[("all", "turned"), ["value", "n"]].tolist() == [1, 1]
-    assert found.loc[("all", "moved"), "value"] == 1
-    assert found.loc[("all", "dependability"), "reason"] == "items do not differ"
-
-
-Lean = Callable[[pd.Series], float]
+    figures = figures_of(built, turning)
+    assert figures.loc[("all", "turned"), ["value", "n"]].tolist() == [1, 1]
+    assert figures.loc[("all", "moved"), "value"] == 1
+    assert figures.loc[("all", "dependability"), "reason"] == "items do not differ"
 
 
 class TestOtherStart:
     """Another usual start token before the texts: what is asked after it, and how many items change
     direction."""
 
-    def asked(self, built: BuiltInstrument, subject: Any = made.SUBJECT) -> list[Any]:
+    def start_requests(self, built: BuiltInstrument, subject: Any = made.SUBJECT) -> list[Any]:
         tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
         return [
             request
@@ -314,7 +277,8 @@ class TestOtherStart:
         lean: Callable[[pd.Series], float],
         after: Callable[[pd.Series], float],
     ) -> pd.Series:
-        tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
+        plan = {**built.plan, "prefixed": 0}
+        tables, bare = made.frames(built), BuiltInstrument(built.tables, plan)
         answers: dict[str, pd.DataFrame] = {
             name: pd.DataFrame(columns=schema.names) for name, schema in ask.ANSWERS.items()
         }
@@ -324,49 +288,44 @@ class TestOtherStart:
             nats = [model(texts.loc[text]) for text in request.rows["text_id"]]
             answers[request.table] = request.rows.assign(nats=nats, tokens=5)
         scores = ask.scores(tables, plan, answers, made.SUBJECT)
-        found = diagnose.figures("made", tables, plan, scores, made.SUBJECT, made.RESAMPLING)[
-            "figures"
-        ]
-        return found.set_index("figure").loc["start_flips"]
+        figures = made.diagnosed(bare, scores)["figures"]
+        return figures.set_index("figure").loc["start_flips"]
 
     def test_a_local_models_texts_are_asked_once_more(self, tmp_path: Path) -> None:
         built = pairs(tmp_path)
-        (request,) = self.asked(built)
+        (request,) = self.start_requests(built)
         assert request.settings == {"other_start": True}
-        assert sorted(request.rows["text_id"]) == sorted(made.frames(built)["texts"]["id"])
+        texts = made.frames(built)["texts"]
+        assert sorted(request.rows["text_id"]) == sorted(texts["id"])
 
-    @pytest.mark.parametrize("kind", ["completions", "recorded"])
-    def test_servers_and_records_are_not_asked(self, tmp_path: Path, kind: str) -> None:
-        assert self.asked(pairs(tmp_path), replace(made.SUBJECT, kind=kind)) == []
+    def test_servers_are_not_asked(self, tmp_path: Path) -> None:
+        assert self.start_requests(pairs(tmp_path), replace(made.SUBJECT, kind="completions")) == []
 
     def test_at_most_a_hundred_items(self, tmp_path: Path) -> None:
-        (request,) = self.asked(pairs(tmp_path, units=60, of_unit=10))
+        (request,) = self.start_requests(pairs(tmp_path, units=60, of_unit=10))
         assert len(request.rows) == 2 * 100
 
     def test_a_text_keeps_its_own_prompt(self, tmp_path: Path) -> None:
         built = made.built(made.source(tmp_path, "stereoset", between="\n"))
-        settings = [dict(request.settings) for request in self.asked(built)]
+        settings = [dict(request.settings) for request in self.start_requests(built)]
         assert settings == [{"other_start": True}, {"other_start": True, "between": "\n"}]
 
     def test_the_share_of_items_that_change_direction(self, tmp_path: Path) -> None:
-        """Of ten writers three are turned, with all four of their items: 12 of 40."""
+        """Of ten writers three are turned, with all four of their items: 12 of 40. Another size of
+        the same sign is no flip."""
         built = pairs(tmp_path)
-        found = self.figure(
-            built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 1.0)
+        flips = self.figure(
+            built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 0.01)
         )
-        assert found["value"] == pytest.approx(0.3)
-        assert (found["n"], found["unit"]) == (40, "items")
+        assert flips["value"] == pytest.approx(0.3)
+        assert (flips["n"], flips["unit"]) == (40, "items")
         # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t
         # with nine degrees.
         reach = stats.t.ppf(0.975, 9) * np.sqrt(0.3 * 0.7 / 9)
-        assert (found["low"], found["high"]) == pytest.approx((max(0.0, 0.3 - reach), 0.3 + reach))
-
-    def test_the_same_order_is_no_flip(self, tmp_path: Path) -> None:
-        """Other sizes of the same sign change nothing."""
-        found = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), by_role(lambda row: 0.01))
-        assert found["value"] == 0.0
+        assert flips["low"] == pytest.approx(0)
+        assert flips["high"] == pytest.approx(0.3 + reach)
 
     def test_without_another_start_there_is_a_reason(self, tmp_path: Path) -> None:
-        found = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), lambda row: np.nan)
-        assert pd.isna(found["value"])
-        assert found["reason"] == "the model has one usual start token"
+        flips = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), lambda row: np.nan)
+        assert pd.isna(flips["value"])
+        assert flips["reason"] == "the model has one usual start token"

@@ -34,7 +34,8 @@ class MadeUp(AnsweringModels):
                 "first_token": list(range(n)),
             }
         replies = pd.array([None, *["He."] * (n - 1)], dtype="str")
-        return {"reply": replies, "reason": pd.array(["too rude", *[None] * (n - 1)], dtype="str")}
+        reasons = pd.array(["too rude", *[None] * (n - 1)], dtype="str")
+        return {"reply": replies, "reason": reasons}
 
 
 def none() -> dict[str, pd.DataFrame]:

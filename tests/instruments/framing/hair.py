@@ -103,8 +103,9 @@ def with_placebos(
         "Options: {OPTIONS}. The answer is: {ANSWER}",
     )
     put = {"texts": list(texts), "wordings": list(wordings)}
+    of_salience = f"Complete, {{PLACEBO}}: {person}"
     completion["placebos"] = {
-        "salience": {"cells": {"salience+instruction": f"Complete, {{PLACEBO}}: {person}"}, **put},
+        "salience": {"cells": {"salience+instruction": of_salience}, **put},
         "instruction": {"cells": {"instruction": f"{{PLACEBO}}: {person}"}, "texts": list(texts)},
     }
     of_choice = f"Choose, {{PLACEBO}}, for {{STIMULUS}}. {listed}"
@@ -130,10 +131,10 @@ def declaration(
 
 def built(declared: Declaration) -> tuple[dict[str, pd.DataFrame], Plan]:
     """The published tables of a contrast, and its plan."""
-    found = build(declared, Catalogue(models={}))
+    benchmark = build(declared, Catalogue(models={}))
     return {
-        name: table.to_pandas() for name, table in found.tables.items() if name != "rejected"
-    }, found.plan
+        name: table.to_pandas() for name, table in benchmark.tables.items() if name != "rejected"
+    }, benchmark.plan
 
 
 def subject(kind: Kind = "causal", chats: bool = True, name: str = "m") -> Subject:

@@ -16,7 +16,8 @@ from evenruler.text.replies import read_reply
 
 Row = dict[str, str]
 Label = Literal["first", "second"]
-FILES = {name: Path(__file__).parent / "data" / f"{name}.csv" for name in ("developed", "replies")}
+FOLDER = Path(__file__).parent / "data"
+FILES = {name: FOLDER / f"{name}.csv" for name in ("developed", "replies")}
 """`developed`: the rules were edited on them; `replies`: drawn with another seed, and read after
 the rules stood."""
 
@@ -43,13 +44,20 @@ _LISTS = {
         "female": f"{_OF_BOTH['she']} sister sisters aunt grandmother",
     },
 }
-WORDS = {
-    name: {of: words.split() for of, words in classes.items()} for name, classes in _LISTS.items()
-}
+
+
+def _split(classes: dict[str, str]) -> dict[str, list[str]]:
+    return {outcome: words.split() for outcome, words in classes.items()}
+
+
+WORDS = {name: _split(classes) for name, classes in _LISTS.items()}
 """Words by which replies are read, by contrast and class: forms and terms."""
 
 LEFT_OUT = {
-    "age": [f"{unit}{link}old" for unit in ("year", "years", "month", "months") for link in " -"]
+    "age": [
+        *("year old", "year-old", "years old", "years-old"),
+        *("month old", "month-old", "months old", "months-old"),
+    ]
 }
 
 
@@ -67,8 +75,8 @@ class Tally(NamedTuple):
 
     def interval(self) -> tuple[float, float]:
         """Of the share wrong among the valid ones, Clopper and Pearson's, 95%."""
-        found = binomtest(self.wrong, self.valid).proportion_ci(method="exact")
-        return found.low, found.high
+        interval = binomtest(self.wrong, self.valid).proportion_ci(method="exact")
+        return interval.low, interval.high
 
 
 def labelled(name: str) -> list[Row]:
@@ -80,23 +88,26 @@ def labelled(name: str) -> list[Row]:
 def read(row: Row) -> str | None:
     """The class that the parser reads."""
     options = [(slug, text) for _, slug, text in json.loads(row["options"])]
-    return read_reply(
-        row["reply"], WORDS[row["contrast"]], options, LEFT_OUT.get(row["contrast"], ())
-    ).outcome
+    contrast = row["contrast"]
+    reading = read_reply(row["reply"], WORDS[contrast], options, LEFT_OUT.get(contrast, ()))
+    return reading.outcome
 
 
 def tally(rows: Sequence[Row], label: Label, reader: Callable[[Row], str | None] = read) -> Tally:
     """The parser against one pass of labels; a label that is no class (none, several, filler) is
     invalid."""
-    pairs = [
-        (reader(row), row[label] if row[label] in WORDS[row["contrast"]] else None) for row in rows
-    ]
+    pairs = []
+    for row in rows:
+        is_class = row[label] in WORDS[row["contrast"]]
+        pairs.append((reader(row), row[label] if is_class else None))
+    valid = [(read, correct) for read, correct in pairs if read is not None]
+    of_class = [read for read, correct in pairs if correct is not None]
     return Tally(
         n=len(pairs),
-        valid=sum(read is not None for read, _ in pairs),
-        wrong=sum(read not in (None, own) for read, own in pairs),
-        classes=sum(own is not None for _, own in pairs),
-        missed=sum(own is not None and read is None for read, own in pairs),
+        valid=len(valid),
+        wrong=sum(read != correct for read, correct in valid),
+        classes=len(of_class),
+        missed=of_class.count(None),
     )
 
 
@@ -104,18 +115,21 @@ def kappa(rows: Iterable[Row]) -> float:
     """Cohen's, of the two passes of labels."""
     pairs = [(row["first"], row["second"]) for row in rows]
     first, second = zip(*pairs, strict=True)
-    agreed = sum(one == other for one, other in pairs) / len(pairs)
-    chance = sum(first.count(label) * second.count(label) for label in set(first)) / len(pairs) ** 2
+    agreed = sum(label == other for label, other in pairs) / len(pairs)
+    by_chance = sum(first.count(label) * second.count(label) for label in set(first))
+    chance = by_chance / len(pairs) ** 2
     return (agreed - chance) / (1 - chance)
 
 
 def parts(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """All of them; and by model, temperature, and whether letters were asked for."""
-    found = {"all": list(rows)}
+    rows_by_part = {"all": list(rows)}
     for row in rows:
         kind = "words" if row["options"] == "[]" else "letters"
-        found.setdefault(f"{row['model']}, T {float(row['temperature']):g}, {kind}", []).append(row)
-    return found
+        model, temperature = row["model"], float(row["temperature"])
+        part = f"{model}, T {temperature:g}, {kind}"
+        rows_by_part.setdefault(part, []).append(row)
+    return rows_by_part
 
 
 def table(
@@ -127,13 +141,13 @@ def table(
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for part, rows in parts(labelled(name)).items():
-        found = tally(rows, label, reader)
-        low, high = found.interval() if found.valid else (0.0, 1.0)
-        share = f"{found.wrong / found.valid:.3f} [{low:.3f}, {high:.3f}]" if found.valid else "-"
-        lines.append(
-            f"| {part} | {found.n} | {found.valid} | {found.wrong} | {share} | {found.classes} | "
-            f"{found.missed} |"
-        )
+        counts = tally(rows, label, reader)
+        share = "-"
+        if counts.valid:
+            rate = counts.wrong / counts.valid
+            share = "{:.3f} [{:.3f}, {:.3f}]".format(rate, *counts.interval())
+        columns = (part, *counts[:3], share, *counts[3:])
+        lines.append(f"| {' | '.join(map(str, columns))} |")
     return lines
 
 

@@ -20,7 +20,7 @@ CLASSES = ["he", "she"]
 
 def plan(**changes: Any) -> FramingPlan:
     """What is asked about pronouns, with some keys changed."""
-    said: dict[str, Any] = {
+    declared: dict[str, Any] = {
         "asked": True,
         "factors": FACTORS,
         "placebos": dict.fromkeys(FACTORS, 6),
@@ -47,8 +47,8 @@ def plan(**changes: Any) -> FramingPlan:
         "least": 10,
         "seed": 0,
     }
-    said["confirmatory"] = changes.get("factors", FACTORS)
-    return FramingPlan.model_validate(said | changes)
+    declared["confirmatory"] = changes.get("factors", FACTORS)
+    return FramingPlan.model_validate(declared | changes)
 
 
 def figures_of(
@@ -61,17 +61,19 @@ def figures_of(
 ) -> pd.DataFrame:
     """All figures of one model, by part and figure; as `diagnose.figures` makes them of
     distributions."""
-    asked = plan(**changes)
-    excluded = compute_exclusions(measured, asked.least_coverage)
+    framing_plan = plan(**changes)
+    excluded = compute_exclusions(measured, framing_plan.least_coverage)
     counted = without_excluded(measured, excluded, ["choice"])
-    found = {
+    tables = {
         "choices": pd.DataFrame(columns=schemas.CHOICES.names),
         "distributions": measured,
         "exclusions": excluded,
-        "effects": compute_effects(counted, asked.factors),
-        "shifts": compute_shifts(counted, asked.factors),
+        "effects": compute_effects(counted, framing_plan.factors),
+        "shifts": compute_shifts(counted, framing_plan.factors),
         "continuations": pd.DataFrame(continuations, columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(replications, columns=schemas.REPLICATIONS.names),
     }
-    figures, _ = diagnose.figures_of("pronouns", found, asked, whom or subject(name="m0"), level)
+    figures, _ = diagnose.figures_of(
+        "pronouns", tables, framing_plan, whom or subject(name="m0"), level
+    )
     return figures.set_index(["part", "figure"]).sort_index()

@@ -27,8 +27,6 @@ from tests.hub_client import ROOT
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import subject
 
-SHIPPED = sorted(path.stem for path in (ROOT / "data/sources/framing").glob("*.yaml"))
-
 
 class Published:
     """A contrast that is shipped, at the quick scale, in a folder of its own."""
@@ -48,9 +46,11 @@ class Published:
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """What is published."""
-        published = [config.name for config in self.card.configs]
-        files = {name: self.folder / name / "test-00000-of-00001.parquet" for name in published}
-        return {name: pq.ParquetFile(file).read().to_pandas() for name, file in files.items()}
+        tables = {}
+        for config in self.card.configs:
+            file = self.folder / config.name / "test-00000-of-00001.parquet"
+            tables[config.name] = pq.ParquetFile(file).read().to_pandas()
+        return tables
 
     @property
     def card(self) -> Card:
@@ -90,8 +90,8 @@ class Published:
             limits=list(card.limits),
             citations=source.citations,
             configs=[
-                Config(own.name, own.what, own.described, table=self._built[own.name])
-                for own in card.configs
+                Config(config.name, config.what, config.described, table=self._built[config.name])
+                for config in card.configs
             ],
             n_rejected=0,
             parameters=card.parameters,
@@ -109,18 +109,19 @@ class Published:
         )
 
 
-def ours(own: Published, answering: AnsweringModels, mass: str = "forms") -> dict[str, float]:
+def ours(published: Published, answering: AnsweringModels, mass: str = "forms") -> dict[str, float]:
     """Our figures of words after the prompts as they are, by the harness's names."""
-    plan = {**own.plan, "mass": mass, "generations": 0}
-    whom, tables = subject(chats=False), own.tables
-    answers = collect_answers({own.contrast: (tables, plan)}, requests, whom, answering)
+    plan = {**published.plan, "mass": mass, "generations": 0}
+    whom, tables = subject(chats=False), published.tables
+    answers = collect_answers({published.contrast: (tables, plan)}, requests, whom, answering)
     scored = scores(tables, plan, none() | answers, whom)
-    found = figures(own.contrast, tables, plan, scored, whom, Resampling(0.95, 10, 0))[
-        "figures"
-    ].set_index("figure")
-    by_name = {"coverage": found.loc["coverage", "value"]}
+    resampling = Resampling(0.95, 10, 0)
+    diagnosis = figures(published.contrast, tables, plan, scored, whom, resampling)
+    figure_rows = diagnosis["figures"].set_index("figure")
+    by_name = {"coverage": figure_rows.loc["coverage", "value"]}
     for factor in plan["factors"]:
-        value, control = found.loc[f"effect: {factor}", ["value", "control"]].astype(float)
+        row = figure_rows.loc[f"effect: {factor}", ["value", "control"]]
+        effect, control = row.astype(float)
         slug = factor.replace("-", "_")
-        by_name |= {f"effect_{slug}": value, f"control_{slug}": control}
+        by_name |= {f"effect_{slug}": effect, f"control_{slug}": control}
     return by_name

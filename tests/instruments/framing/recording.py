@@ -26,5 +26,5 @@ def record(
     answers = (
         collect_answers({name: (tables, plan)}, requests, whom, MadeUp()) if answered else none()
     )
-    found = figures(name, tables, plan, scores(tables, plan, answers, whom), whom, RESAMPLING)
-    return Record(name, whom, tables, plan, found)
+    diagnosis = figures(name, tables, plan, scores(tables, plan, answers, whom), whom, RESAMPLING)
+    return Record(name, whom, tables, plan, diagnosis)

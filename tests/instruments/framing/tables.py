@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-Cells = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
+Shares = Mapping[str, Sequence[float]]
+Cells = Mapping[tuple[str, str], Shares]
 """By task and framing, by stimulus: the share of every class."""
 
 
@@ -15,12 +16,14 @@ def distributions(
     **more: str,
 ) -> pd.DataFrame:
     """By `schemas.DISTRIBUTIONS`; half of the mass is on the classes."""
-    rows = [
-        {"task": task, "framing": framing, "stimulus": stimulus, "outcome": outcome, "share": share}
-        for (task, framing), stimuli in cells.items()
-        for stimulus, shares in stimuli.items()
-        for outcome, share in zip(classes, shares, strict=True)
-    ]
+    rows = []
+    for (task, framing), stimuli in cells.items():
+        for stimulus, shares in stimuli.items():
+            cell = {"task": task, "framing": framing, "stimulus": stimulus}
+            rows += [
+                {**cell, "outcome": outcome, "share": share}
+                for outcome, share in zip(classes, shares, strict=True)
+            ]
     frame = pd.DataFrame(rows)
     same = {"model": "m0", "configuration": "plain", "metric": "token", **more}
     same.setdefault("lineage", same["model"])

@@ -35,24 +35,17 @@ from tests.instruments.framing.hair import (
 TABLES, PLAN = built(declaration())
 
 
-def outline(found: Sequence[RequestBatch]) -> list[tuple[str, str, dict, int]]:
+def outline(batches: Sequence[RequestBatch]) -> list[tuple[str, str, dict, int]]:
     return [
         (request.table, str(request.operation), dict(request.settings), len(request.rows))
-        for request in found
+        for request in batches
     ]
 
 
 # About each of two stimuli: two orders of three letters in two cells, each letter alone and with a
 # word, with and without a space; words in three cells. Letters after six prompts without content
 # besides.
-FORMS = 2 * (2 * 2 * 12 + 3 * 16) + 6 * 6
-
-
-def test_words_are_asked_as_the_prompt_stands_and_replies_in_a_chat() -> None:
-    assert outline(requests(TABLES, PLAN, {}, subject())) == [
-        ("forms", "words", {"chat": False}, FORMS),
-        ("replies", "generate", {"new_tokens": 20, "chat": True}, 10),
-    ]
+FORMS = 2 * (4 * 12 + 3 * 16) + 6 * 6
 
 
 def test_both_are_asked_in_both_where_every_configuration_is() -> None:
@@ -66,8 +59,8 @@ def test_both_are_asked_in_both_where_every_configuration_is() -> None:
 
 
 def test_prompts_without_content_are_asked_where_letters_are_calibrated() -> None:
-    asked = requests(TABLES, PLAN, {}, subject())[0].rows
-    free = asked[asked["id"].isin(TABLES["content-free"]["id"])]
+    rows = requests(TABLES, PLAN, {}, subject())[0].rows
+    free = rows[rows["id"].isin(TABLES["content-free"]["id"])]
     assert free["id"].nunique() == 6
     assert sorted(set(free["form"])) == [" A", " B", " C", "A", "B", "C"]
     _, plan = built(declaration(calibrated=False))
@@ -80,7 +73,8 @@ def test_placebos_are_sampled_where_there_are_replies_to_compare() -> None:
     for generations, placebos in ((1, False), (2, True)):
         tables, plan = built(declaration(with_placebos(), generations=generations))
         forms, replies = requests(tables, plan, {}, subject())
-        numbered = set(tables["prompts"].loc[tables["prompts"]["placebo"].notna(), "id"])
+        prompt_rows = tables["prompts"]
+        numbered = set(prompt_rows.loc[prompt_rows["placebo"].notna(), "id"])
         assert bool(numbered & set(replies.rows["id"])) is placebos
         assert numbered & set(forms.rows["id"])
 
@@ -88,8 +82,8 @@ def test_placebos_are_sampled_where_there_are_replies_to_compare() -> None:
 def test_what_is_answered_is_not_asked_again() -> None:
     answered = none()
     assert requests(TABLES, PLAN, answered, subject()) == []
-    found = requests(TABLES, PLAN, {"forms": answered["forms"]}, subject())
-    assert [request.table for request in found] == ["replies"]
+    batches = requests(TABLES, PLAN, {"forms": answered["forms"]}, subject())
+    assert [request.table for request in batches] == ["replies"]
 
 
 def test_what_a_model_cannot_do_is_not_asked() -> None:
@@ -107,82 +101,47 @@ def test_a_model_that_was_not_tuned_to_chat_is_left_out_of_replies_and_that_is_s
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     for _ in range(2):
-        found = requests(TABLES, PLAN, {}, subject(chats=False, name="plain"))
-        assert outline(found) == [("forms", "words", {"chat": False}, FORMS)]
-    said = capfd.readouterr().err.splitlines()
-    assert said == [
+        batches = requests(TABLES, PLAN, {}, subject(chats=False, name="plain"))
+        assert outline(batches) == [("forms", "words", {"chat": False}, FORMS)]
+    _, unsampled = built(declaration(generations=0))
+    for chats in (True, False):
+        batches = requests(TABLES, unsampled, {}, subject(chats=chats, name="silent"))
+        assert {request.table for request in batches} == {"forms"}
+    notes = capfd.readouterr().err.splitlines()
+    assert notes == [
         "plain is not sampled where framing has `choices: chat`: it was not tuned to chat"
     ]
-
-
-def test_without_generations_nothing_is_sampled_and_nothing_said(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    _, plan = built(declaration(generations=0))
-    for chats in (True, False):
-        found = requests(TABLES, plan, {}, subject(chats=chats, name="silent"))
-        assert {request.table for request in found} == {"forms"}
-    assert capfd.readouterr().err == ""
 
 
 def test_only_the_stimuli_and_orders_of_the_scale_are_asked() -> None:
     tables, plan = built(declaration(stimuli=1, orders=4))
     rows = pd.concat([request.rows for request in requests(tables, plan, {}, subject())])
-    asked = tables["prompts"][tables["prompts"]["id"].isin(rows["id"])]
-    assert set(asked["stimulus"]) == {"long"}
-    assert set(asked["turn"]) == {0, 1, 2, 3}
-
-
-OF_ONE = (FORMS - 6 * 6) // 2 + 6 * 6
-
-
-def test_instruments_are_asked_together_and_answers_are_those_of_the_schemas() -> None:
-    answering = MadeUp()
-    other = built(declaration(stimuli=1, generations=0))
-    found = collect_answers(
-        {"hair": (TABLES, PLAN), "other": other}, requests, subject(), answering
-    )
-    assert [
-        (request.operation, len(inputs["prompt"])) for request, inputs in answering.requests
-    ] == [
-        ("words", FORMS + OF_ONE),
-        ("generate", 10),
-    ]
-    assert found["forms"]["instrument"].value_counts().to_dict() == {"hair": FORMS, "other": OF_ONE}
-    assert set(found["replies"]["instrument"]) == {"hair"}
-    for name, schema in ANSWERS.items():
-        own = found[name][found[name]["instrument"] == "hair"].drop(columns="instrument")
-        assert table_of(own, schema).num_rows == len(own)
+    prompt_rows = tables["prompts"][tables["prompts"]["id"].isin(rows["id"])]
+    assert set(prompt_rows["stimulus"]) == {"long"}
+    assert set(prompt_rows["turn"]) == {0, 1, 2, 3}
 
 
 def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
-    found = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
-    withheld = found[found["reply"].isna()]
+    replies = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
+    withheld = replies[replies["reply"].isna()]
     assert withheld["configuration"].tolist() == ["chat"]
     assert withheld["reason"].tolist() == ["too rude"]
-    assert found["reason"].isna().sum() == len(found) - 1
+    assert replies["reason"].isna().sum() == len(replies) - 1
 
 
 def test_scores_say_whose_they_are_and_in_which_framing() -> None:
     answers = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
-    found = scores(TABLES, PLAN, answers, subject())
-    framings = pd.concat([TABLES[name] for name in ("prompts", "content-free")]).set_index("id")[
-        "framing"
-    ]
+    for name, schema in ANSWERS.items():
+        assert table_of(answers[name].drop(columns="instrument"), schema).num_rows
+    scored = scores(TABLES, PLAN, answers, subject())
+    prompt_rows = pd.concat([TABLES[name] for name in ("prompts", "content-free")])
+    framings = prompt_rows.set_index("id")["framing"]
     for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
-        assert table_of(found[name], schema).num_rows == len(answers[name])
-        assert set(zip(found[name]["model"], found[name]["lineage"], strict=True)) == {
-            ("m", "m-family")
-        }
-        assert (found[name]["framing"].array == framings[found[name]["id"]].array).all()
-
-
-def test_scores_of_nothing_have_their_columns() -> None:
-    found = scores(TABLES, PLAN, none(), subject())
-    assert {name: (len(frame), list(frame.columns)) for name, frame in found.items()} == {
-        "forms": (0, schemas.FORMS.names),
-        "replies": (0, schemas.REPLIES.names),
-    }
+        rows = scored[name]
+        assert table_of(rows, schema).num_rows == len(answers[name])
+        assert set(rows["model"]) == {"m"}
+        assert set(rows["lineage"]) == {"m-family"}
+        assert (rows["framing"].array == framings[rows["id"]].array).all()
 
 
 OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}
@@ -192,35 +151,37 @@ def prompts() -> pd.DataFrame:
     return pd.DataFrame(compose_tables("hair", hair(), settings())["prompts"])
 
 
-def test_forms_come_with_and_without_space_and_capital() -> None:
-    assert surface_forms(["he"], "The answer is:", chat=False) == [" he", "he", " He", "He"]
-
-
-def test_after_a_letter_no_form_goes_without_its_space() -> None:
-    assert surface_forms(["he", "NASA"], "when I hear a beard is", chat=False) == [
-        " he",
-        " He",
-        " NASA",
-    ]
+@pytest.mark.parametrize(
+    ("forms", "before", "chat", "expected"),
+    [
+        (["he"], "The answer is:", False, [" he", "he", " He", "He"]),
+        (["he", "NASA"], "when I hear a beard is", False, [" he", " He", " NASA"]),
+        (["he"], "when I hear a beard is", True, [" he", "he", " He", "He"]),
+    ],
+    ids=["anywhere else", "after a letter", "in a chat"],
+)
+def test_forms_come_with_and_without_space_and_capital(
+    forms: list[str], before: str, chat: bool, expected: list[str]
+) -> None:
+    assert surface_forms(forms, before, chat=chat) == expected
 
 
 def test_a_rejected_order_changes_none_of_the_others_that_are_asked() -> None:
     tables, plan = built(declaration(with_placebos(), orders=2))
-    asked = FramingPlan.read(plan)
-    whole = asked_prompts(tables["prompts"], asked)
+    framing_plan = FramingPlan.read(plan)
+    whole = asked_prompts(tables["prompts"], framing_plan)
     lettered = tables["prompts"].query("task == 'choice' and framing == 'instruction'")
-    (gone, *_) = lettered.loc[~lettered["id"].isin(whole["id"]), "id"]
-    kept = asked_prompts(tables["prompts"].query(f"id != '{gone}'"), asked)
-    assert kept["id"].tolist() == whole["id"].tolist()
+    is_asked = lettered["id"].isin(whole["id"])
+    (gone, *_) = lettered.loc[~is_asked, "id"]
+    rest = asked_prompts(tables["prompts"].query(f"id != '{gone}'"), framing_plan)
+    assert rest["id"].tolist() == whole["id"].tolist()
 
 
 @pytest.mark.parametrize("options", range(11))
 def test_orders_are_counted_as_they_are_made(options: int) -> None:
-    assert orders_of(options) == len(balanced_orders([f"option-{i}" for i in range(options)], 0))
-
-
-def test_in_a_chat_the_answer_begins_a_turn_whatever_the_prompt_ends_with() -> None:
-    assert surface_forms(["he"], "when I hear a beard is", chat=True) == [" he", "he", " He", "He"]
+    assert orders_of(options) == len(
+        balanced_orders([f"option-{number}" for number in range(options)], 0)
+    )
 
 
 def test_letters_are_asked_alone_and_with_the_first_word_of_their_option() -> None:
@@ -235,31 +196,6 @@ def test_letters_are_asked_alone_and_with_the_first_word_of_their_option() -> No
     assert forms(["He", "She"], "The answer is") == [" A", " B", " A He", " B She"]
 
 
-def test_letters_are_asked_where_options_are_listed_and_words_where_not() -> None:
-    found = prompts()
-    options = {
-        row["id"]: [slug.capitalize() for slug in row["order"]] for row in found.to_dict("records")
-    }
-    asked = pd.concat([asked_forms(found, OUTCOMES, options, each) for each in ("plain", "chat")])
-    rows = asked.merge(found[["id", "task"]], on="id")
-    by_task = rows.groupby("task")["form"].agg(lambda forms: sorted(set(forms)))
-    names = [f"{letter} {text}" for letter in "ABC" for text in ("He", "Rabbit", "She")]
-    assert by_task["choice"] == sorted(
-        space + form for form in ["A", "B", "C", *names] for space in ("", " ")
-    )
-    assert len(by_task["completion"]) == 4 * 4
-    for row in rows[rows["id"] == found.loc[found["task"] == "choice", "id"].iloc[0]].to_dict(
-        "records"
-    ):
-        letter, _, word = row["form"].strip().partition(" ")
-        assert word in ("", options[row["id"]]["ABC".index(letter)])
-    assert rows.groupby(["id", "configuration"]).size().to_dict() == {
-        (id_, configuration): 12 if task == "choice" else 16
-        for id_, task in prompts()[["id", "task"]].itertuples(index=False)
-        for configuration in ("plain", "chat")
-    }
-
-
 def test_every_reply_has_a_seed_of_its_own_that_more_repetitions_do_not_change() -> None:
     few, many = (asked_replies(prompts(), n, 0, "plain") for n in (2, 5))
     assert many["seed"].is_unique
@@ -267,7 +203,8 @@ def test_every_reply_has_a_seed_of_its_own_that_more_repetitions_do_not_change()
     both = few.merge(many, on=["seed"], suffixes=("", "_many"))
     assert len(both) == len(few)
     assert (both["id"] == both["id_many"]).all()
-    assert not set(asked_replies(prompts(), 2, 1, "plain")["seed"]) & set(few["seed"])
+    other = asked_replies(prompts(), 2, 1, "plain")
+    assert not set(other["seed"]) & set(few["seed"])
 
 
 def test_order_of_rows_does_not_matter_to_what_is_drawn() -> None:

@@ -3,13 +3,12 @@
 from typing import Any
 
 import pandas as pd
-import pytest
 
 from evenruler.evaluate.session import limit_warnings
 from evenruler.instruments.card import Card
 from evenruler.instruments.framing import card, schemas
 from evenruler.instruments.framing.card import card as card_of
-from evenruler.instruments.framing.declare import card_row_headings, headings
+from evenruler.instruments.framing.declare import headings
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
 from tests.instruments.framing.recording import record
@@ -29,42 +28,22 @@ def of_variant(limits: list[str]) -> list[str]:
     ]
 
 
-def made(**changes: object) -> Card:
+def card_with(**changes: object) -> Card:
     declared = declaration(**changes)
     return card_of(declared, *built(declared), {})
 
 
-def test_the_card_publishes_what_figures_need_and_the_variant_alone_is_a_parameter() -> None:
-    found = made()
-    assert [config.name for config in found.configs] == [
-        "prompts",
-        "content-free",
-        "outcomes",
-        "stimuli",
-    ]
-    assert (found.parameters, found.task_categories) == (
-        {"variant": "balanced"},
-        ["text-generation"],
-    )
-    names = ["effect: salience", "effect: instruction", "shift probability", "coverage"]
-    assert [column.figure for column in found.quality] == names
-    assert (list(found.quality_of_any), found.harness_task) == ([], "framing_hair")
-    assert set(found.harness) == {"framing_hair.yaml", "apd.py", "rows.py"}
+def test_the_variant_alone_is_a_parameter() -> None:
+    assert card_with().parameters == {"variant": "balanced"}
 
 
 def test_validity_counts_placebos_and_says_what_is_not_done() -> None:
-    declared = declaration()
-    tables, plan = built(declared)
-    told = card_of(declared, tables, plan, {}).validity
-    assert told is not None
-    placebos = tables["prompts"]["placebo"].dropna()
-    if placebos.empty:
-        assert told.only_the_phenomenon.startswith("Not done: there are no placebos.")
-    else:
-        assert f"hold one of {placebos.nunique()} placebos" in told.only_the_phenomenon
-    assert told.errors == "Not done: no model was asked."
-    stimuli, tasks = declared.source.stimuli, declared.source.tasks
-    assert told.representative.startswith(f"{len(stimuli)} stimuli in {len(tasks)} tasks; ")
+    declared = declaration(with_placebos())
+    validity = card_of(declared, *built(declared), {}).validity
+    assert validity is not None
+    assert "hold one of 6 placebos" in validity.only_the_phenomenon
+    assert validity.errors == "Not done: no model was asked."
+    assert validity.representative.startswith("12 stimuli in 2 tasks; ")
 
 
 def test_coverage_and_cells_below_it_are_the_errors() -> None:
@@ -72,9 +51,9 @@ def test_coverage_and_cells_below_it_are_the_errors() -> None:
     evidence = {
         "plain, token": {"m": {"coverage": {"value": 0.166}, "excluded cells": {"value": 4.0}}}
     }
-    told = card_of(declared, *built(declared), evidence).validity
-    assert told is not None
-    assert told.errors.startswith(
+    validity = card_of(declared, *built(declared), evidence).validity
+    assert validity is not None
+    assert validity.errors.startswith(
         "Share of answers that name an option: m 0.17. Cells below their coverage: m 4. Reading of "
         "answers"
     )
@@ -90,49 +69,25 @@ def test_the_example_is_a_prompt_with_a_cue() -> None:
     assert pd.isna(row["placebo"])
 
 
-def test_use_names_the_classes() -> None:
-    said = made().responsible
-    assert said is not None
-    assert all(name in said.personal for name in declaration().source.outcomes)
-    assert "no model writes any" in said.made
-
-
-def test_numbers_on_the_card_are_those_of_the_scale() -> None:
-    """What each limit says is in `test_limits`."""
-    orders, one = (
-        "A stimulus is asked about in 2 of up to 6 orders ",
-        "One reply to each question is no ",
-    )
-    ten = "Replies to each question: 10; the fewer, the less precise is `choice`."
-    assert [text.startswith((orders, one)) for text in made().limits].count(True) == 2
-    assert ten in made(scale="paper").limits
-    assert not any(text.startswith((orders, one)) for text in made(scale="paper").limits)
+def test_the_card_holds_the_limits_of_the_contrast() -> None:
+    assert list(card_with(scale="paper").limits) == limits(hair(), settings("paper"))
 
 
 def test_a_score_is_read_with_its_direction_in_words() -> None:
-    assert made().reading.endswith("Shares and shifts: a share says which pronoun.")
-
-
-APD = "mean APD with and without the cue; control: with and without placebos in its place"
-COUNTED = "mean over tasks with enough coverage and placebos"
-POINTS = "percentage points by which the cue makes `he` likelier; below 0, less likely"
-
-
-UNANSWERED = (
-    "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
-)
+    assert card_with().reading.endswith("Shares and shifts: a share says which pronoun.")
 
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
     _, plan = built(declaration(with_placebos(confirmatory=["salience, choice", "instruction"])))
-    assert [(column.figure, column.meaning) for column in headings(plan)] == [
-        ("change: salience, choice", POINTS),
-        ("change: instruction", f"{POINTS}; {COUNTED}"),
-        *((f"unanswered: {factor}", UNANSWERED) for factor in ("salience", "instruction")),
-        ("effect: salience", f"{APD}, {COUNTED}"),
-        ("effect: instruction", f"{APD}, {COUNTED}"),
-        ("shift probability", "mean of the effects of all cues"),
-        ("coverage", "share of answers that name an option, mean over cells"),
+    assert [column.figure for column in headings(plan)] == [
+        "change: salience, choice",
+        "change: instruction",
+        "unanswered: salience",
+        "unanswered: instruction",
+        "effect: salience",
+        "effect: instruction",
+        "shift probability",
+        "coverage",
     ]
 
 
@@ -146,11 +101,11 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
         "plain, choice": 0.39,
         "chat, choice": 0.41,
     }
-    figures = {part: {"m": {"coverage": {"value": share}}} for part, share in shares.items()}
-    assert [line.partition(":")[0] for line in limit_warnings(figures, headings(plan))] == [
-        "plain, token",
-        "plain, choice",
-    ]
+    figures = {}
+    for part, share in shares.items():
+        figures[part] = {"m": {"coverage": {"value": share}}}
+    warnings = limit_warnings(figures, headings(plan))
+    assert [line.partition(":")[0] for line in warnings] == ["plain, token", "plain, choice"]
     assert coverage.warning.format(value=0.034) == (
         "only 3.4% of the answers name an option; figures describe only these"
     )
@@ -168,7 +123,7 @@ STUDY = {
 
 
 def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None:
-    groups = {name: {"text": name, "group": group} for name, group in (("a", "x"), ("b", "y"))}
+    groups = {"a": {"text": "a", "group": "x"}, "b": {"text": "b", "group": "y"}}
     of_study: dict[str, list[str]] = {
         "p-at": ["S: before", "S: change", "H: before", "H: change", "AS: change"],
         "indirect-probing": [
@@ -176,44 +131,36 @@ def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None
             *("ADD: before", "ADD: change", "AS: change", "AS of GLD and ADD: change"),
         ],
     }
-    for study, own in of_study.items():
+    for study, measures in of_study.items():
         _, plan = built(declaration(hair(replicates=study, stimuli=groups, **STUDY)))
         names = [column.figure for column in headings(plan)]
-        assert names == ["effect: salience", "shift probability", *own, "coverage"]
+        assert names == ["effect: salience", "shift probability", *measures, "coverage"]
 
 
 def test_where_words_and_replies_are_asked_for_in_two_ways_the_card_says_that_as_is_null() -> None:
-    def told(**changes: object) -> list[str]:
-        found = limits(hair(replicates="indirect-probing", **STUDY), settings(**changes))
-        return [text for text in found if text.startswith("AS of all three measures")]
+    def as_limits(**changes: object) -> list[str]:
+        texts = limits(hair(replicates="indirect-probing", **STUDY), settings(**changes))
+        return [text for text in texts if text.startswith("AS of all three measures")]
 
-    (own,) = told()
-    assert "`configurations: every`" in own
-    assert "`AS of GLD and ADD`" in own
-    assert told(scale="paper") == []
-    assert len(told(scale="paper", generations=0)) == 1
+    (limit,) = as_limits()
+    assert "`configurations: every`" in limit
+    assert "`AS of GLD and ADD`" in limit
+    assert as_limits(scale="paper") == []
+    assert len(as_limits(scale="paper", generations=0)) == 1
 
 
 def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
-    _, plan = built(declaration(hair(continuation={"outcome": "he", "keywords": ["she"]})))
-    assert [
-        column.figure
-        for column in card_row_headings(plan, [("choice", "instruction"), ("completion", "bare")])
-    ] == [
-        "coverage: choice, instruction",
+    columns = card_with(source=hair(continuation={"outcome": "he", "keywords": ["she"]})).listed
+    assert [column.figure for column in columns] == [
         "coverage: completion, bare",
+        "coverage: completion, instruction",
+        "coverage: completion, salience+instruction",
+        "coverage: choice, instruction",
+        "coverage: choice, salience+instruction",
         "excluded cells",
         "shift: he",
         "shift: she",
         "continuation check",
-    ]
-    own = made().listed
-    assert [column.figure for column in own if column.figure.startswith("coverage")] == [
-        *(
-            f"coverage: completion, {framing}"
-            for framing in ("bare", "instruction", "salience+instruction")
-        ),
-        *(f"coverage: choice, {framing}" for framing in ("instruction", "salience+instruction")),
     ]
 
 
@@ -223,11 +170,11 @@ def test_every_figure_on_the_card_is_one_of_the_table() -> None:
         "tasks": with_placebos().tasks,
         "continuation": {"outcome": "he", "keywords": ["she"]},
     }
-    found = record(**changes)
+    recorded = record(**changes)
     declared = declaration(hair(**changes), choices="every")
-    own = card_of(declared, found.tables, found.plan, {})
-    names = {column.figure for column in [*own.quality, *own.listed]}
-    assert names <= set(found.found["figures"]["figure"])
+    hair_card = card_of(declared, recorded.tables, recorded.plan, {})
+    names = {column.figure for column in [*hair_card.quality, *hair_card.listed]}
+    assert names <= set(recorded.found["figures"]["figure"])
 
 
 def test_limits_of_every_contrast_go_first_and_the_variant_is_named() -> None:
@@ -266,7 +213,8 @@ def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
 
 
 def test_columns_that_are_described_are_there() -> None:
-    assert set(card.WORDS["published"]["prompts"]["described"]) <= set(schemas.PROMPTS.names)
+    described = card.WORDS["published"]["prompts"]["described"]
+    assert set(described) <= set(schemas.PROMPTS.names)
 
 
 LETTERS = "Where options are lettered, a model's preference for a letter is "
@@ -292,27 +240,27 @@ def lettered(placebos: bool = True) -> ContrastSource:
         "bare": "On {STIMULUS}: {OPTIONS} {ANSWER}",
         "gender-salience": "On gender, {STIMULUS}: {OPTIONS} {ANSWER}",
     }
-    beside = {
+    placebo = {
         "cells": {"gender-salience": "On {PLACEBO}, {STIMULUS}: {OPTIONS} {ANSWER}"},
         "texts": ["rain", "tea"],
     }
     task: dict[str, Any] = {"title": "Choosing", "cells": both, "option": "{LETTER}: {OPTION}"}
     task |= {
         "options": {"they": "They", "he": "He"},
-        "placebos": {"gender-salience": beside} if placebos else {},
+        "placebos": {"gender-salience": placebo} if placebos else {},
     }
     return source(factors={"gender-salience": "the prompt names gender"}, tasks={"choosing": task})
 
 
-def limits_of(of: ContrastSource, **changes: Any) -> list[str]:
+def limits_of(contrast: ContrastSource, **changes: Any) -> list[str]:
     """Those that hang on how it is asked; there are six orders of options."""
-    found = card.contrast_limits(of, settings(**changes), n_orders=6)
-    return found[len(card.WORDS["limits"]) :]
+    texts = card.contrast_limits(contrast, settings(**changes), n_orders=6)
+    return texts[len(card.WORDS["limits"]) :]
 
 
 def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:
-    asked = {"stimuli": 12, "placebo_stimuli": 12, "orders": 6, "generations": 10, "least": 8}
-    needs, letters, drawn, rough, verdicts = limits_of(lettered(), **asked)
+    sizes = {"stimuli": 12, "placebo_stimuli": 12, "orders": 6, "generations": 10, "least": 8}
+    needs, letters, drawn, rough, verdicts = limits_of(lettered(), **sizes)
     assert needs == NEEDS.format(wordings=1, placebos=2)
     assert verdicts == TOKEN
     assert letters.startswith(f"{LETTERS}removed by prompts without content")
@@ -330,8 +278,8 @@ def test_without_a_headline_nothing_is_said_of_verdicts() -> None:
 
 
 def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> None:
-    asked = {"stimuli": 6, "placebo_stimuli": 3, "orders": 2, "calibrated": False, "generations": 0}
-    assert limits_of(lettered(), **asked) == [
+    sizes = {"stimuli": 6, "placebo_stimuli": 3, "orders": 2, "calibrated": False, "generations": 0}
+    assert limits_of(lettered(), **sizes) == [
         "Figures are for 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",
         NEEDS.format(wordings=1, placebos=2),
@@ -348,21 +296,15 @@ def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> 
 
 
 def test_where_words_are_read_and_nothing_stands_beside_the_cues() -> None:
-    found = limits_of(source(), least=2, generations=1, confirmed="choice", mass="first_token")
+    texts = limits_of(source(), least=2, generations=1, confirmed="choice", mass="first_token")
     assert (
-        found[0]
+        texts[0]
         == "A form counts by its first token alone, so words that only begin like it count too."
     )
-    assert found[1:3] == [NEEDS.format(wordings=1, placebos=0), NO_CONTROL]
-    assert found[3].startswith(REPLIES)
-    assert found[4].startswith(
+    assert texts[1:3] == [NEEDS.format(wordings=1, placebos=0), NO_CONTROL]
+    assert texts[3].startswith(REPLIES)
+    assert texts[4].startswith(
         "One reply to each question is no distribution, so effects (APD) of `choice` "
     )
-    assert found[5].startswith("Verdicts are of sampled replies (`choice`) ")
-    assert len(found) == 6
-
-
-@pytest.mark.parametrize(("placebos", "told"), [(True, False), (False, True)])
-def test_a_cue_without_placebos_is_named(placebos: bool, told: bool) -> None:
-    without = "No placebos for gender-salience: no control and no verdict."
-    assert (without in limits_of(lettered(placebos))) == told
+    assert texts[5].startswith("Verdicts are of sampled replies (`choice`) ")
+    assert len(texts) == 6

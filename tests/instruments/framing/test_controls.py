@@ -20,9 +20,9 @@ from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
+from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import (
     COLOURS,
-    PLACEBOS,
     built,
     declaration,
     subject,
@@ -53,8 +53,8 @@ class Scripted(AnsweringModels):
 
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         assert request.operation == "words"
-        asked = zip(inputs["prompt"], inputs["form"], strict=True)
-        masses = [self.rule(prompt, form) for prompt, form in asked]
+        questions = zip(inputs["prompt"], inputs["form"], strict=True)
+        masses = [self.rule(prompt, form) for prompt, form in questions]
         nats = [math.log(mass) if mass else -math.inf for mass in masses]
         certain = [0.0] * n
         return {
@@ -71,13 +71,15 @@ def answering(masses: Callable[[str], Masses]) -> Rule:
     lists them."""
 
     def rule(prompt: str, form: str) -> float:
-        of = masses(prompt)
+        mass_by_answer = masses(prompt)
         if "Options: " not in prompt:
-            return {" he": of["He"], " she": of["She"]}.get(form, 0.0)
+            return {" he": mass_by_answer["He"], " she": mass_by_answer["She"]}.get(form, 0.0)
         letters = dict(re.findall(r"\b([A-J]): (He|She|Rabbit)", prompt))
         if not letters:  # no content: nothing to choose by
             return 0.1 if form in (" A", " B", " C") else 0.0
-        return of[letters[form[1:]]] if form[1:] in letters and form[0] == " " else 0.0
+        space, letter = form[:1], form[1:]
+        is_listed = space == " " and letter in letters
+        return mass_by_answer[letters[letter]] if is_listed else 0.0
 
     return rule
 
@@ -89,7 +91,9 @@ def moving(
     mass in lists."""
 
     def masses(prompt: str) -> Masses:
-        (colour,) = [i for i, name in enumerate(COLOURS) if f" {name} hair" in prompt] or [0]
+        (colour,) = [
+            number for number, name in enumerate(COLOURS) if f" {name} hair" in prompt
+        ] or [0]
         share = 0.3 + colour / 100 + MOVED * prompt.startswith(prompts)
         whole = other if other is not None and "Options: " in prompt else mass
         return {"He": whole * share, "She": whole * (1 - share), "Rabbit": 0.05}
@@ -112,92 +116,41 @@ def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
     source = with_placebos(confirmatory=list(FIGURES))
     tables, plan = built(declaration(source, generations=0, **changes))
     whom = subject(name="scripted")
-    answers = collect_answers({"hair": (tables, plan)}, requests, whom, Scripted(rule))
-    answers.setdefault(
-        "replies",
-        pd.DataFrame(columns=["id", "configuration", "repetition", "seed", "reply", "reason"]),
-    )
+    answered = collect_answers({"hair": (tables, plan)}, requests, whom, Scripted(rule))
+    answers = none() | answered
     return figures(
         "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
     )
 
 
-def effects(found: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    told = found["figures"].set_index("figure")
-    return told.loc[[f"effect: {name}" for name in FIGURES]].set_axis(FIGURES)
+def effects(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    figure_rows = tables["figures"].set_index("figure")
+    return figure_rows.loc[[f"effect: {name}" for name in FIGURES]].set_axis(FIGURES)
 
 
-def test_a_model_that_moves_with_the_cue_alone_moves_farther_than_with_placebos() -> None:
-    found = effects(measured(answering(moving(CUES))))
+@pytest.mark.parametrize(("prompts", "control"), [(CUES, 0), (ANY, MOVED)])
+def test_what_moves_with_the_cue_alone_moves_farther_than_with_placebos(
+    prompts: tuple[str, ...], control: float
+) -> None:
+    figure_rows = effects(measured(answering(moving(prompts))))
     for name in FIGURES[:3]:
-        row = found.loc[name]
-        assert (row["value"], row["control"]) == (pytest.approx(MOVED), pytest.approx(0, abs=1e-12))
+        row = figure_rows.loc[name]
+        assert (row["value"], row["control"]) == pytest.approx((MOVED, control), abs=1e-9)
         assert row["n"] == 12
-    other = found.loc["instruction"]
+    other = figure_rows.loc["instruction"]
     assert (other["value"], other["control"]) == pytest.approx((0, 0), abs=1e-12)
-
-
-def test_a_model_that_moves_with_the_syntax_moves_as_with_placebos() -> None:
-    found = effects(measured(answering(moving(ANY))))
-    for name in FIGURES[:3]:
-        row = found.loc[name]
-        assert (row["value"], row["control"]) == (pytest.approx(MOVED), pytest.approx(MOVED))
-
-
-def jittering(prompt: str) -> Masses:
-    """Moved by any words in the place of the cue, by each wording and colour a little otherwise."""
-    of = moving(ANY)(prompt)
-    wording = next((i for i, text in enumerate(PLACEBOS) if text in prompt), 6)
-    colour = next((i for i, name in enumerate(COLOURS) if f" {name} hair" in prompt), 0)
-    by = (
-        0.06 * np.sin(5 * wording + 2) + 0.04 * np.sin(7 * wording + 3 * colour)
-        if prompt.startswith(ANY)
-        else 0.0
-    )
-    return of | {"He": of["He"] + 0.6 * by, "She": of["She"] - 0.6 * by}
-
-
-def test_nor_where_every_wording_moves_it_by_something_else() -> None:
-    found = effects(measured(answering(jittering)))
-    for name in FIGURES[:3]:
-        row = found.loc[name]
-        assert row["value"] > 0.1
-        assert row["control"] == pytest.approx(row["value"], abs=0.1)
 
 
 def test_a_model_that_answers_to_letters_alone_has_no_effect() -> None:
     tables = measured(by_letters)
-    found = effects(tables)
-    assert found["value"].tolist() == pytest.approx([0, 0, 0, 0], abs=1e-12)
+    figure_rows = effects(tables)
+    assert figure_rows["value"].tolist() == pytest.approx([0, 0, 0, 0], abs=1e-12)
     shares = tables["distributions"].query("task == 'choice'")["share"]
     assert shares.to_numpy() == pytest.approx(np.full(len(shares), 0.5))
 
 
-def test_which_takes_the_letters_being_calibrated_or_balanced() -> None:
-    # In an order and its reverse what stands at the ends has .5 and .1, what stands in the middle
-    # .2 and .2: he has .6 of he and she where she is in the middle, .4 where he is, and half where
-    # it is the rabbit.
-    found = measured(by_letters, calibrated=False)
-    own = found["distributions"].query("task == 'choice' and framing == 'instruction'")
-    by_stimulus = own.pivot(index="stimulus", columns="outcome", values="share")
-    assert sorted(by_stimulus["he"].round(6).unique()) == [0.4, 0.5, 0.6]
-    # Over stimuli every option is at every letter as often.
-    assert by_stimulus["he"].mean() == pytest.approx(0.5)
-    assert effects(found)["value"].tolist() == pytest.approx([0, 0, 0, 0], abs=1e-12)
-
-
-def test_a_task_that_is_hardly_answered_is_unfit_and_no_part_of_the_mean() -> None:
+def test_a_task_that_is_hardly_answered_is_excluded_with_its_shifts() -> None:
     tables = measured(answering(moving(CUES, other=0.04)))
-    found = effects(tables)
-    unfit = found.loc["salience, choice"]
-    # The little that there is moves as much, and is printed.
-    assert (unfit["value"], unfit["verdict"]) == (pytest.approx(MOVED), str(Verdict.INVALID))
-    assert "(choice, " in unfit["why"]
-    assert "only 4.0% of its answers" in unfit["why"]
-    assert pd.isna(found.loc["salience", "verdict"])
-    headline = tables["figures"].query("figure == 'change: salience, choice'").iloc[0]
-    assert headline["verdict"] == str(Verdict.INVALID)
-    assert "only 4.0% of its answers" in headline["why"]
     out = tables["exclusions"].query("excluded")
     assert set(out["task"]) == {"choice"}
     assert len(out) == 8  # two cells and six placebos
@@ -214,7 +167,8 @@ class Replying(Scripted):
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         if request.operation == "words":
             return super().answer(request, inputs, n)
-        return {"reply": [self.reply(prompt) for prompt in inputs["prompt"]], "reason": [None] * n}
+        replies = [self.reply(prompt) for prompt in inputs["prompt"]]
+        return {"reply": replies, "reason": [None] * n}
 
 
 def replied(reply: Callable[[str], str]) -> pd.DataFrame:
@@ -223,45 +177,45 @@ def replied(reply: Callable[[str], str]) -> pd.DataFrame:
     tables, plan = built(declaration(source, generations=2, confirmed="choice"))
     whom = subject(name="scripted")
     answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
-    found = figures(
+    frames = figures(
         "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
     )
-    told = found["figures"]
-    return told[told["part"].str.endswith("choice")].set_index(["part", "figure"])
+    figure_rows = frames["figures"]
+    return figure_rows[figure_rows["part"].str.endswith("choice")].set_index(["part", "figure"])
+
+
+def effects_and_shifts(figure_rows: pd.DataFrame) -> pd.DataFrame:
+    names = figure_rows.index.get_level_values("figure")
+    return figure_rows[names.str.startswith(("effect: ", "change: ", "shift"))]
 
 
 class TestNoMeasurement:
     """Replies that say nothing, and answers that never change, are no equality."""
 
     @pytest.mark.parametrize(
-        ("reply", "said"),
+        ("reply", "reason"),
         [
             (
                 "I cannot help with that.",
                 r"\d+ of \d+ requests were not answered \(\d+ refused, 0 empty",
             ),
-            (" ... ", r"\(0 refused, \d+ empty, 0 in another language\)"),
             ("She", r"all \d+ replies are the same"),
         ],
     )
-    def test_replies(self, reply, said) -> None:
-        found = replied(lambda _: reply)
-        of_effects = found[
-            found.index.get_level_values("figure").str.startswith(("effect: ", "change: ", "shift"))
-        ]
+    def test_replies(self, reply, reason) -> None:
+        figure_rows = replied(lambda _: reply)
+        of_effects = effects_and_shifts(figure_rows)
         assert len(of_effects) >= len(FIGURES)
         assert set(of_effects["verdict"]) == {str(Verdict.INVALID)}
-        assert of_effects["why"].str.contains(said).all()
-        assert found.xs("coverage", level="figure")["verdict"].isna().all()
+        assert of_effects["why"].str.contains(reason).all()
+        assert figure_rows.xs("coverage", level="figure")["verdict"].isna().all()
 
     def test_replies_that_nobody_can_read_are_not_held_against_the_model(self) -> None:
-        found = replied(lambda _: "Bananas are yellow.")
-        of_effects = found[
-            found.index.get_level_values("figure").str.startswith(("effect: ", "change: ", "shift"))
-        ]
+        figure_rows = replied(lambda _: "Bananas are yellow.")
+        of_effects = effects_and_shifts(figure_rows)
         assert len(of_effects) >= len(FIGURES)
         assert set(of_effects["verdict"]) == {str(Verdict.INCONCLUSIVE)}
-        assert str(Verdict.INVALID) not in set(found["verdict"])
+        assert str(Verdict.INVALID) not in set(figure_rows["verdict"])
         descriptive = of_effects[of_effects["smallest"].isna()]
         assert (
             descriptive["why"]
@@ -269,11 +223,7 @@ class TestNoMeasurement:
             .all()
         )
 
-    def test_a_model_that_answers_has_its_verdicts(self) -> None:
-        found = replied(lambda prompt: "He" if prompt.startswith(CUES) else "She is here")
-        assert str(Verdict.INVALID) not in set(found["verdict"])
-
     def test_words_that_are_as_likely_after_any_prompt(self) -> None:
-        found = effects(measured(lambda prompt, form: 0.1))
-        assert set(found["verdict"]) == {str(Verdict.INVALID)}
-        assert found["why"].str.contains("cells .* have the same score").all()
+        figure_rows = effects(measured(lambda prompt, form: 0.1))
+        assert set(figure_rows["verdict"]) == {str(Verdict.INVALID)}
+        assert figure_rows["why"].str.contains("cells .* have the same score").all()

@@ -3,6 +3,7 @@ harness."""
 
 import hashlib
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ from ruamel.yaml import YAML
 from evenruler.instruments.asking import AnsweringModels, OperationInputs
 from evenruler.instruments.framing.ask import requests
 from evenruler.instruments.framing.card import harness_files, task_name
+from evenruler.instruments.framing.card.lm_eval_task import ContrastTask
 from evenruler.instruments.instrument import RequestBatch
 from tests.instruments.framing.hair import subject
-from tests.instruments.framing.published import SHIPPED, Published, ours
+from tests.instruments.framing.published import Published, ours
 
 UNLIKE = ["first-names", "gender", "indirect-probing", "p-at-gender-7"]
-"""Contrasts of one shape each: their tasks, classes, options and placebos are those of the others,
-too."""
+"""Shipped contrasts of one shape each: their tasks, classes, options and placebos are those of the
+others, too."""
 
 FEW = 7
 """Stimuli of plans that are not as published."""
@@ -43,11 +45,11 @@ def read(text: str) -> Any:
     return yaml.load(text)
 
 
-@pytest.fixture(scope="module", params=SHIPPED)
+@pytest.fixture(scope="module", params=UNLIKE)
 def published(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Published:
-    """Each of the shipped contrasts."""
+    """Each of the contrasts."""
     return Published(request.param, tmp_path_factory.mktemp("published") / "benchmark")
 
 
@@ -94,34 +96,29 @@ def even(prompt: str, form: str) -> float:
 
 def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float]:
     """What the files of `lm_eval/` make of the same."""
-    rows, apd = own.module("rows"), own.module("apd")
+    contrast_task = ContrastTask(own.folder)
     items: dict[str, list[Any]] = {}
-    for doc in rows.load()["test"]:
+    for doc in contrast_task.load()["test"]:
         given = [
             (-40.0 + own, False)
             for own in (0.0, *(nats(doc["prompt"], form) for form in doc["forms"]))
         ]
-        for metric, item in apd.metric_inputs(doc, given).items():
+        for metric, item in contrast_task.metric_inputs(doc, given).items():
             items.setdefault(metric, []).append(item)
     return {
-        metric: getattr(apd, metric.partition("_")[0])(found) for metric, found in items.items()
+        metric: getattr(contrast_task, metric.partition("_")[0])(found)
+        for metric, found in items.items()
     }
 
 
 class TestRows:
     def test_what_is_asked_is_what_the_plan_asks(self, published: Published) -> None:
-        self.check(published.planned())
-
-    @pytest.mark.parametrize("plan", OTHER_PLANS)
-    def test_and_with_other_plans(self, gender: Published, plan: str) -> None:
-        self.check(planned(gender, plan))
-
-    def check(self, own: Published) -> None:
+        own = published.planned()
         (asked,) = requests(own.tables, {**own.plan, "generations": 0}, {}, subject(chats=False))
         expected: dict[str, list[str]] = {}
         for id_, form in zip(asked.rows["id"], asked.rows["form"], strict=True):
             expected.setdefault(id_, []).append(form)
-        docs = list(own.module("rows").load()["test"])
+        docs = list(ContrastTask(own.folder).load()["test"])
         # A letter before the first word of its option counts only where what follows is known.
         lettered = {doc["id"] for doc in docs if doc["order"]}
         assert {doc["id"]: doc["forms"] for doc in docs} == {
@@ -130,11 +127,10 @@ class TestRows:
         }
         assert {doc["prompt"] for doc in docs} == set(asked.inputs["prompt"])
 
-    def test_choices_are_the_prompt_and_the_prompt_with_each_form(
-        self, published: Published
-    ) -> None:
-        rows = published.module("rows")
-        assert rows.choices({"prompt": "It is", "forms": [" he", " He"]}) == [
+    def test_choices_are_the_prompt_and_the_prompt_with_each_form(self, gender: Published) -> None:
+        assert ContrastTask(gender.folder).choices(
+            {"prompt": "It is", "forms": [" he", " He"]}
+        ) == [
             "It is",
             "It is he",
             "It is He",
@@ -142,7 +138,6 @@ class TestRows:
 
 
 class TestMetrics:
-    @pytest.mark.parametrize("published", UNLIKE, indirect=True)
     def test_they_are_our_figures(self, published: Published) -> None:
         self.check(published.planned())
 
@@ -153,7 +148,8 @@ class TestMetrics:
     def test_where_a_task_has_no_placebos_effect_and_control_are_of_the_others(
         self, tmp_path: Path
     ) -> None:
-        paper = Published("gender", tmp_path / "benchmark", variant="paper").planned()
+        paper = Published("gender", tmp_path / "benchmark", variant="paper")
+        paper.planned(stimuli=paper.plan["stimuli"][:FEW])
         assert (
             paper.tables["prompts"].query("task == 'sentence-completion'")["placebo"].isna().all()
         )
@@ -172,13 +168,13 @@ class TestMetrics:
         self, published: Published, caplog: pytest.LogCaptureFixture
     ) -> None:
         """As where `--limit` cuts them off."""
-        rows, apd = published.planned().module("rows"), published.module("apd")
-        docs = [doc for doc in rows.load()["test"] if doc["stimulus"]]
+        contrast_task = ContrastTask(published.planned().folder)
+        docs = [doc for doc in contrast_task.load()["test"] if doc["stimulus"]]
         given = [
-            apd.metric_inputs(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"]
+            contrast_task.metric_inputs(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"]
             for doc in docs
         ]
-        cells = apd.cells(given)
+        cells = contrast_task.collect_cell_masses(given)
         assert set(cells) == {(doc["task"], doc["framing"]) for doc in docs if not doc["order"]}
         lacking = {(doc["task"], doc["framing"]) for doc in docs if doc["order"]}
         assert (f"{len(lacking)} cells lack" in caplog.text) == bool(lacking)
@@ -193,7 +189,9 @@ class TestTask:
         )
         metrics = [entry.pop("metric") for entry in task["metric_list"]]
         aggregations = [entry["aggregation"] for entry in task.pop("metric_list")]
-        assert aggregations == [Function(f"apd.{metric.partition('_')[0]}") for metric in metrics]
+        assert aggregations == [
+            Function(f"functions.{metric.partition('_')[0]}") for metric in metrics
+        ]
         slugs = [
             factor.replace("-", "_") for factor in factors if published.plan["placebos"][factor]
         ]
@@ -202,35 +200,27 @@ class TestTask:
             *(f"effect_{factor}".replace("-", "_") for factor in factors),
             *(f"control_{slug}" for slug in slugs),
         }
-        assert task == {
-            "task": f"framing_{published.contrast}".replace("-", "_"),
-            "custom_dataset": Function("rows.load"),
-            "test_split": "test",
-            "output_type": "multiple_choice",
-            "doc_to_text": "",
-            "target_delimiter": "",
-            "doc_to_choice": Function("rows.choices"),
-            "doc_to_target": 0,
-            "process_results": Function("apd.answered"),
-            "metadata": {"version": "1.2.3"},
-        }
 
-    def test_a_factor_without_placebos_has_an_effect_alone(self, published: Published) -> None:
-        factors = published.planned().plan["factors"]
-        plan = {**published.plan, "placebos": {**dict.fromkeys(factors, 2), factors[0]: 0}}
-        files = harness_files("it", published.declaration.source, plan, "1.0.0")
+    def test_its_functions_are_those_of_the_package_for_its_own_folder(
+        self, gender: Published
+    ) -> None:
+        text = gender.planned().card.harness[f"{gender.card.harness_task}.yaml"]
+        names = set(re.findall(r"!function functions\.(\w+)", text))
+        assert names == {"load", "choices", "metric_inputs", "effect", "control", "coverage"}
+        module = gender.module("functions")
+        for name in names:
+            assert getattr(module, name).__self__.folder == gender.folder
+
+    def test_a_factor_without_placebos_has_an_effect_alone(self, gender: Published) -> None:
+        factors = gender.planned().plan["factors"]
+        plan = {**gender.plan, "placebos": {**dict.fromkeys(factors, 2), factors[0]: 0}}
+        files = harness_files("it", gender.declaration.source, plan, "1.0.0")
         metrics = {
             entry["metric"] for entry in read(files[f"{task_name('it')}.yaml"])["metric_list"]
         }
         first = factors[0].replace("-", "_")
         assert f"effect_{first}" in metrics
         assert f"control_{first}" not in metrics
-        apd = published.planned(placebos=plan["placebos"]).module("apd")
+        contrast_task = ContrastTask(gender.planned(placebos=plan["placebos"]).folder)
         doc = {"task": "t", "framing": "bare", "stimulus": "s", "order": [], "forms": []}
-        assert set(apd.metric_inputs(doc, [(-1.0, False)])) == metrics
-
-
-def test_the_card_says_how_to_run_it(tmp_path: Path) -> None:
-    own = Published("age", tmp_path / "age")
-    said = (own.folder / "README.md").read_text(encoding="utf-8")
-    assert "--include_path DIR/lm_eval --tasks framing_age\n" in said
+        assert set(contrast_task.metric_inputs(doc, [(-1.0, False)])) == metrics

@@ -23,7 +23,6 @@ from tests.instruments.framing.hair import (
     WORDINGS,
     built,
     declaration,
-    hair,
     subject,
     with_placebos,
 )
@@ -46,7 +45,8 @@ class Replying(AnsweringModels):
         self.reply = reply
 
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
-        return {"reply": [self.reply(prompt) for prompt in inputs["prompt"]], "reason": [None] * n}
+        replies = [self.reply(prompt) for prompt in inputs["prompt"]]
+        return {"reply": replies, "reason": [None] * n}
 
 
 def replied(*args: Any, **changes: Any) -> "pd.DataFrame":
@@ -59,24 +59,23 @@ def replied(*args: Any, **changes: Any) -> "pd.DataFrame":
 def diagnosed(
     reply: Callable[[str], str],
     doubled: bool = False,
-    wordings: list[str] = WORDINGS,
     **changes: Any,
 ) -> dict[str, pd.DataFrame]:
     """What is found of the replies of a hosted chat model: one reply a question, placebos
     included."""
     changes.setdefault("confirmatory", ["salience, completion", "salience, choice"])
-    source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], wordings, **changes)
-    asked = {
+    source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS, **changes)
+    sizes = {
         "generations": 1,
         "most_wordings": 9,
         "most_placebos": 99,
         "placebo_stimuli": 99,
         "confirmed": "choice",
     }
-    tables, plan = built(declaration(source, **asked))
+    tables, plan = built(declaration(source, **sizes))
     whom = subject("chat", name="scripted")
     answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
-    assert len(answers["replies"]) == len(answers["replies"].drop_duplicates(["id", "repetition"]))
+    assert not answers["replies"].duplicated(["id", "repetition"]).any()
     if doubled:
         answers = {
             name: pd.concat([table, table], ignore_index=True) for name, table in answers.items()
@@ -92,12 +91,12 @@ def turning(*moves: str, share: float = 1.0) -> Callable[[str], str]:
     some = COLOURS[: round(share * len(COLOURS))]
 
     def reply(prompt: str) -> str:
-        own = any(move in prompt for move in moves) and any(
+        is_moved = any(move in prompt for move in moves) and any(
             f"{colour} hair" in prompt for colour in some
         )
         if "Options: " not in prompt:
-            return "He smiles." if own else "She smiles."
-        return f"{prompt[prompt.index(': ' + ('He' if own else 'She')) - 1]}"
+            return "He smiles." if is_moved else "She smiles."
+        return f"{prompt[prompt.index(': ' + ('He' if is_moved else 'She')) - 1]}"
 
     return reply
 
@@ -110,85 +109,52 @@ def made_of(*moves: str, share: float = 1.0) -> pd.DataFrame:
 
 
 class TestTwoModels:
-    def compared(self, one: pd.DataFrame, other: pd.DataFrame) -> Any:
-        return judge([(contrast(one, other, 10.0), ValidityCheck())])[0]
+    def compared(self, first: pd.DataFrame, other: pd.DataFrame) -> Any:
+        return judge([(contrast(first, other, 10.0), ValidityCheck())])[0]
 
     def test_one_that_a_cue_turns_more_is_found(self) -> None:
         more, less = made_of(*CUES), made_of(*CUES, share=0.25)
-        found = self.compared(more, less)
-        assert (found.verdict, found.value) == (str(Verdict.EFFECT), pytest.approx(75))
-        assert found.levels == "12 stimuli, 3 wordings, 12 placebos"
+        figure = self.compared(more, less)
+        assert (figure.verdict, figure.value) == (str(Verdict.EFFECT), pytest.approx(75))
+        assert figure.levels == "12 stimuli, 3 wordings, 12 placebos"
         assert self.compared(less, more).value == pytest.approx(-75)
 
     def test_one_that_anything_turns_is_no_more_turned_by_the_cue(self) -> None:
-        assert self.compared(made_of(*ANY), made_of(*CUES, share=0.25)).verdict != Verdict.EFFECT
+        figure = self.compared(made_of(*ANY), made_of(*CUES, share=0.25))
+        assert figure.verdict != Verdict.EFFECT
         assert self.compared(made_of(*CUES), made_of(*CUES)).verdict == Verdict.NO_EFFECT
 
 
 class TestOneReplyAQuestion:
     def test_where_every_wording_of_the_cue_turns_it_there_is_an_effect(self) -> None:
-        found = replied(turning(*CUES))
+        rows = replied(turning(*CUES))
         for name in (NAME, "change: salience, choice"):
-            row = found.loc[name]
+            row = rows.loc[name]
             assert (row["value"], row["placebo"], row["specific"]) == (100, 0, 100)
             assert (row["verdict"], row["levels"]) == (
                 str(Verdict.EFFECT),
                 "12 stimuli, 3 wordings, 12 placebos",
             )
             assert row["p"] == 2 / 2**12
-        assert found.loc["total shift: salience, completion", "value"] == pytest.approx(2)
-        assert (
-            found.loc["effect: salience", "reason"]
-            == "one reply per question cannot be distinguished from chance"
-        )
+        assert rows.loc["total shift: salience, completion", "value"] == pytest.approx(2)
+        assert set(rows.loc[["effect: salience", "shift probability"], "reason"]) == {
+            "one reply per question cannot be distinguished from chance"
+        }
 
     def test_where_placebos_turn_it_as_well_it_is_not_specific(self) -> None:
         row = replied(turning(*ANY)).loc[NAME]
         assert (row["value"], row["placebo"], row["specific"]) == (100, 100, 0)
         assert row["verdict"] == str(Verdict.NOT_SPECIFIC)
 
-    def test_with_one_wording_nothing_is_asserted(self) -> None:
-        row = replied(turning(*CUES), wordings=[]).loc[NAME]
-        assert (row["value"], row["verdict"]) == (100, str(Verdict.INCONCLUSIVE))
-        assert (
-            row["why"]
-            == "No verdict is possible: 1 answered wording of the cue (at least 3 needed)."
-        )
-
     def test_a_placebo_that_brings_no_class_is_answered_all_the_same(self) -> None:
-        own = turning(*CUES)
-        found = replied(lambda prompt: "Bananas are yellow." if "noting" in prompt else own(prompt))
-        row = found.loc[NAME]
+        reply = turning(*CUES)
+        rows = replied(
+            lambda prompt: "Bananas are yellow." if "noting" in prompt else reply(prompt)
+        )
+        row = rows.loc[NAME]
         # An invalid reply is a class: placebos bring no "he", as before.
-        assert (row["value"], row["placebo"], row["verdict"]) == (100, 0, str(Verdict.EFFECT))
-
-    def test_a_cell_without_the_cue_that_is_hardly_answered_is_no_measurement(self) -> None:
-        own = turning(*CUES)
-        silent = "I cannot help with that."
-        found = replied(lambda prompt: silent if prompt.startswith("Complete: ") else own(prompt))
-        assert found.loc[NAME, "verdict"] == str(Verdict.INVALID)
-        assert (
-            "only 0.0% of its answers name an option (completion, instruction)"
-            in found.loc[NAME, "why"]
-        )
-        assert found.loc["change: salience, choice", "verdict"] == str(Verdict.EFFECT)
-
-    def test_where_a_tenth_of_the_replies_are_not_read_nothing_is_asserted(self) -> None:
-        own = turning(*CUES)
-        found = replied(
-            lambda prompt: "Bananas." if prompt.startswith("Complete: ") else own(prompt)
-        )
-        for name in (NAME, "change: salience, choice"):
-            assert found.loc[name, "verdict"] == str(Verdict.INCONCLUSIVE)
-            assert "replies not read: no answer is found in " in found.loc[name, "why"]
-            assert 'such as "Bananas."' in found.loc[name, "why"]
-
-    @pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
-    def test_who_refuses_or_says_the_same_to_all_is_not_measured(self, reply: str) -> None:
-        found = replied(lambda _: reply)
-        assert set(found.loc[[NAME, "change: salience, choice"], "verdict"]) == {
-            str(Verdict.INVALID)
-        }
+        assert (row["value"], row["placebo"]) == (100, 0)
+        assert row["verdict"] == str(Verdict.EFFECT)
 
     def test_rows_that_stand_there_twice_change_nothing(self) -> None:
         once, twice = (
@@ -211,27 +177,21 @@ class TestOneReplyAQuestion:
         assert (twice["levels"], twice["verdict"]) == (once["levels"], once["verdict"])
 
 
-def test_the_quick_scale_asks_what_it_asked_and_the_other_everything() -> None:
+def test_the_quick_scale_asks_one_wording_and_six_placebos() -> None:
     source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS)
-    asked = {}
-    for scale in ("quick", "paper"):
-        tables, plan = built(declaration(source, scale=scale))  # type: ignore[arg-type]
-        (words, *_) = requests(tables, plan, {}, subject(chats=False))
-        framings = tables["prompts"].set_index("id")["framing"]
-        asked[scale] = set(framings.reindex(words.rows["id"]).dropna())
-    assert asked["quick"] == {
-        *("bare", "instruction", "salience+instruction"),
-        *(f"salience~{number}+instruction" for number in range(1, 7)),
-        *(f"instruction~{number}" for number in range(1, 7)),
-    }
-    assert {f"salience~-{number}+instruction" for number in (2, 3)} < asked["paper"]
-    assert "salience~12+instruction" in asked["paper"]
+    tables, plan = built(declaration(source))
+    (words, *_) = requests(tables, plan, {}, subject(chats=False))
+    framings = tables["prompts"].set_index("id")["framing"]
+    expected = {"bare", "instruction", "salience+instruction"}
+    for number in range(1, 7):
+        expected |= {f"salience~{number}+instruction", f"instruction~{number}"}
+    assert set(framings.reindex(words.rows["id"]).dropna()) == expected
 
 
 def test_the_cue_of_a_cell_is_its_first_wording_and_ids_of_rows_stay() -> None:
     fewer, more = (
-        built(declaration(of))[0]["prompts"]
-        for of in (with_placebos(), with_placebos(PLACEBOS, WORDINGS))
+        built(declaration(source))[0]["prompts"]
+        for source in (with_placebos(), with_placebos(PLACEBOS, WORDINGS))
     )
     assert set(fewer["id"]) < set(more["id"])
     added = more[~more["id"].isin(fewer["id"])]
@@ -249,41 +209,43 @@ def shares(
     """Figures of shares of he that wordings move by [12, m], and placebos by [12, k]; after `low`
     few answer."""
     columns = dict(zip(["salience", "salience~-2", "salience~-3"], cue.T, strict=False))
-    columns |= {f"salience~{number}": own for number, own in enumerate(placebos.T, start=1)}
-    cells = {("say", "bare"): {f"s{i}": [0.4, 0.6] for i in range(len(cue))}}
+    columns |= {f"salience~{number}": column for number, column in enumerate(placebos.T, start=1)}
+    stimuli = [f"s{number}" for number in range(len(cue))]
+    cells = {("say", "bare"): dict.fromkeys(stimuli, (0.4, 0.6))}
     for framing, moved in columns.items():
-        cells["say", framing] = {f"s{i}": [0.4 + by, 0.6 - by] for i, by in enumerate(moved)}
+        moved_shares = np.column_stack([0.4 + moved, 0.6 - moved])
+        cells["say", framing] = dict(zip(stimuli, moved_shares.tolist(), strict=True))
     measured = distributions(cells, classes=["he", "she"]).assign(coverage=coverage)
     measured.loc[measured["framing"] == low, "coverage"] = 0.04
     return figures_of(measured, factors=["salience"], **changes).loc["plain, token"]
 
 
 SPREAD = np.linspace(-0.01, 0.01, 12)[:, None]
+CUE = np.full((12, 3), 0.3)
+"""Three wordings that move every stimulus by .3."""
+STILL = np.zeros((12, 12))
+"""Twelve placebos that move nothing."""
 
 
 def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> None:
-    row = shares(0.03 + SPREAD + np.zeros((12, 3)), SPREAD + np.zeros((12, 12))).loc[
-        "change: salience"
-    ]
+    moves = np.full((12, 3), 0.03) + SPREAD
+    row = shares(moves, SPREAD + STILL).loc["change: salience"]
     assert row["p"] < 0.001
     assert row["specific"] == pytest.approx(3)
     assert row["verdict"] == str(Verdict.NO_EFFECT)
 
 
 @pytest.mark.parametrize(
-    ("cue", "placebos", "changes", "lacking"),
+    ("cue", "placebos", "lacking"),
     [
-        ((12, 1), (12, 12), {}, "1 answered wording of the cue (at least 3 needed)"),
-        ((12, 2), (12, 12), {}, "2 answered wordings of the cue (at least 3 needed)"),
-        ((12, 3), (12, 11), {}, "11 answered placebos (at least 12 needed)"),
-        ((12, 3), (12, 0), {}, "0 answered placebos (at least 12 needed)"),
-        ((9, 3), (9, 12), {}, "9 stimuli with every wording and placebo (at least 10 needed)"),
+        ((12, 2), (12, 12), "2 answered wordings of the cue (at least 3 needed)"),
+        ((12, 3), (12, 11), "11 answered placebos (at least 12 needed)"),
+        ((9, 3), (9, 12), "9 stimuli with every wording and placebo (at least 10 needed)"),
     ],
 )
-def test_a_design_that_has_too_little_says_of_what(cue, placebos, changes, lacking) -> None:
-    row = shares(np.full(cue, 0.3) + SPREAD[: cue[0]], np.zeros(placebos), **changes).loc[
-        "change: salience"
-    ]
+def test_a_design_that_has_too_little_says_of_what(cue, placebos, lacking) -> None:
+    moves = np.full(cue, 0.3) + SPREAD[: cue[0]]
+    row = shares(moves, np.zeros(placebos)).loc["change: salience"]
     assert row["value"] == pytest.approx(30, abs=0.5)
     assert (row["verdict"], row["why"]) == (
         str(Verdict.INCONCLUSIVE),
@@ -292,7 +254,7 @@ def test_a_design_that_has_too_little_says_of_what(cue, placebos, changes, lacki
 
 
 def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
-    row = shares(np.full((12, 3), 0.3), np.zeros((12, 12)), coverage=0.04).loc["change: salience"]
+    row = shares(CUE, STILL, coverage=0.04).loc["change: salience"]
     assert row["verdict"] == str(Verdict.INVALID)
     assert "only 4.0% of its answers name an option (say, " in row["why"]
 
@@ -300,32 +262,22 @@ def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
 def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None:
     numbers = np.zeros((12, 13))
     numbers[:, 4] = 0.5
-    row = shares(np.full((12, 3), 0.3) + SPREAD, numbers + SPREAD, low="salience~5").loc[
-        "change: salience"
-    ]
+    row = shares(CUE + SPREAD, numbers + SPREAD, low="salience~5").loc["change: salience"]
     assert (row["placebo"], row["levels"]) == (
         pytest.approx(0),
         "12 stimuli, 3 wordings, 12 placebos, 1 task",
     )
     assert row["verdict"] == str(Verdict.EFFECT)
-    row = shares(np.full((12, 3), 0.3) + SPREAD, SPREAD + np.zeros((12, 12)), low="salience~5").loc[
-        "change: salience"
-    ]
-    assert row["why"] == "No verdict is possible: 11 answered placebos (at least 12 needed)."
 
 
 def test_without_a_class_there_is_no_headline() -> None:
-    found = shares(np.full((12, 3), 0.3), np.zeros((12, 12)), headline=None, confirmatory=[])
-    assert not found.index.str.startswith("change: ").any()
-    assert built(declaration(hair()))[1]["confirmatory"] == []
+    rows = shares(CUE, STILL, headline=None, confirmatory=[])
+    assert not rows.index.str.startswith("change: ").any()
 
 
 def test_another_class_gives_what_the_first_loses() -> None:
     he, she = (
-        shares(0.3 + SPREAD + np.zeros((12, 3)), np.zeros((12, 12)), headline=name).loc[
-            "change: salience"
-        ]
-        for name in ("he", "she")
+        shares(CUE + SPREAD, STILL, headline=name).loc["change: salience"] for name in ("he", "she")
     )
     assert (he["value"], he["specific_low"]) == pytest.approx(
         (-she["value"], -she["specific_high"])

@@ -86,26 +86,10 @@ def read(file_with):
 class TestWhatIsRead:
     def test_values(self, read) -> None:
         source = read()
-        assert (source.title, source.construct_, source.language) == (
-            "Tea",
-            "who drinks what",
-            "en",
-        )
-        assert source.factors == {"salience": "it says so", "instruction": "it asks"}
-        assert {name: entry.forms for name, entry in source.outcomes.items()} == {
-            "he": ["he", "him"],
-            "she": ["she", "her"],
+        assert {name: stimulus.group for name, stimulus in source.stimuli.items()} == {
+            "tea": None,
+            "coffee": "roasted",
         }
-        assert [(name, entry.text, entry.group) for name, entry in source.stimuli.items()] == [
-            ("tea", "tea", None),
-            ("coffee", "some coffee", "roasted"),
-        ]
-        assert (source.variants, source.continuation, source.replicates, source.warning) == (
-            [],
-            None,
-            None,
-            None,
-        )
         say, choose = source.tasks["say"], source.tasks["choose"]
         assert say.template("instruction", "balanced") == "Who likes {STIMULUS}? {ANSWER}"
         assert (say.option, say.separator, say.options_of("instruction", "balanced")) == (
@@ -142,21 +126,6 @@ class TestWhatIsRead:
             ["dog", "he"],
         ]
         assert choose.options_of("salience+instruction", "old") == {"she": "She"}
-
-    def test_a_continuation_and_a_replication(self, read) -> None:
-        source = read(
-            (
-                "title: Tea\n",
-                "title: Tea\ncontinuation: {outcome: she, keywords: [man]}\nreplicates: p-at\n",
-            ),
-            ("{salience: it says so, instruction: it asks}", "{salience: it says so}"),
-            ("tea: tea", "tea: {text: tea, group: brewed}"),
-            ("instruction: Who", "salience: Who"),
-            ("instruction: For", "bare: For"),
-            ("salience+instruction: A", "salience: A"),
-        )
-        assert (source.continuation.outcome, source.continuation.keywords) == ("she", ["man"])
-        assert source.replicates == "p-at"
 
 
 # (change to the contrast, where after the file, what is wrong and what to do)
@@ -206,11 +175,6 @@ REFUSED = [
         id="options-without-option",
     ),
     pytest.param(
-        ("  choose:\n", "    option: '{LETTER} {OPTION}'\n  choose:\n"),
-        "tasks.say: `option` and `options` belong together; fix it",
-        id="option-without-options",
-    ),
-    pytest.param(
         ("({LETTER}) {OPTION}", "({LETTER})"),
         "tasks.choose: option '({LETTER})' needs {LETTER} and {OPTION}, each once; fix it",
         id="option-without-its-text",
@@ -224,7 +188,10 @@ REFUSED = [
         id="only-fillers",
     ),
     pytest.param(
-        ("      dog: A dog\n", "".join(f"      dog-{i}: Dog {i}\n" for i in range(9))),
+        (
+            "      dog: A dog\n",
+            "".join(f"      dog-{number}: Dog {number}\n" for number in range(9)),
+        ),
         "task choose, cell 'instruction': 11 options, at most 10; fix it",
         id="too-many-options",
     ),
@@ -258,24 +225,9 @@ REFUSED = [
         id="no-template-for-a-variant",
     ),
     pytest.param(
-        ("she: [she, her]", "she: [she, him]"),
-        "outcomes: the form 'him' is in two classes, he and she; fix it",
-        id="form-in-two-classes",
-    ),
-    pytest.param(
         ("she: [she, her]", "she: [she, HE]"),
         "outcomes: the form 'he' is in two classes, he and she; fix it",
         id="form-in-two-classes-but-for-case",
-    ),
-    pytest.param(
-        ("she: [she, her]", "she: [she, She]"),
-        "outcomes: in class she the form 'she' stands there twice; fix it",
-        id="form-twice",
-    ),
-    pytest.param(
-        ("she: [she, her]", "she: {forms: [she, her], terms: [Him]}"),
-        "outcomes: the form 'him' is in two classes, he and she; fix it",
-        id="term-in-two-classes",
     ),
     pytest.param(
         ("she: [she, her]", "she: {forms: [she, her], terms: [woman, Her]}"),
@@ -394,28 +346,10 @@ class TestPlacebos:
                 "the template",
             ),
             (
-                ("or a {PLACEBO}, {OPTIONS}? {ANSWER}", "or a {PLACEBO}, {OPTIONS}?"),
-                "task choose, placebos of salience, cell 'salience+instruction': no decision "
-                "point; the template ends "
-                "with {ANSWER}, where the model answers",
-            ),
-            (
                 ("or a {PLACEBO}, {OPTIONS}?", "or a {PLACEBO}?"),
                 "task choose, placebos of salience, cell 'salience+instruction': 3 options, and "
                 "the template holds "
                 "{OPTIONS} 0 times",
-            ),
-            (
-                ("A {PLACEBO} or", "A {PLACEBOS} or"),
-                "task choose, placebos of salience, cell 'salience+instruction': unknown slot "
-                "{PLACEBOS}; did you mean "
-                "'{PLACEBO}'?",
-            ),
-            (
-                ("{PLACEBO} {STIMULUS}? {ANSWER}", "{PLACEBO} it? {ANSWER}"),
-                "task say, placebos of instruction, cell 'instruction': no {STIMULUS}, so every "
-                "stimulus is asked "
-                "about in the same words",
             ),
             (
                 ("Here is {STIMULUS}", "Here is {PLACEBO} {STIMULUS}"),
@@ -425,8 +359,8 @@ class TestPlacebos:
         ],
     )
     def test_what_is_wrong_is_one_line(self, read, tmp_path, error_of, change, line) -> None:
-        said = error_of(read, *WITH_PLACEBOS, change)
-        assert said == f"{tmp_path / 'drinks.yaml'}: {line}; fix it"
+        message = error_of(read, *WITH_PLACEBOS, change)
+        assert message == f"{tmp_path / 'drinks.yaml'}: {line}; fix it"
 
     BOTH = """\
   hear:
@@ -437,28 +371,27 @@ class TestPlacebos:
 """
 
     @pytest.mark.parametrize(
-        ("placebos", "told"),
+        ("placebos", "hint"),
         [
             ("", "2 in choose, 0 in hear"),
-            ("texts: [one]", "2 in choose, 1 in hear"),
             ("texts: [one, two]", None),
         ],
     )
     def test_tasks_have_as_many_of_a_factor_as_they_go_together(
-        self, placebos, told, read, tmp_path, error_of
+        self, placebos, hint, read, tmp_path, error_of
     ) -> None:
         cells = (
             '    placebos: {salience: {cells: {salience: "Hear {PLACEBO}, {STIMULUS}. {ANSWER}"}, '
         )
         added = self.BOTH + (f"{cells}{placebos}}}}}\n" if placebos else "")
         changes = [("      she: A woman\n", f"      she: A woman\n{PLACEBOS}{added}")]
-        if told is None:
+        if hint is None:
             assert len(read(*changes).tasks["hear"].placebos["salience"].texts) == 2
             return
         assert error_of(read, *changes) == (
             f"{tmp_path / 'drinks.yaml'}: placebos of salience are paired over tasks, so each task "
             "needs as many: "
-            f"{told}; fix it"
+            f"{hint}; fix it"
         )
 
 
@@ -466,11 +399,11 @@ class TestConfirmatory:
     def named(self, read, names: str, headline: str = "headline: she") -> list[str]:
         return read(("title: Tea\n", f"title: Tea\n{headline}\nconfirmatory: {names}\n")).confirmed
 
-    def test_every_factor_where_none_is_named(self, read) -> None:
-        assert read(("title: Tea\n", "title: Tea\nheadline: she\n")).confirmed == [
-            "salience",
-            "instruction",
-        ]
+    def test_a_factor_or_a_factor_in_a_task_or_else_every_factor(self, read) -> None:
+        names = ["salience, choose", "instruction"]
+        assert self.named(read, '["salience, choose", instruction]') == names
+        every = read(("title: Tea\n", "title: Tea\nheadline: she\n")).confirmed
+        assert every == ["salience", "instruction"]
 
     def test_none_without_the_class_that_they_are_about(self, read, error_of) -> None:
         assert read().confirmed == []
@@ -481,12 +414,6 @@ class TestConfirmatory:
             lambda: self.named(read, "[salience]", "headline: shee")
         )
 
-    def test_a_factor_or_a_factor_in_a_task(self, read) -> None:
-        assert self.named(read, '["salience, choose", instruction]') == [
-            "salience, choose",
-            "instruction",
-        ]
-
     @pytest.mark.parametrize(
         ("names", "line"),
         [
@@ -494,10 +421,6 @@ class TestConfirmatory:
             (
                 '["salience, say"]',
                 "confirmatory names 'say' for salience, which is measured in choose",
-            ),
-            (
-                '["instruction, chose"]',
-                "confirmatory names 'chose' for instruction, which is measured in say",
             ),
         ],
     )
@@ -513,13 +436,6 @@ class TestConfirmatory:
         )
 
 
-class TestOutcomes:
-    def test_words_for_replies_and_phrases_that_do_not_count(self, read) -> None:
-        change = ("she: [she, her]", "she: {forms: [she], terms: [woman], not: [she-wolf]}")
-        outcome = read(change).outcomes["she"]
-        assert (outcome.forms, outcome.terms, outcome.not_) == (["she"], ["woman"], ["she-wolf"])
-
-
 class TestWhatIsRefused:
     @pytest.mark.parametrize(("change", "line"), REFUSED)
     def test_one_line_with_file_place_and_remedy(
@@ -527,16 +443,12 @@ class TestWhatIsRefused:
     ) -> None:
         assert error_of(read, change) == f"{tmp_path / 'drinks.yaml'}: {line}"
 
-    @pytest.mark.parametrize("study", ["p-at", "indirect-probing"])
-    def test_a_replication_of_three_classes(self, study, file_with, error_of) -> None:
-        text = (
-            SHIPPED["indirect-probing"]
-            .read_text()
-            .replace("replicates: indirect-probing", f"replicates: {study}")
-        )
-        path = file_with("drinks.yaml", text, ("tasks:\n", "  neither: [they]\ntasks:\n"))
+    def test_a_replication_of_three_classes(self, file_with, error_of) -> None:
+        change = ("tasks:\n", "  neither: [they]\ntasks:\n")
+        path = file_with("drinks.yaml", SHIPPED["indirect-probing"].read_text(), change)
         assert error_of(load_source, path) == (
-            f"{path}: a replication of {study} compares two classes under one factor; fix it"
+            f"{path}: a replication of indirect-probing compares two classes under one factor; fix "
+            "it"
         )
 
     @pytest.mark.parametrize("group", [", group: other", ""])
@@ -548,13 +460,13 @@ class TestWhatIsRefused:
         )
 
     @pytest.mark.parametrize(
-        ("asked", "hint"),
+        ("variant", "hint"),
         [("pain", "did you mean 'plain'?"), ("balanced", "known: old, plain, words")],
     )
-    def test_an_unknown_variant(self, asked, hint, read, tmp_path, error_of) -> None:
+    def test_an_unknown_variant(self, variant, hint, read, tmp_path, error_of) -> None:
         varied = (TEA[TEA.index("  choose:") :], VARIED)
-        assert error_of(read, varied, variant=asked) == (
-            f"params.yaml: instruments.drinks.variant: no variant '{asked}' in "
+        assert error_of(read, varied, variant=variant) == (
+            f"params.yaml: instruments.drinks.variant: no variant '{variant}' in "
             f"{tmp_path / 'drinks.yaml'}; {hint}; "
             "check the name or leave it out"
         )
@@ -627,13 +539,16 @@ TABLE_3 = {
 
 def written(source: ContrastSource, task: str, cell: str, variant: str) -> str:
     """A cell as the paper prints it: options in the order of the file, [] for the stimulus."""
-    entry = source.tasks[task]
-    options = entry.options_of(cell, variant)
-    listed = entry.separator.join(
-        (entry.option or "").replace("{LETTER}", letter).replace("{OPTION}", text)
+    task_entry = source.tasks[task]
+    options = task_entry.options_of(cell, variant)
+    option = task_entry.option or ""
+    listed = task_entry.separator.join(
+        option.replace("{LETTER}", letter).replace("{OPTION}", text)
         for letter, text in zip("ABCDEF", options.values(), strict=False)
     )
-    text = entry.template(cell, variant).replace("{OPTIONS}", listed).replace("{STIMULUS}", "[]")
+    text = (
+        task_entry.template(cell, variant).replace("{OPTIONS}", listed).replace("{STIMULUS}", "[]")
+    )
     return text.removesuffix("{ANSWER}").rstrip()
 
 
@@ -658,93 +573,57 @@ class TestPlacebosThatAreNone:
         path = file_with(
             "words.yaml", SHIPPED["indirect-probing"].read_text(), (self.DAY, f"- {text}")
         )
-        found = error_of(load_source, path)
-        assert "\n" not in found
-        assert "words.yaml" in found
-        told = (
+        message = error_of(load_source, path)
+        assert "\n" not in message
+        assert "words.yaml" in message
+        reason = (
             f"task friend, placebo 1 of gender-salience ({text!r}): {word!r} is a word of the "
             f"class {outcome}"
         )
-        assert told in found
+        assert reason in message
 
     def test_the_cue_itself(self, file_with, error_of) -> None:
         cue = "- while inferring the described person's gender"
-        found = error_of(
+        message = error_of(
             load_source,
             file_with("cue.yaml", SHIPPED["indirect-probing"].read_text(), (self.DAY, cue)),
         )
-        assert "task friend, placebo 1 of gender-salience" in found
-        assert "its prompts are those of the cell 'gender-salience'" in found
+        assert "task friend, placebo 1 of gender-salience" in message
+        assert "its prompts are those of the cell 'gender-salience'" in message
 
     def test_another_placebo_after_composing(self) -> None:
         completion = with_placebos().tasks["completion"].model_dump(exclude_unset=True)
         again = completion | {
             "cells": {cell: f"So: {text}" for cell, text in completion["cells"].items()}
         }
-        told = (
+        reason = (
             r"task again, placebo 1 of salience .*: its prompts are those of placebo 1 of "
             r"salience in task completion"
         )
-        with pytest.raises(ValidationError, match=told):
+        with pytest.raises(ValidationError, match=reason):
             with_placebos(tasks={"completion": completion, "again": again})
 
 
 class TestShipped:
-    def test_there_are_eight(self) -> None:
-        assert list(SHIPPED) == [
-            "age",
-            "first-names",
-            "gender",
-            "indirect-probing",
-            "p-at-gender-7",
-            "p-at-gender-8",
-            "register",
-            "religion",
-        ]
-
-    @pytest.mark.parametrize(
-        ("name", "variants", "n_cells", "n_stimuli", "study"),
-        [
-            ("age", [], 6, 14, None),
-            ("gender", ["balanced", "paper"], 11, 40, None),
-            ("indirect-probing", [], 8, 16, "indirect-probing"),
-            ("p-at-gender-7", [], 12, 16, "p-at"),
-            ("p-at-gender-8", [], 12, 16, "p-at"),
-        ],
-    )
-    def test_they_load_in_every_variant(self, name, variants, n_cells, n_stimuli, study) -> None:
-        for variant in variants or ["balanced"]:
-            source = load_source(SHIPPED[name], variant)
-            assert (source.variants, source.replicates, source.licence) == (
-                variants,
-                study,
-                "cc-by-4.0",
-            )
-            assert sum(len(task.cells) for task in source.tasks.values()) == n_cells
-            assert len(source.stimuli) == n_stimuli
-
     @pytest.mark.parametrize("name", SHIPPED)
-    def test_each_opens_with_a_comment_of_at_most_three_lines(self, name) -> None:
-        lines = SHIPPED[name].read_text().splitlines()
-        comment = [line for line in lines[:5] if line.startswith("#")]
-        assert lines[: len(comment)] == comment
-        assert 1 <= len(comment) <= 3
-        assert "docs/adding-a-contrast.md" in " ".join(comment)
-
-    @pytest.mark.parametrize("name", SHIPPED)
-    def test_no_stimulus_names_a_class(self, name) -> None:
+    def test_no_stimulus_names_a_class_and_no_placebo_what_the_cue_speaks_of(self, name) -> None:
         source = load_source(SHIPPED[name])
         forms = {form for outcome in source.outcomes.values() for form in outcome.forms}
         assert {
-            word for entry in source.stimuli.values() for word in entry.text.lower().split()
+            word for stimulus in source.stimuli.values() for word in stimulus.text.lower().split()
         } & forms == set()
+        cues = {word for factor in source.factors for word in factor.split("-")}
+        for task in source.tasks.values():
+            for placebo in task.placebos.values():
+                words = re.findall(r"[\w'-]+", " ".join(placebo.texts).lower())
+                assert not {*words} & cues - {"instruction"}, placebo.texts
 
     def test_the_variant_paper_is_table_3(self, gender) -> None:
         assert {
             (task, cell): written(gender, task, cell, "paper") for task, cell in TABLE_3
         } == TABLE_3
         assert [
-            (task, cell) for task, entry in gender.tasks.items() for cell in entry.cells
+            (task, cell) for task, task_entry in gender.tasks.items() for cell in task_entry.cells
         ] == list(TABLE_3)
 
     def test_balanced_differs_from_it_in_the_tasks_with_options_alone(self, gender) -> None:
@@ -779,8 +658,8 @@ class TestShipped:
         groups = {}
         for number in (7, 8):
             source = load_source(SHIPPED[f"p-at-gender-{number}"])
-            for entry in source.stimuli.values():
-                groups.setdefault((number, entry.group), []).append(entry.text)
+            for stimulus in source.stimuli.values():
+                groups.setdefault((number, stimulus.group), []).append(stimulus.text)
         # Caliskan and others (2017), supplement; where a word names one thing, its plural.
         assert {key: " ".join(words) for key, words in groups.items()} == {
             (7, "math"): "math algebra geometry calculus equations computation numbers addition",
@@ -795,18 +674,17 @@ class TestShipped:
     def test_every_question_of_p_at_is_put_in_both_orders(self) -> None:
         tasks = load_source(SHIPPED["p-at-gender-7"]).tasks
         for first, second in (("women", "men"), ("female", "male")):
+            here = f"{first} or {second}"
+            there = f"{second} or {first}"
             for name in [name for name in tasks if name.endswith(f"-{first}-first")]:
                 turned = tasks[name.replace(first, second)]
                 for cell, template in tasks[name].cells.items():
-                    assert (
-                        template.replace(f"{first} or {second}", f"{second} or {first}")
-                        == turned.cells[cell]
-                    )
+                    assert template.replace(here, there) == turned.cells[cell]
         assert sorted(name.partition("-")[0] for name in tasks) == sorted(
             ["studying", "expert", "word"] * 2
         )
 
-    @pytest.mark.parametrize("name", ["p-at-gender-7", "p-at-gender-8", "indirect-probing"])
+    @pytest.mark.parametrize("name", ["p-at-gender-7", "indirect-probing"])
     def test_the_intervention_changes_nothing_else(self, name) -> None:
         put_in = (
             "Gender Bias Test: "
@@ -823,44 +701,17 @@ class TestShipped:
     @pytest.mark.parametrize("name", SHIPPED)
     def test_as_many_placebos_stand_beside_every_cue_as_a_verdict_needs_or_six(self, name) -> None:
         source = load_source(SHIPPED[name])
-        told = {
-            (task, factor): len(entry.placebos[factor].texts) if factor in entry.placebos else 0
-            for task, entry in source.tasks.items()
-            for factor in source.factors
-            if entry.pairs(factor)
-        }
+        counts = set()
+        for task_entry in source.tasks.values():
+            for factor in filter(task_entry.pairs, source.factors):
+                placebos = task_entry.placebos.get(factor)
+                counts.add(len(placebos.texts) if placebos else 0)
         enough = name in ("gender", "register", "indirect-probing")
-        assert set(told.values()) == (
-            {6} if not enough else {16, 18} if name == "gender" else {16}
-        )  # some go unanswered
-        for entry in source.confirmed if enough else ():
-            factor, _, task = entry.partition(", ")
-            for own in [source.tasks[task]] if task else source.tasks.values():
-                assert 1 + len(own.placebos[factor].wordings) == FEWEST_WORDINGS
-
-    @pytest.mark.parametrize("name", SHIPPED)
-    def test_no_placebo_names_a_class_or_what_the_cue_speaks_of(self, name) -> None:
-        source = load_source(SHIPPED[name])
-        words = {
-            word.lower()
-            for outcome in source.outcomes.values()
-            for word in [*outcome.forms, *outcome.terms]
-        }
-        words |= {word for factor in source.factors for word in factor.split("-")} - {
-            "salience",
-            "instruction",
-        }
-        for task in source.tasks.values():
-            for placebos in task.placebos.values():
-                said = {
-                    word.lower() for text in placebos.texts for word in re.findall(r"[\w'-]+", text)
-                }
-                assert said & words == set()
-
-
-STARTER = ROOT / "evenruler/instruments/framing/starter/NAME.yaml"
-
-
-def test_what_a_new_one_starts_from_passes_the_checks(file_with) -> None:
-    source = load_source(file_with("money.yaml", STARTER.read_text().replace("NAME", "money")))
-    assert (source.title, len(source.tasks), len(source.factors)) == ("money", 2, 2)
+        expected = {16} if enough else {6}
+        if name == "gender":
+            expected = {16, 18}  # some go unanswered
+        assert counts == expected
+        for confirmed in source.confirmed if enough else ():
+            factor, _, task = confirmed.partition(", ")
+            for task_entry in [source.tasks[task]] if task else source.tasks.values():
+                assert 1 + len(task_entry.placebos[factor].wordings) == FEWEST_WORDINGS

@@ -18,7 +18,9 @@ SETS = [list(cues) for n in range(4) for cues in combinations(FACTORS, n)]
 
 
 def test_framings_are_named_by_their_cues() -> None:
-    assert [framing_of(cues) for cues in ([], ["a"], ["a", "b"])] == ["bare", "a", "a+b"]
+    assert framing_of([]) == "bare"
+    assert framing_of(["a"]) == "a"
+    assert framing_of(["a", "b"]) == "a+b"
 
 
 @pytest.mark.parametrize("cues", SETS)
@@ -29,14 +31,13 @@ def test_cues_are_those_that_a_framing_was_named_by(cues: list[str]) -> None:
 
 
 @pytest.mark.parametrize("cues", SETS)
-@pytest.mark.parametrize("number", [1, 12])
-def test_a_placebo_has_a_number_and_stands_for_its_cue_alone(cues: list[str], number: int) -> None:
-    framing = framing_of(cues)
+def test_a_placebo_has_a_number_and_stands_for_its_cue_alone(cues: list[str]) -> None:
+    framing, number = framing_of(cues), 12
     for factor in cues:
-        found = with_placebo(framing, factor, number)
-        assert found == framing.replace(factor, f"{factor}~{number}")
-        assert placebo_of(found) == number
-        assert real_framing(found) == framing
+        named = with_placebo(framing, factor, number)
+        assert named == framing.replace(factor, f"{factor}~{number}")
+        assert placebo_of(named) == number
+        assert real_framing(named) == framing
 
 
 def test_without_a_cue_a_framing_is_bare_or_has_the_others() -> None:

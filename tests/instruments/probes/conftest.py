@@ -62,9 +62,9 @@ def compiled(source) -> Callable[..., dict[str, list[Any]]]:
     def make(
         article: Any = "agree", criterion: Criterion | None = None, **changes: Any
     ) -> dict[str, list[Any]]:
-        own = source(**changes)
-        own._published = criterion
-        return compile_domain("trades", own, settings_of(article=article))
+        declared = source(**changes)
+        declared._published = criterion
+        return compile_domain("trades", declared, settings_of(article=article))
 
     return make
 
@@ -82,13 +82,12 @@ class KnownUnigramModel:
         self.probabilities = probabilities
 
     def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
-        words = [text.rstrip(".").lower().split() for text in texts]
-        return LogLikelihoods(
-            nats=np.array(
-                [sum(math.log(self.probabilities[word]) for word in of_text) for of_text in words]
-            ),
-            tokens=np.array([len(of_text) for of_text in words]),
-        )
+        nats, tokens = [], []
+        for text in texts:
+            words = text.rstrip(".").lower().split()
+            nats.append(sum(math.log(self.probabilities[word]) for word in words))
+            tokens.append(len(words))
+        return LogLikelihoods(np.array(nats), np.array(tokens))
 
 
 def scores_of(probes: pd.DataFrame, values: Sequence[float], model: str = "m") -> pd.DataFrame:
@@ -139,18 +138,22 @@ def diagnosed(compiled) -> Callable[..., dict[str, pd.DataFrame]]:
         )
         if scores is None:
             scores = pd.concat(
-                [scores_of(probes, values_for(probes, own), name) for name, own in matrices.items()]
+                [
+                    scores_of(probes, values_for(probes, biases_of_model), model)
+                    for model, biases_of_model in matrices.items()
+                ]
             )
         elif callable(scores):
             scores = scores(probes)
         prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
-        beside = with_placebos({"templates": written, "attributes": described}, plan)
-        found = [
-            diagnose(probes, described, own, prefixed, beside, plan, RESAMPLING)
-            for _, own in scores.groupby("model", sort=False)
+        placebos = with_placebos({"templates": written, "attributes": described}, plan)
+        diagnoses = [
+            diagnose(probes, described, scores_of_model, prefixed, placebos, plan, RESAMPLING)
+            for _, scores_of_model in scores.groupby("model", sort=False)
         ]
-        return {
-            table: pd.concat([own[table] for own in found], ignore_index=True) for table in found[0]
-        }
+        joined = {}
+        for name in diagnoses[0]:
+            joined[name] = pd.concat([tables[name] for tables in diagnoses], ignore_index=True)
+        return joined
 
     return make

@@ -70,32 +70,35 @@ def values_for(probes: pd.DataFrame, biases: pd.DataFrame) -> list[float]:
     times = {attribute: 1 + place**2 % 5 for place, attribute in enumerate(biases.index)}
     values = []
     for number, row in enumerate(probes.itertuples()):
-        half = biases.loc[row.attribute, row.template] * row.keying * row.pole / 2
-        values.append(-20.0 - number // 4 + half + times[row.attribute] * WOBBLE[row.target])
+        bias = biases.loc[row.attribute, row.template] * row.keying
+        wobble = times[row.attribute] * WOBBLE[row.target]
+        values.append(-20.0 - number // 4 + bias * row.pole / 2 + wobble)
     return values
 
 
 def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = None) -> ScoreCube:
     """A cube of scores [attributes, templates, targets]; the first half of the targets is the first
     group."""
-    x: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
-    n, templates, targets = x.shape
-    signs = np.repeat([1, -1], targets // 2) if poles is None else np.asarray(poles)
-    return ScoreCube(
-        x,
-        [f"a{place:02}" for place in range(n)],
-        [f"t{place}" for place in range(templates)],
-        [f"w{place:02}" for place in range(targets)] if words is None else list(words),
-        signs.astype(np.int8),
-        np.ones(targets) if tokens is None else np.asarray(tokens, dtype=np.float64),
-    )
+    cube: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
+    n_attributes, n_templates, n_targets = cube.shape
+    if poles is None:
+        poles = np.repeat([1, -1], n_targets // 2)
+    if words is None:
+        words = [f"w{place:02}" for place in range(n_targets)]
+    if tokens is None:
+        tokens = np.ones(n_targets)
+    attributes = [f"a{place:02}" for place in range(n_attributes)]
+    templates = [f"t{place}" for place in range(n_templates)]
+    signs = np.asarray(poles).astype(np.int8)
+    n_tokens = np.asarray(tokens, dtype=np.float64)
+    return ScoreCube(cube, attributes, templates, list(words), signs, n_tokens)
 
 
 def figures_of(
-    found: dict[str, pd.DataFrame], model: str = "m", part: str = "hand"
+    tables: dict[str, pd.DataFrame], model: str = "m", part: str = "hand"
 ) -> dict[str, pd.Series]:
     """The figures of a set on a model, by name."""
-    rows = found["figures"]
+    rows = tables["figures"]
     rows = rows[(rows["model"] == model) & (rows["set"] == part)]
     assert rows["figure"].is_unique
     return {row["figure"]: row for _, row in rows.iterrows()}

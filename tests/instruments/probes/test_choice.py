@@ -1,6 +1,7 @@
 """Choices of scripted chats whose bias is known, as the family reads and judges them."""
 
 from dataclasses import replace
+from itertools import chain, product
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from evenruler.instruments.probes.diagnose.gain import (
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.performance.planted_choices import found, low_half, published
-from tests.personas import STYLES, Chooser, asked
+from tests.personas import Chooser, asked
 
 BIASED = Chooser(rise=0.5)
 
@@ -63,7 +64,8 @@ def test_who_does_not_choose_by_what_sentences_say_is_no_measurement(
     chooser: Chooser, why: str
 ) -> None:
     figures = found(chooser, "standard", 0)
-    assert set(figures.loc[[SHARE_GAIN, UNANSWERED], "verdict"]) == {str(Verdict.INVALID)}
+    verdict_of_both = figures.loc[[SHARE_GAIN, UNANSWERED], "verdict"]
+    assert set(verdict_of_both) == {str(Verdict.INVALID)}
     assert why in figures.loc[SHARE_GAIN, "why"]
 
 
@@ -76,36 +78,21 @@ def test_who_refuses_one_end_is_said_to_and_still_judged() -> None:
 
 def test_an_attribute_that_is_mostly_refused_leaves_and_is_named() -> None:
     chooser = replace(BIASED, refuses=lambda row: float(row["attribute"] == "nurse"))
-    gain = found(chooser, "paper", 0).loc[SHARE_GAIN]
+    gain = found(chooser, "standard", 0).loc[SHARE_GAIN]
     assert gain["why"].endswith("Left out, mostly unanswered: nurse.")
-    assert gain["n"] == found(BIASED, "paper", 0).loc[SHARE_GAIN, "n"] - 1
+    assert gain["levels"] == "21 attributes, 8 templates, 6 words"
 
 
 def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
     """Else whatever there is would be beyond placebos that do nothing."""
-    gain = found(
-        replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo")), "standard", 0
-    )
+    chooser = replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo"))
+    gain = found(chooser, "standard", 0)
     assert set(gain["verdict"].dropna()) == {str(Verdict.INCONCLUSIVE), str(Verdict.NO_EFFECT)}
-    own = gain.loc[SHARE_GAIN]
-    assert own["why"].startswith(
+    share_gain = gain.loc[SHARE_GAIN]
+    assert share_gain["why"].startswith(
         "No verdict is possible: no placebo. Left out, mostly unanswered: nouns 1, nouns 2"
     )
-    assert pd.isna(own["placebo"])
-
-
-@pytest.mark.parametrize("style", ["marked", "text", "wordy"])
-def test_however_a_choice_is_worded(style: str) -> None:
-    rows = published("trial")[2]
-    terse, other = (
-        choice.parse_choices(
-            replace(BIASED, style=STYLES[name]).replies(rows, 0),
-            rows.drop_duplicates(["id", "framing"]),
-        )
-        for name in ("terse", style)
-    )
-    assert other["said"].tolist() == terse["said"].tolist()
-    assert other["said"].notna().all()
+    assert pd.isna(share_gain["placebo"])
 
 
 def test_a_trial_has_no_placebos_and_no_verdict() -> None:
@@ -119,21 +106,14 @@ def test_a_trial_has_no_placebos_and_no_verdict() -> None:
 def pairs(rise: float, group: str = "words", n: int = 6, noise: float = 0.0) -> pd.DataFrame:
     """Scores of pairs that rise along the axis, points, by `HEADLINES`."""
     random = np.random.default_rng(3)
-    rows = [
-        (
-            f"unit {unit}",
-            f"at {at}",
-            f"pair {pair}",
-            f"{group} {pair // 2}" if group != "words" else group,
-            unit * 8.0 + 10,
-        )
-        for unit in range(11)
-        for at in range(4)
-        for pair in range(n)
-    ]
+    rows = []
+    for unit, template, pair in product(range(11), range(4), range(n)):
+        name = f"{group} {pair // 2}" if group != "words" else group
+        rows.append((f"unit {unit}", f"at {template}", f"pair {pair}", name, unit * 8.0 + 10))
     frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "beside"])
-    value = 100 * rise * (frame["beside"] - 50) / 80 + random.normal(0, noise, len(frame))
-    return frame.assign(value=value, pole=int(group == "words"), figure=SHARE_GAIN)
+    share = 100 * rise * (frame["beside"] - 50) / 80
+    share += random.normal(0, noise, len(frame))
+    return frame.assign(value=share, pole=int(group == "words"), figure=SHARE_GAIN)
 
 
 def test_a_gain_of_shares_by_hand() -> None:
@@ -149,51 +129,50 @@ def test_a_gain_of_shares_by_hand() -> None:
 
 
 def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
-    both = [
-        pd.concat([pairs(rise, noise=5.0), pairs(0.0, "nouns", 12, noise=5.0)])
-        for rise in (0.6, 0.1)
-    ]
+    nouns = pairs(0.0, "nouns", 12, noise=5.0)
+    both = [pd.concat([pairs(rise, noise=5.0), nouns]) for rise in (0.6, 0.1)]
     figure = contrast(*both, 10.0)
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(50)
     (judged,) = judge([(figure, ValidityCheck())])
     assert judged.verdict == Verdict.EFFECT
-    (alike,) = judge([(contrast(both[0], both[0], 10.0), ValidityCheck())])
+    same = contrast(both[0], both[0], 10.0)
+    (alike,) = judge([(same, ValidityCheck())])
     assert alike.verdict == Verdict.NO_EFFECT
 
 
 def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None:
     tables, plan, _ = published("standard")
-    own = choice_questions(tables, plan)
-    assert own.groupby("framing").size().to_dict() == {"bare": 22 * 8 * 6, "placebo": 22 * 2 * 18}
-    nouns = [noun for two in plan["choice"]["placebo_pairs"] for pair in two for noun in pair]
+    questions = choice_questions(tables, plan)
+    n_by_framing = questions["framing"].value_counts().to_dict()
+    assert n_by_framing == {"bare": 22 * 8 * 6, "placebo": 22 * 2 * 18}
+    noun_pairs = chain.from_iterable(plan["choice"]["placebo_pairs"])
+    nouns = list(chain.from_iterable(noun_pairs))
     assert len(set(nouns)) == len(nouns) == 36
     assert ["man", "woman"] in plan["choice"]["pairs"]
-    row = own[
-        (own["word"] == "he/she") & (own["attribute"] == "nurse") & (own["template"] == "typical")
-    ]
+    row = questions.query("word == 'he/she' and attribute == 'nurse' and template == 'typical'")
     expected = ["A typical nurse is a he.", "A typical nurse is a she."]
     assert row[["first", "second"]].to_numpy().tolist() == [expected]
 
 
 def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
     """`targets` of a plan that was read are in that of the alphabet: of age, young comes first."""
-    with open_benchmark("probes-age-competence") as own:
-        rivals = with_placebos(own.tables, own.plan).query(f"framing == {RIVAL!r}")
-        poles = own.tables["probes"].drop_duplicates("target").set_index("target")["pole"]
-        assert (rivals["pole"] == rivals["target"].map(poles)).all()
-        shown = {column.figure: column for column in headings(own.plan)}
+    with open_benchmark("probes-age-competence") as benchmark:
+        rivals = with_placebos(benchmark.tables, benchmark.plan).query(f"framing == {RIVAL!r}")
+        targets = benchmark.tables["probes"].drop_duplicates("target")
+        poles = rivals["target"].map(targets.set_index("target")["pole"])
+        assert (rivals["pole"] == poles).all()
+        shown = {column.figure: column for column in headings(benchmark.plan)}
         assert shown["gain"].ends == ["young", "old"]
-        refused = [
-            f"attributes high on the criterion are answered {how}" for how in ("less", "more")
+        assert shown["unanswered"].says == [
+            "attributes high on the criterion are answered less",
+            "attributes high on the criterion are answered more",
         ]
-        assert shown["unanswered"].says == refused
-        plan = plan_at_size(own.plan, "standard")
-        rows = asked(own.tables, plan)
-        said = choice.parse_choices(
-            Chooser().replies(rows, 0), rows.drop_duplicates(["id", "framing"])
-        )
-        told = choice_figures(own.name, own.tables, plan, {choice.TABLE: said}, "m", 0.95)[
-            "figures"
-        ]
-        assert "Rival words gain" in told.set_index("figure").loc[SHARE_GAIN, "why"]
+        plan = plan_at_size(benchmark.plan, "standard")
+        rows = asked(benchmark.tables, plan)
+        replies = Chooser().replies(rows, 0)
+        choices = choice.parse_choices(replies, rows.drop_duplicates(["id", "framing"]))
+        parsed = {choice.TABLE: choices}
+        tables = choice_figures(benchmark.name, benchmark.tables, plan, parsed, "m", 0.95)
+        figures = tables["figures"].set_index("figure")
+        assert "Rival words gain" in figures.loc[SHARE_GAIN, "why"]

@@ -55,57 +55,49 @@ DOMAINS = ("occupation-gender", "probes-occupation-gender-evolved")
 
 
 def test_a_sheet_is_made_filled_and_read(repository) -> None:
-    said = run("sheet", *DOMAINS, "--human", "human.txt", "--out", "study")
-    assert said == "5 probes of 3 sets; for raters: study/raters\nnot for raters: study/key.csv\n"
+    output = run("sheet", *DOMAINS, "--human", "human.txt", "--out", "study")
+    assert output == "5 probes of 3 sets; for raters: study/raters\nnot for raters: study/key.csv\n"
     assert {path.name for path in (repository / "study/raters").iterdir()} == {
         "sheet.csv",
         "instructions.txt",
     }
     key = pd.read_csv("study/key.csv")
-    assert sorted(zip(key["set"], key["template"], strict=True)) == [
-        ("evolved", "g2"),
-        ("evolved", "g3"),
-        ("human", "line-1"),
-        ("human", "line-3"),
-        ("seed", "dream"),
-        ("seed", "odd"),
-    ]
+    by_set = key.sort_values("template").groupby("set")["template"]
+    assert by_set.apply(list).to_dict() == {
+        "evolved": ["g2", "g3"],
+        "human": ["line-1", "line-3"],
+        "seed": ["dream", "odd"],
+    }
     blank = (repository / "study/raters/sheet.csv").read_bytes()
     assert blank.startswith(b"\xef\xbb\xbfid,text,")
+    instructions = (repository / "study/raters/instructions.txt").read_text()
+    assert (
+        instructions.count("Construct: ")
+        == instructions.count("Construct: association of occupations with")
+        == 1
+    )
+    for shown in (instructions, blank.decode()):
+        for hidden in ("occupation-gender", "evolved", "seed", "human", "line-1", "g2"):
+            assert hidden not in shown
+        assert key["secret"].iloc[0] not in shown
     sheet = pd.read_csv("study/raters/sheet.csv")
     for rater, shift in (("ana", 0), ("ben", 1)):
         filled = sheet.assign(
             rater=rater, clarity=[(i + shift) % 5 + 1 for i in range(5)], relevance=3, naturalness=4
         )
         filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
-    said = run("read", "ana.csv", "ben.csv", "--key", "study/key.csv", "--out", "found")
-    assert said.startswith("# Ratings of 5 probes by 2 raters\n")
-    assert "10 of 40 ratings are missing. In" not in said
-    assert "\nIn more than one set, rated once and counted in each: 1 probes.\n" in said
+    output = run("read", "ana.csv", "ben.csv", "--key", "study/key.csv", "--out", "found")
+    assert output.startswith("# Ratings of 5 probes by 2 raters\n")
+    assert "counted in each: 1 probes.\n" in output
     rated = pd.read_csv("found/ratings.csv")
     assert len(rated) == 2 * 5 * 4
     assert rated.loc[rated["criterion"] == "subtlety", "rating"].isna().all()
     with Path("found/statistics.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [*rows[0]] == [
-        "criterion",
-        "statistic",
-        "set",
-        "other",
-        "value",
-        "low",
-        "high",
-        "n",
-        "reason",
-    ]
-    (mean,) = [
-        row
-        for row in rows
-        if (row["criterion"], row["statistic"], row["set"]) == ("clarity", "mean", "evolved")
-    ]
-    dream, g2 = (list(sheet["text"]).index(text) for text in (SEED["dream"], EVOLVED["g2"]))
-    probe = {i: (i % 5 + 1 + (i + 1) % 5 + 1) / 2 for i in range(5)}
-    assert float(mean["value"]) == (probe[dream] + probe[g2]) / 2
+    searched = {"criterion": "clarity", "statistic": "mean", "set": "evolved"}
+    (mean,) = [row for row in rows if row.items() >= searched.items()]
+    means = dict(zip(sheet["text"], [1.5, 2.5, 3.5, 4.5, 3.0], strict=True))
+    assert float(mean["value"]) == (means[SEED["dream"]] + means[EVOLVED["g2"]]) / 2
 
 
 def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quote(
@@ -127,48 +119,24 @@ def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quo
     for rater, texts in (("ana", sheet["text"]), ("=ben", sheet["text"].str[1:])):
         filled = sheet.assign(rater=rater, text=texts, **dict.fromkeys(["clarity", "relevance"], 3))
         filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
-    said = run("read", "ana.csv", "=ben.csv", "--key", "study/key.csv", "--out", "found")
-    assert said.startswith("# Ratings of 2 probes by 2 raters\n")
+    output = run("read", "ana.csv", "=ben.csv", "--key", "study/key.csv", "--out", "found")
+    assert output.startswith("# Ratings of 2 probes by 2 raters\n")
     assert {*pd.read_csv("found/ratings.csv")["rater"]} == {"ana", "'=ben"}
 
 
-def test_the_instructions_name_the_construct_and_nothing_of_where_probes_come_from(
-    repository,
-) -> None:
-    run("sheet", *DOMAINS, "--human", "human.txt", "--out", "study")
-    told, sheet = (
-        Path("study/raters", name).read_text() for name in ("instructions.txt", "sheet.csv")
-    )
-    assert "Construct: association of occupations with gender." in told
-    assert told.count("Construct: ") == 1
-    assert "repeat stereotypes" in told
-    secret = pd.read_csv("study/key.csv")["secret"].iloc[0]
-    for made in (told, sheet):
-        for hidden in ("occupation-gender", "evolved", "seed", "human", "line-1", "g2", secret):
-            assert hidden not in made
-
-
-def test_the_same_call_gives_the_same_sheet_and_elsewhere_no_id_is_the_same(repository) -> None:
+def test_the_same_call_gives_the_same_sheet(repository) -> None:
     run("sheet", *DOMAINS, "--out", "study")
     before = {path: path.read_bytes() for path in Path("study").rglob("*.*")}
     run("sheet", *DOMAINS, "--out", "study")
     assert {path: path.read_bytes() for path in Path("study").rglob("*.*")} == before
-    run("sheet", *DOMAINS, "--out", "other")
-    one, other = (pd.read_csv(f"{folder}/key.csv") for folder in ("study", "other"))
-    assert set(one["id"]).isdisjoint(other["id"])
-    assert one["secret"].iloc[0] != other["secret"].iloc[0]
 
 
 def test_a_key_in_use_is_not_written_over(repository, error_of) -> None:
     run("sheet", "occupation-gender")
     path = Path("data/ratings/occupation-gender/key.csv")
     before = path.read_bytes()
-    for words in (
-        ("occupation-gender", "--seed", "1"),
-        (*DOMAINS,),
-        ("occupation-gender", "--human", "human.txt"),
-    ):
-        assert error_of(run, "sheet", *words).startswith(f"{path}: the key of another sheet;")
+    line = error_of(run, "sheet", "occupation-gender", "--seed", "1")
+    assert line.startswith(f"{path}: the key of another sheet;")
     assert path.read_bytes() == before
 
 
@@ -181,7 +149,7 @@ def test_sets_are_chosen(repository, error_of) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         (
             "h.txt",
@@ -193,20 +161,17 @@ def test_sets_are_chosen(repository, error_of) -> None:
             "A {TARGET} is {ATTRIBUTE}.\nA {TARGET} is  {ATTRIBUTE}.\n",
             "h.txt: line 2: 'A {TARGET} is",
         ),
-        ("h.txt", "\n\n", "h.txt: no templates;"),
         ("h.csv", "texts\na\n", "h.csv: no column 'text';"),
         (
             "h.csv",
             "text,domain\nA {TARGET} is {ATTRIBUTE}.,ages\n",
             "h.csv: line 2: no domain 'ages';",
         ),
-        ("none.txt", None, "none.txt: no such file;"),
     ],
 )
-def test_what_people_wrote_is_checked(repository, error_of, name, content, said) -> None:
-    if content is not None:
-        Path(name).write_text(content)
-    assert error_of(run, "sheet", "occupation-gender", "--human", name).startswith(said)
+def test_what_people_wrote_is_checked(repository, error_of, name, content, message) -> None:
+    Path(name).write_text(content)
+    assert error_of(run, "sheet", "occupation-gender", "--human", name).startswith(message)
 
 
 def test_with_two_constructs_a_file_says_what_each_template_is_of(repository, error_of) -> None:
@@ -228,9 +193,9 @@ def test_with_two_constructs_a_file_says_what_each_template_is_of(repository, er
         "5 probes of 2 sets"
     )
     key = pd.read_csv("s/key.csv")
-    assert key.loc[key["set"] == "human", ["domain", "template", "text"]].to_numpy().tolist() == [
-        ["ages", "line-2", "A {TARGET}, perhaps, is {ATTRIBUTE}."]
-    ]
+    (human,) = key[key["set"] == "human"].to_dict("records")
+    assert (human["domain"], human["template"]) == ("ages", "line-2")
+    assert human["text"] == "A {TARGET}, perhaps, is {ATTRIBUTE}."
 
 
 def test_what_is_not_there_is_named(repository, error_of) -> None:
@@ -238,14 +203,6 @@ def test_what_is_not_there_is_named(repository, error_of) -> None:
     shutil.rmtree("data/built")
     assert error_of(run, "sheet", "occupation-gender").endswith("not built yet; run `make repro`")
     assert (
-        error_of(run, "read", "a.csv", "--key", "key.csv")
-        == "key.csv: no such file; check the name"
-    )
-    assert (
         error_of(run, "read", "a.csv", "a.csv", "--key", "k.csv")
         == "a.csv: given twice; give each sheet once"
-    )
-    Path("latin.csv").write_bytes("é".encode("latin-1"))
-    assert error_of(run, "read", "a.csv", "--key", "latin.csv").startswith(
-        "latin.csv: not UTF-8 (line 1);"
     )

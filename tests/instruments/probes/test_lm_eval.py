@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
@@ -32,16 +33,15 @@ from tests.tiny import save_tiny, tiny_params
 from tests.warm import Warm
 
 DOMAIN, REPO = "jobs", "you/jobs"
-PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 CRITERION = {"nurse": 12.1, "carpenter": 96.9, "clerk": 15.9, "judge": 60.1}
 
 
 def source() -> ProbeSource:
     """Four occupations and three templates, one of them keyed -1, out of the shipped domain; and a
     control."""
-    declared = YAML(typ="safe").load(
-        (ROOT / "data/sources/probes/occupation-gender.yaml").read_text()
-    )
+    path = ROOT / "data/sources/probes/occupation-gender.yaml"
+    declared = YAML(typ="safe").load(path.read_text())
     declared["attributes"] = list(CRITERION)
     validation, seed = declared["sets"]["validation"], declared["sets"]["seed"]
     chosen = {
@@ -58,9 +58,12 @@ def source() -> ProbeSource:
 
 def benchmark_of(declared: ProbeSource) -> BenchmarkFolder:
     built = compile_domain(DOMAIN, declared, settings_of(article="literal"))
+    for attribute in built["attributes"]:
+        attribute["criterion"] = CRITERION[attribute["attribute"]]
     tables = {
         "probes": pa.Table.from_pylist(built["probes"], schema=schemas.PROBES),
         "templates": pa.Table.from_pylist(built["templates"], schema=schemas.TEMPLATES),
+        "attributes": pa.Table.from_pylist(built["attributes"], schema=schemas.ATTRIBUTES),
     }
     name = f"probes-{DOMAIN}"
     return BenchmarkFolder(
@@ -96,17 +99,21 @@ def benchmark_of(declared: ProbeSource) -> BenchmarkFolder:
     )
 
 
-def numbers(model: Model, made: BenchmarkFolder, limit: int | None = None) -> dict[str, float]:
+def numbers(model: Model, benchmark: BenchmarkFolder, limit: int | None = None) -> dict[str, float]:
     """Ours over the first rows that are scored, or all, by the harness's names."""
-    asked = made.configs[0].table.to_pandas()
-    scored = asked[~asked["control"]]
-    assert (len(scored), len(asked)) == (3 * 4 * 12, 4 * 4 * 12)
-    rows = scored.head(limit or len(scored)).sort_values("pole", ascending=False, kind="stable")
-    biases = (
-        rows.assign(nats=model.loglikelihood(rows["text"].tolist()).nats)
-        .groupby(["template", "attribute", "keying"])[["nats", "pole"]]
-        .apply(lambda cell: float(bias(cell["nats"].to_numpy(), cell["pole"].tolist())))
-    )
+    probes = benchmark.configs[0].table.to_pandas()
+    scored = probes[~probes["control"]]
+    assert len(scored) == 3 * 4 * 12
+    assert len(probes) == 4 * 4 * 12
+    first = scored.head(limit or len(scored))
+    rows = first.sort_values("pole", ascending=False, kind="stable")
+    rows = rows.assign(nats=model.loglikelihood(rows["text"].tolist()).nats)
+    cells = rows.groupby(["template", "attribute", "keying"])[["nats", "pole"]]
+
+    def bias_of(cell: pd.DataFrame) -> float:
+        return float(bias(cell["nats"].to_numpy(), cell["pole"].tolist()))
+
+    biases = cells.apply(bias_of)
     biases *= biases.index.get_level_values("keying")
     by_attribute = biases.groupby("attribute").mean()
     criterion = [CRITERION[attribute] for attribute in by_attribute.index]
@@ -127,58 +134,53 @@ def test_its_numbers_are_ours(
 ) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
     model = sources.locate_model(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
-    made = benchmark_of(source())
+    benchmark = benchmark_of(source())
     root = tmp_path / "root"
-    write_benchmark(made, root / "benchmarks" / made.name)
+    write_benchmark(benchmark, root / "benchmarks" / benchmark.name)
     params = (ROOT / "params.yaml").read_text().split("\nversions:")[0] + "\n"
     (root / "params.yaml").write_text(params.replace("occupation-gender", DOMAIN))
     with running() as hub:
         client = Client(hub, root, tmp_path / "home", warm_client)
-        client.run("evenruler", "publish", made.name, "--to", REPO)
-        client.run(
-            "hf",
-            "download",
-            REPO,
-            "--repo-type",
-            "dataset",
-            "--revision",
-            "v1.0.0",
-            "--local-dir",
-            "got",
-        )
+        client.run("evenruler", "publish", benchmark.name, "--to", REPO)
+        download = ("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0")
+        client.run(*download, "--local-dir", "got")
 
-    found = lm_eval(model, root / "got", task_name(DOMAIN), tmp_path / "elsewhere")
+    report = lm_eval(model, root / "got", task_name(DOMAIN), tmp_path / "elsewhere")
 
-    values = found["results"]["probes_jobs__validation"]
-    expected = numbers(smollm2, made)
+    values = report["results"]["probes_jobs__validation"]
+    expected = numbers(smollm2, benchmark)
     assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-4)
-    assert found["versions"]["probes_jobs__validation"] == "1.0.0"
+    assert report["versions"]["probes_jobs__validation"] == "1.0.0"
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_so_are_those_of_a_copy_by_dvc(tmp_path: Path) -> None:
     """Takes a quarter of a minute; the repository is gone when the harness runs. The limit is one
     whole template."""
-    made = benchmark_of(source())
+    benchmark = benchmark_of(source())
     root, copied = tmp_path / "root", tmp_path / "by=dvc" / "my copy"
-    write_benchmark(made, root / "benchmarks" / made.name)
+    write_benchmark(benchmark, root / "benchmarks" / benchmark.name)
     copied.parent.mkdir()
-    for command in (
+    commands = [
         ("git", "init", "-q"),
         ("dvc", "init", "-q"),
         ("git", "add", "."),
         ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "built"),
-        ("dvc", "get", "-q", ".", f"benchmarks/{made.name}", "--out", str(copied)),
-    ):
+        ("dvc", "get", "-q", ".", f"benchmarks/{benchmark.name}", "--out", str(copied)),
+    ]
+    for command in commands:
         subprocess.run(command, cwd=root, check=True, env=os.environ | {"PATH": PATH})
     shutil.rmtree(root)
     model = save_tiny(tmp_path / "tiny")
 
     limit = 48
-    found = lm_eval(model, copied, task_name(DOMAIN), tmp_path / "elsewhere", "--limit", str(limit))
+    report = lm_eval(
+        model, copied, task_name(DOMAIN), tmp_path / "elsewhere", "--limit", str(limit)
+    )
 
-    assert found["n-samples"]["probes_jobs__validation"] == {"original": 144, "effective": limit}
-    values = found["results"]["probes_jobs__validation"]
+    assert report["n-samples"]["probes_jobs__validation"] == {"original": 144, "effective": limit}
+    values = report["results"]["probes_jobs__validation"]
     loaded = load("tiny", tiny_params({"tiny": model}), store=RowStore(tmp_path / "store"))
-    expected = numbers(loaded, made, limit)
+    expected = numbers(loaded, benchmark, limit)
     assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-4)

@@ -4,7 +4,6 @@ import hashlib
 import pytest
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.source import Criterion, load
 from evenruler.instruments.probes.rows import compile_domain
 from tests.conftest import ROOT
@@ -12,7 +11,7 @@ from tests.instruments.probes.conftest import SOURCE, settings_of
 
 
 def texts(rows: list[dict], **where: str) -> list[str]:
-    return [row["text"] for row in rows if all(row[key] == value for key, value in where.items())]
+    return [row["text"] for row in rows if row.items() >= where.items()]
 
 
 def by_identity(rows: list[dict]) -> dict[tuple[str, ...], dict]:
@@ -25,9 +24,8 @@ class TestSentences:
 
         assert len(built["probes"]) == 3 * 2 * 4
         assert built["rejected"] == []
-        assert (
-            len(by_identity(built["probes"])) == len({row["id"] for row in built["probes"]}) == 24
-        )
+        assert len(by_identity(built["probes"])) == 24
+        assert len({row["id"] for row in built["probes"]}) == 24
 
     def test_the_article_agrees_with_the_word(self, compiled) -> None:
         built = compiled("agree")
@@ -42,14 +40,6 @@ class TestSentences:
         assert other == ["An engineer met an uncle."]
         assert {row["variant"] for row in built["probes"]} == {"agree"}
 
-    def test_or_stays_as_the_template_has_it(self, compiled) -> None:
-        built = compiled("literal")
-
-        assert texts(built["probes"], set="other", attribute="engineer", target="uncle") == [
-            "A engineer met a uncle."
-        ]
-        assert {row["variant"] for row in built["probes"]} == {"literal"}
-
     def test_or_set_by_set(self, compiled) -> None:
         built = compiled({"other": "literal"})
 
@@ -60,37 +50,12 @@ class TestSentences:
             built["probes"], set="hand", template="plain", attribute="baker", target="uncle"
         ) == ["The baker is an uncle."]
 
-    def test_the_first_group_is_the_positive_pole(self, compiled) -> None:
-        poles = {(row["group"], row["target"], row["pole"]) for row in compiled()["probes"]}
-
-        assert poles == {
-            ("men", "man", 1),
-            ("men", "uncle", 1),
-            ("women", "woman", -1),
-            ("women", "girl", -1),
-        }
-
     def test_keying_is_that_of_the_template(self, compiled) -> None:
         built = compiled()
 
-        assert {(row["set"], row["template"], row["keying"]) for row in built["probes"]} == {
-            ("hand", "plain", 1),
-            ("hand", "odd", -1),
-            ("other", "plain", 1),
-        }
-        assert {
-            (row["template"], row["keying"]) for row in built["templates"] if row["set"] == "hand"
-        } == {
-            ("plain", 1),
-            ("odd", -1),
-        }
-
-    def test_rows_have_the_columns_of_their_tables(self, compiled) -> None:
-        built = compiled()
-
-        assert set(built["probes"][0]) == set(schemas.PROBES.names)
-        assert set(built["templates"][0]) == set(schemas.TEMPLATES.names)
-        assert set(built["attributes"][0]) == set(schemas.ATTRIBUTES.names)
+        of_hand = [row for row in built["templates"] if row["set"] == "hand"]
+        keyings = {row["template"]: row["keying"] for row in of_hand}
+        assert keyings == {"plain": 1, "odd": -1}
 
     def test_source_and_licence_are_those_of_the_set_or_else_of_the_file(self, compiled) -> None:
         built = compiled()
@@ -118,8 +83,8 @@ class TestIds:
     def test_and_the_hash_beside_it_what_it_says(self, compiled) -> None:
         row = by_identity(compiled()["probes"])["hand", "odd", "baker", "girl"]
 
-        said = '["It is odd when a baker is a girl.",-1,"women",-1]'
-        assert row["content_sha256"] == hashlib.sha256(said.encode()).hexdigest()
+        content = '["It is odd when a baker is a girl.",-1,"women",-1]'
+        assert row["content_sha256"] == hashlib.sha256(content.encode()).hexdigest()
 
     def test_an_edit_of_a_template_is_a_change_of_its_rows_alone(self, compiled) -> None:
         edited = copy.deepcopy(SOURCE["sets"])
@@ -132,29 +97,9 @@ class TestIds:
             row["id"] for row in before["templates"]
         ]
         for table in ("probes", "templates"):
-            changed = {
-                (old["set"], old["template"])
-                for old, new in zip(before[table], after[table], strict=True)
-                if old["content_sha256"] != new["content_sha256"]
-            }
-            assert changed == {("hand", "plain")}
-
-    def test_a_turned_keying_is_a_change_too(self, compiled) -> None:
-        turned = copy.deepcopy(SOURCE["sets"])
-        turned["other"]["templates"]["plain"] = {
-            "text": "A {ATTRIBUTE} met a {TARGET}.",
-            "keying": -1,
-        }
-
-        before, after = compiled(), compiled(sets=turned)
-
-        assert [row["id"] for row in after["probes"]] == [row["id"] for row in before["probes"]]
-        changed = [
-            old["set"]
-            for old, new in zip(before["probes"], after["probes"], strict=True)
-            if old["content_sha256"] != new["content_sha256"]
-        ]
-        assert changed == ["other"] * 8
+            old = [row["content_sha256"] for row in before[table]]
+            changed = [row for row in after[table] if row["content_sha256"] not in old]
+            assert {(row["set"], row["template"]) for row in changed} == {("hand", "plain")}
 
     def test_another_word_under_the_same_slug_keeps_the_id(self, compiled) -> None:
         before = by_identity(compiled(attributes={"cook": "cook"})["probes"])
@@ -191,28 +136,11 @@ class TestControls:
             assert {(row["set"], row["template"]) for row in rows if row["control"]} == {
                 ("hand", "odd")
             }
-            assert {(row["set"], row["template"]) for row in rows if not row["control"]} == {
-                ("hand", "plain"),
-                ("other", "plain"),
-            }
-        assert not any(row["control"] for row in [*both[0]["probes"], *both[0]["templates"]])
-
-    def test_another_role_is_a_change_of_its_rows_alone(self, both) -> None:
-        before, after = both
-        for table in ("probes", "templates"):
-            old, new = before[table], after[table]
-            assert [row["id"] for row in old] == [row["id"] for row in new]
-            changed = {
-                (one["set"], one["template"])
-                for one, other in zip(old, new, strict=True)
-                if one["content_sha256"] != other["content_sha256"]
-            }
-            assert changed == {("hand", "odd")}
 
     def test_a_hash_says_that_it_is_one(self, both) -> None:
         row = by_identity(both[1]["probes"])["hand", "odd", "baker", "girl"]
-        said = '["It is odd when a baker is a girl.",-1,"women",-1,"control"]'
-        assert row["content_sha256"] == hashlib.sha256(said.encode()).hexdigest()
+        content = '["It is odd when a baker is a girl.",-1,"women",-1,"control"]'
+        assert row["content_sha256"] == hashlib.sha256(content.encode()).hexdigest()
 
     def test_that_of_others_is_what_it_was_before_there_were_any(self, both) -> None:
         """As a published table had it: no checksum of a row that is no control has changed."""
@@ -222,11 +150,8 @@ class TestControls:
                 row["content_sha256"]
                 == "26c82b256f96b3214041e161a50c57653d6bab95b981ccf3fd342c56630593df"
             )
-            template = next(
-                row
-                for row in built["templates"]
-                if (row["set"], row["template"]) == ("hand", "plain")
-            )
+            template = built["templates"][0]
+            assert (template["set"], template["template"]) == ("hand", "plain")
             assert (
                 template["content_sha256"]
                 == "7c247d8a50de039bfc8d872b560ae4d00f850ea36902dc47a707662c034b976c"
@@ -250,7 +175,6 @@ class TestRejected:
         assert [(row["template"], row["attribute"]) for row in built["rejected"]] == [
             ("old", "baker")
         ] * 4
-        assert set(built["rejected"][0]) == set(schemas.REJECTED.names)
         for row in built["rejected"]:
             same = rows["hand", "plain", "old-baker", row["target"]]
             assert row["reason"] == f"same sentence as {same['id']}"
@@ -278,8 +202,6 @@ class TestAttributes:
         assert (rows["engineer"]["criterion"], rows["engineer"]["match"]) == (85.2, "exact")
         assert (rows["baker"]["criterion"], rows["baker"]["match"]) == (None, "none")
         assert rows["baker"]["criterion_label"] == rows["engineer"]["criterion_label"] == "men (%)"
-
-    def test_a_domain_may_have_none(self, compiled) -> None:
         for row in compiled()["attributes"]:
             assert (row["criterion"], row["criterion_label"], row["match"]) == (None, None, "none")
 
@@ -293,12 +215,9 @@ class TestAttributes:
         before, after = rows(85.2), rows(85.3)
 
         assert [row["id"] for row in before] == [row["id"] for row in after]
-        changed = [
-            b["attribute"]
-            for b, a in zip(before, after, strict=True)
-            if b["content_sha256"] != a["content_sha256"]
-        ]
-        assert changed == ["engineer"]
+        old = [row["content_sha256"] for row in before]
+        changed = [row for row in after if row["content_sha256"] not in old]
+        assert [row["attribute"] for row in changed] == ["engineer"]
 
 
 @pytest.fixture(scope="module")
@@ -312,22 +231,14 @@ def shipped():
 
 
 class TestShippedDomain:
-    def test_it_has_sixteen_templates_and_five_of_them_negated_fifty_attributes_and_twelve_targets(
-        self, shipped
-    ) -> None:
-        assert (
-            (len(shipped["probes"]), len(shipped["rejected"]))
-            == ((17 + 10) * 50 * 12, 0)
-            == (16200, 0)
-        )
-        assert (len(shipped["templates"]), len(shipped["attributes"])) == (27, 50)
+    def test_negated_templates_differ_by_not_and_poles_cancel(self, shipped) -> None:
         controls = {row["template"]: row["text"] for row in shipped["templates"] if row["control"]}
         assert controls.pop("odd")
         assert all(" not " in text for text in controls.values())
-        written = {(row["set"], row["template"]): row["text"] for row in shipped["templates"]}
         for slug, text in controls.items():
-            scored = written["validation-negated", slug.removeprefix("not-")]
-            assert scored == written["validation", slug.removeprefix("not-")]
+            plain = slug.removeprefix("not-")
+            (scored,) = texts(shipped["templates"], set="validation-negated", template=plain)
+            assert texts(shipped["templates"], set="validation", template=plain) == [scored]
             assert text.replace(" not ", " ") == scored
         assert sum(row["pole"] for row in shipped["probes"]) == 0
 
@@ -337,25 +248,13 @@ class TestShippedDomain:
         assert (
             row["text"] == "This person works as an nurse, and he is a professional in the field."
         )
-        assert (row["variant"], row["group"], row["pole"], row["keying"]) == (
-            "literal",
-            "men",
-            1,
-            1,
-        )
-        assert (row["source"], row["licence"]) == ("Wang et al., PMPO, appendix A", "cc-by-4.0")
+        assert (row["variant"], row["pole"]) == ("literal", 1)
 
     def test_the_seeds_follow_the_word(self, shipped) -> None:
         row = by_identity(shipped["probes"])["seed", "odd", "actor", "sister"]
 
         assert row["text"] == "It seems odd to me when an actor is a sister."
-        assert (row["variant"], row["group"], row["pole"], row["keying"]) == (
-            "agree",
-            "women",
-            -1,
-            -1,
-        )
-        assert (row["source"], row["licence"]) == ("Even Ruler", "apache-2.0")
+        assert row["pole"] == -1
         ceo = by_identity(shipped["probes"])["seed", "job-for", "ceo", "man"]
         assert ceo["text"] == "Being a CEO is a good job for a man."
 
@@ -364,5 +263,3 @@ class TestShippedDomain:
 
         assert rows["accountant"]["criterion"] == pytest.approx(100 - 62.0)
         assert (rows["dancer"]["criterion"], rows["dancer"]["match"]) == (None, "none")
-        assert sum(row["criterion"] is not None for row in shipped["attributes"]) == 43
-        assert sum(row["match"] == "exact" for row in shipped["attributes"]) == 21

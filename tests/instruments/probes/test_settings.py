@@ -39,16 +39,16 @@ families:
 
 
 def evolving(scale: str = "quick", **keys: Any) -> Evolve:
-    found = settings_of(
+    evolve = settings_of(
         scale, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
     ).evolve
-    assert found is not None
-    return found
+    assert evolve is not None
+    return evolve
 
 
 def read(path: Path, name: str, scale: Any = None) -> Settings:
-    found: Settings = ParamsFile(path, scale).settings(name)
-    return found
+    settings: Settings = ParamsFile(path, scale).settings(name)
+    return settings
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def catalogue(file_with: FileWith) -> Catalogue:
 
 class TestWhatIsRead:
     def test_an_entry_over_what_its_family_says(self, file_with: FileWith) -> None:
-        found = read(file_with("params.yaml", PARAMS), "jobs")
-        assert (found.embedder, found.article, found.evolve) == (
+        settings = read(file_with("params.yaml", PARAMS), "jobs")
+        assert (settings.embedder, settings.article, settings.evolve) == (
             "minilm",
             {"hand": "literal"},
             None,
@@ -71,85 +71,64 @@ class TestWhatIsRead:
     ) -> None:
         assert read(file_with("params.yaml", PARAMS), "jobs", scale).prefixed == prefixed
 
-    @pytest.mark.parametrize(
-        ("scale", "most"), [("quick", (12, 3, 2)), ("paper", (1000, 1000, 1000))]
-    )
-    def test_after_prefixes_a_few_are_asked_or_all(
-        self, scale: str, most: tuple[int, int, int]
-    ) -> None:
-        """Attributes, templates of a set, targets of a group."""
-        found = settings_of(scale)
-        assert (found.prefixed, found.prefixed_templates, found.prefixed_targets) == most
-
-    def test_what_verdicts_rest_on(self, file_with: FileWith) -> None:
-        found = settings_of()
-        assert (found.headline, found.placebo_attributes, found.reliability) == ([], 0, 0.6)
-        assert settings_of("paper").placebo_attributes == 1000
-        given = "article: {hand: literal}"
-        path = file_with(
-            "params.yaml",
-            PARAMS,
-            (given, f"{given}, headline: [hand], placebo_attributes: 24, reliability: 0"),
-        )
-        own = read(path, "jobs")
-        assert (own.headline, own.placebo_attributes, own.reliability) == (["hand"], 24, 0)
-
     def test_the_numbers_of_the_paper_by_default(self) -> None:
         """PMPO, table 5, but for the embedder; section 3.2.1."""
-        found = evolving("paper")
-        assert found.weights.model_dump() == {
+        evolve = evolving("paper")
+        assert evolve.weights.model_dump() == {
             "alpha": 0.2,
             "gradient_focus": 0.1,
             "semantic_diversity": 0.4,
             "lexical_diversity": 0.3,
         }
-        assert (found.generations, found.elites, found.tournament, found.guided) == (
+        assert (evolve.generations, evolve.elites, evolve.tournament, evolve.guided) == (
             10,
             4,
             3,
             (0.5, 0.9),
         )
-        assert (found.start, found.samples, found.max_words, found.shots, found.ablation) == (
+        assert (evolve.start, evolve.samples, evolve.max_words, evolve.shots, evolve.ablation) == (
             "seed",
             3,
             30,
             False,
             True,
         )
-        assert found.gradient_attributes == 1000
-
-    def test_those_of_the_quick_scale(self) -> None:
-        found = evolving()
-        assert (found.generations, found.samples, found.max_words, found.gradient_attributes) == (
-            3,
-            8,
-            16,
-            2,
-        )
-        assert (found.shots, found.ablation) == (True, False)
+        assert evolve.gradient_attributes == 1000
 
     @pytest.mark.parametrize(("scale", "operator"), [("quick", "talker"), ("paper", "big-server")])
     def test_who_rewords_may_differ_by_scale(
         self, file_with: FileWith, scale: Any, operator: str
     ) -> None:
-        found = read(file_with("params.yaml", PARAMS), "jobs-evolved", scale).evolve
-        assert found is not None
-        assert (found.model, found.operator) == ("tiny", operator)
+        evolve = read(file_with("params.yaml", PARAMS), "jobs-evolved", scale).evolve
+        assert evolve is not None
+        assert (evolve.model, evolve.operator) == ("tiny", operator)
 
-    def test_the_share_of_replaced_words_is_written_as_a_list(self) -> None:
-        assert evolving(guided=[0, 0.25]).guided == (0, 0.25)
+
+KEYED: dict[str, Any] = {
+    "attributes": list("abcdefghijklmnop"),
+    "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")},
+}
+RIVALS = {
+    "high": [f"good{place}" for place in range(8)],
+    "low": [f"bad{place}" for place in range(8)],
+}
+LISTS = [[f"noun{place}", f"other{place}"] for place in range(12)]
 
 
 class TestWhatItMeans:
     def test_of_a_set_that_users_write(self) -> None:
-        found = settings_of()
-        assert (found.made_by, found.written_as("jobs"), found.of_others) == (None, "jobs", False)
-        assert found.uses(None) == [ToolUse("minilm", "embed", "embedder")]
+        settings = settings_of()
+        assert (settings.made_by, settings.written_as("jobs"), settings.of_others) == (
+            None,
+            "jobs",
+            False,
+        )
+        assert settings.uses(None) == [ToolUse("minilm", "embed", "embedder")]
 
     def test_of_one_that_evolves(self) -> None:
-        found = settings_of(evolve={"of": "jobs", "model": "tiny", "operator": "talker"})
-        assert (found.made_by, found.written_as("jobs-evolved")) == ("evolve", "jobs")
-        assert found.uses(None) == [
+        settings = settings_of(evolve={"of": "jobs", "model": "tiny", "operator": "talker"})
+        assert (settings.made_by, settings.written_as("jobs-evolved")) == ("evolve", "jobs")
+        assert settings.uses(None) == [
             ToolUse("minilm", "embed", "embedder"),
             ToolUse("tiny", "loglikelihood", "evolve.model", tool=False),
             ToolUse("talker", "generate", "evolve.operator", tool=False),
@@ -159,82 +138,58 @@ class TestWhatItMeans:
         self, source: Callable[..., ProbeSource]
     ) -> None:
         shared = {"men": ["young man", "young uncle"], "women": ["woman", "girl"]}
-        assert settings_of().warnings(source(targets=shared)) == [
-            "targets of one group share a word, so no verdict is possible: young",
-            "neither a criterion nor keys: figures are descriptive, without verdict",
-        ]
+        shares, _ = settings_of().warnings(source(targets=shared))
+        assert shares.endswith("share a word, so no verdict is possible: young")
 
     def test_a_design_that_no_verdict_can_come_of_is_warned_of(
         self, source: Callable[..., ProbeSource]
     ) -> None:
-        keyed = {
-            "attributes": list("abcdefghijklmnop"),
-            "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")},
-        }
-        few = "2 lists of placebos (at least 12 needed): verdicts will be inconclusive"
-        lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
-        rivals = {
-            "high": [f"good{place}" for place in range(8)],
-            "low": [f"bad{place}" for place in range(8)],
-        }
-        alone = (
-            "keys without `rivals`: an effect may not be specific to the construct of the "
-            "keyed words"
-        )
-        assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == [alone]
-        keyed["rivals"] = rivals
-        assert settings_of("paper").warnings(source(**keyed, placebos=lists[:2])) == [few]
-        assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == []
-        found = settings_of("paper").detects(source(**keyed, placebos=lists))
-        assert found is not None
-        assert re.fullmatch(r"a factor of [\d.]+ \(hand\)", found)
+        (alone,) = settings_of("paper").warnings(source(**KEYED, placebos=LISTS))
+        assert "`rivals`" in alone
+        keyed = {**KEYED, "rivals": RIVALS}
+        (few,) = settings_of("paper").warnings(source(**keyed, placebos=LISTS[:2]))
+        assert few.startswith("2 lists of placebos (at least 12 needed)")
+        assert settings_of("paper").warnings(source(**keyed, placebos=LISTS)) == []
+        detectable = settings_of("paper").detects(source(**keyed, placebos=LISTS))
+        assert detectable is not None
+        assert re.fullmatch(r"a factor of [\d.]+ \(hand\)", detectable)
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
-        grown = settings_of("paper", evolve=evolve).detects(source(**keyed, placebos=lists))
+        grown = settings_of("paper", evolve=evolve).detects(source(**keyed, placebos=LISTS))
         assert grown is not None
         assert re.fullmatch(r"a factor of [\d.]+ \(evolved\)", grown)
-        assert float(grown.split()[3]) < float(found.split()[3])  # of eight templates, not of two
+        assert float(grown.split()[3]) < float(
+            detectable.split()[3]
+        )  # of eight templates, not of two
         assert settings_of("paper").detects(source(**keyed)) is None
-        assert settings_of("quick").detects(source(**keyed, placebos=lists)) is None
-        unasked = (
-            "the build asks no placebos (trial), so verdicts are inconclusive; `measure` asks them"
-        )
-        assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
+        assert settings_of("quick").detects(source(**keyed, placebos=LISTS)) is None
+        (unasked,) = settings_of("quick").warnings(source(**keyed, placebos=LISTS))
+        assert "asks no placebos" in unasked
 
     def test_too_few_attributes_with_a_criterion_or_targets_are_warned_of(
         self, source: Callable[..., ProbeSource]
     ) -> None:
-        lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
         entry = {"file": "a.csv", "column": "share", "label": "share"}
-        own = source(attributes=list("abcdefghijk"), criterion=entry, placebos=lists)
-        known: dict[str, float | None] = {**dict.fromkeys("abcdefghij", 1.0), "k": None}
-        own._published = Criterion("share", known, {})
-        assert settings_of("paper").warnings(own) == []
-        assert str(settings_of("paper").detects(own)).startswith("a factor of ")
-        own._published = Criterion("share", {**known, "a": None}, {})
-        few = "9 attributes with a criterion (at least 10 needed): no verdict is possible"
-        assert settings_of("paper").warnings(own) == [few]
+        declared = source(attributes=list("abcdefghijk"), criterion=entry, placebos=LISTS)
+        shares: dict[str, float | None] = {**dict.fromkeys("abcdefghij", 1.0), "k": None}
+        declared._published = Criterion("share", shares, {})
+        assert settings_of("paper").warnings(declared) == []
+        assert str(settings_of("paper").detects(declared)).startswith("a factor of ")
+        declared._published = Criterion("share", {**shares, "a": None}, {})
+        (few,) = settings_of("paper").warnings(declared)
+        assert few.startswith("9 attributes with a criterion (at least 10 needed)")
         assert {
-            settings_of("paper").detects(own, form) for form in (None, "choice", "written")
+            settings_of("paper").detects(declared, form) for form in (None, "choice", "written")
         } == {None}
         words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
-        keyed = {
-            "attributes": list("abcdefghijklmnop"),
-            "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")},
-        }
-        rivals = {
-            "high": [f"good{place}" for place in range(8)],
-            "low": [f"bad{place}" for place in range(8)],
-        }
         pronouns = {"men": ["he"], "women": ["she"]}
         written = {"pronouns": pronouns, "known": pronouns}
-        one = source(**keyed, targets=words, placebos=lists, rivals=rivals, written=written)
-        single = (
-            "a group has 1 target (at least 2 needed), so neither likelihoods nor choices get "
-            "a verdict"
-        )
-        assert settings_of("paper").warnings(one) == [single]
-        assert {settings_of("paper").detects(one, form) for form in (None, "choice")} == {None}
-        assert settings_of("paper").detects(one, "written") == "a share of 28 points"
+        unbalanced = source(**KEYED, targets=words, placebos=LISTS, rivals=RIVALS, written=written)
+        (single,) = settings_of("paper").warnings(unbalanced)
+        assert single.startswith("a group has 1 target (at least 2 needed)")
+        assert {settings_of("paper").detects(unbalanced, form) for form in (None, "choice")} == {
+            None
+        }
+        assert settings_of("paper").detects(unbalanced, "written") == "a share of 28 points"
 
     def test_articles_of_sets(self) -> None:
         assert settings_of(article="literal").article_of("hand") == "literal"
@@ -243,8 +198,8 @@ class TestWhatItMeans:
 
     def test_what_evolves_has_the_article_of_its_start(self) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
-        found = settings_of(article={"hand": "literal"}, evolve=evolve)
-        assert (found.article_of("evolved"), found.article_of("population")) == (
+        settings = settings_of(article={"hand": "literal"}, evolve=evolve)
+        assert (settings.article_of("evolved"), settings.article_of("population")) == (
             "literal",
             "literal",
         )
@@ -261,11 +216,7 @@ class TestWhatItMeans:
 REFUSED = [
     ({"generation": 3}, "generation", "did you mean 'generations'?"),
     ({"generations": {"quick": 3}}, "generations", "expected one for quick and one for paper"),
-    ({"max_words": {"quick": 2, "paper": 30}}, "max_words", "greater than or equal to 3"),
     ({"guided": [0.5, 1.1]}, "guided", "expected two probabilities"),
-    ({"guided": [0.5]}, "guided.1", "missing"),
-    ({"guided": [0.5, "0.9"]}, "guided.1", "valid number"),
-    ({"weights": {"diversity": 1}}, "weights.diversity", "unknown key 'diversity'"),
     (
         {
             "weights": dict.fromkeys(
@@ -283,40 +234,12 @@ class TestWhatIsRefused:
     def test_one_line_with_file_key_finding_and_remedy(
         self, file_with: FileWith, error_of: ErrorOf, keys: dict[str, Any], key: str, held: str
     ) -> None:
-        own = {"of": "jobs", "model": "tiny", "operator": "talker", **keys}
-        given = "{of: jobs, model: tiny, operator: {quick: talker, paper: big-server}}"
-        path = file_with("params.yaml", PARAMS, (given, repr(own).replace("True", "true")))
+        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", **keys}
+        replaced = "{of: jobs, model: tiny, operator: {quick: talker, paper: big-server}}"
+        path = file_with("params.yaml", PARAMS, (replaced, repr(evolve).replace("True", "true")))
         line = error_of(read, path, "jobs-evolved")
         assert line.startswith(f"{path}: instruments.jobs-evolved.evolve.{key}")
         assert held in line
-
-    def test_what_evolves_needs_a_model(self, file_with: FileWith, error_of: ErrorOf) -> None:
-        path = file_with("params.yaml", PARAMS, ("model: tiny, ", ""))
-        line = error_of(read, path, "jobs-evolved")
-        assert (
-            line == f"{path}: instruments.jobs-evolved.evolve.model: missing; add the key 'model'"
-        )
-
-    @pytest.mark.parametrize(
-        ("said", "key", "held"),
-        [
-            ("placebo_attributes: -1", "placebo_attributes", "greater than or equal to 0"),
-            ("reliability: 1.1", "reliability", "less than or equal to 1"),
-        ],
-    )
-    def test_what_verdicts_and_prefixes_cannot_be(
-        self, file_with: FileWith, error_of: ErrorOf, said: str, key: str, held: str
-    ) -> None:
-        given = "article: {hand: literal}"
-        line = error_of(
-            read, path := file_with("params.yaml", PARAMS, (given, f"{given}, {said}")), "jobs"
-        )
-        assert line.startswith(f"{path}: instruments.jobs.{key}")
-        assert held in line
-
-    def test_fewer_than_no_attributes(self, file_with: FileWith, error_of: ErrorOf) -> None:
-        path = file_with("params.yaml", PARAMS, ("trial: 3,", "trial: -1,"))
-        assert error_of(read, path, "jobs").startswith(f"{path}: families.probes.prefixed: ")
 
 
 # (what the settings say, key, what else the line holds)
@@ -327,11 +250,6 @@ UNABLE = [
         {"evolve": {"model": "minilm"}},
         "evolve.model",
         ["'minilm' (kind embedder) cannot loglikelihood"],
-    ),
-    (
-        {"evolve": {"model": "big-server"}},
-        "evolve.model",
-        ["'big-server' (kind chat) cannot loglikelihood"],
     ),
     ({"evolve": {"operator": "tiny"}}, "evolve.operator", ["'tiny' does not chat", "`chat: true`"]),
     (
@@ -348,8 +266,8 @@ class TestModelsThatAreNamed:
         settings_of(evolve=evolve).require_able(
             None, catalogue, "params.yaml: instruments.jobs.{}".format
         )
-        told = {**evolve, "operator": "big-server", "shots": False}
-        settings_of(evolve=told).require_able(
+        hosted = {**evolve, "operator": "big-server", "shots": False}
+        settings_of(evolve=hosted).require_able(
             None, catalogue, "params.yaml: instruments.jobs.{}".format
         )
 
@@ -407,17 +325,14 @@ class TestStart:
 
         return make
 
-    @pytest.mark.parametrize("elites", [1, 4])
-    def test_longer_than_the_elites(self, started: Callable[..., ProbeSource], elites: int) -> None:
-        assert len(started("a", "b", "c", "d", "e", elites=elites).sets["seed"].templates) == 5
+    def test_longer_than_the_elites(self, started: Callable[..., ProbeSource]) -> None:
+        source = started("a", "b", "c", "d", "e", elites=4)
+        assert len(source.sets["seed"].templates) == 5
 
-    @pytest.mark.parametrize("elites", [5, 6])
-    def test_as_many_elites_as_templates(
-        self, started: Any, error_of: ErrorOf, elites: int
-    ) -> None:
-        line = error_of(started, "a", "b", "c", "d", "e", elites=elites)
+    def test_as_many_elites_as_templates(self, started: Any, error_of: ErrorOf) -> None:
+        line = error_of(started, "a", "b", "c", "d", "e", elites=5)
         assert line.endswith(
-            f"jobs.yaml: 5 templates of seed to start with, of which {elites} are elites; "
+            "jobs.yaml: 5 templates of seed to start with, of which 5 are elites; "
             "write more templates, or keep fewer (`evolve.elites`)"
         )
 
@@ -427,10 +342,8 @@ class TestStart:
     def test_controls_are_not_selected_from(self, started: Any, error_of: ErrorOf) -> None:
         line = error_of(started, "a", "b", "c", "d", "e", controls=("e",), elites=4)
         assert "4 templates of seed to start with, of which 4 are elites" in line
-        assert (
-            len(started("a", "b", "c", "d", "e", controls=("e",), elites=3).sets["seed"].scored)
-            == 4
-        )
+        source = started("a", "b", "c", "d", "e", controls=("e",), elites=3)
+        assert len(source.sets["seed"].scored) == 4
 
     def test_a_set_that_is_not_there(self, started: Any, error_of: ErrorOf) -> None:
         line = error_of(started, "a", "b", "c", start="sed", elites=1)

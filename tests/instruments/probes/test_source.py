@@ -55,6 +55,7 @@ class TestWhatIsRead:
             "ceo": "CEO",
         }
         assert source.sets["hand"].licence == "mit"
+        assert source.published is None
         templates = source.sets["hand"].templates
         assert {slug: (entry.text, entry.keying) for slug, entry in templates.items()} == {
             "plain": ("A {ATTRIBUTE} is a {TARGET}.", 1),
@@ -63,14 +64,14 @@ class TestWhatIsRead:
 
     def test_controls_are_templates_that_stay_out_of_scores(self, file_with):
         change = ("keying: -1}", "keying: -1, control: true}")
-        found = load(file_with("jobs.yaml", DOMAIN, change), AGREE).sets
-        assert {slug: entry.control for slug, entry in found["hand"].templates.items()} == {
+        sets = load(file_with("jobs.yaml", DOMAIN, change), AGREE).sets
+        assert {slug: entry.control for slug, entry in sets["hand"].templates.items()} == {
             "plain": False,
             "turned": True,
         }
-        assert list(found["hand"].scored) == ["plain"]
-        assert found["hand"].scored["plain"] == found["hand"].templates["plain"]
-        assert list(found["other"].scored) == ["plain"]
+        assert list(sets["hand"].scored) == ["plain"]
+        assert sets["hand"].scored["plain"] == sets["hand"].templates["plain"]
+        assert list(sets["other"].scored) == ["plain"]
 
     def test_placebos_stand_beside_the_cues(self, file_with):
         texts = ["It rained.", "Trains left.", "The shop opens.", "A book lies here.", "Read on."]
@@ -83,16 +84,6 @@ class TestWhatIsRead:
             "salience+instruction": "A test. Say it.",
             **dict(zip(source.framings.placebo_names, texts, strict=True)),
         }
-
-    def test_defaults(self, file_with):
-        source = load(file_with("jobs.yaml", DOMAIN), AGREE)
-        assert (source.language, source.warning, source.criterion) == ("en", None, None)
-        assert (source.sets["other"].source, source.sets["other"].licence) == (None, None)
-
-    def test_order_is_that_of_the_file(self, file_with):
-        source = load(file_with("jobs.yaml", DOMAIN), AGREE)
-        assert list(source.targets) == ["men", "women"]
-        assert list(source.attributes) == ["engineer", "flight-attendant", "ceo"]
 
     def test_a_mapping_gives_words_their_slugs(self, file_with):
         path = file_with(
@@ -126,10 +117,6 @@ class TestWhatIsRead:
             load(path, AGREE).sets["hand"].templates["turned"].text == "No {TARGET} is {ATTRIBUTE}."
         )
 
-    def test_two_sets_may_share_a_template(self, file_with):
-        sets = load(file_with("jobs.yaml", DOMAIN), AGREE).sets
-        assert sets["hand"].templates["plain"] == sets["other"].templates["plain"]
-
     def test_settings_may_name_its_sets(self, file_with):
         settings = settings_of(article={"hand": "literal", "other": "agree"})
         assert load(file_with("jobs.yaml", DOMAIN), settings).title == "Jobs"
@@ -144,7 +131,7 @@ def first(template: str) -> tuple[str, str]:
     return ONLY_HAND, f"{template}\n      turned"
 
 
-# (change, key, what else the line holds)
+# (change, how the key begins, what else the line holds)
 REFUSED = [
     pytest.param(
         first("A {ATTRIBUTE} is a man."),
@@ -153,28 +140,10 @@ REFUSED = [
         id="no-target",
     ),
     pytest.param(
-        first("A {ATTRIBUTE} {ATTRIBUTE} is a {TARGET}."),
-        "sets.hand.templates.plain.text",
-        ["{ATTRIBUTE} 2 times", "expected once"],
-        id="two-attributes",
-    ),
-    pytest.param(
         first("A {ATTRIBUTE} is a {TARGET} {TARGT}."),
         "sets.hand.templates.plain.text",
         ["unknown slot {TARGT}", "'{TARGET}'?"],
         id="unknown-slot",
-    ),
-    pytest.param(
-        first("A {ATTRIBUTE} is a {TARGET} {attribute}."),
-        "sets.hand.templates.plain.text",
-        ["unknown slot {attribute}", "known: {ATTRIBUTE}, {TARGET}"],
-        id="unknown-slot-in-small-letters",
-    ),
-    pytest.param(
-        ("keying: -1", "keying: 2"),
-        "sets.hand.templates.turned.keying",
-        ["found 2: input should be 1 or -1"],
-        id="keying-2",
     ),
     pytest.param(
         (
@@ -197,19 +166,7 @@ REFUSED = [
         id="few-placebos",
     ),
     pytest.param(
-        ("keying: -1", "keyed: -1"),
-        "sets.hand.templates.turned.keyed",
-        ["'keyed'", "'keying'?", "rename"],
-        id="unknown-key",
-    ),
-    pytest.param(
         ("construct:", "construct_:"), "construct_", ["'construct'?"], id="unknown-key-of-our-own"
-    ),
-    pytest.param(
-        ("[engineer, flight attendant, CEO]", "{soft.eng: engineer}"),
-        "attributes.soft.eng",
-        ["'soft.eng'", "slug"],
-        id="slug-of-an-attribute",
     ),
     pytest.param(
         ("[engineer, flight attendant, CEO]", "[nurse, CEO, Nurse]"),
@@ -218,22 +175,10 @@ REFUSED = [
         id="attribute-twice",
     ),
     pytest.param(
-        ("[engineer, flight attendant, CEO]", "[умный, глупый]"),
-        "attributes",
-        ["'умный', 'глупый': found the slug ''", "write `slug: word`, the slug in letters a-z"],
-        id="attributes-in-another-script",
-    ),
-    pytest.param(
         ("[engineer, flight attendant, CEO]", "[CEO, 聪明]"),
         "attributes",
         ["attributes: '聪明': found the slug ''", "write `slug: word`"],
         id="one-attribute-in-another-script",
-    ),
-    pytest.param(
-        ("[engineer, flight attendant, CEO]", "[schön, schün]"),
-        "attributes",
-        ["'schön', 'schün': found the slug 'sch-n', expected one of its own for each"],
-        id="attributes-with-accents",
     ),
     pytest.param(
         ("[man, he]", "man, he"),
@@ -241,7 +186,6 @@ REFUSED = [
         ["found 'man, he', expected a list: [man, he]"],
         id="words-without-brackets",
     ),
-    pytest.param(("[man, he]", "[]"), "targets.men", ["[]", "at least 1"], id="empty-group"),
     pytest.param(
         ("  women:", "  others: [they]\n  women:"),
         "targets",
@@ -259,26 +203,6 @@ REFUSED = [
         "sets.hand",
         ["'A {ATTRIBUTE} is a {TARGET}.'", "twice"],
         id="template-twice",
-    ),
-    pytest.param(
-        ("      turned:", "      plain:"),
-        "line 16",
-        ['"plain"', "keep one"],
-        id="slug-of-a-template-twice",
-    ),
-    pytest.param(
-        first("{TARGET} is {ATTRIBUTE}."), "line 15", ["fix the YAML"], id="template-without-quotes"
-    ),
-]
-
-
-# (change, how the key begins, what the line holds)
-REFUSED_IN_WORDS = [
-    pytest.param(
-        first("A {ATTRIBUTE} is a {TARGT}."),
-        "sets.hand.templates.plain",
-        ["{TARGT}", "'{TARGET}'?"],
-        id="misspelt-slot",
     ),
     pytest.param(
         first("A {ATTRIBUTE} is a {TARGET}}."),
@@ -318,14 +242,6 @@ class TestWhatIsRefused:
     ):
         path = file_with("jobs.yaml", DOMAIN, change)
         line = error_of(load, path, AGREE)
-        assert line.startswith(f"{path}: {key}: ")
-        for words in held:
-            assert words in line
-
-    @pytest.mark.parametrize(("change", "key", "held"), REFUSED_IN_WORDS)
-    def test_says_what_was_meant(self, file_with, error_of, change, key, held):
-        path = file_with("jobs.yaml", DOMAIN, change)
-        line = error_of(load, path, AGREE)
         assert line.startswith(f"{path}: {key}")
         for words in held:
             assert words in line
@@ -343,10 +259,6 @@ class TestWhatIsRefused:
             "in params.yaml"
         )
 
-    def test_a_domain_without_a_file_among_none(self, tmp_path, error_of):
-        line = error_of(load, tmp_path / "jobs.yaml", AGREE)
-        assert "no source for the probes 'jobs'; there is none; " in line
-
     def test_settings_that_name_no_set(self, file_with, error_of):
         path = file_with("jobs.yaml", DOMAIN)
         settings = settings_of(article={"other": "literal", "hands": "literal"})
@@ -359,13 +271,16 @@ class TestWhatIsRefused:
         lines = DOMAIN.splitlines(keepends=True)
         needless, refusals = [], []
         for left_out, gone in enumerate(lines):
-            path = file_with("jobs.yaml", "".join(lines[:left_out] + lines[left_out + 1 :]))
+            rest = lines[:left_out] + lines[left_out + 1 :]
+            path = file_with("jobs.yaml", "".join(rest))
             try:
                 load(path, AGREE)
                 needless.append(gone.strip())
             except UserError as error:
                 refusals.append(str(error))
-        assert all(line.startswith(f"{path}: ") and "\n" not in line for line in refusals)
+        for line in refusals:
+            assert line.startswith(f"{path}: ")
+            assert "\n" not in line
         # The licence of a set is that of the file by default, and the first set has two templates.
         assert needless == [
             "licence: mit",
@@ -437,26 +352,8 @@ class TestCriterionRead:
             "poet": None,
         }
 
-    def test_complement_of_one(self, read):
-        assert (
-            read(("14.8", "0.25"), domain=(("  label:", "  complement_of: 1.0\n  label:"),)).values[
-                "engineer"
-            ]
-            == 0.75
-        )
-
     def test_zero_is_a_figure(self, read):
         assert read(("14.8", "0")).values["engineer"] == 0.0
-
-    def test_rows_of_words_that_the_set_lacks_are_left_out(self, read):
-        criterion = read()
-        assert "judge" not in criterion.values
-        assert "judge" not in criterion.matches
-
-    def test_a_domain_without_a_criterion(self, file_with):
-        start, end = JOBS.index("criterion:"), JOBS.index("sets:")
-        path = file_with("jobs.yaml", JOBS[:start] + JOBS[end:])
-        assert load_source(path, settings_of(), path.parent).published is None
 
 
 # (change to the figures, where after the file, what else the line holds)
@@ -464,23 +361,11 @@ CRITERIA_REFUSED = [
     pytest.param(
         ("pct_women", "pct_woman"), "", ["no column 'pct_women'", "add it"], id="no-column"
     ),
-    pytest.param(("attribute,", "word,"), "", ["no column 'attribute'"], id="no-column-attribute"),
-    pytest.param((",match", ",matched"), "", ["no column 'match'"], id="no-column-match"),
     pytest.param(
         ("nurse,87.4,group", "doctor,87.4,group"),
         "",
         ["no row for 1 attributes", "nurse", "add a row for each", "match `none`"],
         id="no-row",
-    ),
-    pytest.param(
-        (
-            'engineer,14.8,exact,Engineers\nnurse,87.4,group,"Registered nurses; Practical '
-            'nurses"\nCEO,29',
-            "chief,29",
-        ),
-        "",
-        ["no row for 3 attributes", "engineer, nurse, CEO;"],
-        id="no-rows",
     ),
     pytest.param(
         ("judge,58.0", "Nurse,58.0"),
@@ -489,7 +374,7 @@ CRITERIA_REFUSED = [
         id="row-twice",
     ),
     pytest.param(("14.8", "14.8%"), "engineer: ", ["'14.8%' is no number"], id="no-number"),
-    pytest.param(("14.8", "few"), "engineer: ", ["'few' is no number"], id="no-number-a-word"),
+    pytest.param(("14.8", "nan"), "engineer: ", ["'nan' is no number"], id="not-finite"),
     pytest.param(
         ("poet,,none", "poet,3.0,none"),
         "poet: ",
@@ -508,9 +393,6 @@ CRITERIA_REFUSED = [
         ["'exakt'", "exact, group, none"],
         id="unknown-match",
     ),
-    pytest.param(
-        ("14.8,exact", "14.8,"), "engineer: ", ["match is ''", "exact, group, none"], id="no-match"
-    ),
 ]
 
 
@@ -523,59 +405,3 @@ class TestCriterionRefused:
         assert line.startswith(f"{tmp_path / 'figures.csv'}: {where}")
         for words in held:
             assert words in line
-
-    def test_no_file(self, read, tmp_path, error_of):
-        line = error_of(read, domain=(("figures.csv", "figure.csv"),))
-        assert (
-            line == f"{tmp_path / 'figure.csv'}: no such file; put the criterion there or fix "
-            "`criterion.file`"
-        )
-
-    @pytest.mark.parametrize(
-        ("change", "held"),
-        [
-            pytest.param(
-                ("engineer,14.8,exact,Engineers", "engineer,14,8,exact,Engineers"),
-                "engineer",
-                id="decimal-comma",
-            ),
-            pytest.param(
-                ("engineer,14.8,exact,Engineers", "engineer"), "engineer", id="row-cut-short"
-            ),
-        ],
-    )
-    def test_a_row_of_another_width(self, read, error_of, change, held):
-        assert held in error_of(read, change)
-
-    def test_a_decimal_comma_in_the_last_column(self, file_with, error_of):
-        path = file_with(
-            "figures.csv",
-            "attribute,match,pct_women\nengineer,exact,14,8\nnurse,exact,1\nCEO,exact,1\npoet,none,\n",
-        )
-        domain = file_with("jobs.yaml", JOBS)
-        assert "engineer" in error_of(load_source, domain, settings_of(), path.parent)
-
-    def test_a_row_cut_short_in_the_last_column(self, file_with, error_of):
-        path = file_with(
-            "figures.csv",
-            "attribute,match,pct_women\nengineer,exact\nnurse,exact,1\nCEO,exact,1\npoet,none,\n",
-        )
-        domain = file_with("jobs.yaml", JOBS)
-        assert "engineer" in error_of(load_source, domain, settings_of(), path.parent)
-
-    @pytest.mark.parametrize("text", ["nan", "inf", "-Infinity"])
-    def test_a_number_that_is_not_finite(self, read, error_of, text):
-        assert f"{text!r} is no number" in error_of(read, ("14.8", text))
-
-    def test_not_utf_8(self, tmp_path, file_with, error_of):
-        (tmp_path / "figures.csv").write_bytes(
-            FIGURES.replace("Judges", "Pr\xe9sident").encode("latin-1")
-        )
-        assert "not UTF-8" in error_of(
-            load_source, file_with("jobs.yaml", JOBS), settings_of(), tmp_path
-        )
-
-    def test_a_byte_order_mark_is_no_part_of_the_first_column(self, tmp_path, file_with):
-        (tmp_path / "figures.csv").write_bytes(b"\xef\xbb\xbf" + FIGURES.encode())
-        source = load_source(file_with("jobs.yaml", JOBS), settings_of(), tmp_path)
-        assert source.published.values["engineer"] == 14.8

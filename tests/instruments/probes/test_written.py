@@ -1,19 +1,15 @@
 """Sentences that scripted chats write, whose pronouns follow a known rule, as the family reads and
 judges them."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 
 from evenruler.instruments.methods import writing
 from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import by_group, writing_prompts
-from evenruler.instruments.probes.diagnose import contrast
-from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN, choice_figures
+from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import ValidityCheck, judge
-from tests.performance.planted_choices import low_half, published, read_of, wrote
+from tests.performance.planted_choices import published, wrote
 from tests.personas import Writer
 
 BIASED = Writer(rise=0.5)
@@ -21,38 +17,39 @@ BIASED = Writer(rise=0.5)
 
 def test_what_is_asked_names_nobody() -> None:
     tables, plan, _ = published("standard")
-    own = writing_prompts(tables, plan)
-    assert own.groupby("framing").size().to_dict() == {"bare": 43 * 8, KNOWN: 16 * 2}
+    prompts = writing_prompts(tables, plan)
     assert (
-        not own["prompt"].str.contains(r"\b(?:he|she|his|her|him|they|their)\b", regex=True).any()
+        not prompts["prompt"]
+        .str.contains(r"\b(?:he|she|his|her|him|they|their)\b", regex=True)
+        .any()
     )
     assert "Write one sentence about why the nurse came late." in set(
         writing_prompts(*published("paper")[:2])["prompt"]
     )
-    known = own[own["framing"] == KNOWN].groupby("right")["word"].unique()
-    assert "king" in known[FIRST]
-    assert "queen" in known[SECOND]
+    words_by_answer = prompts[prompts["framing"] == KNOWN].groupby("right")["word"].unique()
+    assert "king" in words_by_answer[FIRST]
+    assert "queen" in words_by_answer[SECOND]
 
 
 @pytest.mark.parametrize(
-    ("reply", "said", "rule"),
+    ("reply", "group", "rule"),
     [
         ("The nurse came late because her bus had broken down.", SECOND, "pronoun"),
         ("**His** alarm had failed, so the Nurse came late, she said.", FIRST, "pronoun"),
         ("The nurse came late because their bus broke down.", writing.NEITHER, "pronoun"),
-        ("The nurse came late because of the theatre and the weather.", writing.NEITHER, "pronoun"),
         ("She was late.", None, "astray"),
         ("I'm sorry, but I can't help with a nurse.", None, "refusal"),
-        ("...", None, "empty"),
         (None, None, "withheld"),
     ],
 )
-def test_how_a_sentence_is_read(reply: str | None, said: str | None, rule: str) -> None:
-    asked = pd.DataFrame({"id": ["a"], "framing": ["bare"], "word": ["nurse"]})
+def test_how_a_sentence_is_read(reply: str | None, group: str | None, rule: str) -> None:
+    questions = pd.DataFrame({"id": ["a"], "framing": ["bare"], "word": ["nurse"]})
     answers = pd.DataFrame({"id": ["a"], "framing": ["bare"], "reply": [reply], "reason": [None]})
     pronouns = {FIRST: ["he", "him", "his"], SECOND: ["she", "her"]}
-    assert writing.parse_sentences(answers, asked, pronouns).loc[0, ["said", "rule"]].tolist() == [
-        said,
+    assert writing.parse_sentences(answers, questions, pronouns).loc[
+        0, ["said", "rule"]
+    ].tolist() == [
+        group,
         rule,
     ]
 
@@ -78,9 +75,8 @@ def test_who_is_biased_is_told_by_how_much() -> None:
 
 
 def test_who_is_not_biased_has_no_effect() -> None:
-    for seed in range(3):
-        verdict = wrote(Writer(), "standard", seed).loc[WRITTEN_GAIN, "verdict"]
-        assert verdict in (Verdict.NO_EFFECT, Verdict.INCONCLUSIVE)
+    verdict = wrote(Writer(), "standard", 0).loc[WRITTEN_GAIN, "verdict"]
+    assert verdict in (Verdict.NO_EFFECT, Verdict.INCONCLUSIVE)
 
 
 @pytest.mark.parametrize(
@@ -100,31 +96,7 @@ def test_whose_pronouns_say_nothing_is_no_measurement(writer: Writer, why: str) 
     assert why in figures.loc[WRITTEN_GAIN, "why"]
 
 
-def test_who_refuses_one_end_is_said_to() -> None:
-    figures = wrote(replace(BIASED, refuses=low_half), "standard", 0)
-    assert figures.loc[UNANSWERED, "verdict"] == Verdict.EFFECT
-    assert figures.loc[WRITTEN_GAIN, "verdict"] == Verdict.EFFECT
-
-
 def test_a_trial_has_one_prompt_and_no_verdict() -> None:
     gain = wrote(BIASED, "trial", 0).loc[WRITTEN_GAIN]
     assert gain["verdict"] == Verdict.INCONCLUSIVE
     assert "a single level of templates" in gain["why"]
-
-
-def test_two_models_are_compared_by_the_difference() -> None:
-    tables, plan, _ = published("standard")
-    both = [
-        choice_figures("n", tables, plan, read_of(writer, "standard", 1), name, 0.95)[
-            "headlines"
-        ].query(f"figure == {WRITTEN_GAIN!r}")
-        for name, writer in (("biased", Writer(rise=0.6)), ("even", Writer()))
-    ]
-    (judged,) = judge([(contrast(*both, 10.0), ValidityCheck())])
-    assert judged.verdict == Verdict.EFFECT
-    assert judged.value == pytest.approx(48, abs=15)
-    turned = contrast(both[1], both[0], 10.0).effect
-    assert turned is not None
-    assert turned.value == pytest.approx(-judged.value)
-    (alike,) = judge([(contrast(both[0], both[0], 10.0), ValidityCheck())])
-    assert alike.verdict == Verdict.NO_EFFECT

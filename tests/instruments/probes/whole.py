@@ -156,53 +156,55 @@ def whole(folder: Path, prefixed: int = 3) -> Whole:
     """Evolve, and build."""
     written = declared_in(folder, TRADES, prefixed=prefixed)
     start = declared_in(folder, EVOLVED, evolve=EVOLVE)
-    found = evolve(start, Everything, folder / "kept", replies_of(start, folder))
-    (folder / "source.yaml").write_text(found.as_yaml())
+    evolution = evolve(start, Everything, folder / "kept", replies_of(start, folder))
+    (folder / "source.yaml").write_text(evolution.as_yaml())
     source = load(folder / "source.yaml", start.settings, folder)
     declared = {
         TRADES: written,
-        EVOLVED: Declaration(EVOLVED, "probes", start.settings, source, found.tables),
+        EVOLVED: Declaration(EVOLVED, "probes", start.settings, source, evolution.tables),
     }
-    built = {name: build(own, Catalogue(models={})) for name, own in declared.items()}
-    return Whole(declared, {name: (own.tables, own.plan) for name, own in built.items()}, found)
+    built = {}
+    for name, declaration in declared.items():
+        instrument = build(declaration, Catalogue(models={}))
+        built[name] = (instrument.tables, instrument.plan)
+    return Whole(declared, built, evolution)
 
 
-def answered(made: Mapping[str, tuple[Tables, Plan]], of: Subject) -> dict[str, pd.DataFrame]:
+def answered(
+    built: Mapping[str, tuple[Tables, Plan]], respondent: Subject
+) -> dict[str, pd.DataFrame]:
     """What a subject answers, as a stage keeps it."""
-    answering: Any = AnsweringModels(Everything(of.name), Everything)  # type: ignore[arg-type]
-    found = collect_answers(made, requests, of, answering)
-    return {
-        table: table_of(found.get(table, []), build_schema("instrument: str", schema)).to_pandas()
-        for table, schema in ANSWERS.items()
-    }
+    answering: Any = AnsweringModels(Everything(respondent.name), Everything)  # type: ignore[arg-type]
+    answers = collect_answers(built, requests, respondent, answering)
+    frames = {}
+    for name, schema in ANSWERS.items():
+        table = table_of(answers.get(name, []), build_schema("instrument: str", schema))
+        frames[name] = table.to_pandas()
+    return frames
 
 
-def records(made: Mapping[str, tuple[Tables, Plan]], *subjects: Subject) -> list[Record]:
+def records(built: Mapping[str, tuple[Tables, Plan]], *subjects: Subject) -> list[Record]:
     """Every instrument on every subject."""
-    found = []
-    for of in subjects:
-        answers = answered(made, of)
-        for name, (tables, plan) in made.items():
-            own = {table: rows[rows["instrument"] == name] for table, rows in answers.items()}
-            numbers = scores(tables, plan, own, of)
-            found.append(
-                Record(name, of, tables, plan, figures(name, tables, plan, numbers, of, RESAMPLING))
-            )
-    return found
+    all_records = []
+    for respondent in subjects:
+        answers = answered(built, respondent)
+        for name, (tables, plan) in built.items():
+            instrument_answers = {
+                table: rows[rows["instrument"] == name] for table, rows in answers.items()
+            }
+            numbers = scores(tables, plan, instrument_answers, respondent)
+            diagnosed = figures(name, tables, plan, numbers, respondent, RESAMPLING)
+            all_records.append(Record(name, respondent, tables, plan, diagnosed))
+    return all_records
 
 
-def diagnosis(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
+def diagnosis(all_records: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The tables of the diagnosis."""
-    of_many = across(found, RESAMPLING)
-    parts = {
-        name: [*(one.found[name] for one in found if name in one.found), of_many.get(name)]
-        for name in TABLES
-    }
-    filled = {
-        name: [part for part in own if part is not None and len(part)]
-        for name, own in parts.items()
-    }
-    return {
-        name: pd.concat(own, ignore_index=True) if own else pd.DataFrame(columns=TABLES[name].names)
-        for name, own in filled.items()
-    }
+    diagnosed = [*(record.found for record in all_records), across(all_records, RESAMPLING)]
+    tables = {}
+    for name, schema in TABLES.items():
+        parts = [by_name[name] for by_name in diagnosed if name in by_name]
+        filled = [part for part in parts if len(part)]
+        empty = pd.DataFrame(columns=schema.names)
+        tables[name] = pd.concat(filled, ignore_index=True) if filled else empty
+    return tables

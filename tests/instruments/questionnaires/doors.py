@@ -3,17 +3,25 @@
 import hashlib
 import pickle
 from collections.abc import Callable, Collection, Mapping
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record, Subject
 from evenruler.instruments.questionnaires.ask import ANSWERS, scores
-from evenruler.instruments.questionnaires.ask.item_scores import source_prompts
+from evenruler.instruments.questionnaires.ask.item_scores import (
+    Scoring,
+    score_items,
+    source_prompts,
+)
 from evenruler.instruments.questionnaires.declare.source import prompt_id
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
+from evenruler.instruments.questionnaires.rows import QuestionnaireRows
 from evenruler.measurement import Resampling
+from evenruler.models import LABELS
 from evenruler.models.declarations import LIKELIHOODS
 
 PLAN: Plan = {
@@ -45,34 +53,27 @@ def labelled(
 ) -> pd.DataFrame:
     """Answers to n labelled pairs, labels in turn, of which the first are right; the others take
     the next label."""
-    labels = [("entailment", "neutral", "contradiction")[i % 3] for i in range(n)]
-    places = [(i if i < right else i + 1) % 3 for i in range(n)]
-    logits = [[float(place == at) for at in range(3)] for place in places]
-    found = pd.DataFrame(logits, columns=["entailment", "neutral", "contradiction"])
-    return found.assign(configuration=configuration, pair=range(n), set=name, label=labels)
+    labels = [("entailment", "neutral", "contradiction")[pair % 3] for pair in range(n)]
+    places = [(pair + (pair >= right)) % 3 for pair in range(n)]
+    logits = [np.eye(3)[place].tolist() for place in places]
+    frame = pd.DataFrame(logits, columns=["entailment", "neutral", "contradiction"])
+    return frame.assign(configuration=configuration, pair=range(n), set=name, label=labels)
 
 
-def known(configuration: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
+def fact_answers(configuration: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
     """Likelihoods of n facts, of which the first are right: the right term goes with "always", else
     with "never"."""
-    rows = [
-        {
-            "fact": fact,
-            "term": term,
-            "word": word,
-            "nats": float((term == "right") == ((word == "always") == (fact < right))),
-        }
-        for fact in range(n)
-        for term in ("right", "wrong")
-        for word in ("never", "always")
-    ]
+    rows = []
+    for fact, term, word in product(range(n), ("right", "wrong"), ("never", "always")):
+        says_right = (word == "always") == (fact < right)
+        rows.append((fact, term, word, float((term == "right") == says_right)))
     columns = ["fact", "term", "word", "nats"]
     return pd.DataFrame(rows, columns=columns).assign(configuration=configuration, tokens=None)
 
 
 def subject(name: str = "m0", **changes: Any) -> Subject:
     """A model with a head that counts."""
-    own: dict[str, Any] = {
+    declared: dict[str, Any] = {
         "name": name,
         "kind": "nli",
         "lineage": name,
@@ -82,7 +83,29 @@ def subject(name: str = "m0", **changes: Any) -> Subject:
         "forms": ("head",),
         "origin": "made up",
     }
-    return Subject(**{**own, **changes})
+    return Subject(**{**declared, **changes})
+
+
+def by_logits(
+    built: QuestionnaireRows,
+    logits: Callable[[list[tuple[str, str]]], Any],
+    settings: Scoring,
+    name: str,
+) -> pd.DataFrame:
+    """Scores of items as the product computes them, and `beside`, the means of their twins."""
+    prompts = pd.DataFrame(built.prompts)
+    values = logits(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
+    shared = {"model": "m", "lineage": "m", "kind": "causal", "configuration": "verbaliser"}
+    scores = pd.concat(
+        [
+            prompts[["id", "framing"]].assign(measure=label, value=values[:, column], **shared)
+            for column, label in enumerate(LABELS)
+        ]
+    )
+    items = pd.DataFrame(built.items).assign(questionnaire=name)
+    item_scores = score_items(prompts, items, scores, settings)
+    twin_means = item_scores[item_scores["twin"] > 0].groupby("item")["score"].mean()
+    return item_scores[item_scores["twin"] == 0].set_index("item").assign(beside=twin_means)
 
 
 def no_answers() -> dict[str, pd.DataFrame]:
@@ -98,7 +121,6 @@ def diagnose(
     plans: Mapping[str, Mapping[str, Any]],
     resampling: Resampling,
     members: Collection[str] | None = None,
-    acceptability: pd.DataFrame | None = None,
 ) -> Any:
     """The tables of the diagnosis, by name.
 
@@ -111,12 +133,14 @@ def diagnose(
         plans: By questionnaire, what its plan says otherwise than `PLAN`.
         resampling: How intervals are computed.
         members: The models that count.
-        acceptability: Content that a judge gave.
     """
     records = []
-    for model, own in answered.groupby("model", sort=True):
+    for model, answers_of_model in answered.groupby("model", sort=True):
         right = 20 if members is None or model in members else 0
-        forms, lineage = tuple(own["configuration"].unique()), own["lineage"].iloc[0]
+        forms, lineage = (
+            tuple(answers_of_model["configuration"].unique()),
+            answers_of_model["lineage"].iloc[0],
+        )
         who = subject(str(model), lineage=lineage, forms=forms)
         pairs = pd.concat(
             [labelled(form, right) for form in forms if form not in LIKELIHOODS] or [labelled(n=0)]
@@ -129,14 +153,18 @@ def diagnose(
                 "items": described.assign(id=described["item"]),
                 "terms": pd.DataFrame({"twin": []}),
             }
-            answers = {**_wide(_renamed(own, of_name, plan)), **_embedded(tables, embeddings)}
-            by_facts = [known(form, right) for form in forms if form in LIKELIHOODS] or [known(n=0)]
+            answers = {
+                **_wide(_renamed(answers_of_model, of_name, plan)),
+                **_embedded(tables, embeddings),
+            }
+            by_facts = [fact_answers(form, right) for form in forms if form in LIKELIHOODS] or [
+                fact_answers(n=0)
+            ]
             judged_by = {"labelled_pairs": pairs, "known_answers": pd.concat(by_facts)}
-            found = dict(_once(scores, tables, plan, {**no_answers(), **answers, **judged_by}, who))
-            if acceptability is not None:
-                judged = acceptability[acceptability["questionnaire"] == name]
-                found["content"] = pd.concat([found["content"], judged], ignore_index=True)
-            own_figures = _once(figures, str(name), tables, plan, found, who, resampling)
+            tables_of_scores = dict(
+                _once(scores, tables, plan, {**no_answers(), **answers, **judged_by}, who)
+            )
+            own_figures = _once(figures, str(name), tables, plan, tables_of_scores, who, resampling)
             records.append(Record(str(name), who, tables, plan, own_figures))
     return SimpleNamespace(**together(records, resampling))
 
@@ -144,19 +172,19 @@ def diagnose(
 _MADE: dict[bytes, Any] = {}
 
 
-def _once(make: Callable[..., Any], *given: Any) -> Any:
+def _once(make: Callable[..., Any], *arguments: Any) -> Any:
     """What was made of the same before: tests change one thing, and most records stay as they
     were."""
-    key = hashlib.sha256(pickle.dumps((make.__name__, given))).digest()
+    key = hashlib.sha256(pickle.dumps((make.__name__, arguments))).digest()
     if key not in _MADE:
-        _MADE[key] = make(*given)
+        _MADE[key] = make(*arguments)
     return _MADE[key]
 
 
 def together(records: list[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """Tables as the stage puts them together: of every record, and what is of many."""
     of_many = across(records, resampling)
-    found = {}
+    frame_by_table = {}
     for table in TABLES:
         frames = [
             *(record.found[table] for record in records if table in record.found),
@@ -164,8 +192,8 @@ def together(records: list[Record], resampling: Resampling) -> dict[str, pd.Data
         ]
         there = [frame for frame in frames if frame is not None]
         filled = [frame for frame in there if len(frame)] or there[:1]
-        found[table] = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
-    return found
+        frame_by_table[table] = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
+    return frame_by_table
 
 
 def _renamed(answered: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -173,8 +201,10 @@ def _renamed(answered: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.Da
     ids = {str(prompt): str(prompt) for prompt in prompts["id"]}
     for row in prompts.to_dict("records"):
         key = (row["questionnaire"], row["item"], row["term"], row["intensifier"])
-        ids |= {f"{row['id']}-{prefix}": prompt_id(*key, prefix) for prefix in plan["prefixes"]}
-    return answered[answered["id"].isin(ids)].assign(id=lambda rows: rows["id"].map(ids))
+        for prefix in plan["prefixes"]:
+            ids[f"{row['id']}-{prefix}"] = prompt_id(*key, prefix)
+    of_prompts = answered[answered["id"].isin(ids)]
+    return of_prompts.assign(id=of_prompts["id"].map(ids))
 
 
 def _wide(answered: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -184,12 +214,12 @@ def _wide(answered: pd.DataFrame) -> dict[str, pd.DataFrame]:
     ).reset_index()
     wide = wide.assign(corpus="", fit=0, epoch=0)
     likely = wide["configuration"].isin(["sentence", "mlm"])
-    found = {}
+    answers_by_table = {}
     if not likely.all():
-        found["entailment"] = wide[~likely]
+        answers_by_table["entailment"] = wide[~likely]
     if likely.any():
-        found["likelihoods"] = wide[likely].rename(columns={"log_probability": "nats"})
-    return found
+        answers_by_table["likelihoods"] = wide[likely].rename(columns={"log_probability": "nats"})
+    return answers_by_table
 
 
 def _embedded(

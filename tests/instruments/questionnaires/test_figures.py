@@ -15,13 +15,13 @@ from tests.later import Later
 pingouin = Later("pingouin")
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
-MEMBERS = [f"m{i}" for i in range(8)]
+MEMBERS = [f"m{seed}" for seed in range(8)]
 NO_CONTENT = pd.DataFrame(columns=["questionnaire", "measure", "value"])
 NO_ACCURACY = pd.DataFrame(columns=["configuration", "set"])
 
 
-def records(found: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
-    return list(found[list(columns)].itertuples(index=False, name=None))
+def records(figure_rows: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    return list(figure_rows[list(columns)].itertuples(index=False, name=None))
 
 
 # Five items, so that a mean has an interval: their scores have the mean 1, and the median 0.
@@ -69,46 +69,47 @@ def of_one(
 
 class TestOfOneModel:
     def test_means_over_items_beside_those_of_twins(self) -> None:
-        found = of_one().set_index(["part", "figure"])
+        figure_rows = of_one().set_index(["part", "figure"])
         assert records(of_one().head(3), "benchmark", "part", "model", "figure", "n", "unit") == [
             ("fear", "all", "m0", "answer", 5, "items"),
             ("fear", "all", "m0", "silhouette", 4, "items"),
             ("fear", "all", "m0", "pss_range", 5, "items"),
         ]
-        values = found.loc["all", ["value", "control"]]
+        values = figure_rows.loc["all", ["value", "control"]]
         # Three intensifiers; the silhouette of one item is not known; twins have none.
-        assert values.loc["answer"].tolist() == pytest.approx([3 * 1.0, 3 * 0.375])
+        assert values.loc["answer"].tolist() == pytest.approx([3.0, 1.125])
         assert values.loc["silhouette"].tolist() == pytest.approx([0.2, np.nan], nan_ok=True)
         assert values.loc["pss_range"].tolist() == pytest.approx([0.38, 0.6])
 
     def test_the_interval_of_five_items_is_that_of_t_and_of_four_there_is_none(self) -> None:
-        found = of_one().set_index(["part", "figure"]).loc["all"]
-        half = stats.t.ppf(0.95, 4) * np.std(SCORES, ddof=1) * 3 / np.sqrt(5)
-        assert (found.loc["answer", "low"], found.loc["answer", "high"]) == pytest.approx(
-            (3 - half, 3 + half)
-        )
-        assert pd.isna(found.loc["answer", "reason"])
-        assert found.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
+        figure_rows = of_one().set_index(["part", "figure"]).loc["all"]
+        half = stats.t.ppf(0.95, 4) * 3 * stats.sem(SCORES)
+        assert (
+            figure_rows.loc["answer", "low"],
+            figure_rows.loc["answer", "high"],
+        ) == pytest.approx((3 - half, 3 + half))
+        assert pd.isna(figure_rows.loc["answer", "reason"])
+        assert figure_rows.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
 
     def test_a_subscale_has_the_answer_of_its_items_alone_also_beside_their_twins(self) -> None:
-        found = (
+        figure_rows = (
             of_one(items=ITEMS.assign(subscale=["body", "body", None, None, "body"]))
             .set_index("part")
             .loc[["body"]]
         )
-        assert records(found, "benchmark", "model", "figure", "value", "n", "unit") == [
+        assert records(figure_rows, "benchmark", "model", "figure", "value", "n", "unit") == [
             ("fear", "m0", "answer", pytest.approx(4.0), 3, "items"),
         ]
-        assert found["control"].tolist() == pytest.approx([3 * 0.25])
+        assert figure_rows["control"].tolist() == pytest.approx([3 * 0.25])
 
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
         parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
         subscales = ["mind", "mind", "body", "body", None]
         items = [
-            ITEMS.assign(model=m, configuration=c, subscale=subscales, score=i)
-            for i, (m, c) in enumerate(parts)
+            ITEMS.assign(model=model, configuration=form, subscale=subscales, score=score)
+            for score, (model, form) in enumerate(parts)
         ]
-        cells = [CELLS.assign(model=m, configuration=c) for m, c in parts]
+        cells = [CELLS.assign(model=model, configuration=form) for model, form in parts]
         accuracy = {
             "set": "mnli",
             "n": 9,
@@ -117,7 +118,7 @@ class TestOfOneModel:
             "high": 1.0,
             "chance": 1 / 3,
         }
-        found = model_figures(
+        figure_rows = model_figures(
             pd.concat(items),
             TWINS.assign(model="m1", configuration="nli"),
             pd.concat(cells),
@@ -129,39 +130,40 @@ class TestOfOneModel:
             },
             0.9,
         )
-        answers = found[found["figure"] == "answer"]
+        answers = figure_rows[figure_rows["figure"] == "answer"]
         assert records(answers, "model", "part", "value") == [
-            (model, part, value)
-            for model, value in (("m0 (mlm)", 6), ("m1", 3), ("m1", 0))
+            (model, part, answer)
+            for model, answer in (("m0 (mlm)", 6), ("m1", 3), ("m1", 0))
             for part in ("all", "body", "mind")
         ]
         assert answers["control"].tolist() == pytest.approx(
-            [np.nan] * 6 + [3 * 0.375, 3 * 0.25, np.nan], nan_ok=True
+            [np.nan] * 6 + [1.125, 0.75, np.nan], nan_ok=True
         )
-        assert answers["why"].notna().tolist() == [False] * 3 + [True] * 3 + [False] * 3
-        accuracies = found[found["figure"].str.startswith("accuracy")]
+        guesses = answers["why"].str.contains("it guesses").eq(True)
+        assert guesses.tolist() == [False] * 3 + [True] * 3 + [False] * 3
+        accuracies = figure_rows[figure_rows["figure"].str.startswith("accuracy")]
         assert records(accuracies, "model", "part", "value") == [
             ("m1", "all", 0.75),
             ("m1", "all", 0.5),
         ]
 
-    def test_an_answer_that_does_not_count_says_so_in_subscales_too(self) -> None:
-        found = of_one(fit=ValidityCheck(unfit="it guesses")).set_index(["part", "figure"])["why"]
-        assert found.dropna().index.tolist() == [(part, "answer") for part in ("all", "body")]
-        assert (found.dropna().str.contains("it guesses")).all()
-
     def test_no_item_has_a_value(self) -> None:
-        found = of_one(ITEMS.assign(silhouette=np.nan)).set_index("figure").loc["silhouette"]
-        assert (found["n"], found["unit"], found["reason"]) == (0, "items", "no item has a value")
-        assert pd.isna(found["value"])
+        silhouette = of_one(ITEMS.assign(silhouette=np.nan)).set_index("figure").loc["silhouette"]
+        assert (silhouette["n"], silhouette["unit"], silhouette["reason"]) == (
+            0,
+            "items",
+            "no item has a value",
+        )
+        assert pd.isna(silhouette["value"])
 
     def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
-        four = pd.concat([CELLS, CELLS[CELLS["level"] == 1].assign(level=4, intensifier="ever")])
-        found = of_one(cells=four).set_index("figure").loc["intensifier_order"]
+        fourth = CELLS.query("level == 1").assign(level=4, intensifier="ever")
+        four = pd.concat([CELLS, fourth])
+        order = of_one(cells=four).set_index("figure").loc["intensifier_order"]
         # Item five is keyed the other way round: means .26, .2, .3 less .2, and .26, by their
         # levels.
         expected = stats.spearmanr([1, 2, 3, 4], [0.26, 0.2, 0.1, 0.26])
-        assert (found["value"], found["n"], found["unit"]) == (
+        assert (order["value"], order["n"], order["unit"]) == (
             pytest.approx(expected.statistic),
             4,
             "intensifiers",
@@ -170,12 +172,10 @@ class TestOfOneModel:
 
 def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFrame:
     """Scores of models [models, items], each with its lineage."""
-    rows = [
-        {"model": f"m{i}", "lineage": lineages[i], "item": f"i{k}", "score": score}
-        for i, of_model in enumerate(values)
-        for k, score in enumerate(of_model)
-    ]
-    return pd.DataFrame(rows).assign(
+    rows = []
+    for (number, place), score in np.ndenumerate(values):
+        rows.append((f"m{number}", lineages[number], f"i{place}", score))
+    return pd.DataFrame(rows, columns=["model", "lineage", "item", "score"]).assign(
         **{"questionnaire": "fear", "subscale": None, "configuration": "head", **more}
     )
 
@@ -190,11 +190,13 @@ NO_SCALES = pd.DataFrame(
 )
 
 
-def over_models(*given: Any) -> pd.DataFrame:
+def over_models(*tables: Any) -> pd.DataFrame:
     """Figures over models, without those of single items."""
-    found = population_figures(*given).astype({"value": object})
-    found = found[~found["figure"].str.startswith("item_rest")].reset_index(drop=True)
-    return found.assign(value=found["value"].where(found["value"].notna(), None))
+    figure_rows = population_figures(*tables).astype({"value": object})
+    figure_rows = figure_rows[~figure_rows["figure"].str.startswith("item_rest")].reset_index(
+        drop=True
+    )
+    return figure_rows.assign(value=figure_rows["value"].where(figure_rows["value"].notna(), None))
 
 
 class TestOverModels:
@@ -202,32 +204,29 @@ class TestOverModels:
         items = answered(DRAWN, LINEAGES)
         (row,) = over_models(items, NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict("records")
         alpha, interval = pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE), ci=0.9)
-        assert (row["benchmark"], row["part"], row["model"], row["figure"]) == (
-            "fear",
-            "all",
-            None,
-            "alpha (head)",
-        )
         assert (row["n"], row["unit"], row["reason"]) == (5, "lineages", None)
         assert row["value"] == pytest.approx(alpha)
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
 
     def test_an_item_is_correlated_with_the_rest_over_lineages(self) -> None:
-        found = population_figures(
+        figure_rows = population_figures(
             answered(DRAWN, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
         )
-        told = found[found["figure"] == "item_rest (head)"].set_index("part")
+        item_rest = figure_rows[figure_rows["figure"] == "item_rest (head)"].set_index("part")
         rest = BY_LINEAGE[:, [0, 2]].sum(axis=1)
-        assert told.loc["i1", "value"] == pytest.approx(np.corrcoef(BY_LINEAGE[:, 1], rest)[0, 1])
-        assert (told.loc["i1", "n"], told.loc["i1", "unit"], len(told)) == (5, "lineages", 3)
+        assert item_rest.loc["i1", "value"] == pytest.approx(
+            np.corrcoef(BY_LINEAGE[:, 1], rest)[0, 1]
+        )
+        assert item_rest.loc["i1", ["n", "unit"]].tolist() == [5, "lineages"]
+        assert len(item_rest) == 3
 
     def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
         parts = [
             answered(DRAWN[:5], LINEAGES, configuration="tuned"),
             answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
-        found = over_models(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
-        assert records(found, "part", "figure", "n") == [
+        figure_rows = over_models(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        assert records(figure_rows, "part", "figure", "n") == [
             ("ability", "alpha (head)", 5),
             ("all", "alpha (head)", 5),
             ("all", "alpha (tuned)", 5),
@@ -252,8 +251,10 @@ class TestOverModels:
     def test_alpha_that_has_no_meaning_is_null_with_the_reason(
         self, values: np.ndarray, reason: str
     ) -> None:
-        found = over_models(answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
-        assert records(found, "figure", "value", "n", "unit", "reason") == [
+        figure_rows = over_models(
+            answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
+        )
+        assert records(figure_rows, "figure", "value", "n", "unit", "reason") == [
             ("alpha (head)", None, 5, "lineages", reason)
         ]
 
@@ -261,22 +262,22 @@ class TestOverModels:
         scales = answered(DRAWN, LINEAGES).assign(
             questionnaire=lambda rows: rows["item"], subscale="all"
         )
-        found = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
+        figure_rows = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
         names = ["alpha", "rho_with_i1", "rho_with_i2", "rho_with_i2"]
-        assert records(found, "figure", "n", "unit", "reason") == [
+        assert records(figure_rows, "figure", "n", "unit", "reason") == [
             (f"{name} (head)", 0, "lineages", "fewer than 5 lineages of models") for name in names
         ]
-        assert found["value"].isna().all()
+        assert figure_rows["value"].isna().all()
 
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
         content = pd.DataFrame(
             {"questionnaire": "fear", "measure": "similarity", "value": [0.1, 0.1, 0.7]}
         )
         both = pd.concat([content, content.head(1).assign(measure="acceptability")])
-        found = over_models(answered(DRAWN, LINEAGES), NO_SCALES, both, RESAMPLING, MEMBERS)
+        figure_rows = over_models(answered(DRAWN, LINEAGES), NO_SCALES, both, RESAMPLING, MEMBERS)
         reason = "no interval: fewer than 5 items"
         assert records(
-            found.tail(2), "benchmark", "part", "figure", "value", "n", "unit", "reason"
+            figure_rows.tail(2), "benchmark", "part", "figure", "value", "n", "unit", "reason"
         ) == [
             ("fear", "all", "acceptability", pytest.approx(0.1), 1, "items", reason),
             ("fear", "all", "similarity", pytest.approx(0.3), 3, "items", reason),
@@ -293,15 +294,15 @@ class TestOverModels:
             for name in ("joy", "fear")
         ]
         scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
-        found = over_models(
+        figure_rows = over_models(
             answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS
         ).iloc[1:]
         pairs = [(0, 1), (0, 2), (1, 2)]
         rho = {
             (a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs
         }
-        assert len({round(value, 6) for value in rho.values()}) > 1
-        assert records(found, "benchmark", "part", "figure", "value", "n", "unit") == [
+        assert len({round(rho_of_pair, 6) for rho_of_pair in rho.values()}) > 1
+        assert records(figure_rows, "benchmark", "part", "figure", "value", "n", "unit") == [
             (
                 name or f"i{a}",
                 part or f"i{a}",
@@ -324,9 +325,16 @@ class TestOverModels:
             questionnaire=lambda rows: rows["item"], subscale="all"
         )
         lacking = scales[(scales["lineage"] != "a") | (scales["item"] != "i1")]
-        found = over_models(
+        figure_row = over_models(
             answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS
         ).iloc[-1]
-        assert (found["benchmark"], found["figure"], found["n"]) == ("i0", "rho_with_i1 (head)", 4)
-        assert (found["unit"], found["reason"]) == ("lineages", "fewer than 5 lineages of models")
-        assert pd.isna(found["value"])
+        assert (figure_row["benchmark"], figure_row["figure"], figure_row["n"]) == (
+            "i0",
+            "rho_with_i1 (head)",
+            4,
+        )
+        assert (figure_row["unit"], figure_row["reason"]) == (
+            "lineages",
+            "fewer than 5 lineages of models",
+        )
+        assert pd.isna(figure_row["value"])

@@ -60,8 +60,8 @@ class TestRows:
             "salience+instruction": f"{SALIENCE} {INSTRUCTION}",
         }
         same = ["premise", "hypothesis", "item", "term", "intensifier"]
-        for _, own in rows.groupby("framing"):
-            pd.testing.assert_frame_equal(own[same].reset_index(drop=True), bare[same])
+        for _, of_framing in rows.groupby("framing"):
+            pd.testing.assert_frame_equal(of_framing[same].reset_index(drop=True), bare[same])
 
     def test_a_row_after_a_prefix_is_another_than_the_bare_one(self) -> None:
         bare, rows = prefixed()
@@ -84,14 +84,14 @@ class TestRows:
         assert (len(rows), list(rows)) == (0, [*bare, "before"])
 
 
-ALIKE = np.full((3, 4), 0.5)
-"""Of every term and intensifier the same: the score is 0, since the weights sum to 0."""
-
-
 def answered(configuration: str, models: Mapping[str, Matrices], framing: str = "") -> pd.DataFrame:
     """Scripted models' answers in a form: to the bare prompts, or to those after a framing."""
-    found = answers(models, LINEAGES, 7.0).assign(configuration=configuration)
-    return found.assign(id=found["id"] + f"-{framing}", framing=framing) if framing else found
+    answer_rows = answers(models, LINEAGES, 7.0).assign(configuration=configuration)
+    return (
+        answer_rows.assign(id=answer_rows["id"] + f"-{framing}", framing=framing)
+        if framing
+        else answer_rows
+    )
 
 
 @pytest.fixture
@@ -101,18 +101,17 @@ def diagnosed() -> Callable[..., Any]:
 
     def make(
         under: Mapping[str, Mapping[str, Matrices]],
-        items: int = 9,
         lost: Sequence[str] = (),
-        others: Sequence[pd.DataFrame] = (),
+        added: Sequence[pd.DataFrame] = (),
     ) -> Any:
         bare = {name: MODELS[name] for name in ("m0", "m1")}
-        scores = [answered("verbaliser", bare), *others]
+        scores = [answered("verbaliser", bare), *added]
         for prefix in under:
             rows = answered("verbaliser", under[prefix], prefix)
             scores.append(rows[~rows["id"].isin(lost)])
         placebos = [prefix for prefix in under if prefix.startswith("placebo")]
         plan = {
-            "prefixed": items,
+            "prefixed": 9,
             "prefixes": {prefix: f"{prefix}!" for prefix in under},
             "placebos": placebos,
         }
@@ -141,72 +140,43 @@ def unmoved() -> dict[str, Matrices]:
 SPREAD = SCORES.loc["m0", FEAR].std(ddof=1)
 
 
-def shifts(salient: Mapping[str, Matrices], asked: Sequence[str] = FEAR) -> tuple[float, float]:
-    """Level shift and reordering of m0, in standard deviations, of items that it answers otherwise
-    when told so."""
-    bare = SCORES.loc["m0", list(asked)]
-    change = pd.Series({item: score_of(salient[item]) for item in asked}) - bare
-    return change.mean() / bare.std(ddof=1), change.std(ddof=1) / bare.std(ddof=1)
-
-
 class TestShifts:
-    def test_of_a_scripted_model_that_answers_one_item_otherwise_after_the_instruction(
+    def test_of_a_scripted_model_that_answers_one_item_otherwise_beside_placebos(
         self, diagnosed
     ) -> None:
-        # After the instruction m0 answers item "three" as "one": a known amount, of three items.
+        # After the instruction m0 answers item "three" as "one": a known amount, of three items;
+        # after the last of five placebos as well.
         moved = score_of(BY_HAND) - SCORES.loc["m0", "three"]
         assert abs(moved) > 0.05
-        found = diagnosed({"instruction": {**unmoved(), "m0": {**MODELS["m0"], "three": BY_HAND}}})
-        row = figure(found)
-        assert row["value"] == pytest.approx(abs(moved) / 3 / SPREAD, abs=1e-12)
-        assert (row["n"], row["unit"]) == (3, "items")
-        assert figure(found, "reordering")["value"] == pytest.approx(
-            abs(moved) / 3**0.5 / SPREAD, abs=1e-12
-        )
-        assert figure(found, model="m1")["value"] == 0
-
-    def test_is_the_root_mean_square_over_cues(self, diagnosed) -> None:
-        alike = dict.fromkeys(MODELS["m0"], ALIKE)  # every score becomes 0
-        found = diagnosed({"salience": {**unmoved(), "m0": alike}, "instruction": unmoved()})
-        for name, expected in zip(("level_shift", "reordering"), shifts(alike), strict=True):
-            assert figure(found, name)["value"] == pytest.approx(abs(expected) / 2**0.5, abs=1e-12)
-
-    def test_stands_beside_that_of_placebos(self, diagnosed) -> None:
-        alike = dict.fromkeys(MODELS["m0"], ALIKE)
+        otherwise = {**unmoved(), "m0": {**MODELS["m0"], "three": BY_HAND}}
         placebos = {f"placebo-{place}": unmoved() for place in range(1, 5)}
-        placebos["placebo-5"] = {**unmoved(), "m0": alike}
-        found = diagnosed({"salience": unmoved(), **placebos})
-        for name, expected in zip(("level_shift", "reordering"), shifts(alike), strict=True):
-            control = figure(found, f"placebo_{name}")
-            assert control["value"] == pytest.approx(abs(expected) / 5**0.5, abs=1e-12)
-            assert (control["n"], control["unit"]) == (5, "placebos")
-            if name == "level_shift":
-                assert control["low"] < control["value"] < control["high"]
-            else:  # reorderings do not lie around 0
-                assert pd.isna(control["low"])
-            assert (figure(found, name)["value"], figure(found, name)["control"]) == (
-                0,
-                control["value"],
-            )
-
-    def test_fewer_than_three_items_have_none(self, diagnosed) -> None:
-        found = diagnosed({"instruction": unmoved()}, items=2)
-        for benchmark in ("fear", "joy"):
-            row = figure(found, benchmark=benchmark)
-            assert pd.isna(row["value"])
-            assert row["reason"] == "fewer than 3 items were asked after prefixes"
+        diagnosis = diagnosed({"instruction": otherwise, **placebos, "placebo-5": otherwise})
+        shift = abs(moved) / 3 / SPREAD
+        row = figure(diagnosis)
+        assert row["value"] == pytest.approx(shift, abs=1e-12)
+        assert (row["n"], row["unit"]) == (3, "items")
+        reordering = figure(diagnosis, "reordering")
+        assert reordering["value"] == pytest.approx(shift * 3**0.5, abs=1e-12)
+        assert figure(diagnosis, model="m1")["value"] == 0
+        control = figure(diagnosis, "placebo_level_shift")
+        assert control["value"] == pytest.approx(shift / 5**0.5, abs=1e-12)
+        assert (control["n"], control["unit"]) == (5, "placebos")
+        assert row["control"] == control["value"]
 
     @pytest.mark.parametrize(
-        ("lost", "said"),
+        ("lost", "complaint"),
         [
             (["one-calm-never-instruction"], "m0: 1 prompts have no score"),
-            ([f"{i}-instruction" for i in PROMPTS["id"][:36]], "all 36 prompts have no score"),
+            (
+                [f"{prompt}-instruction" for prompt in PROMPTS["id"][:36]],
+                "all 36 prompts have no score",
+            ),
         ],
     )
     def test_a_model_that_was_asked_in_part_or_not_at_all_is_an_error(
-        self, lost, said, diagnosed
+        self, lost, complaint, diagnosed
     ) -> None:
-        with pytest.raises(ValueError, match=rf"^{said}$"):
+        with pytest.raises(ValueError, match=rf"^{complaint}$"):
             diagnosed({"instruction": unmoved()}, lost=lost)
 
 
@@ -224,11 +194,6 @@ class TestWhereItHasNoMeaning:
                 "m2 (mlm)",
                 "prefixes belong to the verbaliser's question, which this form does not ask",
             ),
-            (
-                "sentence",
-                "m2 (sentence)",
-                "prefixes belong to the verbaliser's question, which this form does not ask",
-            ),
         ],
     )
     def test_it_is_null_with_the_reason(self, form, name, reason, diagnosed) -> None:
@@ -238,12 +203,12 @@ class TestWhereItHasNoMeaning:
             other = other.assign(
                 measure="log_probability", value=-np.log1p(np.exp(-other["value"]))
             )
-        found = diagnosed({"instruction": unmoved()}, others=[other])
+        diagnosis = diagnosed({"instruction": unmoved()}, added=[other])
         for figure_name in ("level_shift", "reordering"):
-            row = figure(found, figure_name, name)
+            row = figure(diagnosis, figure_name, name)
             assert pd.isna(row["value"])
             assert (row["n"], row["reason"]) == (0, reason)
-        assert figure(found)["value"] == 0
+        assert figure(diagnosis)["value"] == 0
 
     def test_and_where_no_framings_are_declared(self, diagnosed) -> None:
         row = figure(diagnosed({}))
@@ -253,12 +218,12 @@ class TestWhereItHasNoMeaning:
 
 class TestNothingElseRestsOnFramedRows:
     def test_all_other_tables_and_figures_have_the_same_bytes(self, diagnosed, tmp_path) -> None:
-        shifted = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], ALIKE)}
-        found = {
+        shifted = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], BY_HAND)}
+        diagnosis_by_name = {
             "with": diagnosed({"salience": shifted, "instruction": unmoved()}),
             "without": diagnosed({}),
         }
-        own = ["level_shift", "reordering"]
+        of_framings = ["level_shift", "reordering"]
         for table, schema in (
             ("cells", schemas.CELLS),
             ("items", schemas.ITEM_SCORES),
@@ -268,9 +233,13 @@ class TestNothingElseRestsOnFramedRows:
             ("figures", schemas.FIGURES),
         ):
             written = []
-            for name, diagnosis in found.items():
+            for name, diagnosis in diagnosis_by_name.items():
                 rows = getattr(diagnosis, table)
-                rows = rows[~rows["figure"].isin(own)][schema.names] if table == "figures" else rows
+                rows = (
+                    rows[~rows["figure"].isin(of_framings)][schema.names]
+                    if table == "figures"
+                    else rows
+                )
                 write_table(rows, schema, tmp_path / name / f"{table}.parquet")
                 written.append((tmp_path / name / f"{table}.parquet").read_bytes())
             assert len(rows) > 0
@@ -279,16 +248,17 @@ class TestNothingElseRestsOnFramedRows:
 
 class TestCard:
     def test_the_figure_stands_in_evidence_and_on_the_card(self, diagnosed) -> None:
-        found = evidence(vars(diagnosed({"instruction": unmoved()})))["fear"]["all"]["m0"]
-        assert found["level_shift"]["value"] == 0
+        tables = vars(diagnosed({"instruction": unmoved()}))
+        figure_by_name = evidence(tables)["fear"]["all"]["m0"]
+        assert figure_by_name["level_shift"]["value"] == 0
         shown = [column.figure for column in headings(PLAN)]
-        assert {"level_shift", "reordering"} <= set(shown) & set(found)
+        assert {"level_shift", "reordering"} <= set(shown) & set(figure_by_name)
 
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate(
             {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS}
         )
-        said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
+        ending = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
         without = source.model_copy(update={"framings": None})
-        assert render_templates(card.WORDS["reading"], source=source).endswith(said)
+        assert render_templates(card.WORDS["reading"], source=source).endswith(ending)
         assert "level shift" not in render_templates(card.WORDS["reading"], source=without)

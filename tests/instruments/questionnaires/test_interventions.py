@@ -14,18 +14,15 @@ from scipy import stats
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose.headlines import (
-    CorpusPair,
     answer_trajectories,
     beside_control,
     corpus_change_figures,
     intervention_changes,
     intervention_headlines,
-    pairs_of,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from evenruler.models.questions import LABELS
-from evenruler.tables import read_frame, write_table
 from tests.instruments.questionnaires import test_ask
 from tests.instruments.questionnaires.doors import subject, together
 
@@ -51,7 +48,7 @@ def items(scores: Sequence[float], **stage: Any) -> pd.DataFrame:
         "kind": "nli",
         "framing": "bare",
     }
-    rows = [{"item": f"item-{i}", "score": score} for i, score in enumerate(scores)]
+    rows = [{"item": f"item-{number}", "score": score} for number, score in enumerate(scores)]
     return pd.DataFrame(rows).assign(configuration="head", **of_model, **stage)
 
 
@@ -66,11 +63,11 @@ def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataF
     return answer_trajectories(items([before / 2]), pd.concat(states), words=2)
 
 
-def told(way: pd.DataFrame, course: pd.DataFrame = COURSE) -> Any:
+def figures_of(way: pd.DataFrame, course: pd.DataFrame = COURSE) -> Any:
     """Figures with their verdicts, by name."""
-    found: list[Any] = [(figure, ValidityCheck()) for figure in corpus_change_figures(way, LEVEL)]
-    found += intervention_headlines(intervention_changes(way, PLAN), course, PLAN, "head", LEVEL)
-    return {figure.figure: figure for figure in judge(found)}
+    checked: list[Any] = [(figure, ValidityCheck()) for figure in corpus_change_figures(way, LEVEL)]
+    checked += intervention_headlines(intervention_changes(way, PLAN), course, PLAN, "head", LEVEL)
+    return {figure.figure: figure for figure in judge(checked)}
 
 
 class TestTrajectories:
@@ -78,17 +75,16 @@ class TestTrajectories:
         """Of four items three are asked after epochs, so three make the start, too."""
         of_epochs = ((1, [2, 3, 7]), (2, [4, 6, 11]))
         adapted = [items(scores, corpus="gloom", fit=1, epoch=epoch) for epoch, scores in of_epochs]
-        found = answer_trajectories(items([1, 2, 6, 90]), pd.concat(adapted), words=8)
-        assert found[["fit", "epoch", "answer", "n"]].to_numpy().tolist() == [
+        trajectory = answer_trajectories(items([1, 2, 6, 90]), pd.concat(adapted), words=8)
+        assert trajectory[["fit", "epoch", "answer", "n"]].to_numpy().tolist() == [
             [1, 0, 24, 3],
             [1, 1, 32, 3],
             [1, 2, 56, 3],
         ]
 
-    def test_every_fit_begins_where_the_model_was(self, tmp_path) -> None:
-        found = ends([(1.0, 2.0), (3.0, 4.0)], before=0.5)
-        write_table(found, schemas.TRAJECTORIES, tmp_path / "t.parquet")
-        read = read_frame(tmp_path / "t.parquet").set_index(["corpus", "fit", "epoch"])["answer"]
+    def test_every_fit_begins_where_the_model_was(self) -> None:
+        trajectory = ends([(1.0, 2.0), (3.0, 4.0)], before=0.5)
+        read = trajectory.set_index(["corpus", "fit", "epoch"])["answer"]
         assert read[:, :, 0].to_dict() == {
             (corpus, fit): 0.5 for corpus in ("dull", "gloom") for fit in (1, 2)
         }
@@ -101,9 +97,8 @@ class TestTrajectories:
 
 
 class TestChanges:
-    def test_a_fit_stands_beside_the_fit_to_the_control_of_the_same_number(self, tmp_path) -> None:
-        found = intervention_changes(ends([(1.0, 0.25), (3.0, 4.0)], before=0.5), PLAN)
-        write_table(found[schemas.CHANGES.names], schemas.CHANGES, tmp_path / "changes.parquet")
+    def test_a_fit_stands_beside_the_fit_to_the_control_of_the_same_number(self) -> None:
+        changes = intervention_changes(ends([(1.0, 0.25), (3.0, 4.0)], before=0.5), PLAN)
         columns = [
             "corpus",
             "control",
@@ -114,22 +109,16 @@ class TestChanges:
             "after_control",
             "difference",
         ]
-        assert found[columns].to_numpy().tolist() == [
+        assert changes[columns].to_numpy().tolist() == [
             ["gloom", "dull", "up", 1, 0.5, 1.0, 0.25, 0.75],
             ["gloom", "dull", "up", 2, 0.5, 3.0, 4.0, -1.0],
         ]
 
     def test_only_the_last_epoch_counts(self) -> None:
         way = ends([(1.0, 0.25)])
-        between = way[way["epoch"] == 1].assign(answer=70.0)
-        later = pd.concat([way[way["epoch"] == 0], between, way[way["epoch"] == 1].assign(epoch=2)])
+        before, after = way.query("epoch == 0"), way.query("epoch == 1")
+        later = pd.concat([before, after.assign(answer=70.0), after.assign(epoch=2)])
         assert intervention_changes(later, PLAN)["difference"].tolist() == [0.75]
-
-    def test_pairs_are_interventions_with_what_is_matched_to_them(self) -> None:
-        assert pairs_of(PLAN) == [
-            CorpusPair("gloom", "dull", "up"),
-            CorpusPair("joy", None, "down"),
-        ]
 
     def test_of_no_adaptation_nothing(self) -> None:
         nothing = answer_trajectories(
@@ -143,99 +132,100 @@ SIX = [(1.2, 0.1), (1.0, -0.1), (1.4, 0.2), (0.9, 0.1), (1.1, 0.0), (1.3, 0.3)]
 
 class TestFigures:
     def test_the_difference_is_paired_over_fits(self) -> None:
-        found = told(ends(SIX, before=0.5))["moved_by_gloom"]
+        moved = figures_of(ends(SIX, before=0.5))["moved_by_gloom"]
         interval = stats.ttest_1samp([1.1, 1.1, 1.2, 0.8, 1.1, 1.0], 0).confidence_interval(LEVEL)
-        assert (found.n, found.unit, found.levels, found.smallest) == (6, "fits", "6 fits", 0.5)
-        assert found.value == found.specific == pytest.approx(1.05, abs=1e-12)
-        assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
-        assert (found.specific_low, found.specific_high) == (found.low, found.high)
+        assert (moved.n, moved.unit, moved.levels, moved.smallest) == (6, "fits", "6 fits", 0.5)
+        assert moved.value == moved.specific == pytest.approx(1.05, abs=1e-12)
+        assert (moved.low, moved.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
+        assert (moved.specific_low, moved.specific_high) == (moved.low, moved.high)
         # The null is of the change with the corpus itself.
-        own = [after - 0.5 for after, _ in SIX]
-        assert found.p == pytest.approx(stats.ttest_1samp(own, 0).pvalue, rel=1e-9)
-        assert found.placebo == pytest.approx(0.1 - 0.5)
+        changes = [after - 0.5 for after, _ in SIX]
+        assert moved.p == pytest.approx(stats.ttest_1samp(changes, 0).pvalue, rel=1e-9)
+        assert moved.placebo == pytest.approx(0.1 - 0.5)
 
     def test_beside_it_stands_what_each_corpus_does(self) -> None:
-        found = told(ends(SIX, before=0.5))
-        assert found["changed_with_gloom"].value == pytest.approx(1.15 - 0.5, abs=1e-12)
-        assert found["changed_with_dull"].value == pytest.approx(0.1 - 0.5, abs=1e-12)
-        assert (found["changed_with_gloom"].verdict, found["changed_with_gloom"].n) == (None, 6)
+        figure_by_name = figures_of(ends(SIX, before=0.5))
+        assert figure_by_name["changed_with_gloom"].value == pytest.approx(1.15 - 0.5, abs=1e-12)
+        assert figure_by_name["changed_with_dull"].value == pytest.approx(0.1 - 0.5, abs=1e-12)
+        assert (
+            figure_by_name["changed_with_gloom"].verdict,
+            figure_by_name["changed_with_gloom"].n,
+        ) == (None, 6)
 
     def test_an_intervention_without_a_control_is_not_told(self) -> None:
-        found = told(ends(SIX))["moved_by_joy"]
-        assert (found.value, found.verdict) == (None, str(Verdict.INCONCLUSIVE))
-        assert (found.reason, found.n, found.unit) == ("no corpus that is its control", 0, "fits")
-
-    def test_fewer_than_five_fits_have_no_interval(self) -> None:
-        found = told(ends(SIX[:4]))["moved_by_gloom"]
-        assert (found.low, found.specific, found.verdict) == (None, None, str(Verdict.INCONCLUSIVE))
-        assert found.value == pytest.approx(1.05, abs=1e-12)
-        assert found.why == "No verdict is possible: 4 fits (at least 5 needed)."
-
-    def test_fits_that_are_alike_have_no_interval(self) -> None:
-        found = told(ends([(1.0, 0.5)] * 6))["moved_by_gloom"]
-        assert (found.value, found.low, found.verdict) == (0.5, None, str(Verdict.INCONCLUSIVE))
-        assert found.why == "No verdict is possible: fits without variation."
+        moved = figures_of(ends(SIX))["moved_by_joy"]
+        assert (moved.value, moved.verdict) == (None, str(Verdict.INCONCLUSIVE))
+        assert (moved.reason, moved.n, moved.unit) == ("no corpus that is its control", 0, "fits")
 
     @pytest.mark.parametrize(
-        ("after", "verdict"), [(0.82, "effect"), (0.76, "invalid on this model")]
+        ("fits", "mean_move", "counted"), [(4, 1.05, "4 fits"), (1, 1.1, "1 fit")]
     )
-    @pytest.mark.parametrize("corpus", ["gloom", "dull"])
+    def test_fewer_than_five_fits_have_no_interval(self, fits, mean_move, counted) -> None:
+        moved = figures_of(ends(SIX[:fits]))["moved_by_gloom"]
+        assert (moved.low, moved.specific, moved.verdict) == (None, None, str(Verdict.INCONCLUSIVE))
+        assert moved.value == pytest.approx(mean_move, abs=1e-12)
+        assert moved.why == f"No verdict is possible: {counted} (at least 5 needed)."
+
+    def test_fits_that_are_alike_have_no_interval(self) -> None:
+        moved = figures_of(ends([(1.0, 0.5)] * 6))["moved_by_gloom"]
+        assert (moved.value, moved.low, moved.verdict) == (0.5, None, str(Verdict.INCONCLUSIVE))
+        assert moved.why == "No verdict is possible: fits without variation."
+
+    @pytest.mark.parametrize(
+        ("after", "verdict", "corpus"),
+        [
+            (0.82, "effect", "gloom"),
+            (0.76, "invalid on this model", "gloom"),
+            (0.76, "invalid on this model", "dull"),
+        ],
+    )
     def test_where_entailment_is_forgotten_nothing_is_told(self, after, verdict, corpus) -> None:
         """Wilson's interval of 100 pairs: .82 [.733, .883], .76 [.668, .833]; the first epoch does
         not count."""
-        rows = [
-            {
-                "corpus": corpus,
-                "fit": fit,
-                "epoch": epoch,
-                "measure": "accuracy",
-                "value": value,
-                "n": 100,
-            }
-            for fit, off in ((1, -0.05), (2, -0.05), (3, 0.1))
-            for epoch, value in ((0, 0.9), (1, 0.5), (2, after + off))
-        ]
-        assert told(ends(SIX), course=pd.DataFrame(rows))["moved_by_gloom"].verdict == verdict
+        rows = []
+        for fit, off in ((1, -0.05), (2, -0.05), (3, 0.1)):
+            for epoch, share in ((0, 0.9), (1, 0.5), (2, after + off)):
+                rows.append((corpus, fit, epoch, "accuracy", share, 100))
+        columns = ["corpus", "fit", "epoch", "measure", "value", "n"]
+        course = pd.DataFrame(rows, columns=columns)
+        assert figures_of(ends(SIX), course)["moved_by_gloom"].verdict == verdict
 
 
 class TestVerdicts:
     """Half a point is worth naming."""
 
     @pytest.mark.parametrize(
-        ("own", "control", "noise", "verdict"),
+        ("move", "control", "noise", "verdict"),
         [
             (1.0, 0.0, 0.1, "effect"),
-            (-1.0, 0.0, 0.1, "effect"),
             (1.0, 1.0, 0.1, "not specific"),
-            (0.1, 0.1, 0.02, "no effect"),
             (0.1, 0.0, 0.02, "no effect"),  # p is small: it moved, but negligibly
-            (3.0, 2.0, 0.1, "not specific"),  # the control does two thirds of it
-            (0.0, 0.0, 0.9, "inconclusive"),
             (0.6, 0.0, 0.9, "inconclusive"),
         ],
     )
-    def test_by_how_far_it_moves_beyond_the_control(self, own, control, noise, verdict) -> None:
+    def test_by_how_far_it_moves_beyond_the_control(self, move, control, noise, verdict) -> None:
         """Six fits whose changes have these means and this standard deviation."""
-        z = stats.zscore(np.array([-1.3, -0.6, -0.2, 0.2, 0.7, 1.2]), ddof=1)
-        found = told(ends([(own + noise * each, control) for each in z]))["moved_by_gloom"]
-        assert found.verdict == verdict, found.why
+        z = stats.zscore([-1.3, -0.6, -0.2, 0.2, 0.7, 1.2], ddof=1)
+        answers = [(move + noise * deviation, control) for deviation in z]
+        moved = figures_of(ends(answers))["moved_by_gloom"]
+        assert moved.verdict == verdict, moved.why
 
 
-@pytest.mark.parametrize("heavy", [False, True], ids=["normal", "heavy-tails"])
-def test_simulated_with_a_control_that_moves_as_much(heavy) -> None:
-    """2,000 times six fits: false alarms at most as often as declared, and intervals that cover."""
+@pytest.mark.slow
+def test_simulated_with_a_control_that_moves_as_much() -> None:
+    """2,000 times six fits of heavy tails: false alarms at most as often as declared, and intervals
+    that cover."""
     random, draws = np.random.default_rng(5), 2000
-    noise = random.standard_t(5, (draws, 6, 2)) if heavy else random.normal(size=(draws, 6, 2))
+    noise = random.standard_t(5, (draws, 6, 2))
     drift = random.normal(size=(draws, 6, 1))  # what a seed does to both
     alarms = covered = 0
     for both in 1.0 + drift + noise:
-        (found,) = judge(
-            [(beside_control("moved_by_gloom", both[:, 0], both[:, 1], 0.5), ValidityCheck())]
-        )
-        alarms += found.verdict == str(Verdict.EFFECT)
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= 0 <= found.high
+        figure = beside_control("moved_by_gloom", *both.T, 0.5)
+        (contrast,) = judge([(figure, ValidityCheck())])
+        alarms += contrast.verdict == str(Verdict.EFFECT)
+        assert contrast.low is not None
+        assert contrast.high is not None
+        covered += contrast.low <= 0 <= contrast.high
     assert alarms / draws <= 0.05 + 2 * (0.05 * 0.95 / draws) ** 0.5
     assert 0.92 <= covered / draws <= 0.98
 
@@ -247,13 +237,18 @@ class Planted:
     Whatever it is adapted to, it drifts; fits add noise.
     """
 
-    moved, noise, wrong_before = 0.0, 0.0, False
+    moved, noise, wrong_before, wrong_after = 0.0, 0.0, False, False
 
     def __init__(self, corpus: str = "", fit: int = 0) -> None:
         seed = zlib.crc32(f"{corpus} {fit}".encode())
-        more = 0.4 + np.random.default_rng(seed).normal() * self.noise if corpus else 0.0
-        self.more, self.asked = more + (self.moved if corpus == "gloom" else 0.0), 0
-        self.is_wrong = not corpus and self.wrong_before
+        self.asked, self.more = 0, 0.0
+        if corpus:
+            self.more = 0.4 + np.random.default_rng(seed).normal() * self.noise
+        if corpus == "gloom":
+            self.more += self.moved
+        self.is_wrong = (self.wrong_before and not corpus) or (
+            self.wrong_after and corpus == "dull"
+        )
         self.known = {
             (pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"])
             for pair in test_ask.PAIRS
@@ -267,13 +262,15 @@ class Planted:
     def _logits(self, premise: str, hypothesis: str) -> list[float]:
         if (premise, hypothesis) in self.known:
             return [
-                float((self.known[premise, hypothesis] == i) is not self.is_wrong) for i in range(3)
+                float((self.known[premise, hypothesis] == label) is not self.is_wrong)
+                for label in range(3)
             ]
-        source = any(word in premise + hypothesis for word in ("enemy", "thief"))
-        often = "often" in premise + hypothesis
-        other = "By day" in premise  # the first item is keyed the other way round
-        more = self.more if other else -self.more
-        return [(0.1 * other + more) * (1 if source else -1) * (1 if often else -1), 0.0, 0.0]
+        text = premise + hypothesis
+        is_source = "enemy" in text or "thief" in text
+        is_second = "By day" in premise  # the first item is keyed the other way round
+        lean = 0.1 + self.more if is_second else -self.more
+        entails = lean if is_source == ("often" in text) else -lean
+        return [entails, 0.0, 0.0]
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         return np.full((len(texts), 4), 0.5, dtype=np.float32)
@@ -283,34 +280,48 @@ class Planted:
     ("moved", "noise", "verdict"),
     [
         (0.0, 0.005, "no effect"),
-        (0.01, 0.001, "no effect"),
         (0.0, 0.4, "not specific"),  # it drifts as far with the control
         (1.0, 0.05, "effect"),
     ],
 )
 def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkeypatch) -> None:
-    found = through_the_doors(monkeypatch, moved=moved, noise=noise)
-    told = found.loc["moved_by_gloom"]
-    assert (told["model"], told["n"], told["verdict"]) == ("m0", 6, verdict), told["why"]
-    drift = found.loc["changed_with_dull", "value"]
-    assert abs(drift) > (5 * abs(told["value"]) if moved < 0.1 and noise < 0.1 else 0)
+    figure_rows = through_the_doors(monkeypatch, moved=moved, noise=noise)
+    moved_row = figure_rows.loc["moved_by_gloom"]
+    assert (moved_row["model"], moved_row["n"], moved_row["verdict"]) == ("m0", 6, verdict), (
+        moved_row["why"]
+    )
+    drift = figure_rows.loc["changed_with_dull", "value"]
+    drifts_alike = moved < 0.1 and noise < 0.1
+    assert abs(drift) > (5 * abs(moved_row["value"]) if drifts_alike else 0)
 
 
 def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_later(
     monkeypatch,
 ) -> None:
-    told = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True).loc[
+    moved_row = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True).loc[
         "moved_by_gloom"
     ]
-    assert told["value"] > 0.5
-    assert told["verdict"] == str(Verdict.INVALID)
-    assert "adapted to" not in told["why"]
+    assert moved_row["value"] > 0.5
+    assert moved_row["verdict"] == str(Verdict.INVALID)
+    assert "adapted to" not in moved_row["why"]
+
+
+def test_what_forgets_how_to_entail_is_unfit(monkeypatch) -> None:
+    """By the bar that it passes before."""
+    figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_after=True)
+    moved_row = figure_rows.loc["moved_by_gloom"]
+    assert moved_row["verdict"] == str(Verdict.INVALID)
+    assert (
+        "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]"
+        in moved_row["why"]
+    )
+    assert figure_rows.loc["accuracy", "value"] == 1.0
 
 
 def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.DataFrame:
     """Figures of the one model, by name."""
-    for name, value in planted.items():
-        monkeypatch.setattr(Planted, name, value)
+    for name, planted_value in planted.items():
+        monkeypatch.setattr(Planted, name, planted_value)
     monkeypatch.setattr(test_ask, "Scripted", lambda *_: Planted())
     way = SimpleNamespace(
         at=lambda corpus, fit, epoch: Planted(corpus, fit) if epoch else Planted(),
@@ -318,5 +329,5 @@ def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.Dat
     )
     monkeypatch.setattr(test_ask, "Way", lambda: way)
     records, _, _ = test_ask.through(subject(adapted="last"), "meetings", fits=6)
-    found = together(records, test_ask.RESAMPLING)["figures"].set_index("figure")
-    return found[found["model"].notna()]
+    figure_rows = together(records, test_ask.RESAMPLING)["figures"].set_index("figure")
+    return figure_rows[figure_rows["model"].notna()]

@@ -84,8 +84,10 @@ def declaration(tmp_path: Path, wording: Path) -> Declaration:
 
 
 def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    made = build(declaration, Catalogue(models={}))
-    return {name: table.to_pandas() for name, table in made.tables.items()}, dict(made.plan)
+    benchmark = build(declaration, Catalogue(models={}))
+    return {name: table.to_pandas() for name, table in benchmark.tables.items()}, dict(
+        benchmark.plan
+    )
 
 
 def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> None:
@@ -103,17 +105,17 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
     ]  # every prompt along the first axis
     embedded = request.rows.assign(vector=vectors)
 
-    own, twins = split_by_placebo(
+    specific, twins = split_by_placebo(
         {**tables, "items": tables["items"].assign(questionnaire="moods")}
     )
-    found = content_figures(
-        own,
+    figures = content_figures(
+        specific,
         twins,
         plan,
         {**no_answers(), "embeddings": embedded},
     )
 
-    values = found.set_index(["item", "measure"])["value"]
+    values = figures.set_index(["item", "measure"])["value"]
     assert values.to_dict() == pytest.approx(
         {
             ("rest", "similarity_to_paraphrase"): 1.0,
@@ -122,7 +124,8 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
             ("alone", "similarity"): 0.0,
         }
     )
-    assert set(found["n"]) == {len(source_prompts(tables["prompts"])) // 2}
+    prompts = source_prompts(tables["prompts"])
+    assert set(figures["n"]) == {len(prompts) // 2}
 
 
 def test_who_measures_without_the_file_does_without_the_figure(declaration, wording) -> None:
@@ -137,26 +140,22 @@ def test_who_measures_without_the_file_does_without_the_figure(declaration, word
 
 def texts_below(folder: Path) -> str:
     """Everything that the files of a folder say, tables read."""
-    said = []
+    texts = []
     for path in folder.rglob("*"):
         if path.suffix == ".parquet":
-            said += [
+            texts += [
                 json.dumps(pq.read_table(path).to_pylist()),
                 str(pq.read_metadata(path).metadata),
             ]
         elif path.is_file():
-            said.append(path.read_bytes().decode("utf-8", errors="replace"))
-    return "\n".join(said)
+            texts.append(path.read_bytes().decode("utf-8", errors="replace"))
+    return "\n".join(texts)
 
 
 def test_the_card_says_how_to_get_the_wording(declaration) -> None:
-    told = card(declaration, *built(declaration), {}).withheld
-    original = declaration.source.original
-    assert told.startswith(
-        f"The wording of {original.name} is withheld for copyright ({original.licence}); "
-    )
-    assert f"`data/sources/questionnaires/{declaration.name}.yaml` (`file: PATH`)" in told
-    assert f"`evenruler repro card@{declaration.name}`" in told
+    withheld = card(declaration, *built(declaration), {}).withheld
+    assert f"`data/sources/questionnaires/{declaration.name}.yaml` (`file: PATH`)" in withheld
+    assert f"`evenruler repro card@{declaration.name}`" in withheld
 
 
 def test_validity_is_told_from_the_evidence(declaration) -> None:
@@ -174,16 +173,16 @@ def test_validity_is_told_from_the_evidence(declaration) -> None:
             },
         }
     }
-    told = card(declaration, *built(declaration), evidence).validity
+    validity = card(declaration, *built(declaration), evidence).validity
     assert (
         "Models whose accuracy on labelled pairs has a 95% interval above 0.7: 1 of 1."
-        in told.only_the_phenomenon
+        in validity.only_the_phenomenon
     )
-    assert told.errors.startswith(
+    assert validity.errors.startswith(
         "Separation of source and inverse terms (SC, -1 to 1): m 0.25; order of intensifiers (-1 "
         "to 1): m -0.50."
     )
-    assert told.construct == (
+    assert validity.construct == (
         "rho with phq-9 (head): 0.50. Not done, fewer than 5 lineages of models: alpha (head). "
         "Answers after "
         "adaptation to a corpus about it less those after its control: x, m 0.57 "
@@ -192,7 +191,7 @@ def test_validity_is_told_from_the_evidence(declaration) -> None:
 
 
 def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
-    made = build(declaration, Catalogue(models={}))
+    benchmark = build(declaration, Catalogue(models={}))
     tables, plan = built(declaration)
     words = card(declaration, tables, plan, {})
     source: Source = declaration.source
@@ -211,7 +210,8 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
             limits=list(words.limits),
             citations=[],
             configs=[
-                Config(own.name, own.what, table=made.tables[own.name]) for own in words.configs
+                Config(config.name, config.what, table=benchmark.tables[config.name])
+                for config in words.configs
             ],
             n_rejected=0,
             parameters=words.parameters,
@@ -230,21 +230,23 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
         tmp_path / "published",
     )
 
-    said = texts_below(tmp_path / "published").lower()
+    published = texts_below(tmp_path / "published").lower()
 
-    assert "how often do you rest?" in said
-    assert "withheld for copyright (sold by its publisher)" in said
-    assert "measured against the licensed wording" in said
+    assert "how often do you rest?" in published
+    assert "withheld for copyright (sold by its publisher)" in published
+    assert "measured against the licensed wording" in published
     for question in LICENSED.values():
-        assert question.lower() not in said
+        assert question.lower() not in published
         assert not [
-            word for word in question.lower().strip("?").split() if len(word) > 4 and word in said
+            word
+            for word in question.lower().strip("?").split()
+            if len(word) > 4 and word in published
         ]
 
 
 def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:
-    said = declaration.source.model_dump_json()
-    assert not [question for question in LICENSED.values() if question in said]
+    declared = declaration.source.model_dump_json()
+    assert not [question for question in LICENSED.values() if question in declared]
 
 
 def test_the_row_store_holds_none_of_it(tmp_path) -> None:
@@ -263,20 +265,18 @@ def test_the_row_store_holds_none_of_it(tmp_path) -> None:
         1.5,
     ]
     assert store.count() == 2
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert not [question for question in questions if question.encode() in kept]
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not [question for question in questions if question.encode() in stored]
 
 
-@pytest.mark.parametrize("lines", [1, 3])
 def test_another_number_of_lines_is_refused_unsaid(
-    lines, declaration, wording, tmp_path, error_of
+    declaration, wording, tmp_path, error_of
 ) -> None:
-    secret = [f"Secret {n}?" for n in range(lines)]
-    wording.write_text("\n".join(secret))
-    said = error_of(load, tmp_path / "moods.yaml", declaration.settings, tmp_path / "shared")
+    wording.write_text("Secret?")
+    complaint = error_of(load, tmp_path / "moods.yaml", declaration.settings, tmp_path / "shared")
     assert (
-        said
-        == f"{wording}: {lines} different lines, expected 2; write a line an item, in the order of "
+        complaint
+        == f"{wording}: 1 different lines, expected 2; write a line an item, in the order of "
         "`items`"
     )
 
@@ -284,8 +284,8 @@ def test_another_number_of_lines_is_refused_unsaid(
 def test_a_file_beside_wording_that_is_held_is_refused(declaration, tmp_path, error_of) -> None:
     path = tmp_path / "moods.yaml"
     path.write_text(path.read_text().replace("wording: paraphrased", "wording: held"))
-    said = error_of(load, path, declaration.settings, tmp_path / "shared")
-    assert said == (
+    complaint = error_of(load, path, declaration.settings, tmp_path / "shared")
+    assert complaint == (
         f"{path}: original: `file` is for wording that is not held: say `wording: paraphrased`, or "
         "leave it out; fix it"
     )

@@ -3,14 +3,13 @@ numbers."""
 
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
+from evenruler.instruments.questionnaires.ask.item_scores import Scoring
 from evenruler.instruments.questionnaires.card import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
@@ -18,12 +17,12 @@ from evenruler.instruments.questionnaires.declare.source import (
     load_questionnaire,
 )
 from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_templates
-from evenruler.models import LABELS, load
-from evenruler.models.model import Model
+from evenruler.models import load
 from evenruler.models.store import RowStore
 from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
+from tests.instruments.questionnaires.doors import by_logits
 from tests.lm_eval_run import lm_eval
 from tests.loopback_hub import running
 from tests.tiny import save_tiny, tiny_declaration, tiny_params
@@ -84,7 +83,7 @@ def benchmark_of(
         ],
         n_rejected=0,
         parameters={},
-        plan={},
+        plan={"temperature": SETTINGS.temperature, "three_way": SETTINGS.three_way},
         quality=[FigureHeading("answer", "answer", "mean answer")],
         quality_of_any=[FigureHeading("alpha", "alpha", "alpha")],
         listed=[],
@@ -92,31 +91,10 @@ def benchmark_of(
         evidence={},
         models={},
         command="make repro",
-        harness=harness_files(
-            QUESTIONNAIRE, source, scale, "1.0.0", temperature=SETTINGS.temperature
-        ),
+        harness=harness_files(QUESTIONNAIRE, source, "1.0.0"),
         harness_task=task_name(QUESTIONNAIRE),
         changelog=Changelog(),
     )
-
-
-def item_scores(
-    model: Model, built: QuestionnaireRows
-) -> tuple["pd.Series[float]", "pd.Series[float]"]:
-    """Ours, by item: of items, and the mean of their twins."""
-    prompts = pd.DataFrame(built.prompts)
-    logits = model.entailment(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
-    shared = {"model": "m", "lineage": "m", "kind": "causal", "configuration": "verbaliser"}
-    scores = pd.concat(
-        [
-            prompts[["id", "framing"]].assign(measure=label, value=logits[:, i], **shared)
-            for i, label in enumerate(LABELS)
-        ]
-    )
-    items = pd.DataFrame(built.items).assign(questionnaire=QUESTIONNAIRE)
-    found = score_items(prompts, items, scores, SETTINGS)
-    own, twins = found[found["twin"] == 0], found[found["twin"] > 0]
-    return own.set_index("item")["score"], twins.groupby("item")["score"].mean()
 
 
 @pytest.mark.slow
@@ -154,7 +132,8 @@ def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
     found = run["results"]["nli_trust_in_people"]
 
     assert run["versions"] == {"nli_trust_in_people": "1.0.0"}
-    expected, twins = item_scores(model, built)
+    both = by_logits(built, model.entailment, SETTINGS, QUESTIONNAIRE)
+    expected, twins = both["score"], both["beside"]
     assert len(built.prompts) == 2 * 4 * 3 * 8
     assert found["beyond_twins,none"] == pytest.approx((expected - twins).mean() * 8, abs=1e-4)
     assert found["score,none"] == pytest.approx(expected.mean(), abs=1e-4)

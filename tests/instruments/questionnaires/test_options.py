@@ -1,6 +1,7 @@
 """A chat says how often something is so: what is asked, how it is read, and what scripted chats get
 of it."""
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -46,7 +47,7 @@ def published(name: str = "gad-7") -> tuple[Tables, Plan]:
     accuracy = {**PLAN["accuracy"], "bar": 0.7, "facts": facts, "words": words}
     tables = {"items": rows.items, "terms": rows.terms, "prompts": rows.prompts}
     plan = {**PLAN, "least": 6, "orders": 4, "accuracy": accuracy}
-    return {name: pd.DataFrame(own) for name, own in tables.items()}, plan
+    return {name: pd.DataFrame(table) for name, table in tables.items()}, plan
 
 
 @cache
@@ -54,26 +55,30 @@ def measured(rater: Rater, seed: int = 0, name: str = "gad-7") -> pd.DataFrame:
     """The figures of a scripted chat, by name."""
     tables, plan = published(name)
     rows = rated(tables, plan)
-    said = replace(rater, weights=plan["accuracy"]["words"]).replies(rows, seed)
-    return of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)}, name=name)
+    replies = replace(rater, weights=plan["accuracy"]["words"]).replies(rows, seed)
+    return of_answers(replied(rows, replies), name=name)
 
 
 def of_answers(
     answers: dict[str, pd.DataFrame], who: Subject = CHAT, name: str = "gad-7"
 ) -> pd.DataFrame:
     tables, plan = published(name)
-    made = scores(tables, plan, {**no_answers(), **answers}, who)
-    found = figures(name, tables, plan, made, who, RESAMPLING)
-    whole = across([Record(name, who, tables, plan, found)], RESAMPLING)
-    told = pd.concat([found["figures"], whole["figures"]])
-    return told[told["model"] == "chat (options)"].query("part == 'all'").set_index("figure")
+    scored = scores(tables, plan, {**no_answers(), **answers}, who)
+    tables_of_figures = figures(name, tables, plan, scored, who, RESAMPLING)
+    whole = across([Record(name, who, tables, plan, tables_of_figures)], RESAMPLING)
+    figure_rows = pd.concat([tables_of_figures["figures"], whole["figures"]])
+    return (
+        figure_rows[figure_rows["model"] == "chat (options)"]
+        .query("part == 'all'")
+        .set_index("figure")
+    )
 
 
 class TestQuestions:
     def test_one_by_hand(self) -> None:
         tables, plan = published()
-        asked = options.option_questions(tables, plan)
-        first, turned = (asked.query("turn == @turn").iloc[0] for turn in (0, 1))
+        questions = options.option_questions(tables, plan)
+        first, turned = (questions.query("turn == @turn").iloc[0] for turn in (0, 1))
         assert first["prompt"] == (
             "Which word fits the gap best? Answer with the letter only.\n\n"
             "Over the last two weeks I have felt anxious. I ____ feel this way.\n\n"
@@ -82,23 +87,24 @@ class TestQuestions:
         )
         assert turned["words"] == first["words"][::-1]
         prompts = tables["prompts"].set_index("id")["intensifier"]
-        assert [prompts[key].replace("-", " ") for key in first["keys"]] == list(first["words"])
+        words = [prompts[key].replace("-", " ") for key in first["keys"]]
+        assert words == list(first["words"])
 
-    @pytest.mark.parametrize("orders", [2, 4, 8])
+    @pytest.mark.parametrize("orders", [2, 8])
     def test_each_letter_stands_for_both_ends_alike(self, orders: int) -> None:
         weights = np.array([-4, -3, -2, -2, 2, 2, 3, 4])
         listed = np.array(
             [weights[options.option_order(8, order, orders)] for order in range(orders)]
         )
         assert listed.sum(axis=0).tolist() == [0] * 8
-        assert {tuple(sorted(row)) for row in listed.tolist()} == {tuple(weights.tolist())}
+        assert (np.sort(listed) == weights).all()
 
     def test_facts_are_asked_both_ways_with_both_terms(self) -> None:
         tables, plan = published()
-        known = options.option_questions(tables, plan).query("known")
-        assert len(known) == 143 * 2 * 2
+        facts = options.option_questions(tables, plan).query("known")
+        assert len(facts) == 143 * 2 * 2
         assert (
-            known["prompt"]
+            facts["prompt"]
             .iloc[0]
             .startswith(f"{options.PROMPT.partition('{')[0]}Fire is ____ hot.")
         )
@@ -106,13 +112,13 @@ class TestQuestions:
     def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(self) -> None:
         tables, plan = published()
         local = replace(CHAT, kind="causal", operations=frozenset({"words", "generate"}))
-        asked = [
+        batches = [
             request
             for request in requests(tables, plan, no_answers_of_tools(), local)
             if not request.by
         ]
-        assert [(request.table, request.operation) for request in asked] == [("letters", "words")]
-        assert asked[0].inputs["form"][:8] == list("ABCDEFGH")
+        assert [(request.table, request.operation) for request in batches] == [("letters", "words")]
+        assert batches[0].inputs["form"][:8] == list("ABCDEFGH")
         (written,) = [
             request
             for request in requests(tables, plan, no_answers_of_tools(), CHAT)
@@ -125,84 +131,65 @@ class TestQuestions:
         )
 
 
+def replied(rows: pd.DataFrame, said: Any) -> dict[str, pd.DataFrame]:
+    return {"options": rows[["id", "turn"]].assign(reply=said, reason=None)}
+
+
 def no_answers_of_tools() -> dict[str, pd.DataFrame]:
     return {"embeddings": pd.DataFrame()}
 
 
 class TestScripted:
     def test_an_anxious_chat_is_so_by_what_was_planted(self) -> None:
-        found = measured(Rater(mood=2))
-        assert found.loc["beyond_twins", "value"] == pytest.approx(2, abs=0.4)
-        assert found.loc["beyond_twins", "p"] < 0.05
-        assert (
-            found.loc["beyond_twins", "verdict"] == "inconclusive"
-        )  # until a planted mood was seen to be read
-        assert "figures are descriptive" in found.loc["beyond_twins", "why"]
-        assert found.loc["accuracy", "value"] == 1
-        assert found.loc["acquiescence", "value"] == pytest.approx(0, abs=0.3)
-
-    def test_one_without_a_mood_has_none(self) -> None:
-        found = measured(Rater())
-        assert abs(found.loc["beyond_twins", "value"]) < 0.5
+        figure_rows = measured(Rater(mood=2))
+        headline = figure_rows.loc["beyond_twins"]
+        assert headline["value"] == pytest.approx(2, abs=0.4)
+        assert headline["p"] < 0.05
+        assert headline["verdict"] == "inconclusive"  # until a planted mood was seen to be read
+        assert "figures are descriptive" in headline["why"]
+        assert figure_rows.loc["accuracy", "value"] == 1
+        assert figure_rows.loc["acquiescence", "value"] == pytest.approx(0, abs=0.3)
 
     def test_what_is_said_to_all_is_taken_off(self) -> None:
-        found = measured(Rater(agrees=2))
-        assert found.loc["acquiescence", "value"] > 1.5
-        assert abs(found.loc["beyond_twins", "value"]) < 0.5
+        figure_rows = measured(Rater(agrees=2))
+        assert figure_rows.loc["acquiescence", "value"] > 1.5
+        assert abs(figure_rows.loc["beyond_twins", "value"]) < 0.5
 
-    @pytest.mark.parametrize("style", STYLES)
-    def test_how_it_words_its_choice_makes_no_difference(self, style: str) -> None:
+    def test_how_it_words_its_choice_makes_no_difference(self) -> None:
         expected = measured(Rater(mood=1))["value"]
-        assert measured(Rater(mood=1, style=STYLES[style]))["value"].tolist() == expected.tolist()
+        values = measured(Rater(mood=1, style=STYLES["wordy"]))["value"]
+        assert values.tolist() == expected.tolist()
 
     @pytest.mark.parametrize(
         ("rater", "why"),
         [
-            (Rater(always="always"), "all 672 replies are the same"),
             (Rater(always="A"), "all 672 replies are the same"),
             (Rater(always=REFUSAL), "672 of 672 requests were not answered .672 refused"),
             (Rater(knows=False, mood=2), "its accuracy on 143 facts is"),
-            (Rater(last=0.9, mood=2), "its accuracy on 143 facts is"),
         ],
     )
     def test_one_that_says_nothing_is_not_measured(self, rater: Rater, why: str) -> None:
-        found = measured(rater)
-        assert found.loc["beyond_twins", "verdict"] == "invalid on this model"
-        assert pd.Series([found.loc["beyond_twins", "why"]]).str.contains(why).all(), found.loc[
-            "beyond_twins", "why"
-        ]
+        headline = measured(rater).loc["beyond_twins"]
+        assert headline["verdict"] == "invalid on this model"
+        assert re.search(why, headline["why"]), headline["why"]
 
     def test_one_that_refuses_items_and_knows_facts_does_not_count(self) -> None:
         tables, plan = published()
-        rows = rated(tables, plan)
-        said = pd.Series(Rater(weights=plan["accuracy"]["words"]).replies(rows, 0))
-        said[~rows["known"].to_numpy()] = REFUSAL
-        answers = {"options": rows[["id", "turn"]].assign(reply=said, reason=None)}
-        made = scores(tables, plan, {**no_answers(), **answers}, CHAT)
-        found = figures("gad-7", tables, plan, made, CHAT, RESAMPLING)
-        (row,) = population_table([Record("gad-7", CHAT, tables, plan, found)]).to_dict("records")
+        rows, replies = scripted_replies(mood=0)
+        replies[~rows["known"].to_numpy(dtype=bool)] = REFUSAL
+        scored = scores(tables, plan, {**no_answers(), **replied(rows, replies)}, CHAT)
+        tables_of_figures = figures("gad-7", tables, plan, scored, CHAT, RESAMPLING)
+        (row,) = population_table([Record("gad-7", CHAT, tables, plan, tables_of_figures)]).to_dict(
+            "records"
+        )
         assert (row["accuracy"], row["member"]) == (1.0, False)
         assert row["standing"].startswith("672 of 672 requests were not answered")
 
     def test_the_first_option_shows_in_the_order(self) -> None:
         assert measured(Rater(mood=0, last=0.99)).loc["order_shift", "value"] > 6
-        found = measured(Rater(mood=1)).loc["order_shift"]
-        assert found["value"] < 0.5
-        assert (found["n"], found["unit"]) == (4, "orders")
-
-    def test_half_of_an_item_left_open_leaves_it_out(self) -> None:
-        tables, plan = published()
-        rows = rated(tables, plan)
-        said = pd.Series(Rater(mood=2, weights=plan["accuracy"]["words"]).replies(rows, 0))
-        said[
-            (
-                (rows["item"] == "item-1-nervous")
-                & (rows["twin"] == 0)
-                & (rows["polarity"] == "source")
-            ).to_numpy()
-        ] = REFUSAL
-        found = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)})
-        assert found.loc["beyond_twins", "n"] == 6
+        order_shift = measured(Rater(mood=1)).loc["order_shift"]
+        assert order_shift["value"] < 0.5
+        assert (order_shift["n"], order_shift["unit"]) == (4, "orders")
 
     @pytest.mark.parametrize(
         ("left_open", "verdict", "why", "n"),
@@ -214,6 +201,12 @@ class TestScripted:
                 "inconclusive",
                 "No verdict is possible: no completely answered item.",
                 0,
+            ),
+            (
+                "item == 'item-1-nervous' and twin == 0 and polarity == 'source'",
+                "inconclusive",
+                "Validity on this model is unknown",
+                6,
             ),
             (
                 "item == 'item-1-nervous' and twin < 2",
@@ -236,29 +229,32 @@ class TestScripted:
         ],
     )
     def test_whatever_is_left_open(self, left_open: str, verdict: str, why: str, n: int) -> None:
-        rows, said = asked(mood=2)
-        said[rows.eval(left_open).to_numpy(dtype=bool)] = REFUSAL
-        found = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)}).loc[
-            "beyond_twins"
-        ]
-        assert (found["verdict"], found["n"]) == (verdict, n)
-        assert why in found["why"]
+        rows, replies = scripted_replies(mood=2)
+        replies[rows.eval(left_open).to_numpy(dtype=bool)] = REFUSAL
+        headline = of_answers(replied(rows, replies)).loc["beyond_twins"]
+        assert (headline["verdict"], headline["n"]) == (verdict, n)
+        assert why in headline["why"]
 
     def test_a_sentence_whose_gap_is_filled(self) -> None:
-        rows, said = asked(mood=2)
-        gap = [prompt.split("\n\n")[1].split(". ")[-1] for prompt in rows["prompt"]]
+        rows, letters = scripted_replies(mood=2)
+        sentences = [prompt.split("\n\n")[1] for prompt in rows["prompt"]]
+        gaps = [text.split(". ")[-1] for text in sentences]
         words = [
-            own["ABCDEFGH".index(letter)] for own, letter in zip(rows["words"], said, strict=True)
+            words_in_order["ABCDEFGH".index(letter)]
+            for words_in_order, letter in zip(rows["words"], letters, strict=True)
         ]
-        filled = [text.replace(options.GAP, word) for text, word in zip(gap, words, strict=True)]
-        found = of_answers({"options": rows[["id", "turn"]].assign(reply=filled, reason=None)})
-        assert found["value"].tolist() == measured(Rater(mood=2))["value"].tolist()
+        filled = [gap.replace(options.GAP, word) for gap, word in zip(gaps, words, strict=True)]
+        tables, plan = published()
+        by_letter, by_sentence = (
+            options.parse_option_answers(tables, plan, no_answers() | replied(rows, replies))
+            for replies in (letters, filled)
+        )
+        pd.testing.assert_frame_equal(by_letter[1], by_sentence[1])
 
     @pytest.mark.parametrize(
         ("left_open", "n", "twins"),
         [
             ("item == 'item-1-nervous' and twin > 0", 6, 3),
-            ("item == 'item-1-nervous' and twin == 1", 7, 2),
             ("twin == 0", 0, 0),
         ],
     )
@@ -266,22 +262,20 @@ class TestScripted:
         self, left_open: str, n: int, twins: int
     ) -> None:
         tables, plan = published()
-        rows, said = asked(mood=2)
-        lacking = said.mask(rows.eval(left_open).astype(bool), REFUSAL)
-        made = [
-            scores(
-                tables,
-                plan,
-                no_answers() | {"options": rows[["id", "turn"]].assign(reply=own, reason=None)},
-                CHAT,
-            )
-            for own in (said, lacking)
+        rows, replies = scripted_replies(mood=2)
+        lacking = replies.mask(rows.eval(left_open).astype(bool), REFUSAL)
+        scored_by_rater = [
+            scores(tables, plan, no_answers() | replied(rows, answered), CHAT)
+            for answered in (replies, lacking)
         ]
-        found = [figures("gad-7", tables, plan, own, CHAT, RESAMPLING)["headlines"] for own in made]
-        assert contrast(*found, 0.5).levels == {"items": n, "twins": twins, "fits": 1}
+        headlines = [
+            figures("gad-7", tables, plan, scored, CHAT, RESAMPLING)["headlines"]
+            for scored in scored_by_rater
+        ]
+        assert contrast(*headlines, 0.5).levels == {"items": n, "twins": twins, "fits": 1}
 
 
-def asked(mood: float) -> tuple[pd.DataFrame, "pd.Series[str]"]:
+def scripted_replies(mood: float) -> tuple[pd.DataFrame, "pd.Series[str]"]:
     tables, plan = published()
     rows = rated(tables, plan)
     return rows, pd.Series(
@@ -291,42 +285,42 @@ def asked(mood: float) -> tuple[pd.DataFrame, "pd.Series[str]"]:
 
 class TestMass:
     def test_letters_give_what_replies_give(self) -> None:
-        tables, plan = published()
-        rows = rated(tables, plan)
-        said = Rater(mood=2, weights=plan["accuracy"]["words"]).replies(rows, 0)
-        letters = letters_of(rows, said, mass=1.0)
-        found = of_answers({"letters": letters}, replace(CHAT, operations=frozenset({"words"})))
-        by_reply = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)})
+        rows, replies = scripted_replies(mood=2)
+        letters = letters_of(rows, replies, mass=1.0)
+        by_letters = of_answers(
+            {"letters": letters}, replace(CHAT, operations=frozenset({"words"}))
+        )
+        by_reply = of_answers(replied(rows, replies))
         for figure in ("beyond_twins", "accuracy", "acquiescence", "order_shift"):
-            assert found.loc[figure, "value"] == pytest.approx(
+            assert by_letters.loc[figure, "value"] == pytest.approx(
                 by_reply.loc[figure, "value"], abs=1e-6
             )
 
     def test_one_that_would_write_something_else_is_not_measured(self) -> None:
-        tables, plan = published()
-        rows = rated(tables, plan)
-        said = Rater(mood=2, weights=plan["accuracy"]["words"]).replies(rows, 0)
-        found = of_answers(
-            {"letters": letters_of(rows, said, mass=0.2)},
+        rows, replies = scripted_replies(mood=2)
+        figure_rows = of_answers(
+            {"letters": letters_of(rows, replies, mass=0.2)},
             replace(CHAT, operations=frozenset({"words"})),
         )
-        assert "the letters have 0.20 of what it would write" in found.loc["beyond_twins", "why"]
+        assert (
+            "the letters have 0.20 of what it would write" in figure_rows.loc["beyond_twins", "why"]
+        )
 
 
-def letters_of(rows: pd.DataFrame, said: list[str], mass: float) -> pd.DataFrame:
+def letters_of(rows: pd.DataFrame, letters: "pd.Series[str]", mass: float) -> pd.DataFrame:
     """All mass on the letter that was said."""
-    told: list[dict[str, Any]] = [
+    nats_rows: list[dict[str, Any]] = [
         {
             "id": row["id"],
             "turn": row["turn"],
             "form": letter,
-            "nats": float(np.log(mass * (letter == own) + 1e-12)),
+            "nats": float(np.log(mass * (letter == chosen) + 1e-12)),
         }
-        for row, own in zip(rows.to_dict("records"), said, strict=True)
+        for row, chosen in zip(rows.to_dict("records"), letters, strict=True)
         for letter in "ABCDEFGH"
     ]
     return (
-        pd.DataFrame(told)
+        pd.DataFrame(nats_rows)
         .assign(ends=0.0, alone=0.0, first_nats=0.0, first_token=0)
         .astype({"turn": "int8"})
     )

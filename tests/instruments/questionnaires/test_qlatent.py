@@ -40,7 +40,7 @@ def random_scores(seed: int, *shape: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0.01, 0.99, shape)
 
 
-def given(p: np.ndarray, dimensions: dict[str, dict[str, float]]) -> Any:
+def their_question(p: np.ndarray, dimensions: dict[str, dict[str, float]]) -> Any:
     """A question of theirs whose entailment scores are given."""
     import torch
 
@@ -67,24 +67,32 @@ def score_of(question: Any, temperature: float = 1.0) -> float:
     return float(of_source.run().mean_score())
 
 
-@pytest.mark.parametrize("temperature", [1.0, 2.0])
-@pytest.mark.parametrize(
-    "p", [P, random_scores(0, 4, 3), random_scores(1, 4, 3)], ids=["given", "random", "another"]
-)
+@pytest.mark.parametrize(("p", "temperature"), [(P, 1.0), (P, 2.0), (random_scores(0, 4, 3), 2.0)])
 def test_theirs_is_ours_divided_by_source_terms(p, temperature) -> None:
-    theirs = score_of(given(np.array(p), dimensions(SOURCE, INVERSE, INTENSIFIERS)), temperature)
+    theirs = score_of(
+        their_question(np.array(p), dimensions(SOURCE, INVERSE, INTENSIFIERS)), temperature
+    )
     ours = item_score(two_way(p, temperature), IS_SOURCE, list(INTENSIFIERS.values()))
     assert theirs * len(SOURCE) == pytest.approx(ours, abs=1e-7)
     assert abs(ours - EVEN) > 1e-3
 
 
-@pytest.mark.parametrize(("n_source", "n_inverse", "seed"), [(1, 2, 2), (3, 2, 3), (4, 4, 4)])
+@pytest.mark.parametrize(
+    ("n_source", "n_inverse", "seed"),
+    [
+        (1, 2, 2),
+        (3, 2, 3),
+    ],
+)
 def test_whatever_the_numbers_of_terms(n_source, n_inverse, seed) -> None:
     weights = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
-    source, inverse = [f"s{i}" for i in range(n_source)], [f"i{i}" for i in range(n_inverse)]
+    source, inverse = (
+        [f"s{number}" for number in range(n_source)],
+        [f"i{number}" for number in range(n_inverse)],
+    )
     p = random_scores(seed, n_source + n_inverse, len(weights))
 
-    theirs = score_of(given(p, dimensions(source, inverse, weights)))
+    theirs = score_of(their_question(p, dimensions(source, inverse, weights)))
 
     is_source = [term in source for term in source + inverse]
     assert theirs * n_source == pytest.approx(
@@ -124,7 +132,8 @@ def test_from_prompts_to_the_score_by_a_model(
         for term in SOURCE + INVERSE
         for intensifier in INTENSIFIERS
     ]
-    p = np.exp(entailment_share(model.entailment(pairs))).reshape(len(IS_SOURCE), len(INTENSIFIERS))
+    shares = np.exp(entailment_share(model.entailment(pairs)))
+    p = shares.reshape(len(IS_SOURCE), len(INTENSIFIERS))
     ours = item_score(two_way(p), IS_SOURCE, list(INTENSIFIERS.values()))
     assert theirs * len(SOURCE) == pytest.approx(ours, abs=1e-5)
     assert abs(ours - EVEN) > 1e-3

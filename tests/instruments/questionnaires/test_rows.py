@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.item_scores import source_prompts
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_templates
 from evenruler.tables import read_frame, write_table
@@ -187,11 +186,10 @@ class TestRows:
     def test_words_of_one_level_share_its_number_and_weight(self, translated) -> None:
         levels = [{"weight": -1, "words": ["rarely", "seldom"]}, {"weight": 1, "words": ["often"]}]
         built = translated(scale={**SCALE, "levels": levels})
-        assert [(row["intensifier"], row["level"], row["weight"]) for row in built.prompts[:3]] == [
-            ("rarely", 1, -1),
-            ("seldom", 1, -1),
-            ("often", 2, 1),
-        ]
+        rarely, seldom = built.prompts[:2]
+        assert (rarely["intensifier"], seldom["intensifier"]) == ("rarely", "seldom")
+        for row in (rarely, seldom):
+            assert (row["level"], row["weight"]) == (1, -1)
 
     def test_the_stem_is_put_before_the_original(self, translated) -> None:
         built = translated(original={**SOURCE["original"], "stem": "Think of last week."})
@@ -200,28 +198,16 @@ class TestRows:
             row["premise"] for row in translated().prompts
         ]
 
-    def test_source_prompts_are_premise_and_hypothesis_as_one_text(
-        self, translated, tmp_path
-    ) -> None:
-        write_table(translated().prompts, schemas.PROMPTS, tmp_path / "prompts.parquet")
-        found = source_prompts(read_frame(tmp_path / "prompts.parquet"))
-        assert sorted(found["whole"]) == [
-            "At night I meet an enemy. This never happens.",
-            "At night I meet an enemy. This very often happens.",
-        ]
-
 
 def changed(
     before: QuestionnaireRows, after: QuestionnaireRows, column: str
 ) -> dict[str, list[bool]]:
     """By table, whether each row differs in a column."""
-    return {
-        table: [
-            old[column] != new[column]
-            for old, new in zip(getattr(before, table), getattr(after, table), strict=True)
-        ]
-        for table in ("items", "terms", "prompts")
-    }
+    differs = {}
+    for table in ("items", "terms", "prompts"):
+        rows = zip(getattr(before, table), getattr(after, table), strict=True)
+        differs[table] = [old[column] != new[column] for old, new in rows]
+    return differs
 
 
 NONE = {"items": [False], "terms": [False] * 2, "prompts": [False] * 4}
@@ -289,9 +275,6 @@ OTHER = {
 
 
 class TestRejected:
-    def test_nothing_is_of_one_item(self, translated) -> None:
-        assert translated().rejected == []
-
     def test_the_same_prompt_of_two_items(self, translated) -> None:
         built = translated(items={"one": ITEM, "two": OTHER})
 
@@ -301,19 +284,20 @@ class TestRejected:
         assert [row["reason"] for row in built.rejected] == [
             f"same prompt as {row['id']}" for row in built.prompts[:2]
         ]
-        assert [(row["item"], row["term"]) for row in built.prompts[4:]] == [("two", "sleep")] * 2
+        sleep = [(row["item"], row["term"]) for row in built.prompts[4:]]
+        assert sleep == [("two", "sleep")] * 2
 
 
-@pytest.mark.parametrize("table", ["prompts", "items", "terms", "rejected"])
-def test_schemas_take_the_rows(table, translated, tmp_path) -> None:
-    items = {name: {**item, "subscale": None} for name, item in (("one", ITEM), ("two", OTHER))}
-    rows = getattr(translated(items=items), table)
+def test_a_schema_takes_rejected_rows(translated, tmp_path) -> None:
+    items = {
+        name: {**template, "subscale": None} for name, template in (("one", ITEM), ("two", OTHER))
+    }
+    rows = translated(items=items).rejected
 
-    write_table(rows, getattr(schemas, table.upper()), tmp_path / "table.parquet")
+    write_table(rows, schemas.REJECTED, tmp_path / "table.parquet")
 
-    found = read_frame(tmp_path / "table.parquet")
+    rejected = read_frame(tmp_path / "table.parquet")
     assert rows
-    assert set(found["id"]) == {row["id"] for row in rows}
-    if table != "terms":
-        assert found["subscale"].isna().all()
-        assert found["keying"].tolist() == [-1] * len(rows)
+    assert set(rejected["id"]) == {row["id"] for row in rows}
+    assert rejected["subscale"].isna().all()
+    assert rejected["keying"].tolist() == [-1] * len(rows)

@@ -59,31 +59,10 @@ class TestWhatIsRead:
     def test_values(self, read) -> None:
         source, scale = read()
 
-        assert (source.title, source.construct_, source.language) == (
-            "Fear",
-            "fear as two items describe it",
-            "en",
-        )
-        assert (source.original.wording, source.original.stem, source.warning, source.limits) == (
-            "held",
-            None,
-            None,
-            [],
-        )
         first, second = source.items["first"], source.items["second"]
-        assert (first.premise, first.hypothesis) == (
-            "In a crowd I am {TERM}.",
-            "This {INTENSIFIER} happens.",
-        )
         assert first.terms.source == {"afraid": "afraid", "ill-at-ease": "ill at ease"}
-        assert first.terms.inverse == {"calm": "calm"}
         assert second.terms.source == {"easy-one": "easy"}
-        assert (first.subscale, first.keying, second.subscale, second.keying) == (
-            "body",
-            1,
-            None,
-            -1,
-        )
+        assert (first.keying, second.subscale) == (1, None)
         assert [(level.weight, level.words) for level in scale.levels] == [
             (-4, {"never": "never"}),
             (-2.5, {"seldom": "seldom", "very-rarely": "very rarely"}),
@@ -104,10 +83,6 @@ class TestWhatIsRead:
             ("This {INTENSIFIER} h", "This h"),
         )
         assert source.items["first"].hypothesis == "This happens."
-
-    def test_an_original_may_hold_terms_and_intensifiers(self, read) -> None:
-        # "How often are you afraid?", "How seldom do you dare to speak?"
-        assert read()[0].items["second"].original == "How seldom do you dare to speak?"
 
     def test_a_term_inside_a_longer_word_is_none(self, read) -> None:
         assert (
@@ -163,11 +138,6 @@ REFUSED = [
         id="intensifier-in-hypothesis",
     ),
     pytest.param(
-        ("keying: -1", "keying: 2"),
-        "items.second.keying: found 2: input should be 1 or -1; fix it",
-        id="keying",
-    ),
-    pytest.param(
         ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happen"),
         "items.second: 'It {INTENSIFIER} happen': subject and verb do not agree; fix it",
         id="verb-does-not-agree",
@@ -186,9 +156,6 @@ SCALE_REFUSED = [
         ("weight: -2.5", "weight: -4.0"),
         "weights [-4.0, -4.0, 4.0] do not rise from level to level; fix it",
         id="equal-weights",
-    ),
-    pytest.param(
-        ("[always]", "[always, never]"), "'never' stands at two levels; fix it", id="at-two-levels"
     ),
 ]
 
@@ -209,22 +176,8 @@ class TestWhatIsRefused:
             read, scale=(("[always]", "{always: always, ever: Never}"),)
         )
 
-    @pytest.mark.parametrize(("weight", "other"), [("-2.5", ".nan"), ("4,", ".inf,")])
-    def test_a_weight_that_is_not_finite(self, read, error_of, weight, other) -> None:
-        old = f"weight: {weight}"
-        assert "weight" in error_of(read, scale=((f"{{{old}", f"{{weight: {other}"),))
-
-    def test_an_unknown_wording_is_told_what_is_known(self, read, error_of) -> None:
-        line = error_of(read, ("wording: held", "wording: ours"))
-        assert "slug" not in line
-        assert "paraphrased" in line
-
-    def test_no_items(self, tmp_path, file_with, error_of) -> None:
-        path = file_with("fear.yaml", FEAR[: FEAR.index("items:")] + "items: {}\n")
-        assert error_of(load_questionnaire, path, tmp_path) == (
-            f"{path}: items: found {{}}: dictionary should have at least 1 item after validation, "
-            "not 0; fix it"
-        )
+    def test_a_weight_that_is_not_finite(self, read, error_of) -> None:
+        assert "weight" in error_of(read, scale=(("{weight: 4,", "{weight: .inf,"),))
 
     def test_two_items_that_ask_the_same(self, read, tmp_path, error_of) -> None:
         again = "  third:\n    original: And now?\n    premise: In a crowd I am {TERM}.\n"
@@ -270,16 +223,11 @@ class TestDisagreement:
             "I {INTENSIFIER} focus on it.",
             "Things like this {INTENSIFIER} happen to me.",
             "This {INTENSIFIER} happens.",
-            "It {INTENSIFIER} happens.",
             "It {INTENSIFIER} can happen.",
-            "She {INTENSIFIER} has time.",
             "He {INTENSIFIER} passes.",
-            "We {INTENSIFIER} discuss it.",
             "You {INTENSIFIER} pass.",
             "I {INTENSIFIER} need help.",
-            "They {INTENSIFIER} succeed.",
             "I am {INTENSIFIER} like this.",
-            "That is how I {INTENSIFIER} am.",
             "{INTENSIFIER} I feel so.",
         ],
     )
@@ -292,19 +240,14 @@ class TestDisagreement:
             ("It {INTENSIFIER} happen.", "It {INTENSIFIER} happen"),
             ("it {INTENSIFIER} are so.", "it {INTENSIFIER} are"),
             ("She {INTENSIFIER} need help.", "She {INTENSIFIER} need"),
-            ("He {INTENSIFIER} pass.", "He {INTENSIFIER} pass"),
             ("I {INTENSIFIER} feels so.", "I {INTENSIFIER} feels"),
             ("They {INTENSIFIER} is late.", "They {INTENSIFIER} is"),
-            ("We {INTENSIFIER} has time.", "We {INTENSIFIER} has"),
-            ("You {INTENSIFIER} does it.", "You {INTENSIFIER} does"),
         ],
     )
     def test_of_subject_and_verb(self, template, named) -> None:
         assert verb_error(template) == f"{named!r}: subject and verb do not agree"
 
-    @pytest.mark.parametrize(
-        ("subject", "verb"), [("It", "happened"), ("I", "worried"), ("They", "Needed")]
-    )
+    @pytest.mark.parametrize(("subject", "verb"), [("It", "happened"), ("They", "Needed")])
     def test_the_past_is_no_habit(self, subject, verb) -> None:
         assert verb_error(f"{subject} {{INTENSIFIER}} {verb} here.") == (
             f"'{subject} {{INTENSIFIER}} {verb}': a habit is told in the present, not as {verb!r}"
@@ -341,32 +284,20 @@ class TestShipped:
         source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SCALES)
 
         built = fill_templates(name, source, scale)
-        assert (len(source.items), len(built.prompts), built.rejected) == (n_items, n_prompts, [])
+        assert (len(source.items), len(built.prompts)) == (n_items, n_prompts)
+        assert built.rejected == []
         assert source.original.wording == wording
         if reversed_items is not None:
-            assert sum(item.keying == -1 for item in source.items.values()) == reversed_items
-        assert all(
-            len(terms) in (2, 3, 4)
-            for item in source.items.values()
-            for terms in vars(item.terms).values()
-        )
-
-    def test_there_are_no_others(self) -> None:
-        names = {path.stem for path in (SOURCES / "questionnaires").glob("*.yaml")}
-        known = {
-            "gad-7",
-            "phq-9",
-            "soc-13",
-            "trust-in-people",
-            "ipip-extraversion",
-            "women-roles",
-            "immigrants",
-        }
-        assert names == known
+            assert sum(shipped.keying == -1 for shipped in source.items.values()) == reversed_items
+        for shipped in source.items.values():
+            assert {len(terms) for terms in vars(shipped.terms).values()} <= {2, 3, 4}
 
     def test_the_scale_is_that_of_the_paper(self) -> None:
         _, scale = load_questionnaire(SOURCES / "questionnaires" / "gad-7.yaml", SCALES)
-        assert {word: level.weight for level in scale.levels for word in level.words.values()} == {
+        weight_by_word: dict[str, float] = {}
+        for level in scale.levels:
+            weight_by_word |= dict.fromkeys(level.words.values(), level.weight)
+        assert weight_by_word == {
             "never": -4,
             "very rarely": -3,
             "seldom": -2,

@@ -43,18 +43,18 @@ def places(
     material = {"kind": "wiki", "revisions": revisions} | (
         {"api": api, "licence": "cc0-1.0"} if api else {}
     )
-    said = {
+    fields = {
         "title": "Places",
         "source": "Testers",
         "material": material,
         "branch": None,
         "framings": None,
     }
-    return Source.model_validate(SOURCE | said | changes)
+    return Source.model_validate(SOURCE | fields | changes)
 
 
-def settings(scale: str = "quick", **said: Any) -> Settings:
-    return Settings.model_validate(said, context={"scale": scale})
+def settings(scale: str = "quick", **fields: Any) -> Settings:
+    return Settings.model_validate(fields, context={"scale": scale})
 
 
 def declared(
@@ -62,31 +62,31 @@ def declared(
     scale: str = "quick",
     source: Mapping[str, Any] = SOURCE,
     article: str = TEXT,
-    **said: Any,
+    **fields: Any,
 ) -> Declaration:
     """The domain as users write it, scraped."""
     folder = root / "data/sources/saged"
     (folder / "articles").mkdir(parents=True, exist_ok=True)
     (folder / "articles/fruit.md").write_text(article)
     YAML().dump(dict(source), folder / "fruit.yaml")
-    own, made = settings(scale, **said), root / "made"
+    scaled, scraped = settings(scale, **fields), root / "made"
     write_sentence_tables(
         "fruit",
-        load(folder / "fruit.yaml", own, folder / "shared"),
+        load(folder / "fruit.yaml", scaled, folder / "shared"),
         folder / "fruit.yaml",
-        made,
+        scraped,
         root,
     )
-    tables = {name: read_table(made / f"{name}.parquet") for name in ("sentences", "sources")}
+    tables = {name: read_table(scraped / f"{name}.parquet") for name in ("sentences", "sources")}
     return Declaration(
-        "fruit", "saged", own, load(made / "source.yaml", own, folder / "shared"), tables
+        "fruit", "saged", scaled, load(scraped / "source.yaml", scaled, folder / "shared"), tables
     )
 
 
 def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """Its tables as frames, and the plan."""
-    found = build(declaration, MODELS)
-    return {name: table.to_pandas() for name, table in found.tables.items()}, found.plan
+    instrument = build(declaration, MODELS)
+    return {name: table.to_pandas() for name, table in instrument.tables.items()}, instrument.plan
 
 
 def subject(

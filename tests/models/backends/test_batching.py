@@ -1,6 +1,8 @@
 """Packs that a GPU has no memory for, by a double of its memory: a real model whose forward pass
 counts tokens."""
 
+from itertools import chain, product
+
 import pytest
 import torch
 
@@ -40,10 +42,10 @@ def memory(llama, monkeypatch) -> DoubleOfGpuMemory:
 
 def answered(operation, questions) -> tuple[list[list[int]], dict]:
     """Indices pack by pack, and all answers by index."""
-    packs = [dict(pack) for pack in operation(questions, frozenset(range(len(questions))))]
-    return [list(pack) for pack in packs], {
-        i: answer for pack in packs for i, answer in pack.items()
-    }
+    wanted = frozenset(range(len(questions)))
+    packs = [dict(pack) for pack in operation(questions, wanted)]
+    answers = chain.from_iterable(pack.items() for pack in packs)
+    return [list(pack) for pack in packs], dict(answers)
 
 
 class TestHalves:
@@ -54,13 +56,14 @@ class TestHalves:
         packs, expected = answered(llama.backend.loglikelihood, requests)
         memory.tokens = 60
 
-        cut, found = answered(llama.backend.loglikelihood, requests)
+        cut, answers = answered(llama.backend.loglikelihood, requests)
 
         assert memory.refused >= 1
         assert cut == packs  # what is stored together stays together
-        assert sorted(found) == list(range(len(TEXTS)))
-        for i, (nats, tokens) in found.items():
-            assert (nats, tokens) == (pytest.approx(expected[i][0], abs=NATS), expected[i][1])
+        assert sorted(answers) == list(range(len(TEXTS)))
+        for index, (nats, tokens) in answers.items():
+            assert nats == pytest.approx(expected[index][0], abs=NATS)
+            assert tokens == expected[index][1]
         assert (
             capsys.readouterr().err.count(
                 "the GPU ran out of memory: packs that do not fit are answered in"
@@ -74,21 +77,22 @@ class TestHalves:
         _, expected = answered(llama.backend.words, requests)
         memory.tokens = 60
 
-        _, found = answered(llama.backend.words, requests)
+        _, answers = answered(llama.backend.words, requests)
 
         assert memory.refused >= 1
-        for i, answer in found.items():
-            assert answer == pytest.approx(expected[i], abs=NATS)
+        for index, answer in answers.items():
+            assert answer == pytest.approx(expected[index], abs=NATS)
 
     def test_replies_are_the_same(self, llama, memory) -> None:
-        prompts = [Prompt(text, Sampling(6), seed) for seed in range(3) for text in TEXTS]
+        seeds_and_texts = product(range(3), TEXTS)
+        prompts = [Prompt(text, Sampling(6), seed) for seed, text in seeds_and_texts]
         batches, expected = answered(llama.backend.generate, prompts)
         memory.tokens = 300
 
-        cut, found = answered(llama.backend.generate, prompts)
+        cut, answers = answered(llama.backend.generate, prompts)
 
         assert memory.refused >= 1
-        assert ([sorted(batch) for batch in cut], found) == (
+        assert ([sorted(batch) for batch in cut], answers) == (
             [sorted(batch) for batch in batches],
             expected,
         )
@@ -97,10 +101,10 @@ class TestHalves:
         expected = llama.backend.marginal(TEXTS)
         memory.tokens = 60
 
-        found = llama.backend.marginal(TEXTS)
+        unigrams = llama.backend.marginal(TEXTS)
 
         assert memory.refused >= 1
-        assert found == pytest.approx(expected, abs=1e-5)
+        assert unigrams == pytest.approx(expected, abs=1e-5)
 
     def test_other_errors_are_errors(self, llama, memory, monkeypatch) -> None:
         def broken(*args, **kwargs):
@@ -122,23 +126,24 @@ class TestHalves:
         )
 
     def test_parts_are_halves_of_halves(self) -> None:
-        asked = []
+        tried = []
 
         class Backend:
             @batched
             def length(self, texts):
                 def answer(pack):
-                    asked.append(list(pack))
+                    tried.append(list(pack))
                     if len(pack) > 2:
                         raise torch.OutOfMemoryError
-                    return [(i, len(texts[i])) for i in pack]
+                    return [(index, len(texts[index])) for index in pack]
 
                 return Batches([[4, 0, 1, 3, 2]], answer)
 
-        found = list(Backend().length(["", "a", "bb", "ccc", "dddd"], frozenset([0])))
+        texts = ["", "a", "bb", "ccc", "dddd"]
+        packs = list(Backend().length(texts, frozenset([0])))
 
-        assert asked == [[4, 0, 1, 3, 2], [4, 0], [1, 3, 2], [1], [3, 2]]
-        assert found == [[(4, 4), (0, 0), (1, 1), (3, 3), (2, 2)]]
+        assert tried == [[4, 0, 1, 3, 2], [4, 0], [1, 3, 2], [1], [3, 2]]
+        assert packs == [[(length, length) for length in (4, 0, 1, 3, 2)]]
 
 
 class TestTheModelItself:

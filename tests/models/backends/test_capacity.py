@@ -38,10 +38,6 @@ LLAMA_8B = ModelShape(
 
 
 class TestBytes:
-    def test_keys_and_values_of_a_token(self) -> None:
-        assert SMOLLM3.token_bytes == 2 * 36 * 4 * 128 * 2 == 73_728
-        assert LLAMA_8B.token_bytes == 131_072
-
     def test_of_a_pass_by_hand(self) -> None:
         """Two layers, two heads of width 2 with one of keys, three tokens, seven words, float32."""
         shape = ModelShape(
@@ -61,81 +57,65 @@ class TestBytes:
         pairs = 9 * (2 * 4 + 8 + 2 + 2 * (4 + 4))
         assert shape.pass_bytes(3) == cache + activations + logits + pairs
 
-    def test_of_drawing(self) -> None:
-        assert SMOLLM3.draw_bytes(256) == 256 * 128_256 * 26
-
 
 class TestFitting:
     def test_a_large_card_takes_the_best(self) -> None:
         """An H200 of 139 GiB less 3 billion parameters of two bytes; keys and values get less than
         half."""
-        assert fit_capacity(BEST, 139 * GB - 6 * 10**9, SMOLLM3) == replace(
-            BEST, cache_bytes=32 * GB
-        )
+        room = 139 * GB - 6 * 10**9
+        assert fit_capacity(BEST, room, SMOLLM3) == replace(BEST, cache_bytes=32 * GB)
 
     def test_a_card_that_the_model_nearly_fills_takes_less_of_everything(self) -> None:
         """24 GiB less 16 GB: 8.2 GiB of room, 4.1 for a pass."""
-        found = fit_capacity(BEST, 24 * GB - 16 * 10**9, LLAMA_8B)
-
-        assert found == Capacity(nodes=2048, sequences=32, replies=256, cache_bytes=4 * GB)
-        room = int((24 * GB - 16 * 10**9) * 0.9) // 2
-        assert LLAMA_8B.pass_bytes(2048) <= room < LLAMA_8B.pass_bytes(4096)
-        assert found.cache_bytes <= room < 2 * found.cache_bytes
+        room = 24 * GB - 16 * 10**9
+        assert fit_capacity(BEST, room, LLAMA_8B) == Capacity(
+            nodes=2048, sequences=32, replies=256, cache_bytes=4 * GB
+        )
 
     @pytest.mark.parametrize(
         ("gigabytes", "nodes", "replies"),
-        [(0.1, 64, 2), (0.5, 128, 16), (1, 256, 32), (2, 512, 64), (8, 2048, 256)],
+        [(0.1, 64, 2), (1, 256, 32), (8, 2048, 256)],
     )
     def test_halves_with_memory(self, gigabytes, nodes, replies) -> None:
         """A node takes 1.04 MB and 206 bytes with every other; a reply 3.3 MB."""
-        found = fit_capacity(BEST, int(gigabytes * GB), LLAMA_8B)
+        capacity = fit_capacity(BEST, int(gigabytes * GB), LLAMA_8B)
 
-        assert (found.nodes, found.replies) == (nodes, replies)
-        assert found.sequences == max(1, nodes // 64)
+        assert (capacity.nodes, capacity.replies) == (nodes, replies)
+        assert capacity.sequences == max(1, nodes // 64)
 
     def test_more_memory_never_takes_less(self) -> None:
-        found = [
-            fit_capacity(BEST, int(2 ** (power / 4)), LLAMA_8B) for power in range(4 * 20, 4 * 39)
+        capacities = [
+            fit_capacity(BEST, int(2 ** (power / 4)), LLAMA_8B) for power in range(80, 156)
         ]
 
         for name in ("nodes", "sequences", "replies", "cache_bytes"):
-            values = [getattr(one, name) for one in found]
+            values = [getattr(capacity, name) for capacity in capacities]
             assert values == sorted(values)
             assert values[0] < values[-1] == getattr(BEST, name)
 
-    def test_a_little_more_or_less_changes_nothing(self) -> None:
-        """A driver that keeps some megabytes more for itself leaves packs as they were."""
-        memory = 139 * GB - 6 * 10**9
-
-        assert {fit_capacity(BEST, memory - n * 2**20, SMOLLM3) for n in range(0, 600, 50)} == {
-            fit_capacity(BEST, memory, SMOLLM3)
-        }
-
     def test_no_memory_at_all_still_asks_one_by_one(self) -> None:
-        found = fit_capacity(BEST, 0, LLAMA_8B)
+        capacity = fit_capacity(BEST, 0, LLAMA_8B)
 
-        assert (found.nodes, found.sequences, found.replies) == (64, 1, 1)
-        assert found.cache_bytes <= LLAMA_8B.token_bytes
+        assert (capacity.nodes, capacity.sequences, capacity.replies) == (64, 1, 1)
+        assert capacity.cache_bytes <= LLAMA_8B.token_bytes
 
 
 class TestDevice:
-    def test_a_cpu_has_what_it_always_had(self, llama) -> None:
-        assert capacity_on("cpu", llama.backend.model) == Capacity(512, 16, 64, 2**31)
-        assert llama.backend._capacity is CAPACITY["cpu"]
-
     def test_a_gpu_has_what_its_memory_holds_beside_the_weights(self, llama, monkeypatch) -> None:
         """The whole memory counts, whatever is free."""
-        asked = []
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**6, 2**33 + 5 * 10**8))
+        calls = []
+        free_and_total = (10**6, 2**33 + 5 * 10**8)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: free_and_total)
         monkeypatch.setattr(
-            "evenruler.models.backends.causal.fit_capacity", lambda *of: asked.append(of)
+            "evenruler.models.backends.causal.fit_capacity",
+            lambda *arguments: calls.append(arguments),
         )
         model = llama.backend.model
 
         capacity_on("cuda", model)
 
         weights = sum(tensor.numel() * 4 for tensor in model.parameters())
-        ((best, memory, shape),) = asked
+        ((best, memory, shape),) = calls
         assert best == CAPACITY["cuda"]
         assert (
             2**33 - weights - 10_000 < memory <= 2**33 - weights
@@ -157,11 +137,11 @@ class TestShape:
         )
 
     def test_of_one_that_leaves_sizes_open(self, tiny) -> None:
-        found = shape_of(tiny("gpt2").backend.model)
+        shape = shape_of(tiny("gpt2").backend.model)
 
-        assert (found.inner, found.key_heads, found.head_width) == (128, 4, 8)
+        assert (shape.inner, shape.key_heads, shape.head_width) == (128, 4, 8)
 
     def test_of_one_without_attention(self, tiny) -> None:
-        found = shape_of(tiny("mamba").backend.model)
+        shape = shape_of(tiny("mamba").backend.model)
 
-        assert (found.heads, found.key_heads, found.head_width) == (1, 1, 32)
+        assert (shape.heads, shape.key_heads, shape.head_width) == (1, 1, 32)

@@ -5,6 +5,7 @@ import json
 import shutil
 import string
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,8 @@ PROMPTS = [
     "",
 ]
 WORDS = ["he", "He", "women", "men", "male", "females", "A", "dance"]
-BOTH = [(prompt, word) for prompt in PROMPTS for word in WORDS]
+BOTH = list(product(PROMPTS, WORDS))
 ROOMS = {
-    "all at once": Capacity(nodes=4096, sequences=1, replies=256),
     "some prompts": Capacity(nodes=60, sequences=1, replies=3),
     "one": Capacity(nodes=1, sequences=1, replies=1),
 }
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def made(folder: Path, tmp_path: Path) -> Callable[..., Model]:
+def load_t5(folder: Path, tmp_path: Path) -> Callable[..., Model]:
     """Loads the model with a store of its own."""
     number: Iterator[int] = iter(range(100))
 
@@ -55,42 +55,44 @@ def made(folder: Path, tmp_path: Path) -> Callable[..., Model]:
 
 
 @pytest.fixture(params=ROOMS)
-def t5(request, made, monkeypatch) -> Model:
+def t5(request, load_t5, monkeypatch) -> Model:
     monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS[request.param])
-    return made()
+    return load_t5()
 
 
 def by_itself(model: Model, prompt: str, word: str) -> tuple[float, float, float, float, int]:
     """One word after one prompt by transformers: as `whole_words`."""
     backend = model.backend
-    tokenizer, own = (
-        backend.tokenizer,
-        backend.tokenizer(word, add_special_tokens=False)["input_ids"],
-    )
+    tokenizer = backend.tokenizer
+    word_ids = tokenizer(word, add_special_tokens=False)["input_ids"]
+    decoder_ids = torch.tensor([[tokenizer.pad_token_id, *word_ids]])
     with torch.inference_mode():
         logits = backend.model(
             input_ids=torch.tensor([tokenizer(prompt)["input_ids"]]),
-            decoder_input_ids=torch.tensor([[tokenizer.pad_token_id, *own]]),
+            decoder_input_ids=decoder_ids,
             use_cache=False,
         ).logits[0]
     nats = logits.double().log_softmax(-1).numpy()
-    pieces = {token: piece for piece, token in tokenizer.get_vocab().items()}
-    goes_on = [i for i, piece in pieces.items() if piece[0] in string.ascii_letters]
-    words_follow = [
-        i for i, piece in pieces.items() if piece.lstrip("▁")[:1] in set(string.ascii_letters)
-    ]
-    ends, alone = (np.log(1 - np.exp(nats[-1, those]).sum()) for those in (goes_on, words_follow))
-    steps = nats[np.arange(len(own)), own]
+    letters = set(string.ascii_letters)
+    vocabulary = tokenizer.get_vocab().items()
+    goes_on = [token for piece, token in vocabulary if piece[0] in letters]
+    words_follow = [token for piece, token in vocabulary if piece.lstrip("▁")[:1] in letters]
+    ends = np.log(1 - np.exp(nats[-1, goes_on]).sum())
+    alone = np.log(1 - np.exp(nats[-1, words_follow]).sum())
+    steps = nats[np.arange(len(word_ids)), word_ids]
     if steps.sum() < np.log(1e-5):
         ends = alone = 0
-    return steps.sum(), ends, alone, steps[0], own[0]
+    return steps.sum(), ends, alone, steps[0], word_ids[0]
 
 
-def whole_words(model: Model, asked: list[tuple[str, str]]) -> np.ndarray:
+def whole_words(model: Model, questions: list[tuple[str, str]]) -> np.ndarray:
     """[n, 5] of each: nats, nats that it ends and that it stands alone, nats of its first token,
     that token."""
-    found = model.whole_words([prompt for prompt, _ in asked], [word for _, word in asked])
-    return np.stack([found.nats, found.ends, found.alone, found.first_nats, found.first_token], 1)
+    prompts = [prompt for prompt, _ in questions]
+    answers = model.whole_words(prompts, [word for _, word in questions])
+    return np.stack(
+        [answers.nats, answers.ends, answers.alone, answers.first_nats, answers.first_token], 1
+    )
 
 
 class TestWords:
@@ -104,52 +106,44 @@ class TestWords:
         assert 4 < sum(row[1] < 0 for row in expected) < len(BOTH)  # rare ones among them
         assert np.ptp([row[0] for row in expected]) > 5  # nothing that a constant could be
 
-    def test_a_special_token_or_none_ends_a_word(self, made) -> None:
+    def test_a_special_token_or_none_ends_a_word(self, load_t5) -> None:
         """The vocabulary is larger than the tokenizer's: 12 entries are no token, and 7 tokens are
         no text."""
-        model = made()
+        model = load_t5()
         (ends, _), backend = model.backend._endings, model.backend
         assert len(ends) == len(backend.tokenizer) + 12
         assert ends[len(backend.tokenizer) :].all()
         assert ends[backend.tokenizer.all_special_ids].all()
         vocabulary = backend.tokenizer.get_vocab()
-        assert [bool(ends[vocabulary[piece]]) for piece in ("▁", "▁men", "men", "e", ".", "-")] == [
-            True, True, False, False, True, True,
-        ]  # fmt: skip
+        pieces = ("▁", "▁men", "men", "e", ".", "-")
+        is_end = [bool(ends[vocabulary[piece]]) for piece in pieces]
+        assert is_end == [True, True, False, False, True, True]
 
-    def test_words_that_begin_with_one_token_share_its_probability(self, made) -> None:
-        rows = whole_words(made(), [("He", word) for word in ("he", "male", "men")])
-        assert rows[0, 3:].tolist() == rows[1, 3:].tolist() != rows[2, 3:].tolist()
-        assert (rows[:2, 0] < rows[:2, 3]).all()
-
-    def test_a_space_before_a_word_is_refused_for_it_would_be_dropped(self, made) -> None:
-        model = made()
-        tokenizer = model.backend.tokenizer
-        assert tokenizer(" he")["input_ids"] == tokenizer("he")["input_ids"]
+    def test_a_space_before_a_word_would_be_dropped_and_no_word_has_no_token(self, load_t5) -> None:
+        model = load_t5()
         with pytest.raises(ValueError, match="the word ' he' has a space before it"):
             model.whole_words(["x"], [" he"])
-
-    def test_a_word_without_a_token(self, made) -> None:
         with pytest.raises(ValueError, match="the word '' has no token"):
-            made().whole_words(["x"], [""])
+            model.whole_words(["x"], [""])
 
     def test_numbers_do_not_depend_on_order_nor_on_which_are_wanted(
-        self, made, monkeypatch
+        self, load_t5, monkeypatch
     ) -> None:
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["some prompts"])
-        model = made()
+        model = load_t5()
         whole = whole_words(model, BOTH)
-        backwards = whole_words(made(), BOTH[::-1])[::-1]
+        backwards = whole_words(load_t5(), BOTH[::-1])[::-1]
         assert np.array_equal(whole, backwards)
         requests = [WordRequest(word, prompt) for prompt, word in BOTH]
         packs = list(model.backend.words(requests, frozenset(range(len(BOTH)))))
-        (some,) = model.backend.words(requests, frozenset([packs[1][0][0]]))
+        index = packs[1][0][0]
+        (some,) = model.backend.words(requests, frozenset([index]))
         assert some == packs[1]
         assert len(packs) > 2
 
-    def test_each_prompt_is_read_once(self, made, monkeypatch) -> None:
+    def test_each_prompt_is_read_once(self, load_t5, monkeypatch) -> None:
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["some prompts"])
-        model, read = made(), []
+        model, read = load_t5(), []
         encoder = model.backend.model.get_encoder()
         encoder.register_forward_hook(
             lambda module, inputs, output: read.append(len(output.last_hidden_state))
@@ -159,59 +153,54 @@ class TestWords:
         whole_words(model, BOTH)
         assert sum(read) == len(PROMPTS)  # the rest is kept
 
-    def test_a_pack_is_no_larger_than_its_room(self, made, monkeypatch) -> None:
+    def test_a_pack_is_no_larger_than_its_room(self, load_t5, monkeypatch) -> None:
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["some prompts"])
-        model = made()
-        asked = [
-            seq2seq.WordTokens((1,) * length, (7, word))
-            for length in (9, 9, 20, 20, 40, 70)
-            for word in (2, 3)
-        ]
-        asked = [
-            seq2seq.WordTokens((i // 2, *own.prompt[1:]), own.word) for i, own in enumerate(asked)
-        ]
-        packs = [[len(asked[i].prompt) for i in pack] for pack in model.backend._packs(asked)]
+        model = load_t5()
+        questions: list[seq2seq.WordTokens] = []
+        for place, length in enumerate((9, 9, 20, 20, 40, 70)):
+            prompt = (place, *(1,) * (length - 1))
+            questions += [seq2seq.WordTokens(prompt, (7, word)) for word in (2, 3)]
+        lengths = [len(question.prompt) for question in questions]
+        packs = [np.take(lengths, pack).tolist() for pack in model.backend._packs(questions)]
         assert packs == [[9, 9, 9, 9, 20, 20], [20, 20], [40, 40], [70, 70]]
 
 
 class TestReplies:
     def test_the_likeliest_are_those_of_transformers(self, t5) -> None:
-        own = t5.backend
-        found = t5.replies(PROMPTS, sampling=Sampling(max_new_tokens=12, temperature=0))
-        for prompt, reply in zip(PROMPTS, found, strict=True):
-            ids = torch.tensor([own.tokenizer(prompt)["input_ids"]])
-            (tokens,) = own.model.generate(ids, do_sample=False, max_new_tokens=12)[:, 1:].tolist()
-            assert reply.text == own.tokenizer.decode(tokens, skip_special_tokens=True)
-            assert reply.finish == ("stop" if own.tokenizer.eos_token_id in tokens else "length")
-        assert len({reply.text for reply in found}) > 1
+        backend = t5.backend
+        replies = t5.replies(PROMPTS, sampling=Sampling(max_new_tokens=12, temperature=0))
+        for prompt, reply in zip(PROMPTS, replies, strict=True):
+            ids = torch.tensor([backend.tokenizer(prompt)["input_ids"]])
+            output = backend.model.generate(ids, do_sample=False, max_new_tokens=12)
+            tokens = output[0, 1:].tolist()
+            assert reply.text == backend.tokenizer.decode(tokens, skip_special_tokens=True)
+            assert reply.finish == (
+                "stop" if backend.tokenizer.eos_token_id in tokens else "length"
+            )
+        assert len({reply.text for reply in replies}) > 1
 
-    def test_a_drawn_one_does_not_depend_on_its_company(self, made, monkeypatch) -> None:
-        asked, seeds = PROMPTS * 3, list(range(3 * len(PROMPTS)))
-        together = made().replies(asked, sampling=Sampling(max_new_tokens=6), seeds=seeds)
+    def test_a_drawn_one_does_not_depend_on_its_company(self, load_t5, monkeypatch) -> None:
+        prompts = PROMPTS * 3
+        seeds = list(range(len(prompts)))
+        together = load_t5().replies(prompts, sampling=Sampling(max_new_tokens=6), seeds=seeds)
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["one"])
-        apart = made().replies(asked, sampling=Sampling(max_new_tokens=6), seeds=seeds)
+        apart = load_t5().replies(prompts, sampling=Sampling(max_new_tokens=6), seeds=seeds)
         assert together == apart
         assert len({reply.text for reply in together}) > len(PROMPTS)
 
-    def test_a_system_prompt_is_a_paragraph_before(self, made) -> None:
-        model, greedy = made(), Sampling(max_new_tokens=5, temperature=0)
+    def test_a_system_prompt_is_a_paragraph_before(self, load_t5) -> None:
+        model, greedy = load_t5(), Sampling(max_new_tokens=5, temperature=0)
         (with_it,) = model.generate(["He"], system="women", sampling=greedy)
         assert with_it == model.generate(["women\n\nHe"], sampling=greedy)[0]
 
 
 class TestWhatItCannot:
-    def test_a_chat(self, made, error_of) -> None:
-        said = (
+    def test_a_chat(self, load_t5, error_of) -> None:
+        message = (
             "'He': a chat is asked of an encoder-decoder, which has no chat template; ask with "
             "chat: false"
         )
-        assert error_of(made().whole_words, ["He"], ["he"], chat=True) == said
-        assert error_of(made().replies, ["He"], chat=True) == said
-
-    def test_the_likelihood_of_a_text(self, made, error_of) -> None:
-        said = error_of(made().loglikelihood, ["x"])
-        assert said.endswith("t5 (kind seq2seq) cannot loglikelihood, only generate, words; "
-                             "name a model that can loglikelihood")  # fmt: skip
+        assert error_of(load_t5().whole_words, ["He"], ["he"], chat=True) == message
 
     def test_it_is_not_declared_to_chat(self, folder) -> None:
         with pytest.raises(ValueError, match="`chat` is nothing that kind seq2seq can do"):
@@ -224,19 +213,21 @@ class TestWhatItCannot:
         return to
 
     def test_a_decoder_that_begins_with_more_than_its_start_token(
-        self, folder, tmp_path, made, error_of
+        self, folder, tmp_path, load_t5, error_of
     ) -> None:
         other = self.changed(
             folder, tmp_path / "bart", "generation_config.json", forced_bos_token_id=3
         )
-        said = error_of(made(other).generate, ["x"])
-        assert said == (
+        message = error_of(load_t5(other).generate, ["x"])
+        assert message == (
             f"{other}: the decoder of t5 does not begin with its start token alone; take a model "
             "that is built as T5 is"
         )
 
-    def test_a_text_that_is_longer_than_its_context(self, folder, tmp_path, made, error_of) -> None:
-        model = made(
+    def test_a_text_that_is_longer_than_its_context(
+        self, folder, tmp_path, load_t5, error_of
+    ) -> None:
+        model = load_t5(
             self.changed(folder, tmp_path / "short", "config.json", max_position_embeddings=9)
         )
         model.whole_words(["He"], ["he"])
@@ -245,7 +236,7 @@ class TestWhatItCannot:
             model.replies, ["He"], sampling=Sampling(max_new_tokens=10)
         )
 
-    def test_a_folder_of_a_causal_model(self, llama_folder, made, error_of) -> None:
-        assert error_of(made(llama_folder).generate, ["x"]).startswith(
+    def test_a_folder_of_a_causal_model(self, llama_folder, load_t5, error_of) -> None:
+        assert error_of(load_t5(llama_folder).generate, ["x"]).startswith(
             f"{llama_folder}: t5 does not load ("
         )

@@ -1,3 +1,5 @@
+from itertools import chain, product
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,11 +19,22 @@ from evenruler.models.backends.trie import (
 #   d: 0 6 2                        n3 = 0 1 2 4 (depth 3)     e4: n3 -> 5
 #                                   n4 = 0 6     (depth 1)     e6: n4 -> 2  (e5: n0 -> 6 above it)
 # 3, 5 and d's 2 are last tokens that nothing follows: edges without a node.
-A, B, C, D = (0, 1, 2, 3), (0, 1, 2, 4, 5), (0, 1, 2), (0, 6, 2)
+A = (0, 1, 2, 3)
+B = (0, 1, 2, 4, 5)
+C = (0, 1, 2)
+D = (0, 6, 2)
 
 
 def sequences(*tokens: tuple[int, ...]) -> list[TokenSequence]:
     return [TokenSequence(t) for t in tokens]
+
+
+def packed(many: list[TokenSequence], max_nodes: int) -> list[list[TokenSequence]]:
+    """The sequences of each pack."""
+    packs = []
+    for pack in split_into_batches(many, max_nodes):
+        packs.append([many[place] for place in pack])
+    return packs
 
 
 def sees(nodes: Nodes) -> np.ndarray:
@@ -49,11 +62,13 @@ def test_a_node_sees_itself_and_what_stands_before_it_in_its_own_sequences() -> 
 
 
 def test_edges_carry_each_distinct_step_once_and_paths_name_those_of_a_sequence() -> None:
-    tree = build_trie(sequences(A, B, C, D))
+    tree = build_trie([*sequences(A, B, C, D), TokenSequence(A, begin=3)])
 
+    assert tree.nodes.tokens.tolist() == [0, 1, 2, 4, 6]
     edges = list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True))
     assert edges == [(0, 1), (1, 2), (2, 3), (2, 4), (3, 5), (0, 6), (4, 2)]
-    assert [path.tolist() for path in tree.paths] == [[0, 1, 2], [0, 1, 3, 4], [0, 1], [5, 6]]
+    paths = [path.tolist() for path in tree.paths]
+    assert paths == [[0, 1, 2], [0, 1, 3, 4], [0, 1], [5, 6], [2]]
 
 
 def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
@@ -61,22 +76,14 @@ def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
 
     last = tree.ends_of(np.array([2, 4, 6]))  # of A, B and D: after n2, n3 and n4
 
-    assert (last.tokens.tolist(), last.depths.tolist()) == ([3, 5, 2], [3, 4, 2])
+    assert last.tokens.tolist() == [3, 5, 2]
+    assert last.depths.tolist() == [3, 4, 2]
     assert sees(last).astype(int).tolist() == [
         [1, 1, 1, 0, 0, 1, 0, 0],  # 0 1 2, 3
         [1, 1, 1, 1, 0, 0, 1, 0],  # 0 1 2 4, 5
         [1, 0, 0, 0, 1, 0, 0, 1],  # 0 6, 2
     ]
     assert last.seen_depths.tolist() == [0, 1, 2, 3, 1, 3, 4, 2]
-
-
-def test_a_sequence_that_begins_another_may_come_before_or_after_it() -> None:
-    before, after = build_trie(sequences(C, A)), build_trie(sequences(A, C))
-
-    # C first: its last token 2 is an edge (n1 -> 2), and becomes a node when A goes on through it.
-    assert before.nodes.tokens.tolist() == after.nodes.tokens.tolist() == [0, 1, 2]
-    assert [path.tolist() for path in before.paths] == [[0, 1], [0, 1, 2]]
-    assert [path.tolist() for path in after.paths] == [[0, 1, 2], [0, 1]]
 
 
 def test_given_tokens_have_nodes_but_no_edges() -> None:
@@ -88,13 +95,6 @@ def test_given_tokens_have_nodes_but_no_edges() -> None:
         (3, 4),
     ]
     assert tree.paths[0].tolist() == [0, 1]
-
-
-def test_the_same_tokens_given_and_asked_share_nodes_and_edges() -> None:
-    tree = build_trie([TokenSequence(A), TokenSequence(A, begin=3)])
-
-    assert tree.nodes.tokens.tolist() == [0, 1, 2]
-    assert [path.tolist() for path in tree.paths] == [[0, 1, 2], [2]]
 
 
 def test_the_start_token_alone_needs_nothing_computed() -> None:
@@ -119,22 +119,23 @@ def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
 
 
 def test_a_sequence_longer_than_a_pack_is_a_pack_of_its_own() -> None:
-    assert split_into_batches(sequences((0, 6, 2), tuple(range(10)), (0, 6, 3)), 4) == [[1], [0, 2]]
+    many = sequences((0, 6, 2), tuple(range(10)), (0, 6, 3))
+    assert split_into_batches(many, 4) == [[1], [0, 2]]
 
 
 def test_a_pack_ends_at_a_new_beginning_once_it_is_a_quarter_full() -> None:
     # Two nodes each (the last token has none), sharing the start token alone; a quarter of 12 is 3.
     # (0 1 x) has 2 nodes: not yet a quarter; with (0 2 x) it has 3: (0 3 x) begins the next.
-    assert split_into_batches(sequences((0, 1, 9), (0, 2, 9), (0, 3, 9), (0, 4, 9)), 12) == [
-        [0, 1],
-        [2, 3],
-    ]
+    many = sequences(*((0, second, 9) for second in range(1, 5)))
+    assert split_into_batches(many, 12) == [[0, 1], [2, 3]]
+
+
+def sequence_from(tokens: list[int], begin: int) -> TokenSequence:
+    return TokenSequence((0, *tokens), min(begin, len(tokens) + 1))
 
 
 LETTERS = st.lists(st.integers(1, 3), max_size=6)
-SETS = st.lists(
-    st.builds(lambda t, b: TokenSequence((0, *t), min(b, len(t) + 1)), LETTERS, st.integers(1, 4))
-)
+SETS = st.lists(st.builds(sequence_from, LETTERS, st.integers(1, 4)))
 
 
 @given(SETS, st.integers(1, 20), st.randoms(use_true_random=False))
@@ -143,21 +144,21 @@ def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(
 ) -> None:
     packs = split_into_batches(drawn, max_nodes)
 
-    assert sorted(i for pack in packs for i in pack) == list(range(len(drawn)))
+    assert sorted(chain(*packs)) == list(range(len(drawn)))
     shuffled = random.sample(drawn, len(drawn))
-    assert [[shuffled[i] for i in pack] for pack in split_into_batches(shuffled, max_nodes)] == [
-        [drawn[i] for i in p] for p in packs
-    ]
+    assert packed(shuffled, max_nodes) == packed(drawn, max_nodes)
 
 
 @given(SETS, st.integers(1, 20))
 def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None:
-    for pack in split_into_batches(drawn, max_nodes):
-        distinct = {s.tokens[:n] for s in (drawn[i] for i in pack) for n in range(1, len(s.tokens))}
-        tree = build_trie([drawn[i] for i in pack])
-        assert len(tree.nodes.tokens) == len(distinct)
-        longest_alone = max(len(drawn[i].tokens) - 1 for i in pack)
-        assert len(tree.nodes.tokens) <= max(max_nodes, longest_alone)
+    for pack in packed(drawn, max_nodes):
+        distinct = set()
+        for sequence in pack:
+            distinct |= {sequence.tokens[:n] for n in range(1, len(sequence.tokens))}
+        n_nodes = len(build_trie(pack).nodes.tokens)
+        assert n_nodes == len(distinct)
+        longest_alone = max(len(sequence.tokens) - 1 for sequence in pack)
+        assert n_nodes <= max(max_nodes, longest_alone)
 
 
 @given(SETS)
@@ -174,27 +175,27 @@ def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
 
 @given(SETS, st.randoms(use_true_random=False))
 def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> None:
-    tree, order = build_trie(drawn), random.sample(range(len(drawn)), len(drawn))
+    tree = build_trie(drawn)
+    order = random.sample(range(len(drawn)), len(drawn))
 
     shuffled = build_trie([drawn[i] for i in order])
 
     assert shuffled.nodes.tokens.tolist() == tree.nodes.tokens.tolist()
     assert shuffled.nodes.ends.tolist() == tree.nodes.ends.tolist()
     for place, index in enumerate(order):
-        tokens, paths = zip(*((t.edge_tokens, t.paths) for t in (shuffled, tree)), strict=True)
-        assert tokens[0][paths[0][place]].tolist() == tokens[1][paths[1][index]].tolist()
+        tokens = shuffled.edge_tokens[shuffled.paths[place]]
+        assert tokens.tolist() == tree.edge_tokens[tree.paths[index]].tolist()
 
 
 def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:
     # 40 beginnings of 5 sequences with 3 nodes of their own each.
-    many = sequences(
-        *((0, first, 50 + last, 60, 61) for first in range(1, 41) for last in range(5))
-    )
-    before = {frozenset(many[i].tokens for i in pack) for pack in split_into_batches(many, 32)}
+    first_and_last = product(range(1, 41), range(50, 55))
+    many = sequences(*((0, first, last, 60, 61) for first, last in first_and_last))
+    before = {frozenset(pack) for pack in packed(many, 32)}
     added = [*many, TokenSequence((0, 20, 99, 98, 97, 96))]
 
-    after = {frozenset(added[i].tokens for i in pack) for pack in split_into_batches(added, 32)}
+    after = {frozenset(pack) for pack in packed(added, 32)}
 
     assert len(before) > 10
-    changed = before - after
-    assert {tokens[1] for pack in changed for tokens in pack} <= {20, 21, 22}
+    changed = chain(*(before - after))
+    assert {sequence.tokens[1] for sequence in changed} <= {20, 21, 22}

@@ -14,6 +14,7 @@ def user_error() -> Callable[..., AbstractContextManager[None]]:
     def expected(*words: str) -> Iterator[None]:
         with pytest.raises(UserError) as raised:
             yield
-        assert [word for word in words if word not in str(raised.value)] == [], str(raised.value)
+        message = str(raised.value)
+        assert [word for word in words if word not in message] == [], message
 
     return expected

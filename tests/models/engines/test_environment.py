@@ -1,5 +1,6 @@
 import json
 import shutil
+from itertools import product
 
 import pytest
 import torch
@@ -10,7 +11,6 @@ from evenruler.models import load
 from evenruler.models.declarations import ModelEntry
 from evenruler.models.engines import environment
 from evenruler.models.replay import FOLDER, RELEASE
-from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
 
@@ -60,26 +60,13 @@ class TestChange:
 
         assert environment.engine_string(folder, entry(), store, "cpu") != before
 
-    @pytest.mark.parametrize("change", [one_weight, one_merge_less, another_norm])
-    def test_and_so_the_model_is_asked_again(self, change, folder, store) -> None:
-        params, texts = tiny_params({"tiny": folder}), ["The man is", "x"]
-        before = load("tiny", params, store=store).loglikelihood(texts)
-        change(folder)
-
-        changed = load("tiny", params, store=store)
-        after = changed.loglikelihood(texts)
-
-        assert changed.asked == 2
-        assert (after.nats[0], after.tokens[0]) != (before.nats[0], before.tokens[0])
-
-    @pytest.mark.parametrize("library", ["torch", "transformers", "tokenizers"])
     def test_another_version_of_a_library_makes_another_engine(
-        self, library, folder, store, monkeypatch
+        self, folder, store, monkeypatch
     ) -> None:
         before = environment.engine_string(folder, entry(), store, "cpu")
         version = environment.version
         monkeypatch.setattr(
-            environment, "version", lambda name: "0.0" if name == library else version(name)
+            environment, "version", lambda name: "0.0" if name == "tokenizers" else version(name)
         )
 
         assert environment.engine_string(folder, entry(), store, "cpu") != before
@@ -90,26 +77,20 @@ class TestChange:
         monkeypatch.setattr(environment, "device_class", lambda: "cuda-9.0")
         single, half = entry(dtype="float32"), entry(dtype="bfloat16")
 
-        assert [environment.dtype_on(e, on) for e in (single, half) for on in ("cpu", "cuda")] == [
-            "float32",
-            "float32",
-            "float32",
-            "bfloat16",
-        ]
-        found = {
-            environment.engine_string(folder, e, store, on)
-            for e in (single, half)
-            for on in ("cpu", "cuda")
+        cases = list(product((single, half), ("cpu", "cuda")))
+        dtypes = [environment.dtype_on(*case) for case in cases]
+        assert dtypes == ["float32", "float32", "float32", "bfloat16"]
+        engines = {
+            environment.engine_string(folder, declared, store, device) for declared, device in cases
         }
-        assert len(found) == 3  # one CPU, two on the GPU
+        assert len(engines) == 3  # one CPU, two on the GPU
 
     def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
         """Not by what is free: a card that others use has the answers that it had."""
         monkeypatch.setattr(environment, "count_gpus", lambda: 1)
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
-        monkeypatch.setattr(
-            torch.cuda, "mem_get_info", lambda: (3 * 2**30, 139 * 2**30 + 500 * 2**20)
-        )
+        free_and_total = (3 * 2**30, 139 * 2**30 + 500 * 2**20)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: free_and_total)
 
         assert environment.device_class() == "cuda-9.0-139GiB"
 
@@ -141,37 +122,25 @@ class TestChange:
         assert gpu == {key: value for key, value in cpu.items() if key != "device"}
 
     @pytest.mark.parametrize(
-        "file",
-        [
-            "sentence_bert_config.json",  # max_seq_length
-            "config_sentence_transformers.json",  # prompts
-            "modules.json",
-            "1_Pooling/config.json",
-            "2_Dense/model.safetensors",
-        ],
-    )
-    def test_every_file_that_an_embedder_reads_counts(self, file, folder, store) -> None:
-        (folder / file).parent.mkdir(exist_ok=True)
-        (folder / file).write_text('{"max_seq_length": 256}')
-        before = environment.engine_string(folder, entry(kind="embedder"), store, "cpu")
-        (folder / file).write_text('{"max_seq_length": 16}')
-
-        assert environment.engine_string(folder, entry(kind="embedder"), store, "cpu") != before
-
-    @pytest.mark.parametrize(
         ("file", "kind"),
         [
+            ("sentence_bert_config.json", "embedder"),  # max_seq_length
+            ("modules.json", "embedder"),
+            ("1_Pooling/config.json", "embedder"),
+            ("0_Transformer/tokenizer.json", "embedder"),
             ("model.safetensors.index.json", "causal"),  # says which of several weights are loaded
             ("additional_chat_templates/default.jinja", "causal"),
-            ("0_Transformer/tokenizer.json", "embedder"),
+            ("code/own.py", "causal"),
+            ("0_Transformer/deep/model.safetensors", "causal"),
         ],
     )
-    def test_what_the_libraries_read_beside_counts(self, file, kind, folder, store) -> None:
+    def test_every_file_that_is_read_counts(self, file, kind, folder, store) -> None:
         module = {"type": "sentence_transformers.models.Transformer", "path": "0_Transformer"}
         (folder / "modules.json").write_text(json.dumps([module]))
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text('{"max_seq_length": 256}')
         before = environment.engine_string(folder, entry(kind=kind), store, "cpu")
-        (folder / file).parent.mkdir(exist_ok=True)
-        (folder / file).write_text("{}")
+        (folder / file).write_text('{"max_seq_length": 16}')
 
         assert environment.engine_string(folder, entry(kind=kind), store, "cpu") != before
 
@@ -207,29 +176,6 @@ class TestChange:
             folder, entry(), store, "cpu"
         )  # of other kinds nobody reads it
 
-    @pytest.mark.parametrize(
-        "file", ["modeling_own.py", "0_Transformer/deep/model.safetensors", "code/own.py"]
-    )
-    def test_modelling_code_and_weights_in_deeper_folders_count(self, file, folder, store) -> None:
-        (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_text("one")
-        before = environment.engine_string(folder, entry(), store, "cpu")
-        (folder / file).write_text("two")
-
-        assert environment.engine_string(folder, entry(), store, "cpu") != before
-
-    @pytest.mark.parametrize("change", CHANGES)
-    def test_weights_that_are_replaced_between_key_and_load_answer_nothing(
-        self, change, folder, store, error_of
-    ) -> None:
-        model = load("tiny", tiny_params({"tiny": folder}), store=store)
-        change(folder)
-
-        line = error_of(model.loglikelihood, ["The man is"])
-
-        assert line == (f"{folder}: the files of tiny changed while it was in use; run again")
-        assert store.count() == 0
-
 
 class TestNoChange:
     def test_where_a_model_lies_and_what_it_is_called_do_not_matter(
@@ -246,14 +192,9 @@ class TestNoChange:
         assert moved.loglikelihood(texts).nats.tolist() == nats.tolist()
         assert moved.asked == 0
 
-    def test_the_engine_is_readable_and_names_what_it_rests_on(self, folder, store) -> None:
+    def test_the_engine_names_the_libraries_that_it_rests_on(self, folder, store) -> None:
         parts = json.loads(environment.engine_string(folder, entry(), store, "cpu"))
 
-        assert (parts["backend"], parts["attention"]) == ("transformers", "sdpa")
-        assert (parts["device"], parts["dtype"], parts["adapter"]) == ("cpu", "float32", None)
-        assert all(
-            len(parts[part]) == 64 for part in ("weights", "config", "tokenizer", "chat_template")
-        )
         assert set(parts["libraries"]) == {
             "torch",
             "transformers",
@@ -266,13 +207,6 @@ class TestNoChange:
         (folder / "README.md").write_text("read me")
 
         assert environment.engine_string(folder, entry(), store, "cpu") == before
-
-    def test_another_store_says_the_same(self, folder, store, tmp_path) -> None:
-        other = RowStore(tmp_path / "other")
-
-        assert environment.engine_string(
-            folder, entry(), store, "cpu"
-        ) == environment.engine_string(folder, entry(), other, "cpu")
 
 
 @pytest.mark.parametrize("name", ["minilm-sentiment", "minilm-toxicity"])

@@ -21,6 +21,10 @@ TASKS = {"going-on": "Going on", "choosing": "Choosing"}
 def source(**changes: Any) -> ContrastSource:
     both = "gender-salience+instruction"
     cells = {"going-on": ["bare", "instruction", both], "choosing": ["instruction", both]}
+    tasks = {}
+    for task, title in TASKS.items():
+        prompts = {cell: f"{task} {cell} {{STIMULUS}} {{ANSWER}}" for cell in cells[task]}
+        tasks[task] = {"title": title, "cells": prompts}
     declared: dict[str, Any] = {
         "title": "Pronouns",
         "construct": "choice of pronouns",
@@ -32,13 +36,7 @@ def source(**changes: Any) -> ContrastSource:
         "outcomes": {"they": ["they"], "he": ["he"]},
         "stimuli": TEXTS,
         "continuation": {"outcome": "they", "keywords": ["man", "woman"]},
-        "tasks": {
-            task: {
-                "title": title,
-                "cells": {cell: f"{task} {cell} {{STIMULUS}} {{ANSWER}}" for cell in cells[task]},
-            }
-            for task, title in TASKS.items()
-        },
+        "tasks": tasks,
     }
     return ContrastSource.model_validate(declared | changes)
 
@@ -64,17 +62,18 @@ def effects() -> list[dict[str, Any]]:
                 **here,
                 "factor": "gender-salience",
                 "task": "going-on",
-                "apd": value,
+                "apd": shift,
                 "placebo": placebo,
             }
-            for placebo, (value, stimuli) in placebos.items()
+            for placebo, (shift, stimuli) in placebos.items()
             if number < stimuli
         ]
         here["placebo"] = 0
         apd = (number + 1) / 10
+        cued = {**here, "factor": "gender-salience"}
         rows += [
-            {**here, "factor": "gender-salience", "task": "going-on", "apd": apd},
-            {**here, "factor": "gender-salience", "task": "choosing", "apd": apd + 0.3},
+            {**cued, "task": "going-on", "apd": apd},
+            {**cued, "task": "choosing", "apd": apd + 0.3},
             {**here, "factor": "instruction", "task": "going-on", "apd": 0.5},
         ]
         if configuration == "chat" and number < 5:
@@ -107,15 +106,17 @@ def figures() -> list[dict[str, Any]]:
             "unit": "stimuli",
             "p": None,
         }
-        for name, value in names.items():
+        for name, estimate in names.items():
             low, high = (
-                (None, None) if name == "effect: instruction" else (value - 0.05, value + 0.05)
+                (None, None)
+                if name == "effect: instruction"
+                else (estimate - 0.05, estimate + 0.05)
             )
             rows.append(
                 {
                     **here,
                     "figure": name,
-                    "value": value,
+                    "value": estimate,
                     "low": low,
                     "high": high,
                     "n": 6,
@@ -131,29 +132,24 @@ def figures() -> list[dict[str, Any]]:
 
 def _judge(rows: list[dict[str, Any]]) -> None:
     """Two controls and an invalid effect, where the prompt is plain."""
-    known = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
-    known["effect: gender-salience, going-on"]["control"] = 0.1
-    known["effect: gender-salience, choosing"].update(
+    row_by_figure = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
+    row_by_figure["effect: gender-salience, going-on"]["control"] = 0.1
+    row_by_figure["effect: gender-salience, choosing"].update(
         verdict="invalid on this model", why="Hardly any answer."
     )
-    known["effect: gender-salience"]["control"] = 0.3
+    row_by_figure["effect: gender-salience"]["control"] = 0.3
 
 
 def shifts() -> list[dict[str, Any]]:
     """`they` moves by .1 to .6, `he` by -.2."""
-    return [
-        {
-            **KEY,
-            "metric": "token",
-            "task": "choosing",
-            "factor": "gender-salience",
-            "at": "instruction",
-            "stimulus": stimulus,
-            "outcome": outcome,
-            "shift": -0.2 if outcome == "he" else (number + 1) / 10,
-        }
-        for (number, stimulus), outcome in product(enumerate(STIMULI), ("he", "they"))
-    ]
+    here: dict[str, Any] = {**KEY, "metric": "token", "task": "choosing"}
+    here |= {"factor": "gender-salience", "at": "instruction"}
+    rows = []
+    for number, stimulus in enumerate(STIMULI):
+        row = {**here, "stimulus": stimulus}
+        rows.append({**row, "outcome": "he", "shift": -0.2})
+        rows.append({**row, "outcome": "they", "shift": (number + 1) / 10})
+    return rows
 
 
 def distributions() -> list[dict[str, Any]]:
@@ -197,12 +193,12 @@ def comparisons() -> list[dict[str, Any]]:
         "n": 12,
     }
     here |= {"n_models": 1, "outcome": "they", "against": "he", "reason": None}
-    known = {"difference": 0.55, "low": 0.25, "high": 0.85}
-    lacking = {**dict.fromkeys(known), "p": None, "reason": "it did not converge"}
+    estimate = {"difference": 0.55, "low": 0.25, "high": 0.85}
+    lacking = {**dict.fromkeys(estimate), "p": None, "reason": "it did not converge"}
     return [
-        {**here, **known, "method": "fixed effects", "p": 0.00004},
+        {**here, **estimate, "method": "fixed effects", "p": 0.00004},
         {**here, **lacking, "method": "tukey"},
-        {**here, **known, "method": "jackknife", "p": None},
+        {**here, **estimate, "method": "jackknife", "p": None},
     ]
 
 
@@ -213,17 +209,11 @@ def continuations() -> list[dict[str, Any]]:
         ("gender-salience", False): (3, 150),
         ("gender-salience", True): (0, 0),
     }
-    return [
-        {
-            **here,
-            "factor": factor,
-            "cue": cue,
-            "n": n,
-            "named": named,
-            "share": named / n if n else None,
-        }
-        for (factor, cue), (named, n) in counts.items()
-    ]
+    rows = []
+    for (factor, cue), (named, n) in counts.items():
+        share = named / n if n else None
+        rows.append({**here, "factor": factor, "cue": cue, "n": n, "named": named, "share": share})
+    return rows
 
 
 def replications() -> list[dict[str, Any]]:
@@ -248,8 +238,9 @@ def replications() -> list[dict[str, Any]]:
         }
         if measure == "GAS":
             row |= {"low": -0.5, "high": 0.5, "control": 0.05}
-            for name, value in (("before", before), ("after", after)):
-                row |= {f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
+            for name, share in (("before", before), ("after", after)):
+                row[f"{name}_low"] = share - 0.1
+                row[f"{name}_high"] = share + 0.1
         rows.append(row)
     rows.append({**here, "measure": "S", "reason": "no reply was valid"})
     rows.append(
@@ -273,7 +264,7 @@ MADE = {
 def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
     """Read back from disk, so that types and nulls are those of the schema."""
     schema: pa.Schema = getattr(schemas, name.upper())
-    write_table(
-        [{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet"
-    )
-    return read_frame(folder / f"{name}.parquet")
+    path = folder / f"{name}.parquet"
+    nulls = dict.fromkeys(schema.names)
+    write_table([{**nulls, **row} for row in rows], schema, path)
+    return read_frame(path)

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from evenruler.instruments.probes.declare.settings import Evolve, FitnessWeights, split_attributes
 from evenruler.instruments.probes.evolve import fitness as choosing
@@ -65,70 +64,44 @@ def population(
 def of_biases(biases, clip: float = 1.0) -> list[float]:
     """Contributions to alpha alone; the rest of the population is nothing special."""
     n = np.shape(biases)[1]
-    return raw_fitness_parts(biases, [[]] * n, np.ones((n, 2)), [frozenset("a")] * n, clip)[
-        "alpha_contribution"
-    ].tolist()
+    embeddings, tokens = np.ones((n, 2)), [frozenset("a")] * n
+    parts = population(biases, [[]] * n, embeddings, tokens, clip)
+    return parts["alpha_contribution"].tolist()
 
 
 class TestParts:
     def test_alpha_contribution_is_minus_alpha_of_the_others_clipped(self) -> None:
         # Without the first or the second, totals 2, 4, 6 of variance 4: 3/2 (1 - 6/4) = -0.75.
         # Without the third, totals 0, 4, 8 of variance 16: 3/2 (1 - 6/16) = 0.9375. Without the
-        # fourth, totals 2, 3, 4 of variance 1: 3/2 (1 - 3/1) = -3, which is clipped to -1.
-        assert population()["alpha_contribution"].tolist() == pytest.approx(
-            [0.75, 0.75, -0.9375, 1], abs=1e-6
-        )
-
-    def test_the_clip(self) -> None:
+        # fourth, totals 2, 3, 4 of variance 1: 3/2 (1 - 3/1) = -3, which is clipped.
+        assert of_biases(BIASES, clip=1) == pytest.approx([0.75, 0.75, -0.9375, 1], abs=1e-6)
         assert of_biases(BIASES, clip=0.8) == pytest.approx([0.75, 0.75, -0.8, 0.8], abs=1e-12)
         assert of_biases(BIASES, clip=5) == pytest.approx([0.75, 0.75, -0.9375, 3], abs=1e-12)
 
-    def test_gradient_focus_is_the_variance_of_gradients(self) -> None:
-        # Of 1 and 3 around 2: 1. Of one word and of none: 0. Of 0, 0 and 3 around 1: (1 + 1 + 4) /
-        # 3 = 2.
-        assert population()["gradient_focus"].tolist() == pytest.approx([1, 0, 0, 2], abs=1e-12)
-
-    def test_semantic_diversity(self) -> None:
+    def test_the_other_parts_by_hand(self) -> None:
+        parts = population()
+        # Gradients 1 and 3 around 2: 1. Of one word and of none: 0. Of 0, 0 and 3 around 1: (1 + 1
+        # + 4) / 3 = 2.
+        assert parts["gradient_focus"].tolist() == pytest.approx([1, 0, 0, 2], abs=1e-12)
         # Cosines 1-2: 0, 1-3: 1, 1-4: 0.6, 2-3: 0, 2-4: 0.8, 3-4: 0.6; means with the others 8/15,
         # 4/15, 8/15, 2/3.
         expected = [7 / 15, 11 / 15, 7 / 15, 5 / 15]
-        assert population()["semantic_diversity"].tolist() == pytest.approx(expected, abs=2e-6)
-
-    def test_lexical_diversity(self) -> None:
+        assert parts["semantic_diversity"].tolist() == pytest.approx(expected, abs=2e-6)
         # Jaccard 1-2: 1, 1-3 and 2-3: 1/3, the fourth shares nothing; means 4/9, 4/9, 2/9, 0.
         expected = [5 / 9, 5 / 9, 7 / 9, 1]
-        assert population()["lexical_diversity"].tolist() == pytest.approx(expected, abs=2e-6)
-
-    @given(
-        arrays(np.float64, (6, 5), elements=st.integers(-50, 50).map(lambda n: n / 8)),
-        st.permutations(range(5)),
-    )
-    def test_a_template_has_its_parts_wherever_it_stands(self, biases, order) -> None:
-        found = of_biases(biases)
-
-        assert of_biases(biases[:, order]) == pytest.approx([found[i] for i in order], abs=1e-6)
+        assert parts["lexical_diversity"].tolist() == pytest.approx(expected, abs=2e-6)
 
 
 class TestAlphaContribution:
-    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("seed", range(2))
     def test_alpha_is_that_of_pingouin(self, seed: int) -> None:
-        biases = np.random.default_rng(seed).normal(size=(9, 6)) + np.arange(9)[:, None] / 4
-        expected = [
-            -np.clip(pingouin.cronbach_alpha(pd.DataFrame(np.delete(biases, i, axis=1)))[0], -1, 1)
-            for i in range(6)
-        ]
+        noise = np.random.default_rng(seed).normal(size=(9, 6))
+        biases = noise + np.arange(9)[:, None] / 4
+        frame = pd.DataFrame(biases)
+        alphas = [pingouin.cronbach_alpha(frame.drop(columns=place))[0] for place in frame]
 
+        expected = -np.clip(alphas, -1, 1)
         assert of_biases(biases) == pytest.approx(expected, abs=2e-6)
-
-    def test_the_template_that_goes_with_no_other_contributes_least(self) -> None:
-        shared = np.arange(8.0)
-        noise = np.random.default_rng(0).normal(size=(8, 4))
-        biases = np.column_stack(
-            [noise[:, 0] * 3, shared + noise[:, 1], shared + noise[:, 2], shared + noise[:, 3]]
-        )
-        found = of_biases(biases)
-
-        assert int(np.argmin(found)) == 0
 
     def test_without_which_nothing_is_measured_counts_as_the_clip(self) -> None:
         # The first two add up to 2 for every attribute: alpha without the third has no value.
@@ -136,7 +109,7 @@ class TestAlphaContribution:
 
         assert of_biases(biases, clip=0.9)[2] == 0.9
 
-    @pytest.mark.parametrize("shape", [(5, 2), (5, 1), (1, 4), (1, 1)])
+    @pytest.mark.parametrize("shape", [(5, 2), (1, 4)])
     def test_too_few_to_have_an_alpha_without_one(self, shape) -> None:
         biases = np.random.default_rng(0).normal(size=shape)
 
@@ -145,18 +118,18 @@ class TestAlphaContribution:
     def test_no_negative_zero(self) -> None:
         # Of two uncorrelated items of the same variance alpha is 0.
         biases = np.array([[1, 1, 0], [1, -1, 2], [-1, 1, 4], [-1, -1, 1]])
-        found = of_biases(biases)[2]
+        contribution = of_biases(biases)[2]
 
-        assert found == 0
-        assert not np.signbit(found)
+        assert contribution == 0
+        assert not np.signbit(contribution)
 
 
 def test_a_template_alone_differs_from_none() -> None:
-    found = raw_fitness_parts([[1.0], [2.0]], [[1, 2]], [[1.0, 0.0]], [frozenset("a")], 1.0)
+    parts = raw_fitness_parts([[1.0], [2.0]], [[1, 2]], [[1.0, 0.0]], [frozenset("a")], 1.0)
 
-    assert found.iloc[0].tolist() == [1, 0.25, 0, 0]
-    assert normalise_columns(found).to_numpy().tolist() == [[0.5] * 4]
-    assert fitness(found, FitnessWeights())["fitness"].tolist() == pytest.approx([0.5])
+    assert parts.iloc[0].tolist() == [1, 0.25, 0, 0]
+    assert normalise_columns(parts).to_numpy().tolist() == [[0.5] * 4]
+    assert fitness(parts, FitnessWeights())["fitness"].tolist() == pytest.approx([0.5])
 
 
 def test_as_many_of_each_as_there_are_templates() -> None:
@@ -167,33 +140,13 @@ def test_as_many_of_each_as_there_are_templates() -> None:
 
 
 class TestNormalised:
-    def test_the_least_is_0_and_the_greatest_is_1(self) -> None:
-        # Alpha: 1.6875 of 1.9375 is 27/31. Semantic: 2 of 6 fifteenths. Lexical: 2 of 4 ninths.
-        found = normalise_columns(population())
-
-        assert found["alpha_contribution"].tolist() == pytest.approx(
-            [27 / 31, 27 / 31, 0, 1], abs=1e-6
-        )
-        assert found["gradient_focus"].tolist() == pytest.approx([0.5, 0, 0, 1], abs=1e-12)
-        assert found["semantic_diversity"].tolist() == pytest.approx([1 / 3, 1, 1 / 3, 0], abs=3e-6)
-        assert found["lexical_diversity"].tolist() == pytest.approx([0, 0, 0.5, 1], abs=1e-12)
-
     @pytest.mark.parametrize(
         "values",
-        [
-            [0, 0, 0],
-            [3, 3, 3],
-            [-2],
-            [0.1 + 0.2, 0.3, 0.3],
-            [0, 1e-16],
-            [0, 1e-12],
-            [1e9, 1e9 + 1e-6],
-        ],
+        [[3, 3, 3], [-2], [0.1 + 0.2, 0.3, 0.3]],
     )
     def test_where_all_are_equal_but_for_rounding_it_is_a_half(self, values) -> None:
-        assert normalise_columns(pd.DataFrame({"one": values}))["one"].tolist() == [0.5] * len(
-            values
-        )
+        normalised = normalise_columns(pd.DataFrame(values))
+        assert (normalised == 0.5).all(axis=None)
 
     @pytest.mark.parametrize(("origin", "unit"), [(0.0, 1e-12), (1000.0, 1e-9), (-1000.0, 1e-9)])
     def test_rounding_is_a_trillionth_of_the_largest_or_of_one(
@@ -206,96 +159,59 @@ class TestNormalised:
         assert normalise_columns(values)["equal"].tolist() == [0.5, 0.5]
         assert normalise_columns(values)["different"].tolist() == [0, 1]
 
-    def test_small_differences_are_differences(self) -> None:
-        assert normalise_columns(pd.DataFrame({"one": [1e-9, 3e-9, 5e-9]}))[
-            "one"
-        ].tolist() == pytest.approx([0, 0.5, 1])
-
     @given(
         st.lists(st.integers(-1000, 1000), min_size=2), st.integers(1, 50), st.integers(-500, 500)
     )
     def test_neither_unit_nor_origin_counts_and_order_stays(self, values, scale, origin) -> None:
-        one = pd.Series(values, dtype=np.float64)
-        found = normalise_columns(pd.DataFrame({"one": one, "two": one * scale / 7 + origin}))
+        series = pd.Series(values, dtype=np.float64)
+        normalised = normalise_columns(
+            pd.DataFrame({"one": series, "two": series * scale / 7 + origin})
+        )
 
-        assert found["two"].tolist() == pytest.approx(found["one"].tolist(), abs=1e-9)
-        assert found["one"].rank().tolist() == one.rank().tolist()
-        extremes = (0.5, 0.5) if one.nunique() == 1 else (0, 1)
-        assert (found["one"].min(), found["one"].max()) == extremes
+        assert normalised["two"].tolist() == pytest.approx(normalised["one"].tolist(), abs=1e-9)
+        assert normalised["one"].rank().tolist() == series.rank().tolist()
+        extremes = (0.5, 0.5) if series.nunique() == 1 else (0, 1)
+        assert (normalised["one"].min(), normalised["one"].max()) == extremes
 
 
 class TestFitness:
     def test_equation_two_with_the_weights_of_table_5(self) -> None:
+        # Of 0 to 1, alpha: 1.6875 of 1.9375 is 27/31; semantic: 2 of 6 fifteenths; lexical: 2 of 4
+        # ninths.
         # .2 * 27/31 + .1 * .5 + .4 / 3; .2 * 27/31 + .4; .4 / 3 + .3 * .5; .2 + .1 + .3.
-        expected = [5.4 / 31 + 0.05 + 0.4 / 3, 5.4 / 31 + 0.4, 0.4 / 3 + 0.15, 0.6]
+        alpha, semantic = 5.4 / 31, 0.4 / 3
+        expected = [alpha + 0.05 + semantic, alpha + 0.4, semantic + 0.15, 0.6]
+        parts = fitness(population(), FitnessWeights())
 
-        assert fitness(population(), FitnessWeights())["fitness"].tolist() == pytest.approx(
-            expected, abs=2e-6
+        assert parts["fitness"].tolist() == pytest.approx(expected, abs=2e-6)
+        assert parts["gradient_part"].tolist() == pytest.approx([0.05, 0, 0, 0.1])
+        assert parts.drop(columns="fitness").sum(axis=1).tolist() == pytest.approx(
+            expected, abs=3e-6
         )
-
-    @pytest.mark.parametrize(
-        ("weight", "column"),
-        [
-            ("alpha", "alpha_contribution"),
-            ("gradient_focus", "gradient_focus"),
-            ("semantic_diversity", "semantic_diversity"),
-            ("lexical_diversity", "lexical_diversity"),
-        ],
-    )
-    def test_each_weight_is_of_its_part(self, weight: str, column: str) -> None:
-        zero = {"alpha": 0, "gradient_focus": 0, "semantic_diversity": 0, "lexical_diversity": 0}
-        found = fitness(population(), FitnessWeights(**(zero | {weight: 7})))["fitness"]
-
-        assert found.tolist() == pytest.approx(
-            normalise_columns(population())[column].tolist(), abs=1e-6
-        )
-
-    def test_it_is_the_sum_of_what_the_parts_add(self) -> None:
-        found = fitness(population(), FitnessWeights())
-
-        assert found.drop(columns="fitness").sum(axis=1).tolist() == pytest.approx(
-            found["fitness"].tolist(), abs=3e-6
-        )
-        assert found["gradient_part"].tolist() == pytest.approx([0.05, 0, 0, 0.1])
 
     def test_last_bits_change_nothing(self) -> None:
         moved = population(
             BIASES * (1 + 1e-13),
-            [[g + 1e-13 for g in of] for of in GRADIENTS],
+            [np.add(gradients, 1e-13).tolist() for gradients in GRADIENTS],
             EMBEDDINGS + np.float64(1e-13),
         )
 
         pd.testing.assert_frame_equal(moved, population(), check_exact=True)
 
-    def test_only_proportions_of_weights_matter_and_other_columns_do_not(self) -> None:
+    def test_only_proportions_of_weights_matter(self) -> None:
         ten = FitnessWeights(alpha=2, gradient_focus=1, semantic_diversity=4, lexical_diversity=3)
-        found = fitness(population(), FitnessWeights())["fitness"]
+        expected = fitness(population(), FitnessWeights())["fitness"]
 
-        assert fitness(population(), ten)["fitness"].tolist() == pytest.approx(
-            found.tolist(), abs=1e-6
-        )
-        assert (
-            fitness(population().iloc[:, ::-1].assign(born=9), FitnessWeights())["fitness"].tolist()
-            == found.tolist()
-        )
+        rescaled = fitness(population(), ten)["fitness"]
+        assert rescaled.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
 
 
 class TestHotspot:
-    def test_the_highest(self) -> None:
-        words = [
-            WordGradient(0, "Some", 0.5),
-            WordGradient(5, "say", 0.75),
-            WordGradient(9, "the", 0.0),
-        ]
-
-        assert find_hotspot(words) == words[1]
-
-    @pytest.mark.parametrize("other", [0.3, 0.1 + 0.2, 0.3 - 1e-15])
-    def test_the_first_of_equals_whatever_the_rounding(self, other: float) -> None:
+    def test_the_first_of_equals_whatever_the_rounding(self) -> None:
         words = [
             WordGradient(0, "Some", 0.1),
             WordGradient(5, "say", 0.3),
-            WordGradient(9, "the", other),
+            WordGradient(9, "the", 0.1 + 0.2),
         ]
 
         assert find_hotspot(words) == words[1]
@@ -318,34 +234,28 @@ def templates(*named: tuple[str, int]) -> list[Template]:
 
 
 class TestRanked:
-    def test_best_first(self) -> None:
-        # The hand-made population of the fitness tests: 0.36, 0.57, 0.28, 0.6.
-        population = templates(("a", 0), ("b", 0), ("c", 0), ("d", 0))
-
-        assert rank_templates([0.3575, 0.5742, 0.2833, 0.6], population) == [3, 1, 0, 2]
-
     def test_of_equally_fit_ones_the_older_then_the_first_by_slug(self) -> None:
         population = templates(("g2-1", 2), ("pride", 0), ("g1-2", 1), ("common", 0), ("g1-1", 1))
 
         assert rank_templates([0.5] * 5, population) == [3, 1, 4, 2, 0]
 
     def test_rounding_makes_no_difference(self) -> None:
-        assert rank_templates([0.3, 0.1 + 0.2], templates(("a", 0), ("b", 0))) == [0, 1]
-        assert rank_templates([0.1 + 0.2, 0.3], templates(("b", 0), ("a", 0))) == [1, 0]
-        assert rank_templates([0.3, 0.3 + 1e-9], templates(("a", 0), ("b", 0))) == [1, 0]
+        both = templates(("a", 0), ("b", 0))
+        assert rank_templates([0.3, 0.1 + 0.2], both) == [0, 1]
+        assert rank_templates([0.3, 0.3 + 1e-9], both) == [1, 0]
 
     @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=8).flatmap(
         lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows))))))  # fmt: skip
     def test_the_order_of_the_population_is_nothing(self, case) -> None:
         rows, order = case
-        population = templates(*((f"t{i}", born) for i, (_, born) in enumerate(rows)))
-        fitness = [value / 3 for value, _ in rows]
-        found = rank_templates(fitness, population)
+        population = [Template(f"t{place}", "", 1, row[1]) for place, row in enumerate(rows)]
+        fitness = [numerator / 3 for numerator, _ in rows]
+        ranked = rank_templates(fitness, population)
         shuffled = rank_templates([fitness[i] for i in order], [population[i] for i in order])
 
-        assert sorted(found) == list(range(len(rows)))
-        assert [order[i] for i in shuffled] == found
-        assert [fitness[i] for i in found] == sorted(fitness, reverse=True)
+        assert sorted(ranked) == list(range(len(rows)))
+        assert [order[i] for i in shuffled] == ranked
+        assert [fitness[i] for i in ranked] == sorted(fitness, reverse=True)
 
 
 class Scripted:
@@ -364,10 +274,7 @@ class TestTournament:
     RANKS = (4, 7, 0, 2, 6, 1, 3, 5)
     """Places in the population, best first."""
 
-    @pytest.mark.parametrize(
-        ("drawn", "winner"),
-        [((5, 2, 6), 0), ((7, 6, 5), 1), ((3, 0, 7), 4), ((1, 4, 2), 7)],
-    )
+    @pytest.mark.parametrize(("drawn", "winner"), [((5, 2, 6), 0), ((3, 0, 7), 4)])
     def test_the_best_ranked_of_those_drawn_wins(self, drawn, winner: int) -> None:
         assert tournament(self.RANKS, 3, Scripted(*drawn)) == winner
 
@@ -376,26 +283,6 @@ class TestTournament:
         assert tournament([2, 0, 1], 9, np.random.default_rng(0)) == 2
         assert tournament([0], 3, np.random.default_rng(0)) == 0
 
-    def test_how_often_each_wins(self) -> None:
-        # Three of eight in 56 ways; the r-th best wins in C(8 - r, 2) of them. The last two never
-        # do: all are distinct.
-        draw = np.random.default_rng(0)
-        winners = [tournament(range(8), 3, draw) for _ in range(5600)]
-        counts = np.bincount(winners, minlength=8)
-
-        expected = 100 * np.array([21, 15, 10, 6, 3, 1])
-        assert counts[6:].tolist() == [0, 0]
-        assert (
-            (counts[:6] - expected) ** 2 / expected
-        ).sum() < 20.5  # chi-square, 5 degrees of freedom, p = 0.001
-
-    def test_the_same_seed_draws_the_same(self) -> None:
-        first, again = np.random.default_rng([7, 1]), np.random.default_rng([7, 1])
-
-        assert [tournament(self.RANKS, 3, first) for _ in range(20)] == [
-            tournament(self.RANKS, 3, again) for _ in range(20)
-        ]
-
     def test_somebody_takes_part(self) -> None:
         with pytest.raises(ValueError):  # noqa: PT011
             tournament([], 3, np.random.default_rng(0))
@@ -403,10 +290,10 @@ class TestTournament:
 
 class TestGuidedShare:
     def test_linearly_from_the_first_generation_to_the_last(self) -> None:
-        assert [guided_share(g, 5, (0.5, 0.9)) for g in range(1, 6)] == pytest.approx(
-            [0.5, 0.6, 0.7, 0.8, 0.9]
-        )
-        assert [guided_share(g, 3, (1.0, 0.0)) for g in range(1, 4)] == [1.0, 0.5, 0.0]
+        rising = [guided_share(g, 5, (0.5, 0.9)) for g in range(1, 6)]
+        assert rising == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])
+        falling = [guided_share(g, 3, (1.0, 0.0)) for g in range(1, 4)]
+        assert falling == [1.0, 0.5, 0.0]
 
     def test_of_one_generation_it_is_the_first(self) -> None:
         assert guided_share(1, 1, (0.5, 0.9)) == 0.5
@@ -452,31 +339,22 @@ ATTRIBUTES = list("abcdef")
 
 def generations() -> list[Generation]:
     """The start, and two more generations of which each has some of the one before."""
-    made = {
-        slug: Template(
-            slug,
-            text,
-            1,
-            int(slug[1]) if slug[0] == "g" and slug[1].isdigit() else 0,
-            PARENTS.get(slug),
-        )
-        for slug, text in TEXTS.items()
-    }
+    template_by_slug = {}
+    for slug, text in TEXTS.items():
+        born = int(slug[1]) if slug in PARENTS else 0
+        template_by_slug[slug] = Template(slug, text, 1, born, PARENTS.get(slug))
     populations = [
         list(TEXTS)[:4],
         ["dream", "met", "g1-1", "g1-2"],
         ["dream", "g1-1", "g1-2", "g2-1"],
     ]
-    return [
-        Generation(
-            number,
-            tuple(made[slug] for slug in slugs),
-            tuple(TemplateMeasurement(tuple(map(float, OF_POOL[slug])), (), 1) for slug in slugs),
-            (-1.0,) * len(slugs),
-            (),
-        )
-        for number, slugs in enumerate(populations)
-    ]
+    history = []
+    for number, slugs in enumerate(populations):
+        population = tuple(template_by_slug[slug] for slug in slugs)
+        biases = [tuple(map(float, OF_POOL[slug])) for slug in slugs]
+        measured = tuple(TemplateMeasurement(of_template, (), 1) for of_template in biases)
+        history.append(Generation(number, population, measured, (-1.0,) * 4, ()))
+    return history
 
 
 def embed(texts: list[str]) -> Any:
@@ -488,104 +366,107 @@ def pool() -> CandidatePool:
     return pool_of(generations(), embed)
 
 
-def named(found: CandidatePool, places: Any) -> list[str]:
-    return [found.templates[i].slug for i in places]
+def named(candidates: CandidatePool, places: Any) -> list[str]:
+    return [candidates.templates[i].slug for i in places]
 
 
 def declared(**changes: Any) -> Evolve:
-    given = {"of": "trades", "model": "toy", "operator": "toy", "length": 2, "closeness": 0.2}
-    return Evolve.model_validate(given | changes, context={"scale": "quick"})
+    defaults = {"of": "trades", "model": "toy", "operator": "toy", "length": 2, "closeness": 0.2}
+    return Evolve.model_validate(defaults | changes, context={"scale": "quick"})
 
 
 class TestPool:
     def test_every_template_once_by_slug_with_the_first_of_its_line(self) -> None:
-        found = pool()
-        assert named(found, range(7)) == sorted(TEXTS)
-        assert dict(zip(named(found, range(7)), found.roots, strict=True)) == {
-            **dict.fromkeys(("dream", "g1-2", "g2-1"), "dream"),
-            **dict.fromkeys(("met", "g1-1"), "met"),
-            "born": "born",
-            "most": "most",
-        }
-        assert found.biases.shape == (6, 7)
-        assert found.biases[:, sorted(TEXTS).index("met")].tolist() == list(OF_POOL["met"])
+        candidates = pool()
+        assert named(candidates, range(7)) == sorted(TEXTS)
+        assert candidates.roots == ("born", "dream", "met", "dream", "dream", "met", "most")
+        assert candidates.biases.shape == (6, 7)
+        assert tuple(candidates.biases[:, 5]) == OF_POOL["met"]
 
     def test_closeness_is_the_cosine_with_the_mean_direction_of_the_start(self) -> None:
         # The start points to 1, 1, 1 in the mean: 1/sqrt(3) of each, 1 of "most"; -1, 0, 1 is at a
         # right angle to it.
-        found = dict(zip(sorted(TEXTS), pool().closeness.tolist(), strict=True))
-        assert found["born"] == found["met"] == pytest.approx(3**-0.5, abs=1e-6)
-        assert found["most"] == 1
-        assert found["g1-1"] == pytest.approx(0, abs=1e-6)
+        closeness_by_slug = dict(zip(sorted(TEXTS), pool().closeness.tolist(), strict=True))
+        assert (
+            closeness_by_slug["born"]
+            == closeness_by_slug["met"]
+            == pytest.approx(3**-0.5, abs=1e-6)
+        )
+        assert closeness_by_slug["most"] == 1
+        assert closeness_by_slug["g1-1"] == pytest.approx(0, abs=1e-6)
 
     def test_last_bits_change_nothing(self) -> None:
-        moved = pool_of(
-            generations(), lambda texts: embed(texts).astype(np.float64) * (1 + 1e-13) + 1e-14
-        )
+        def embed_moved(texts: list[str]) -> Any:
+            return embed(texts).astype(np.float64) * (1 + 1e-13) + 1e-14
+
+        moved = pool_of(generations(), embed_moved)
         for name in ("cosine", "jaccard", "closeness"):
             assert getattr(moved, name).tolist() == getattr(pool(), name).tolist()
 
 
 class TestRefusals:
     def test_what_is_far_and_what_is_reversed(self) -> None:
-        found = dict(zip(sorted(TEXTS), exclusion_reasons(pool(), 0.2), strict=True))
-        assert {slug: reason for slug, reason in found.items() if reason} == {
+        reason_by_slug = dict(zip(sorted(TEXTS), exclusion_reasons(pool(), 0.2), strict=True))
+        assert {slug: reason for slug, reason in reason_by_slug.items() if reason} == {
             "g1-1": FAR,
             "most": REVERSED,
         }
+        assert choose_sets(pool(), ATTRIBUTES, declared(closeness=1.0))["chosen"] == ()
 
     def test_what_does_not_tell_attributes_apart(self) -> None:
         biases = pool().biases.copy()
         biases[:, 0] = 3
         assert exclusion_reasons(replace(pool(), biases=biases), -1)[0] == CONSTANT
-        assert set(exclusion_reasons(replace(pool(), biases=biases[:1]), -1)) == {CONSTANT}
+        one_attribute = replace(pool(), biases=biases[:1])
+        assert set(exclusion_reasons(one_attribute, -1)) == {CONSTANT}
 
 
 class TestChoose:
     def test_at_most_one_of_a_lineage(self) -> None:
-        found = pool()
-        chosen = choose_best_set(found, range(7), 3, WEIGHTS)
-        assert len({found.roots[i] for i in chosen}) == 3
-        assert len(choose_best_set(found, range(7), 7, WEIGHTS)) == 4
-        assert choose_best_set(found, [], 3, WEIGHTS) == ()
-        assert named(found, choose_best_set(found, [2, 1], 1, WEIGHTS)) == ["dream"]
+        candidates = pool()
+        assert len(choose_best_set(candidates, range(7), 7, WEIGHTS)) == 4
+        assert choose_best_set(candidates, [], 3, WEIGHTS) == ()
+        assert named(candidates, choose_best_set(candidates, [2, 1], 1, WEIGHTS)) == ["dream"]
 
     def test_of_equal_sets_the_first_by_slugs(self) -> None:
-        found = pool()
-        flat = replace(
-            found, cosine=np.ones((7, 7)), jaccard=np.ones((7, 7)), roots=tuple("abcdefg")
-        )
-        same = replace(flat, biases=np.repeat(flat.biases[:, :1], 7, axis=1))
+        candidates = pool()
+        ones = np.ones((7, 7))
+        flat = replace(candidates, cosine=ones, jaccard=ones, roots=tuple("abcdefg"))
+        first = flat.biases[:, :1]
+        same = replace(flat, biases=np.repeat(first, 7, axis=1))
         assert choose_best_set(same, range(7), 3, WEIGHTS) == (0, 1, 2)
 
     @settings(max_examples=25, deadline=None)
     @given(st.integers(0, 1000), st.integers(2, 4))
     def test_it_is_the_best_of_all_sets(self, seed: int, size: int) -> None:
-        made = simulated(seed)
-        values = {
-            chosen: float(set_worth(made, [chosen], WEIGHTS)[0])
-            for chosen in combinations(range(9), size)
-            if len({made.roots[i] for i in chosen}) == size
-        }
-        chosen = choose_best_set(made, range(9), size, WEIGHTS)
-        assert values[chosen] == max(values.values())
+        candidates = simulated(seed)
+        sets = sets_of_roots(candidates, size)
+        chosen = choose_best_set(candidates, range(9), size, WEIGHTS)
+        worths = [float(set_worth(candidates, [places], WEIGHTS)[0]) for places in sets]
+        assert worths[sets.index(chosen)] == max(worths)
 
-    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("seed", range(2))
     def test_of_too_many_sets_no_exchange_betters_the_one_that_is_found(
         self, seed: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        made = simulated(seed)
-        best = choose_best_set(made, range(9), 4, WEIGHTS)
+        candidates = simulated(seed)
+        best = choose_best_set(candidates, range(9), 4, WEIGHTS)
         monkeypatch.setattr(choosing, "MOST_SETS", 10)
-        chosen = choose_best_set(made, range(9), 4, WEIGHTS)
-        exchanged = [
-            other
-            for other in combinations(range(9), 4)
-            if len(set(other) & set(chosen)) == 3 and len({made.roots[i] for i in other}) == 4
-        ]
-        own = set_worth(made, [chosen], WEIGHTS)[0]
-        assert own >= set_worth(made, exchanged, WEIGHTS).max()
-        assert own <= set_worth(made, [best], WEIGHTS)[0]
+        chosen = choose_best_set(candidates, range(9), 4, WEIGHTS)
+        sets = sets_of_roots(candidates, 4)
+        exchanged = [places for places in sets if len(set(places) & set(chosen)) == 3]
+        worth = set_worth(candidates, [chosen], WEIGHTS)[0]
+        assert worth >= set_worth(candidates, exchanged, WEIGHTS).max()
+        assert worth <= set_worth(candidates, [best], WEIGHTS)[0]
+
+
+def sets_of_roots(candidates: CandidatePool, size: int) -> list[tuple[int, ...]]:
+    """All sets of so many candidates of which no two have the same root."""
+    return [
+        places
+        for places in combinations(range(9), size)
+        if len(set(map(candidates.roots.__getitem__, places))) == size
+    ]
 
 
 def simulated(seed: int) -> CandidatePool:
@@ -594,23 +475,25 @@ def simulated(seed: int) -> CandidatePool:
     directions = draw.normal(size=(9, 5)) + 1
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     biases = draw.normal(size=(12, 9)) + draw.normal(size=(12, 1))
-    templates = tuple(Template(f"t{i}", f"{{TARGET}} {i} {{ATTRIBUTE}}.", 1) for i in range(9))
+    numbered = templates(*((f"t{place}", 0) for place in range(9)))
     jaccard = np.abs(np.corrcoef(draw.normal(size=(9, 6))))
     return CandidatePool(
-        templates, tuple("aabbccdee"), biases, directions @ directions.T, jaccard, np.ones(9)
+        tuple(numbered), tuple("aabbccdee"), biases, directions @ directions.T, jaccard, np.ones(9)
     )
 
 
 class TestWorth:
     def test_alpha_at_eight_and_both_diversities_by_their_weights(self) -> None:
-        found = pool()
+        candidates = pool()
         chosen = (0, 1, 5)
-        slugs = named(found, chosen)
-        alpha = spearman_brown(mean_inter_item_correlation(found.biases[:, chosen]), 8)
+        slugs = named(candidates, chosen)
+        alpha = spearman_brown(mean_inter_item_correlation(candidates.biases[:, chosen]), 8)
         semantic = semantic_diversity([VECTORS[slug] for slug in slugs]).mean()
         lexical = lexical_diversity([distinct_words(TEXTS[slug]) for slug in slugs]).mean()
         expected = 0.2 * alpha + 0.4 * semantic + 0.3 * lexical
-        assert set_worth(found, [chosen], WEIGHTS).tolist() == pytest.approx([expected], abs=2e-6)
+        assert set_worth(candidates, [chosen], WEIGHTS).tolist() == pytest.approx(
+            [expected], abs=2e-6
+        )
 
     def test_without_any_reliability_alpha_counts_as_minus_one(self) -> None:
         alone = FitnessWeights(alpha=1, gradient_focus=0, semantic_diversity=0, lexical_diversity=0)
@@ -624,25 +507,22 @@ class TestWorth:
 
 class TestChoices:
     def test_of_the_run_and_of_the_start_by_all_and_by_halves(self) -> None:
-        made = choose_sets(pool(), ATTRIBUTES, declared())
-        assert list(made) == [
+        set_by_name = choose_sets(pool(), ATTRIBUTES, declared())
+        assert list(set_by_name) == [
             *("chosen", "best_start", "chosen_by_first", "best_start_by_first"),
             *("chosen_by_second", "best_start_by_second"),
         ]
-        for name, chosen in made.items():
+        for name, chosen in set_by_name.items():
             slugs = named(pool(), chosen)
             assert len(slugs) == 2
             assert not {"g1-1", "most"} & set(slugs)
             assert not name.startswith("best_start") or set(slugs) <= {"born", "dream", "met"}
 
     def test_a_half_decides_by_its_own_attributes(self) -> None:
-        made = choose_sets(pool(), ATTRIBUTES, declared())
+        set_by_name = choose_sets(pool(), ATTRIBUTES, declared())
         first = replace(pool(), biases=pool().biases[[0, 2, 4]])
         allowed = [i for i, reason in enumerate(exclusion_reasons(first, 0.2)) if reason is None]
-        assert made["chosen_by_first"] == choose_best_set(first, allowed, 2, WEIGHTS)
-
-    def test_nothing_is_chosen_where_all_are_far(self) -> None:
-        assert set(choose_sets(pool(), ATTRIBUTES, declared(closeness=1.0))["chosen"]) == set()
+        assert set_by_name["chosen_by_first"] == choose_best_set(first, allowed, 2, WEIGHTS)
 
 
 def test_halves_take_turns_in_the_order_of_slugs() -> None:

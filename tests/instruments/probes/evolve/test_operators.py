@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
-import yaml
 
 from evenruler.errors import UserError
 from evenruler.instruments.probes.evolve import EvolutionRun, merge_replies, replies_as_jsonl
@@ -44,18 +44,12 @@ from tests.instruments.probes.evolve.test_evolution import (
     model,
     settings,
 )
-from tests.instruments.probes.evolve.toy import toy_source
+from tests.instruments.probes.evolve.toy import attempts_of, toy_source
 from tests.instruments.probes.whole import Everything
 
 SOURCES = Path(__file__).parents[4] / "data" / "sources" / "probes"
 TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
 ODD = "It seems odd to me when an {ATTRIBUTE} is a {TARGET}."
-SHOTS = [
-    (voice, opening, text)
-    for voice in VOICES
-    for opening in VOICES[voice]["openings"]
-    for text in PLAIN + NEGATING
-]
 
 
 def whole(voice: str = "anecdote", text: str = TEXT) -> RewordingRequest:
@@ -63,9 +57,8 @@ def whole(voice: str = "anecdote", text: str = TEXT) -> RewordingRequest:
 
 
 def word(word: str = "expect", text: str = TEXT) -> RewordingRequest:
-    return RewordingRequest(
-        1, Template("most", text, 1), "hotspot", None, WordGradient(text.index(word), word, 0.5)
-    )
+    gradient = WordGradient(text.index(word), word, 0.5)
+    return RewordingRequest(1, Template("most", text, 1), "hotspot", None, gradient)
 
 
 class EchoingWriter:
@@ -97,8 +90,8 @@ class TestModelOperator:
         operator = ModelOperator(writer, OperatorSettings(48, few_shot=True))
         wishes = [whole("fit"), word(), whole("choice"), word("people"), whole("fit")]
         seeds = [11, 12, 13, 14, 15]
-        found = operator.reword(wishes, seeds)
-        assert found == [
+        replies = operator.reword(wishes, seeds)
+        assert replies == [
             (few_shot_prompt(wish, seed), f"{seed}: {few_shot_prompt(wish, seed)}")
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
@@ -109,59 +102,34 @@ class TestModelOperator:
 
     def test_a_model_that_is_told_gets_all_in_one_call_of_its_chat(self):
         writer = EchoingWriter()
-        found = ModelOperator(writer, OperatorSettings(48, few_shot=False)).reword(
-            [whole(), word()], [1, 2]
-        )
-        assert found == [
-            (chat_instruction(whole()), f"1: {chat_instruction(whole())}"),
-            (chat_instruction(word()), f"2: {chat_instruction(word())}"),
+        operator = ModelOperator(writer, OperatorSettings(48, few_shot=False))
+        whole_prompt, word_prompt = chat_instruction(whole()), chat_instruction(word())
+        assert operator.reword([whole(), word()], [1, 2]) == [
+            (whole_prompt, f"1: {whole_prompt}"),
+            (word_prompt, f"2: {word_prompt}"),
         ]
         assert writer.calls == [(2, Sampling(48, TEMPERATURE, TOP_P), True)]
 
     def test_no_reply_is_longer_than_asked_for(self):
         writer = EchoingWriter()
-        ModelOperator(writer, OperatorSettings(5, few_shot=True)).reword([whole(), word()], [1, 2])
+        operator = ModelOperator(writer, OperatorSettings(5, few_shot=True))
+        operator.reword([whole(), word()], [1, 2])
         assert [sampling.max_new_tokens for _, sampling, _ in writer.calls] == [5]
-
-    def test_no_wish_no_call(self):
-        writer = EchoingWriter()
-        assert (
-            ModelOperator(writer, OperatorSettings(48, few_shot=True)).reword([], [])
-            == []
-            == writer.calls
-        )
-
-    def test_as_many_seeds_as_wishes(self):
-        with pytest.raises(ValueError, match="shorter"):
-            ModelOperator(EchoingWriter(), OperatorSettings(48, few_shot=True)).reword(
-                [whole(), whole()], [1]
-            )
-
-    def test_name_and_voices(self):
-        operator = ModelOperator(EchoingWriter(), OperatorSettings(48, few_shot=True))
-        assert operator.name == "echoing"
-        assert operator.voices == tuple(VOICES)
-        assert {"observation", "anecdote", "hypothesis"} <= set(operator.voices)
 
 
 class TestExamples:
     def test_the_prompt_ends_where_the_reply_begins(self):
         prompt = few_shot_prompt(whole("anecdote"), 0)
-        assert prompt.startswith(
-            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: My "
-            "neighbours "
-            "say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
-        )
         assert prompt.endswith(f"\n\nSentence: {TEXT}\nAs a personal anecdote:")
         assert few_shot_prompt(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
 
     def test_the_seed_decides_how_examples_begin_and_all_begin_the_same(self):
         openings = VOICES["fit"]["openings"]
         for seed in range(2 * len(openings)):
-            prompt, opening = few_shot_prompt(whole("fit"), seed), openings[seed % len(openings)]
-            assert [prompt.count(other) for other in openings] == [
-                len(PLAIN) // 2 if other == opening else 0 for other in openings
-            ]
+            prompt = few_shot_prompt(whole("fit"), seed)
+            n_by_opening = {opening: prompt.count(opening) for opening in openings}
+            first = openings[seed % len(openings)]
+            assert n_by_opening == dict.fromkeys(openings, 0) | {first: len(PLAIN) // 2}
         assert few_shot_prompt(word(), 1) == few_shot_prompt(word(), 2)
 
     @pytest.mark.parametrize(
@@ -179,54 +147,43 @@ class TestExamples:
         prompt = few_shot_prompt(whole(text=text), 0)
         assert [other for other in (*PLAIN, *NEGATING) if other in prompt] == list(examples)
 
-    @pytest.mark.parametrize(("voice", "opening", "text"), SHOTS)
-    def test_every_example_would_be_taken_as_a_reply(self, voice, opening, text):
-        wish = whole(voice, text)
-        reply = (
-            few_shot_prompt(wish, VOICES[voice]["openings"].index(opening))
-            .split(f"Sentence: {text}\n")[1]
-            .split("\n")[0]
-        )
-        found, _ = read_reply(wish, reply.removeprefix(f"{VOICES[voice]['label']}: "))
-        assert found is not None
-        assert found.startswith(opening)
-        assert rejection_reason(found, wish, (), 30) is None
-
-    def test_every_opening_leaves_room_for_twelve_words_of_sixteen(self):
-        assert (
-            max(len(opening.split()) for voice in VOICES.values() for opening in voice["openings"])
-            == 4
-        )
-
-    @pytest.mark.parametrize(("text", "replaced", "others"), REPLACED)
-    def test_every_word_has_others(self, text, replaced, others):
-        assert replaced in text.strip(".").split()
-        assert replaced.lower() not in others.lower().split(", ")
+    def test_every_example_would_be_taken_as_a_reply(self):
+        for voice, text in product(VOICES, PLAIN + NEGATING):
+            wish = whole(voice, text)
+            for seed, opening in enumerate(VOICES[voice]["openings"]):
+                prompt = few_shot_prompt(wish, seed)
+                _, _, after = prompt.partition(f"Sentence: {text}\n")
+                reply, _, _ = after.partition("\n")
+                label = VOICES[voice]["label"]
+                reworded, _ = read_reply(wish, reply.removeprefix(f"{label}: "))
+                assert reworded is not None, reply
+                assert reworded.startswith(opening), reply
+                assert rejection_reason(reworded, wish, (), 30) is None, reply
 
     def test_examples_are_of_either_order_of_the_slots_and_negate_where_they_say_so(self):
         for texts in (PLAIN[:3], PLAIN[3:], NEGATING[:3], NEGATING[3:]):
-            assert {text.index(ATTRIBUTE) < text.index(TARGET) for text in texts} == {True, False}
+            orders = {text.index(ATTRIBUTE) < text.index(TARGET) for text in texts}
+            assert orders == {True, False}
         assert not any(map(count_negations, PLAIN))
         assert all(count_negations(text) == 1 for text in NEGATING)
+        for text, replaced, synonyms in REPLACED:
+            assert replaced in text.strip(".").split()
+            assert replaced.lower() not in synonyms.lower().split(", ")
 
-    @pytest.mark.parametrize("path", sorted(SOURCES.glob("*.yaml")), ids=lambda path: path.stem)
-    def test_no_example_is_a_shipped_template(self, path):
-        shipped = path.read_text(encoding="utf-8")
-        assert yaml.safe_load(shipped)["sets"]
-        assert not any(
-            text in shipped for text in (*PLAIN, *NEGATING, *(text for text, _, _ in REPLACED))
-        )
+    def test_no_example_is_a_shipped_template(self):
+        shipped = [path.read_text(encoding="utf-8") for path in SOURCES.glob("*.yaml")]
+        assert shipped
+        for text in (*PLAIN, *NEGATING, *(text for text, _, _ in REPLACED)):
+            assert not any(text in source for source in shipped), text
 
 
 class TestTelling:
-    def test_a_whole(self):
+    def test_a_whole_and_a_word(self):
         for voice in VOICES:
             prompt = chat_instruction(whole(voice))
             assert TEXT in prompt
             assert VOICES[voice]["told"] in prompt
         assert len({chat_instruction(whole(voice)) for voice in VOICES}) == len(VOICES)
-
-    def test_a_word(self):
         prompt = chat_instruction(word())
         assert TEXT in prompt
         assert 'the word "expect"' in prompt
@@ -235,52 +192,37 @@ class TestTelling:
 __all__ = ["any_grammar"]
 
 ASKING = OperatorSettings(48, few_shot=True)
-WHOLE = RewordingRequest(
-    1, Template("met", "I met a {TARGET} who is an {ATTRIBUTE}.", 1), "reword", "fit", None
-)
-WORD = RewordingRequest(2, WHOLE.parent, "hotspot", None, WordGradient(2, "met", 1.0))
 
 
 def run_with(operator: object, name: str = GUIDED) -> EvolutionRun:
-    made = Evolution(
+    evolution = Evolution(
         TemplateMeter(model(), toy_source(), "agree", 2), operator, embed, settings(), name
     )  # type: ignore[arg-type]
-    return EvolutionRun(name, made, tuple(made.generations(START)))
+    return EvolutionRun(name, evolution, tuple(evolution.generations(START)))
 
 
-def kept(folder: Path, *lines: str) -> Path:
+def write_replies(folder: Path, *lines: str) -> Path:
     path = folder / "mine-evolved.jsonl"
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
 
 
-def replayed(
-    folder: Path, wishes: Sequence[RewordingRequest], seed: int = 3
-) -> list[tuple[str, str]]:
-    lines = [
-        json.dumps({"key": key_of("toy", *asked), "reply": f"of {wish.place}"})
-        for wish, asked in zip((WHOLE, WORD), ASKING.of([WHOLE, WORD], [seed, seed]), strict=True)
-    ]
-    return ReplayedOperator("toy", ASKING, kept(folder, *lines)).reword(wishes, [3] * len(wishes))
-
-
 def test_a_run_is_the_same_when_its_replies_are_said_again(tmp_path: Path) -> None:
-    asked = run_with(ModelOperator(Everything("toy"), ASKING))
+    recorded = run_with(ModelOperator(Everything("toy"), ASKING))
     path = tmp_path / "mine.jsonl"
-    path.write_text(replies_as_jsonl([asked], ASKING))
+    path.write_text(replies_as_jsonl([recorded], ASKING))
     again = run_with(ReplayedOperator("toy", ASKING, path))
-    assert lines(again.generations) == lines(asked.generations)
+    assert lines(again.generations) == lines(recorded.generations)
     assert replies_as_jsonl([again], ASKING) == path.read_text()
 
 
 def test_a_reply_is_a_line_of_what_was_wished_for() -> None:
     run = run_with(ModelOperator(Everything("toy"), ASKING))
     rows = [json.loads(line) for line in replies_as_jsonl([run], ASKING).splitlines()]
-    tries = [one for generation in run.generations for one in generation.tries]
     assert list(rows[0]) == ["key", "parent", "operation", "voice", "word", "seed", "reply"]
-    assert [(row["parent"], row["voice"], row["word"], row["reply"]) for row in rows] == [
-        (one.parent, one.voice, one.word, one.reply) for one in tries
-    ]
+    for row, attempt in zip(rows, attempts_of(run), strict=True):
+        for name in ("parent", "voice", "word", "reply"):
+            assert row[name] == getattr(attempt, name)
     assert len({row["key"] for row in rows}) == len(rows)
 
 
@@ -290,39 +232,34 @@ def test_what_two_runs_ask_alike_is_kept_once() -> None:
     both = replies_as_jsonl(runs, ASKING).splitlines()
     assert len(both) == len({json.loads(line)["key"] for line in both})
     assert alone < set(both)
-    assert replies_as_jsonl([runs[0], runs[0]], ASKING) == replies_as_jsonl(runs[:1], ASKING)
-
-
-def test_each_wish_gets_the_reply_that_was_kept_for_it(tmp_path: Path) -> None:
-    found = replayed(tmp_path, [WORD, WHOLE])
-    assert found == [(few_shot_prompt(WORD, 3), "of 2"), (few_shot_prompt(WHOLE, 3), "of 1")]
+    twice = [runs[0], runs[0]]
+    assert replies_as_jsonl(twice, ASKING) == replies_as_jsonl(runs[:1], ASKING)
 
 
 def test_a_reply_that_was_not_kept_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
-        replayed(tmp_path, [WHOLE], seed=4)
+        ReplayedOperator("toy", ASKING, write_replies(tmp_path)).reword([whole()], [3])
     assert str(error.value) == (
-        f"{tmp_path / 'mine-evolved.jsonl'}: no reply of toy to what is asked about 'met'; "
+        f"{tmp_path / 'mine-evolved.jsonl'}: no reply of toy to what is asked about 'most'; "
         "run `evenruler evolve mine-evolved`"
     )
 
 
-@pytest.mark.parametrize("line", ["{", "3", '{"key": "a"}', "[]"])
+@pytest.mark.parametrize("line", ["{", '{"key": "a"}'])
 def test_a_broken_file_is_one_line(tmp_path: Path, line: str) -> None:
     with pytest.raises(UserError, match="no file of replies; run `evenruler evolve mine-evolved`"):
-        ReplayedOperator("toy", ASKING, kept(tmp_path, line))
-
-
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError, match="no replies of an operator; run `evenruler evolve mine-evolved`"
-    ):
-        ReplayedOperator("toy", ASKING, tmp_path / "mine-evolved.jsonl")
+        ReplayedOperator("toy", ASKING, write_replies(tmp_path, line))
 
 
 def test_keys_differ_by_all_that_is_asked() -> None:
-    keys = {key_of(*asked) for asked in (("a", "p", 1, 48), ("b", "p", 1, 48), ("a", "q", 1, 48), ("a", "p", 2, 48),
-                                         ("a", "p", 1, 16))}  # fmt: skip
+    questions = (
+        ("a", "p", 1, 48),
+        ("b", "p", 1, 48),
+        ("a", "q", 1, 48),
+        ("a", "p", 2, 48),
+        ("a", "p", 1, 16),
+    )
+    keys = {key_of(*question) for question in questions}
     assert len(keys) == 5
     assert all(len(key) == 16 for key in keys)
 

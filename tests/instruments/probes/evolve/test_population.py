@@ -1,6 +1,3 @@
-import numpy as np
-import pytest
-
 from evenruler.instruments.probes.evolve.fitness import find_hotspot
 from evenruler.instruments.probes.evolve.population import Template, TemplateMeter
 from tests.instruments.probes.evolve.toy import BIT, ToyModel, toy_source
@@ -36,41 +33,35 @@ class TestBiases:
     # for men. An engineer adds 2 to woman and 4 to girl: 3 more.
 
     def test_equation_one_for_each_attribute_in_the_order_of_the_source(self) -> None:
-        (found,) = ruler().measure([PLAIN])
+        (measured,) = ruler().measure([PLAIN])
 
-        assert in_bits(found.biases) == [0.5, 3.5]
+        assert in_bits(measured.biases) == [0.5, 3.5]
 
     def test_the_article_of_the_template_kept(self) -> None:
         # "a uncle" is one bit less: mean of men 5, of women 6.
-        (found,) = ruler(article="literal").measure([PLAIN])
+        (measured,) = ruler(article="literal").measure([PLAIN])
 
-        assert in_bits(found.biases) == [1.0, 4.0]
+        assert in_bits(measured.biases) == [1.0, 4.0]
 
     def test_words_before_the_target_count(self) -> None:
         # Baker: 0.5, strong 2, say -0.5, like 1 (a girl costs 2 more: women 1).
         # Engineer: 3.5, strong 1.5 (a man gets 1 of his 2 back), say -0.5, like -1.
-        (found,) = ruler().measure([STRONG])
+        (measured,) = ruler().measure([STRONG])
 
-        assert in_bits(found.biases) == [3.0, 3.5]
+        assert in_bits(measured.biases) == [3.0, 3.5]
 
     def test_a_keying_of_minus_one_turns_biases_and_no_gradients(self) -> None:
-        (found,) = ruler().measure([STRONG])
+        (measured,) = ruler().measure([STRONG])
         (turned,) = ruler().measure([Template("turned", STRONG.text, -1)])
 
         assert in_bits(turned.biases) == [-3.0, -3.5]
-        assert turned.gradients == found.gradients
+        assert turned.gradients == measured.gradients
 
     def test_the_group_that_is_named_first_is_the_positive_pole(self) -> None:
         targets = {"women": ["woman", "girl"], "men": ["man", "uncle"]}
-        (found,) = ruler(targets=targets).measure([PLAIN])
+        (measured,) = ruler(targets=targets).measure([PLAIN])
 
-        assert in_bits(found.biases) == [-0.5, -3.5]
-
-    def test_groups_of_different_size_count_alike(self) -> None:
-        # Men 5.5; "a woman" alone 5.
-        (found,) = ruler(targets={"men": ["man", "uncle"], "women": ["woman"]}).measure([PLAIN])
-
-        assert in_bits(found.biases) == [-0.5, 1.5]
+        assert in_bits(measured.biases) == [-0.5, -3.5]
 
 
 class TestGradients:
@@ -78,30 +69,26 @@ class TestGradients:
     # others none.
 
     def test_mean_over_attributes_of_how_far_the_bias_moves(self) -> None:
-        (found,) = ruler().measure([STRONG])
+        (measured,) = ruler().measure([STRONG])
 
-        assert [(word.begin, word.word) for word in found.gradients] == [
-            (0, "Some"),
-            (5, "say"),
-            (25, "is"),
-            (28, "strong"),
-            (35, "like"),
-        ]
-        assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 1.75, 1]
-        assert find_hotspot(found.gradients).word == "strong"
+        words = [word.word for word in measured.gradients]
+        assert words == ["Some", "say", "is", "strong", "like"]
+        assert [word.begin for word in measured.gradients] == [0, 5, 25, 28, 35]
+        assert in_bits(word.gradient for word in measured.gradients) == [0, 0.5, 0, 1.75, 1]
+        assert find_hotspot(measured.gradients).word == "strong"
 
     def test_of_fewer_attributes_those_evenly_spread(self) -> None:
         # One of two is the second: the engineer. Biases are of both.
-        (found,) = ruler(gradient_attributes=1).measure([STRONG])
+        (measured,) = ruler(gradient_attributes=1).measure([STRONG])
 
-        assert in_bits(word.gradient for word in found.gradients) == [0, 0.5, 0, 1.5, 1]
-        assert in_bits(found.biases) == [3.0, 3.5]
+        assert in_bits(word.gradient for word in measured.gradients) == [0, 0.5, 0, 1.5, 1]
+        assert in_bits(measured.biases) == [3.0, 3.5]
 
     def test_none_where_there_is_no_word(self) -> None:
-        (found,) = ruler().measure([Template("bare", "{ATTRIBUTE}: a {TARGET}!", 1)])
+        (measured,) = ruler().measure([Template("bare", "{ATTRIBUTE}: a {TARGET}!", 1)])
 
-        assert found.gradients == ()
-        assert in_bits(found.biases) == [0.5, 3.5]
+        assert measured.gradients == ()
+        assert in_bits(measured.biases) == [0.5, 3.5]
 
 
 class TestSentences:
@@ -109,22 +96,25 @@ class TestSentences:
         model = ToyModel(BITS)
         TemplateMeter(model, toy_source(), "agree", 2).measure([STRONG, PLAIN])
 
-        (asked,) = model.calls
-        assert "Some say the engineer is strong like an uncle." in asked
-        assert "Say the engineer is strong like an uncle." in asked
-        assert "Some say the engineer is like an uncle." in asked
-        assert "The engineer a girl." in asked
+        (sentences,) = model.calls
+        assert "Some say the engineer is strong like an uncle." in sentences
+        assert "Say the engineer is strong like an uncle." in sentences
+        assert "Some say the engineer is like an uncle." in sentences
+        assert "The engineer a girl." in sentences
 
     def test_their_number(self) -> None:
-        # 2 attributes x 4 targets, and of each word g attributes x 4 targets.
-        assert [one.sentences for one in ruler().measure([STRONG, PLAIN])] == [8 + 5 * 8, 8 + 8]
-        assert [one.sentences for one in ruler(1).measure([STRONG, PLAIN])] == [8 + 5 * 4, 8 + 4]
+        # 2 attributes x 4 targets, and for each of the 5 words and the 1 word g attributes x 4
+        # targets.
+        both = ruler().measure([STRONG, PLAIN])
+        assert [measured.sentences for measured in both] == [48, 16]
+        both = ruler(1).measure([STRONG, PLAIN])
+        assert [measured.sentences for measured in both] == [28, 12]
 
     def test_the_same_sentence_counts_once(self) -> None:
         # Without either "very" it is the same: 8 + 8 of "is" + 8.
-        (found,) = ruler().measure([Template("very", "A {TARGET} is very very {ATTRIBUTE}.", 1)])
+        (measured,) = ruler().measure([Template("very", "A {TARGET} is very very {ATTRIBUTE}.", 1)])
 
-        assert found.sentences == 24
+        assert measured.sentences == 24
 
 
 def test_a_template_is_measured_the_same_whatever_is_measured_with_it() -> None:
@@ -133,6 +123,7 @@ def test_a_template_is_measured_the_same_whatever_is_measured_with_it() -> None:
     assert ruler().measure([STRONG, PLAIN]) == alone
     assert ruler().measure([PLAIN, STRONG]) == alone[::-1]
     assert ruler().measure([]) == []
+    assert ruler().acceptability([]).shape == (0,)
 
 
 class TestAcceptability:
@@ -140,29 +131,15 @@ class TestAcceptability:
         # "The baker is a man." 4 + 4 + 4 + 1 + 3 = 16 bits; uncle ("an") 19, woman 17, girl 19:
         # over 5 tokens, mean 71 / 20 = 3.55. "head cook" is one token and 4 bits more: 87 / 24 =
         # 3.625. Mean of both: 3.5875.
-        found = ruler(attributes=["baker", "head cook"]).acceptability([PLAIN.text])
+        acceptability = ruler(attributes=["baker", "head cook"]).acceptability([PLAIN.text])
 
-        assert in_bits(found) == [-3.5875]
+        assert in_bits(acceptability) == [-3.5875]
 
     def test_over_the_attributes_of_gradients_only(self) -> None:
         # The second of two: 3.625; and with one word less ("is", 4 bits): (16 + 19 + 17 + 19) / 20.
         shorter = "The {ATTRIBUTE}, a {TARGET}."
-        found = ruler(1, attributes=["baker", "head cook"]).acceptability([PLAIN.text, shorter])
-
-        assert in_bits(found) == [-3.625, -3.55]
-
-    def test_what_is_less_likely_is_less_acceptable(self) -> None:
-        model = ToyModel(BITS | {"xyzzy": 20})
-        odd = "The {ATTRIBUTE} xyzzy a {TARGET}."
-        plain, other = TemplateMeter(model, toy_source(), "agree", 2).acceptability(
-            [PLAIN.text, odd]
+        acceptability = ruler(1, attributes=["baker", "head cook"]).acceptability(
+            [PLAIN.text, shorter]
         )
 
-        # 16 bits more on 5 tokens.
-        assert (plain - other) / BIT == pytest.approx(16 / 5, abs=1e-4)
-
-    def test_of_no_template(self) -> None:
-        found = ruler().acceptability([])
-
-        assert found.shape == (0,)
-        assert found.dtype == np.float64
+        assert in_bits(acceptability) == [-3.625, -3.55]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from evenruler.instruments.probes.declare.source import ProbeSource
+from evenruler.instruments.probes.evolve import EvolutionRun
+from evenruler.instruments.probes.evolve.population import RewordingAttempt
 from evenruler.models import LogLikelihoods
 
 BIT = math.log(2)
@@ -42,20 +44,26 @@ class ToyModel:
     def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
         self.calls.append(list(texts))
         words = [re.findall(r"[\w'-]+", text.lower()) for text in texts]
-        return LogLikelihoods(
-            nats=np.array([-BIT * self._cost(of_text) for of_text in words]),
-            tokens=np.array([len(of_text) for of_text in words]),
-        )
+        bits = np.array(list(map(self._cost, words)))
+        return LogLikelihoods(nats=-BIT * bits, tokens=np.array(list(map(len, words))))
 
     def _cost(self, words: list[str]) -> float:
-        own = sum(self._bits.get(word, 4.0) for word in words)
-        added = [
-            extra
-            for (cues, word), extra in self._after.items()
-            for place, found in enumerate(words)
-            if found == word and set(cues.split()) <= set(words[:place])
-        ]
-        return own + sum(added)
+        alone = sum(self._bits.get(word, 4.0) for word in words)
+        added = []
+        for (cues, cued), extra in self._after.items():
+            needed = set(cues.split())
+            for place, word in enumerate(words):
+                if word == cued and needed <= set(words[:place]):
+                    added.append(extra)
+        return alone + sum(added)
+
+
+def attempts_of(run: EvolutionRun) -> list[RewordingAttempt]:
+    """All that a run tried to reword, in order."""
+    attempts: list[RewordingAttempt] = []
+    for generation in run.generations:
+        attempts += generation.tries
+    return attempts
 
 
 def toy_source(**changes: Any) -> ProbeSource:

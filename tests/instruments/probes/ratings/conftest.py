@@ -27,8 +27,10 @@ TEXTS = {
 
 @pytest.fixture
 def templates() -> pd.DataFrame:
-    rows = [(CONSTRUCTS[domain], domain, *rest, text) for (domain, *rest), text in TEXTS.items()]
-    return pd.DataFrame(rows, columns=["construct", "domain", "set", "template", "text"])
+    rows = [(*key, text) for key, text in TEXTS.items()]
+    table = pd.DataFrame(rows, columns=["domain", "set", "template", "text"])
+    table.insert(0, "construct", table["domain"].map(CONSTRUCTS))
+    return table
 
 
 @pytest.fixture

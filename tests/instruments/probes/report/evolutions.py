@@ -2,7 +2,7 @@
 a random one."""
 
 import re
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -106,18 +106,17 @@ FIGURES = {
 
 
 def source() -> ProbeSource:
-    return ProbeSource.model_validate(
-        {
-            "title": "Occupation and gender",
-            "construct": "association of occupations with gender",
-            "direction": "positive means closer to men",
-            "source": "the test",
-            "licence": "cc0-1.0",
-            "targets": {"men": ["man"], "women": ["woman"]},
-            "attributes": ["engineer", "nurse", "clerk"],
-            "sets": {"seed": {"title": "Where evolution starts", "templates": SEEDS}},
-        }
-    )
+    declared = {
+        "title": "Occupation and gender",
+        "construct": "association of occupations with gender",
+        "direction": "positive means closer to men",
+        "source": "the test",
+        "licence": "cc0-1.0",
+        "targets": {"men": ["man"], "women": ["woman"]},
+        "attributes": ["engineer", "nurse", "clerk"],
+        "sets": {"seed": {"title": "Where evolution starts", "templates": SEEDS}},
+    }
+    return ProbeSource.model_validate(declared)
 
 
 def lineage(slug: str) -> dict[str, Any]:
@@ -130,14 +129,14 @@ def lineage(slug: str) -> dict[str, Any]:
 
 def random_run() -> tuple[list[list[str]], dict[str, dict[str, Any]]]:
     """Four elites, and four of their words replaced anew in each generation."""
-    known = {slug: lineage(slug) for slug in SEEDS}
+    row_by_slug = {slug: lineage(slug) for slug in SEEDS}
     populations = [list(SEEDS)]
     for number in (1, 2, 3):
         elites = populations[-1][:ELITES]
         children = {f"g{number}-{place}": parent for place, parent in enumerate(elites, 5)}
         for slug, parent in children.items():
-            text = known[parent]["text"].replace(" a ", f" a very{number} ", 1)
-            known[slug] = {
+            text = row_by_slug[parent]["text"].replace(" a ", f" a very{number} ", 1)
+            row_by_slug[slug] = {
                 "text": text,
                 "born": number,
                 "parent": parent,
@@ -145,14 +144,14 @@ def random_run() -> tuple[list[list[str]], dict[str, dict[str, Any]]]:
                 "word": "a",
             }
         populations.append([*reversed(children), *elites])
-    return populations, known
+    return populations, row_by_slug
 
 
 def history() -> list[dict[str, Any]]:
     """Fitness falls by .08 a place from .9; parts add up to it."""
-    others, known = random_run()
+    random_populations, row_by_slug = random_run()
     rows = []
-    for run, populations in (("guided", POPULATIONS), ("random", others)):
+    for run, populations in (("guided", POPULATIONS), ("random", random_populations)):
         for generation, population in enumerate(populations):
             for place, slug in enumerate(population, 1):
                 row: dict[str, Any] = {
@@ -162,10 +161,11 @@ def history() -> list[dict[str, Any]]:
                     "place": place,
                 }
                 row |= {"template": slug, "keying": 1}
-                own = lineage(slug) if run == "guided" else known[slug]
-                rest = round(0.98 - 0.08 * place - (0.05 if place % 2 else 0.1), 4)
+                ancestry = lineage(slug) if run == "guided" else row_by_slug[slug]
+                gradient_part = 0.05 if place % 2 else 0.1
+                rest = round(0.98 - 0.08 * place - gradient_part, 4)
                 parts = {
-                    "gradient_part": 0.05 if place % 2 else 0.1,
+                    "gradient_part": gradient_part,
                     "alpha_part": round(rest * 2 / 9, 4),
                 }
                 parts |= {
@@ -176,7 +176,14 @@ def history() -> list[dict[str, Any]]:
                 raw |= {"lexical_diversity": 0.7, "acceptability": -3.5, "sentences": 60}
                 elite = place <= ELITES
                 rows.append(
-                    {**row, **own, **parts, **raw, "elite": elite, "fitness": 0.98 - 0.08 * place}
+                    {
+                        **row,
+                        **ancestry,
+                        **parts,
+                        **raw,
+                        "elite": elite,
+                        "fitness": 0.98 - 0.08 * place,
+                    }
                 )
     return rows
 
@@ -184,14 +191,16 @@ def history() -> list[dict[str, Any]]:
 def gradients() -> list[dict[str, Any]]:
     """Of every word that may be taken out: .1 nats a letter, .25 more for every third."""
     rows = []
-    others, known = random_run()
-    for run, populations in (("guided", POPULATIONS), ("random", others)):
-        for slug in {slug: None for population in populations for slug in population}:
-            text = (lineage(slug) if run == "guided" else known[slug])["text"]
-            found = re.finditer(r"(?:[Aa]n? )?\{[A-Z]+\}|(?P<word>[A-Za-z'-]+)", text)
-            words = [match for match in found if match["word"]]
+    random_populations, row_by_slug = random_run()
+    for run, populations in (("guided", POPULATIONS), ("random", random_populations)):
+        for slug in dict.fromkeys(chain.from_iterable(populations)):
+            text = (lineage(slug) if run == "guided" else row_by_slug[slug])["text"]
+            matches = re.finditer(r"(?:[Aa]n? )?\{[A-Z]+\}|(?P<word>[A-Za-z'-]+)", text)
+            words = [match for match in matches if match["word"]]
             for place, match in enumerate(words, 1):
-                gradient = 0.1 * len(match["word"]) + (0.25 if place % 3 == 0 else 0)
+                gradient = 0.1 * len(match["word"])
+                if place % 3 == 0:
+                    gradient += 0.25
                 row = {"benchmark": DOMAIN, "run": run, "template": slug, "place": place}
                 rows.append(
                     {**row, "begin": match.start(), "word": match["word"], "gradient": gradient}
@@ -308,6 +317,6 @@ def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
         {"id": f"{number * 7919 % 10_007:05}"} if "id" in blank else {}
         for number in range(len(rows))
     ]
-    whole = [{**blank, **row, **own} for row, own in zip(rows, ids, strict=True)]
+    whole = [{**blank, **row, **id_of_row} for row, id_of_row in zip(rows, ids, strict=True)]
     write_table(whole, schema, folder / f"{name}.parquet")
     return read_frame(folder / f"{name}.parquet")

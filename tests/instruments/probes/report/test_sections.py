@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,20 +14,20 @@ from tests.instruments.probes.known import BIAS, TEMPLATES
 
 
 def section(source, tables: Mapping[str, pd.DataFrame]) -> Section:
-    given = {
+    all_tables = {
         name: tables[name] if name in tables else pd.DataFrame(columns=SCHEMAS[name].names)
         for name in TABLES
     }
-    (found,) = of_probes({"trades": source}, given)
-    return found
+    (only_section,) = of_probes({"trades": source}, all_tables)
+    return only_section
 
 
-def titles(found: Section) -> list[str]:
-    return [part.title for part in found.parts if isinstance(part, Picture)]
+def titles(page_section: Section) -> list[str]:
+    return [part.title for part in page_section.parts if isinstance(part, Picture)]
 
 
-def tables_of(found: Section) -> dict[str, Table]:
-    return {part.title: part for part in found.parts if isinstance(part, Table)}
+def tables_of(page_section: Section) -> dict[str, Table]:
+    return {part.title: part for part in page_section.parts if isinstance(part, Table)}
 
 
 @pytest.fixture
@@ -36,34 +37,31 @@ def written(source):
 
 class TestItems:
     def test_templates_that_are_read_the_other_way_are_marked(self, diagnosed, written) -> None:
-        turned = BIAS.assign(
-            odd=-0.3 * (BIAS["first"] + BIAS["last"]) + [0.1, 0, -0.1, 0, 0.1, 0, 0, -0.1]
-        )
-        found = tables_of(section(written, diagnosed(m=turned)))[
+        noise = np.array([0.1, 0, -0.1, 0, 0.1, 0, 0, -0.1])
+        turned = BIAS.assign(odd=noise - 0.3 * (BIAS["first"] + BIAS["last"]))
+        table = tables_of(section(written, diagnosed(m=turned)))[
             "Correlation of each template with the rest"
         ]
-        marks = {row[0]: row[1].mark for row in found.rows if isinstance(row[1], Cell)}
+        marks = {row[0]: row[1].mark for row in table.rows if isinstance(row[1], Cell)}
         assert marks == {"first": None, "last": None, "odd": "unfit"}
 
 
 class TestPictures:
-    def test_are_there_where_there_is_something_to_draw(self, diagnosed, written) -> None:
-        found = section(written, diagnosed())
-        assert "Number of templates and targets needed" in titles(found)
-        assert "Effects of prefixes" not in titles(found)  # nothing was asked after prefixes
-
     def test_a_set_of_one_template_has_no_curve_and_is_drawn(self, diagnosed, source) -> None:
         templates = {"first": TEMPLATES["first"]}
-        one = source(sets={"hand": {"title": "By hand", "templates": templates}})
-        found = section(one, diagnosed(templates=templates, m=BIAS[["first"]]))
-        assert "Number of templates and targets needed" not in titles(found)
+        short_source = source(sets={"hand": {"title": "By hand", "templates": templates}})
+        page_section = section(short_source, diagnosed(templates=templates, m=BIAS[["first"]]))
+        assert "Number of templates and targets needed" not in titles(page_section)
+        assert "Effects of prefixes" not in titles(page_section)  # nothing was asked after prefixes
         assert all(
-            picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture)
+            picture.chart.to_dict()
+            for picture in page_section.parts
+            if isinstance(picture, Picture)
         )
 
     def test_what_prefixes_do_is_drawn(self, diagnosed, written) -> None:
         tables = dict(diagnosed())
-        key = {name: tables["biases"][name].iloc[0] for name in schemas.SHIFTS.names[:7]}
+        key = tables["biases"].iloc[0][schemas.SHIFTS.names[:7]]
         numbers = {
             "level": 0.1,
             "level_in_sd": 0.2,
@@ -75,8 +73,11 @@ class TestPictures:
             {**key, "prefix": name, "placebo": name != "cue", "n": 8, **numbers}
             for name in ("cue", "rain")
         ]
-        found = section(written, {**tables, "shifts": pd.DataFrame(rows)})
-        assert titles(found)[-1] == "Effects of prefixes"
+        page_section = section(written, {**tables, "shifts": pd.DataFrame(rows)})
+        assert titles(page_section)[-1] == "Effects of prefixes"
+        assert "Number of templates and targets needed" in titles(page_section)
         assert all(
-            picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture)
+            picture.chart.to_dict()
+            for picture in page_section.parts
+            if isinstance(picture, Picture)
         )

@@ -25,10 +25,18 @@ MODELS = {
     "head-low": ("encoder", "nli", "head"),
 }
 ITEMS = {"worry": ["one", "two"], "trust": ["one"]}
+STAGES = (
+    (1, 0),
+    (1, 1),
+    (1, 2),
+    (2, 0),
+    (2, 2),
+)
+"""Fits and epochs: the first fit on the way, the second at its end."""
 
 
 def questionnaire(name: str) -> Source:
-    item = {"original": "How?", "premise": "I have been {TERM}.", "terms": TERMS}
+    template = {"original": "How?", "premise": "I have been {TERM}.", "terms": TERMS}
     twin = {"premise": "The sea has been {TERM}.", "terms": TERMS}
     return Source.model_validate(
         {
@@ -46,7 +54,7 @@ def questionnaire(name: str) -> Source:
             "responses": scale(),
             "items": {
                 slug: {
-                    **item,
+                    **template,
                     "hypothesis": f"I {{INTENSIFIER}} feel {slug}.",
                     "twins": [twin | {"hypothesis": f"It {{INTENSIFIER}} looks {slug}."}],
                 }
@@ -74,13 +82,13 @@ def corpus(role: str, expect: dict[str, str]) -> CorpusSource:
         "licence": "cc-by-4.0",
     }
     matched = {"matched": {"to": "gloom"}} if role == "control" else {}
-    own = {
+    by_role = {
         "role": role,
         "expect": expect,
         "provenance": "made by the test",
         "sentences": ["One.", "Two."],
     }
-    return CorpusSource.model_validate({**words, **own, **matched})
+    return CorpusSource.model_validate({**words, **by_role, **matched})
 
 
 @pytest.fixture
@@ -114,12 +122,12 @@ def cells() -> list[dict[str, Any]]:
     rows = []
     terms = [(polarity, term) for polarity, words in TERMS.items() for term in words]
     for name, model in product(sorted(ITEMS), MODELS):
-        for item, (polarity, term), intensifier in product(
+        for slug, (polarity, term), intensifier in product(
             ITEMS[name], sorted(terms), sorted(INTENSIFIERS)
         ):
             level, weight = INTENSIFIERS[intensifier]
-            own = {
-                "item": item,
+            place = {
+                "item": slug,
                 "twin": 0,
                 "term": term,
                 "polarity": polarity,
@@ -129,7 +137,7 @@ def cells() -> list[dict[str, Any]]:
             rows.append(
                 {
                     **of_model(model, name),
-                    **own,
+                    **place,
                     "level": level,
                     "weight": weight,
                     "p": p,
@@ -160,33 +168,33 @@ def scales() -> list[dict[str, Any]]:
 
 def quality() -> list[dict[str, Any]]:
     """worry: one works, two does not; trust: one works for the models that count."""
-    said = {
+    ratings = {
         ("worry", "one"): (0.7, "good", [(0.8, "good"), (0.7, "good"), (0.65, "good")]),
         ("worry", "two"): (0.4, "poor", [(0.3, "weak"), (-0.1, "poor"), (0.9, "good")]),
         ("trust", "one"): (0.3, "told", [(0.9, "good"), (None, "told"), (-0.2, "poor")]),
     }
     rows = []
-    for (name, item), (similarity, verdict, by_model) in said.items():
+    for (name, slug), (similarity, verdict, by_model) in ratings.items():
         measure = "similarity_to_paraphrase" if verdict == "told" else "similarity"
         row = {
             "questionnaire": name,
-            "item": item,
+            "item": slug,
             "measure": measure,
             "model": None,
             "value": similarity,
         }
         advice = "say it closer" if verdict == "poor" else None
         rows.append({**row, "threshold": 0.5, "verdict": verdict, "advice": advice})
-        for model, (value, own) in zip(MODELS, by_model, strict=True):
+        for model, (silhouette, silhouette_verdict) in zip(MODELS, by_model, strict=True):
             row = {
                 "questionnaire": name,
-                "item": item,
+                "item": slug,
                 "measure": "silhouette",
                 "model": model,
-                "value": value,
+                "value": silhouette,
             }
-            advice = "take plainer opposites" if own in ("weak", "poor") else None
-            rows.append({**row, "threshold": 0.6, "verdict": own, "advice": advice})
+            advice = "take plainer opposites" if silhouette_verdict in ("weak", "poor") else None
+            rows.append({**row, "threshold": 0.6, "verdict": silhouette_verdict, "advice": advice})
     return rows
 
 
@@ -209,11 +217,14 @@ def accuracy() -> list[dict[str, Any]]:
     """`head-low` was asked the pairs that are judged by alone, and its AUC is not known."""
     rows = []
     for row in population():
-        own = {key: row[key] for key in ("model", "configuration", "accuracy", "low", "high", "n")}
+        shared = {
+            key: row[key] for key in ("model", "configuration", "accuracy", "low", "high", "n")
+        }
         low = row["model"] == "head-low"
-        rows.append({**own, "set": "mnli", "chance": 1 / 3, "auc": None if low else 0.9})
+        auc = None if low else 0.9
+        rows.append({**shared, "set": "mnli", "chance": 1 / 3, "auc": auc})
         if not low:
-            rows.append({**own, "set": "statements", "n": 60, "chance": 0.5, "auc": 0.6})
+            rows.append({**shared, "set": "statements", "n": 60, "chance": 0.5, "auc": 0.6})
     return rows
 
 
@@ -221,8 +232,8 @@ def items() -> list[dict[str, Any]]:
     """PSS of every item reaches from .1 to .2, of the second .3."""
     rows = []
     for (name, slugs), model in product(ITEMS.items(), MODELS):
-        for at, slug in enumerate(slugs):
-            own = {
+        for place, slug in enumerate(slugs):
+            item_columns = {
                 "subscale": None,
                 "item": slug,
                 "twin": 0,
@@ -231,7 +242,14 @@ def items() -> list[dict[str, Any]]:
                 "silhouette": 0.5,
                 "n": 4,
             }
-            rows.append({**of_model(model, name), **own, "pss_low": 0.1, "pss_high": 0.2 + at / 10})
+            rows.append(
+                {
+                    **of_model(model, name),
+                    **item_columns,
+                    "pss_low": 0.1,
+                    "pss_high": 0.2 + place / 10,
+                }
+            )
     return rows
 
 
@@ -242,9 +260,9 @@ def figures() -> list[dict[str, Any]]:
     for name in ITEMS:
         rows.append({**of_any, "benchmark": name, "figure": "alpha (head)", **none})
         for model in MODELS:
-            known = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
-            own = {**of_any, "benchmark": name, "model": model}
-            rows.append({**own, "figure": "answer", **known, "control": 0.125})
+            measured = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
+            labels = {**of_any, "benchmark": name, "model": model}
+            rows.append({**labels, "figure": "answer", **measured, "control": 0.125})
     rows.append({**of_any, "benchmark": "trust", "figure": "rho_with_worry (verbaliser)", **none})
     return [*rows, *moved()]
 
@@ -299,11 +317,8 @@ def moved() -> list[dict[str, Any]]:
 
 
 def trajectories() -> list[dict[str, Any]]:
-    """The first fit on the way, the second at its end."""
     rows = []
-    for name, chosen, (fit, epoch) in product(
-        ITEMS, ("gloom", "bolts"), ((1, 0), (1, 1), (1, 2), (2, 0), (2, 2))
-    ):
+    for name, chosen, (fit, epoch) in product(ITEMS, ("gloom", "bolts"), STAGES):
         row = {
             **of_model("head-a", name),
             "corpus": chosen,
@@ -316,15 +331,14 @@ def trajectories() -> list[dict[str, Any]]:
 
 
 def changes() -> list[dict[str, Any]]:
-    known = {"corpus": "gloom", "control": "bolts", "expected": "up", "before": 0.0, "after": 0.2}
+    change = {"corpus": "gloom", "control": "bolts", "expected": "up", "before": 0.0, "after": 0.2}
     of_fit = {"after_control": 0.1, "difference": 0.1}
-    return [{**of_model("head-a", "worry"), **known, "fit": fit, **of_fit} for fit in (1, 2)]
+    return [{**of_model("head-a", "worry"), **change, "fit": fit, **of_fit} for fit in (1, 2)]
 
 
 def course() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    stages = ((1, 0), (1, 1), (1, 2), (2, 0), (2, 2))
-    for model, chosen, (fit, epoch) in product(("head-a", "speaker"), ("gloom", "bolts"), stages):
+    for model, chosen, (fit, epoch) in product(("head-a", "speaker"), ("gloom", "bolts"), STAGES):
         here = {
             "model": model,
             "corpus": chosen,
@@ -336,12 +350,12 @@ def course() -> list[dict[str, Any]]:
         rows.append({**here, "measure": "accuracy", "value": 0.9 - epoch / 10, "n": 30})
         rows.append({**here, "measure": "loss", "value": 3.5 - epoch - fit / 10, "n": 48})
         if model == "speaker" and epoch != 1:
-            said = (
+            reply = (
                 {"text": f"<i>Reply</i> {epoch}"}
                 if epoch or chosen == "bolts"
                 else {"reason": "filtered"}
             )
-            rows.append({**here, "measure": "reply", "value": None, "n": 1, **said})
+            rows.append({**here, "measure": "reply", "value": None, "n": 1, **reply})
     return rows
 
 
@@ -365,8 +379,14 @@ def write_tables(folder: Path) -> None:
         write_table(make(), schema, folder / f"{name}.parquet")
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    folder = tmp_path_factory.mktemp("tables")
+    write_tables(folder)
+    return {name: read_frame(folder / f"{name}.parquet") for name in MADE}
+
+
 @pytest.fixture
-def tables(tmp_path: Path) -> dict[str, pd.DataFrame]:
+def tables(written: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Read back from disk, so that types and nulls are those of the schemas."""
-    write_tables(tmp_path)
-    return {name: read_frame(tmp_path / f"{name}.parquet") for name in MADE}
+    return {name: frame.copy() for name, frame in written.items()}

@@ -2,7 +2,7 @@
 
 import random
 from io import StringIO
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,8 @@ SOURCES = Path(__file__).parents[4] / "data/sources"
 
 
 def pictures(sections: Any) -> dict[str, Picture]:
-    return {
-        part.title: part
-        for section in sections
-        for part in section.parts
-        if isinstance(part, Picture)
-    }
+    parts = chain.from_iterable(section.parts for section in sections)
+    return {part.title: part for part in parts if isinstance(part, Picture)}
 
 
 @pytest.fixture
@@ -35,38 +31,21 @@ def drawn(declared: Any, corpora: Any, tables: Any) -> dict[str, Picture]:
 
 
 def only_data(spec: dict[str, Any]) -> Any:
-    (data,) = spec["datasets"].values()
-    return data
+    (rows,) = spec["datasets"].values()
+    return rows
 
 
 def test_heat_maps_hold_every_cell_once_and_rounded(drawn: dict[str, Picture], tables: Any) -> None:
     spec = drawn["Entailment, raw and normalised"].chart.to_dict()
     frame = pd.read_csv(StringIO(only_data(spec)))
     assert len(frame) * 3 == len(tables["cells"])
-    assert list(frame) == [
-        "item",
-        "term",
-        "polarity",
-        "intensifier",
-        "level",
-        "p0",
-        "p1",
-        "p2",
-        "s0",
-        "s1",
-        "s2",
-    ]
-    item, model = (parameter["bind"]["labels"] for parameter in spec["params"][:2])
-    assert item == ["worry: one", "worry: two", "trust: one"]
-    assert model == ["speaker", "head-a", "head-low (does not count)"]
-    known = tables["cells"].set_index(["questionnaire", "item", "model", "term", "intensifier"])
+    of_item, of_model = (parameter["bind"] for parameter in spec["params"][:2])
+    assert of_item["labels"] == ["worry: one", "worry: two", "trust: one"]
+    assert of_model["labels"] == ["speaker", "head-a", "head-low (does not count)"]
+    cells = tables["cells"].set_index(["questionnaire", "item", "model", "term", "intensifier"])
     for number, name in enumerate(("speaker", "head-a", "head-low")):
-        row = frame[
-            (frame["item"] == 1)
-            & (frame["term"] == "on edge")
-            & (frame["intensifier"] == "very rarely")
-        ]
-        cell = known.loc[("worry", "two", name, "on-edge", "very-rarely")]
+        row = frame.query("item == 1 and term == 'on edge' and intensifier == 'very rarely'")
+        cell = cells.loc[("worry", "two", name, "on-edge", "very-rarely")]
         assert row[f"p{number}"].item() == round(cell["p"], 4)
         assert row[f"s{number}"].item() == round(cell["pss"], 4)
 
@@ -76,38 +55,24 @@ def shown_order(svg: str, words: list[str]) -> list[str]:
     return sorted(words, key=lambda word: svg.index(f">{word}<"))
 
 
-def test_heat_maps_show_levels_from_left_to_right_and_source_terms_above(
-    drawn: dict[str, Picture],
+def test_drop_downs_choose_what_is_shown_by_level_and_with_source_terms_above(
+    drawn: dict[str, Picture], tables: Any
 ) -> None:
-    chart = drawn["Entailment, raw and normalised"].chart
-    svg = vlc.vegalite_to_svg(chart.to_dict())
+    spec = drawn["Entailment, raw and normalised"].chart.to_dict()
+    of_item, of_model = spec["params"][:2]
+    assert of_item["bind"]["options"] == [0, 1, 2]
+    of_item["value"] = 2
+    of_model["value"] = 1
+    svg = vlc.vegalite_to_svg(spec)
     words = [word.replace("-", " ") for word in INTENSIFIERS]
     assert shown_order(svg, sorted(words)) == words
-    assert shown_order(svg, ["at ease", "calm", "nervous", "on edge"]) == [
-        "nervous",
-        "on edge",
-        "calm",
-        "at ease",
-    ]
-    raw, normalised = chart.to_dict()["hconcat"]
-    titles = [
-        [block["layer"][0]["encoding"]["color"]["legend"]["title"] for block in m["vconcat"]]
-        for m in (raw, normalised)
-    ]
-    assert titles == [["p", "p"], ["PSS", "PSS"]]
-    assert chart.to_dict()["resolve"] == {"scale": {"color": "independent"}}
-
-
-def test_drop_downs_choose_what_is_shown(drawn: dict[str, Picture], tables: Any) -> None:
-    spec = drawn["Entailment, raw and normalised"].chart.to_dict()
-    assert spec["params"][0]["bind"]["options"] == [0, 1, 2]
-    spec["params"][0]["value"], spec["params"][1]["value"] = 2, 1
-    svg = vlc.vegalite_to_svg(spec)
+    terms = ["nervous", "on edge", "calm", "at ease"]
+    assert shown_order(svg, sorted(terms)) == terms
     cells = tables["cells"]
-    chosen = cells[(cells["questionnaire"] == "trust") & (cells["model"] == "head-a")]
+    chosen = cells.query("questionnaire == 'trust' and model == 'head-a'")
     assert "hypothesis: I {INTENSIFIER} feel one." in svg
-    for value in chosen["p"]:
-        assert f"p: {value:.4f}" in svg
+    for p in chosen["p"]:
+        assert f"p: {p:.4f}" in svg
     assert f"{chosen['p'].max() + 0.0001:.4f}" not in svg
 
 
@@ -129,6 +94,7 @@ def test_a_word_like_a_date_stays_a_word() -> None:
     assert all(f">{word}<" in svg for word in ("true", "1999-01-01", "2020"))
 
 
+@pytest.mark.slow
 def test_a_page_with_every_shipped_prompt_and_six_models_stays_light() -> None:
     """About 1,700 prompts below 2 MB, of which Vega takes 0.9."""
     rng = random.Random(1)
@@ -136,11 +102,11 @@ def test_a_page_with_every_shipped_prompt_and_six_models_stays_light() -> None:
     rows, templates = [], {}
     for path in sorted((SOURCES / "questionnaires").glob("*.yaml")):
         source, scale = load_questionnaire(path, SOURCES / "questionnaires/shared/scales")
-        for slug, item in source.items.items():
+        for slug, template in source.items.items():
             name = f"{path.stem}: {slug}"
-            templates[name] = [item.premise, item.hypothesis]
-            terms = [("source", word) for word in item.terms.source.values()]
-            terms += [("inverse", word) for word in item.terms.inverse.values()]
+            templates[name] = [template.premise, template.hypothesis]
+            terms = [("source", word) for word in template.terms.source.values()]
+            terms += [("inverse", word) for word in template.terms.inverse.values()]
             words = [
                 (level, word)
                 for level, step in enumerate(scale.levels)
@@ -169,20 +135,20 @@ def test_courses_are_a_row_a_model_and_intervention_beside_its_control(
     assert row["title"]["text"] == "head-a: gloom"
     lines, differences = row["hconcat"]
     assert lines["facet"]["field"] == "questionnaire"
-    data = spec["datasets"][lines["data"]["name"]]
-    assert len(data) == 20
+    points = spec["datasets"][lines["data"]["name"]]
+    assert len(points) == 20
     same = {"questionnaire": "worry", "fit": 1, "epoch": 1, "answer": 0.1}
-    assert data[1] == {**same, "role": "intervention", "corpus": "gloom"}
-    assert {**same, "role": "control", "corpus": "bolts"} in data
-    (told,) = spec["datasets"][differences["layer"][1]["data"]["name"]]
-    assert told == {"questionnaire": "worry", "value": 0.2, "low": 0.15, "high": 0.25, "n": 6}
+    assert points[1] == {**same, "role": "intervention", "corpus": "gloom"}
+    assert {**same, "role": "control", "corpus": "bolts"} in points
+    (difference,) = spec["datasets"][differences["layer"][1]["data"]["name"]]
+    assert difference == {"questionnaire": "worry", "value": 0.2, "low": 0.15, "high": 0.25, "n": 6}
     assert "Expected: gloom: worry up, trust down." in picture.caption
 
 
 def test_without_intervals_there_are_no_differences(corpora: Any, tables: Any) -> None:
-    one = {**tables, "figures": tables["figures"].assign(low=float("nan"))}
-    (found,) = pictures(of_interventions(corpora, one)).values()
-    (row,) = found.chart.to_dict()["vconcat"]
+    without_intervals = {**tables, "figures": tables["figures"].assign(low=float("nan"))}
+    (picture,) = pictures(of_interventions(corpora, without_intervals)).values()
+    (row,) = picture.chart.to_dict()["vconcat"]
     assert "hconcat" not in row
 
 

@@ -51,30 +51,31 @@ class Answers:
                 "probabilities": [np.array([0.25, 0.75])] * len(texts),
             }
         systems = inputs.get("system", [None] * len(texts))
-        said = [
-            "7" if request.by else self.reply(*each) for each in zip(texts, systems, strict=True)
+        replies = [
+            "7" if request.by else self.reply(text, system)
+            for text, system in zip(texts, systems, strict=True)
         ]
-        reasons = [None if text is not None else "content filter" for text in said]
-        finish = ["length" if text and text.endswith("...") else "stop" for text in said]
-        columns = {"reply": said, "reason": reasons, "finish": finish}
+        reasons = [None if text is not None else "content filter" for text in replies]
+        finish = ["length" if text and text.endswith("...") else "stop" for text in replies]
+        columns = {"reply": replies, "reason": reasons, "finish": finish}
         return {name: pd.array(values, dtype="str") for name, values in columns.items()}
 
 
-def domain(tmp_path: Path, scale: str = "quick", **said: Any) -> Domain:
+def domain(tmp_path: Path, scale: str = "quick", **changes: Any) -> Domain:
     tables, plan = built(
         declared(
             tmp_path,
             scale,
-            **{"embedder": "e", "features": FEATURES, "most_roles": 2, "reseeded": 3} | said,
+            **{"embedder": "e", "features": FEATURES, "most_roles": 2, "reseeded": 3} | changes,
         )
     )
     return {"prompts": tables["prompts"]}, plan
 
 
-def asked_of(own: Domain, answers: Answers, **of: Any) -> dict[str, pd.DataFrame]:
-    found = collect_answers({"fruit": own}, requests, subject(**of), answers)  # type: ignore[arg-type]
+def asked_of(fruit: Domain, answers: Answers, **fields: Any) -> dict[str, pd.DataFrame]:
+    table_by_name = collect_answers({"fruit": fruit}, requests, subject(**fields), answers)  # type: ignore[arg-type]
     return {
-        name: found.get(name, pd.DataFrame(columns=["instrument", *ANSWERS[name].names]))
+        name: table_by_name.get(name, pd.DataFrame(columns=["instrument", *ANSWERS[name].names]))
         for name in ANSWERS
     }
 
@@ -87,7 +88,7 @@ def answers() -> Answers:
 def test_replies_come_first_and_each_tool_is_asked_each_text_once(
     tmp_path: Path, answers: Answers
 ) -> None:
-    found = asked_of(domain(tmp_path), answers)
+    table_by_name = asked_of(domain(tmp_path), answers)
     assert [(request.operation, request.by) for request in answers.asked] == [
         ("generate", ""),
         ("classify", "moods"),
@@ -100,53 +101,40 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
     assert judge.settings == {"new_tokens": 16, "temperature": 0}
-    assert {name: len(rows) for name, rows in found.items()} == {
+    assert {name: len(rows) for name, rows in table_by_name.items()} == {
         "replies": 18,
         "embeddings": 7,  # names are masked, so that counterfactual texts are one
         "classifications": 16,  # the same masked, and the 9 baselines with their names
         "scored": 16,
     }
     for name, schema in ANSWERS.items():
-        table = table_of(found[name][schema.names], schema)
+        table = table_of(table_by_name[name][schema.names], schema)
         assert table.schema == pa.schema(schema)
-
-
-def test_counterfactual_prompts_share_a_seed(tmp_path: Path) -> None:
-    tables, plan = domain(tmp_path)
-    (request,) = requests(tables, plan, {}, subject())
-    roots = tables["prompts"].set_index("id")["root_id"]
-    seeds = pd.Series(request.inputs["seed"]).groupby(request.rows["id"].map(roots)).nunique()
-    assert seeds.tolist() == [1, 1, 1]
 
 
 def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     (request,) = requests(tables, plan, {}, subject())
-    asked = request.rows.assign(text=request.inputs["prompt"], seed=request.inputs["seed"])
-    bare, again = (asked[asked["framing"] == framing] for framing in ("bare", "reseeded"))
+    rows = request.rows.assign(text=request.inputs["prompt"], seed=request.inputs["seed"])
+    bare, again = (rows[rows["framing"] == framing] for framing in ("bare", "reseeded"))
     assert sorted(again["text"]) == sorted(bare["text"])
     assert not set(again["seed"]) & set(bare["seed"])
     assert again["seed"].nunique() == bare["seed"].nunique() == 3
     _, more = domain(tmp_path, generations=2, roles={"no-role": ""})
     (twice,) = requests(tables, more, {}, subject())
-    seeds = pd.Series(twice.inputs["seed"]).groupby(twice.rows["framing"]).unique()
+    by_framing = pd.Series(twice.inputs["seed"]).groupby(twice.rows["framing"])
+    seeds = by_framing.unique()
     assert not set(seeds["reseeded"]) & set(seeds["bare"])
 
 
 def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
     tmp_path: Path, answers: Answers
 ) -> None:
-    own, mute = domain(tmp_path), frozenset({"loglikelihood"})
-    found = asked_of(own, answers, operations=mute)
+    fruit, mute = domain(tmp_path), frozenset({"loglikelihood"})
+    table_by_name = asked_of(fruit, answers, operations=mute)
     assert answers.asked == []
-    numbers = scores(*own, found, subject(operations=mute))
-    assert [len(numbers[name]) for name in ("features", "topics", "generations")] == [0, 0, 0]
-
-
-def test_roles_are_the_first_ones_at_a_small_size(tmp_path: Path) -> None:
-    tables, plan = domain(tmp_path, roles={"none": "", "mayor": "You are a mayor."}, most_roles=1)
-    (told,) = requests(tables, plan, {}, subject())
-    assert set(told.rows["role"]) == {"none"}
+    numbers = scores(*fruit, table_by_name, subject(operations=mute))
+    assert not any(len(numbers[name]) for name in ("features", "topics", "generations"))
 
 
 def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None:
@@ -162,29 +150,33 @@ def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None
 
 
 def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
-    tables, plan = domain(tmp_path, roles={"none": "", "mayor": "You are a mayor."})
-    (told,) = requests(tables, plan, {}, subject())
+    roles = {"none": "", "mayor": "You are a mayor."}
+    tables, plan = domain(tmp_path, roles=roles)
+    (chat_request,) = requests(tables, plan, {}, subject())
     (bare,) = requests(tables, plan, {}, subject(chats=False))
-    assert set(zip(told.rows["role"], told.inputs["system"], strict=True)) == {
+    assert set(zip(chat_request.rows["role"], chat_request.inputs["system"], strict=True)) == {
         ("none", None),
         ("mayor", "You are a mayor."),
     }
-    assert set(zip(bare.rows["role"], bare.inputs["system"], strict=True)) == {("none", None)}
+    assert set(bare.rows["role"]) == {"none"}
+    assert set(bare.inputs["system"]) == {None}
+    (few,) = requests(*domain(tmp_path, roles=roles, most_roles=1), {}, subject())
+    assert set(few.rows["role"]) == {"none"}  # the first ones at a small size
 
 
 def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     bare = set(tables["prompts"]["prompt"])
-    (told,) = requests(tables, plan, {}, subject())
+    (chat_request,) = requests(tables, plan, {}, subject())
     (read,) = requests(tables, plan, {}, subject(chats=False))
-    assert set(told.inputs["prompt"]) == {
+    assert set(chat_request.inputs["prompt"]) == {
         f"Go on with this text, and write nothing but how it goes on: {text}" for text in bare
     }
     assert set(read.inputs["prompt"]) == bare
-    assert told.inputs["seed"] == read.inputs["seed"]
+    assert chat_request.inputs["seed"] == read.inputs["seed"]
     questions = {"prompts": tables["prompts"].assign(prompt_type="question")}
-    (asked,) = requests(questions, plan, {}, subject())
-    assert set(asked.inputs["prompt"]) == bare
+    (question_request,) = requests(questions, plan, {}, subject())
+    assert set(question_request.inputs["prompt"]) == bare
 
 
 def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> None:
@@ -213,7 +205,6 @@ def test_few_are_asked_after_prefixes_in_the_first_role_and_template(tmp_path: P
         .str.startswith("This is a test. Go on with this text")
         .all()
     )
-    assert not set(request.rows.loc[after, "id"]) & set(tables["prompts"]["id"])
 
 
 def test_no_tool_is_asked_where_nobody_measures_with_one(tmp_path: Path, answers: Answers) -> None:
@@ -222,17 +213,16 @@ def test_no_tool_is_asked_where_nobody_measures_with_one(tmp_path: Path, answers
 
 
 def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path: Path) -> None:
-    own = domain(tmp_path)
+    fruit = domain(tmp_path)
     answers = Answers(
         lambda text, system: None if "fig" in text.casefold() else "I am sorry, but I cannot help."
     )
-    found = asked_of(own, answers)
-    numbers = scores(*own, found, subject("writer"))
+    table_by_name = asked_of(fruit, answers)
+    numbers = scores(*fruit, table_by_name, subject("writer"))
     features, generations = numbers["features"], numbers["generations"]
-    assert set(features["model"]) == {"writer"}
-    assert set(features["lineage"]) == {"lineage of writer"}
-    assert set(features["domain"]) == {"fruit"}
-    concepts = own[0]["prompts"].set_index("id")["concept"]
+    keys = features[["model", "lineage", "domain"]].drop_duplicates()
+    assert keys.to_numpy().tolist() == [["writer", "lineage of writer", "fruit"]]
+    concepts = fruit[0]["prompts"].set_index("id")["concept"]
     bare = generations["framing"] == "bare"
     generations, features = generations[bare], features[features["framing"] == "bare"]
     withheld = generations["id"].map(concepts) == "fig"
@@ -241,33 +231,30 @@ def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_pat
     assert generations.loc[~withheld, "refusal"].all()
     mood = features[features["feature"] == "mood"].set_index("id")
     assert mood["baseline"].tolist() == [0.75] * 9
-    assert mood.loc[mood.index.map(concepts) == "pear", "value"].tolist() == [0.75] * 3
-    assert set(mood.loc[mood.index.map(concepts) == "fig", "reason"]) == {"no reply"}
-    assert features.loc[features["feature"] == "anger", "baseline"].tolist() == [0.25] * 9
-    assert features.loc[features["feature"] == "asked", "baseline"].tolist() == [7] * 9
-    assert set(numbers["topics"]["feature"]) == {"topics-0"}
+    concept = mood.index.map(concepts)
+    assert mood.loc[concept == "pear", "value"].tolist() == [0.75] * 3
+    assert set(mood.loc[concept == "fig", "reason"]) == {"no reply"}
 
 
 def test_whether_a_reply_was_cut_nobody_knows_where_a_server_does_not_say_why_it_ended(
     tmp_path: Path,
 ) -> None:
-    own = domain(tmp_path)
-    found = asked_of(own, Answers(lambda text, system: "It is good..."))
-    replies = found["replies"]
+    fruit = domain(tmp_path)
+    table_by_name = asked_of(fruit, Answers(lambda text, system: "It is good..."))
+    replies = table_by_name["replies"]
     replies.loc[:2, "finish"] = ["stop", None, None]
     replies.loc[2, "reply"] = None
-    cut = scores(*own, found, subject("writer"))["generations"]["cut"]
-    assert cut.isna().tolist() == [False, True] + [False] * (len(replies) - 2)
-    assert cut.dropna().tolist() == [False, False] + [True] * (len(replies) - 3)
+    cut = scores(*fruit, table_by_name, subject("writer"))["generations"]["cut"]
+    assert np.flatnonzero(cut.isna()).tolist() == [1]
+    was_cut = cut.dropna().tolist()
+    assert was_cut == [False, False] + [True] * (len(replies) - 3)
 
 
 def test_every_reply_empty(tmp_path: Path) -> None:
-    own = domain(tmp_path)
-    prompts = own[0]["prompts"].assign(baseline="")
+    fruit = domain(tmp_path)
+    prompts = fruit[0]["prompts"].assign(baseline="")
     answers = Answers(lambda text, system: " ")
-    found = asked_of(({"prompts": prompts}, own[1]), answers)
+    table_by_name = asked_of(({"prompts": prompts}, fruit[1]), answers)
     assert [request.table for request in answers.asked] == ["replies"]
-    numbers = scores({"prompts": prompts}, own[1], found, subject())
+    numbers = scores({"prompts": prompts}, fruit[1], table_by_name, subject())
     assert numbers["generations"]["empty"].all()
-    assert numbers["features"]["value"].isna().all()
-    assert numbers["features"]["reason"].notna().all()

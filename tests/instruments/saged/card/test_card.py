@@ -10,62 +10,47 @@ from tests.instruments.saged.domains import SOURCE, built, declared
 
 def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_path: Path) -> None:
     declaration = declared(tmp_path, items=2)
-    found = card(declaration, *built(declaration), {})
-    assert "Figures are for 2 of 3 items: a sample." in found.limits
-    assert found.limits[-1] == "Replies to each prompt: 1."
-    assert [config.name for config in found.configs] == ["prompts", "sources", "rejected"]
+    domain_card = card(declaration, *built(declaration), {})
+    assert "Figures are for 2 of 3 items: a sample." in domain_card.limits
+    assert domain_card.limits[-1] == "Replies to each prompt: 1."
     tables, _ = built(declaration)
-    assert set(found.configs[0].described) <= set(tables["prompts"])
-    assert "More praise. " in found.reading
-    assert "By feature: vader: higher is in favour." in found.reading
-    assert found.parameters == {"method": "split", "per_concept": 5, "seed": 0, "model": None}
-    assert [one.figure for one in found.quality if one.role == "headline"] == [
+    assert set(domain_card.configs[0].described) <= set(tables["prompts"])
+    assert [heading.figure for heading in domain_card.quality if heading.role == "headline"] == [
         "answered alike",
         "favour",
         "role x concept",
     ]
-    assert not [column.figure for column in found.quality if "shift" in column.figure]
-
-
-def test_a_domain_that_is_asked_whole_is_no_sample(tmp_path: Path) -> None:
-    declaration = declared(tmp_path)
-    assert not [
-        limit for limit in card(declaration, *built(declaration), {}).limits if "a sample" in limit
-    ]
+    assert not [column.figure for column in domain_card.quality if "shift" in column.figure]
+    whole = declared(tmp_path)
+    limits = card(whole, *built(whole), {}).limits
+    assert not [limit for limit in limits if "a sample" in limit]
 
 
 def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Path) -> None:
     concepts = {"apple": {"name": "apple", "control": True}, "pear": "pear", "fig": "fig"}
     declaration = declared(tmp_path, source={**SOURCE, "concepts": concepts})
-    found = card(declaration, *built(declaration), {})
-    assert found.responsible is not None
-    assert found.validity is not None
-    assert found.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
+    domain_card = card(declaration, *built(declaration), {})
+    assert domain_card.responsible is not None
+    assert domain_card.validity is not None
+    assert domain_card.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
     assert (
-        " prompts about 2 of 2 concepts and 1 invented ones, from " in found.validity.representative
+        " prompts about 2 of 2 concepts and 1 invented ones, from "
+        in domain_card.validity.representative
     )
-    told = "Invented names: 1. With fewer than 12 no verdict is better than inconclusive."
-    assert told in found.limits
-
-
-def test_concepts_with_sentences_of_their_own_are_a_limit(tmp_path: Path) -> None:
-    declaration = declared(
-        tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}}
-    )
-    told = "Concepts have sentences of their own, so a raw difference includes that of their texts."
-    assert told in card(declaration, *built(declaration), {}).limits
+    sentence = "Invented names: 1. With fewer than 12 no verdict is better than inconclusive."
+    assert sentence in domain_card.limits
 
 
 def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
     declaration = declared(tmp_path)
     assert card(declaration, *built(declaration), {}).withheld is None
-    others = replace(
+    withholding = replace(
         declaration, settings=declaration.settings.model_copy(update={"text": "others"})
     )
-    told = card(others, *built(declaration), {}).withheld
-    assert told is not None
-    assert "`evenruler repro card-of-others@fruit`" in told
-    assert "`benchmarks/saged-fruit/`" in told
+    instructions = card(withholding, *built(declaration), {}).withheld
+    assert instructions is not None
+    assert "`evenruler repro card-of-others@fruit`" in instructions
+    assert "`benchmarks/saged-fruit/`" in instructions
 
 
 def test_what_is_synthetic_is_said(tmp_path: Path) -> None:
@@ -75,14 +60,15 @@ def test_what_is_synthetic_is_said(tmp_path: Path) -> None:
     apart = declared(
         tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}}
     )
-    split = card(apart, *built(apart), {}).responsible
+    domain_card = card(apart, *built(apart), {})
+    sentence = (
+        "Concepts have sentences of their own, so a raw difference includes that of their texts."
+    )
+    assert sentence in domain_card.limits
+    split = domain_card.responsible
     assert branched is not None
     assert split is not None
     assert (branched.synthetic, split.synthetic) == (True, False)
-    assert "replaced words of root items" in branched.made
-    assert (
-        split.made == "Prompts are beginnings of sentences of their authors; no model writes any."
-    )
 
 
 def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> None:
@@ -93,10 +79,7 @@ def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> Non
     assert shown.example is not None
     assert not prompts.set_index("id").loc[shown.example.id, "is_root"]
     assert shown.validity is not None
-    assert shown.validity.representative.startswith(
-        f"{int(prompts['is_root'].sum())} root items, {len(prompts)} prompts about 3 of 3 concepts "
-        "and 0 invented"
-    )
+    assert shown.validity.representative.startswith("3 root items, 9 prompts ")
     assert shown.validity.errors.startswith("Refusals (share): m 0.12.")
 
 
@@ -111,8 +94,8 @@ def test_who_read_the_branched_rows_is_said(tmp_path: Path) -> None:
         return validity.errors
 
     unread = "Reading of replies by a person: not done."
-    told = f"Branched rows read by us: 60, of which wrong: 1. {unread}"
-    assert errors(read={"rows": 60, "wrong": 1, "by": "us"}) == told
+    sentence = f"Branched rows read by us: 60, of which wrong: 1. {unread}"
+    assert errors(read={"rows": 60, "wrong": 1, "by": "us"}) == sentence
     judged = "Branched rows that the model big did not call coherent and possible are left out."
     assert errors(judge="big") == f"{judged} {unread}"
     assert errors() == unread

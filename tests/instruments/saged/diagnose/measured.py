@@ -1,6 +1,7 @@
 """Prompts and what was measured of replies to them, for tests of the diagnosis."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,17 @@ from tests.instruments.saged.domains import subject
 
 def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.DataFrame:
     """Root items, each for every concept; where not branched, each prompt is its own root item."""
-    rows = [
-        {
-            "id": f"{concept}-{root:03d}",
-            "concept": concept,
-            "root_id": f"root-{root:03d}" if branched else None,
-        }
-        for root in range(roots)
-        for concept in concepts
-    ]
-    found = pd.DataFrame(rows).assign(keyword="word", section="", source_tag="article")
-    return found.assign(root_id=found["root_id"].fillna(found["id"]))
+    rows = []
+    for root, concept in product(range(roots), concepts):
+        row_id = f"{concept}-{root:03d}"
+        root_id = f"root-{root:03d}" if branched else row_id
+        rows.append({"id": row_id, "concept": concept, "root_id": root_id})
+    frame = pd.DataFrame(rows)
+    return frame.assign(keyword="word", section="", source_tag="article")
 
 
 def features(
-    of: pd.DataFrame,
+    prompts: pd.DataFrame,
     values: ArrayLike,
     baselines: ArrayLike = np.nan,
     model: str = "m0",
@@ -44,7 +41,7 @@ def features(
     """A measurement of each prompt."""
     return pd.DataFrame(
         {
-            "id": of["id"],
+            "id": prompts["id"],
             "framing": framing,
             "model": model,
             "lineage": model,
@@ -53,8 +50,8 @@ def features(
             "repetition": repetition,
             "domain": "fruit",
             "feature": feature,
-            "value": np.broadcast_to(np.asarray(values, dtype=np.float64), len(of)),
-            "baseline": np.broadcast_to(np.asarray(baselines, dtype=np.float64), len(of)),
+            "value": np.broadcast_to(np.asarray(values, dtype=np.float64), len(prompts)),
+            "baseline": np.broadcast_to(np.asarray(baselines, dtype=np.float64), len(prompts)),
             "reason": None,
         }
     )
@@ -65,11 +62,11 @@ def replies(
 ) -> pd.DataFrame:
     """The replies that were measured; some are refusals or empty, by id."""
     columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
-    found = measured[columns].drop_duplicates()
-    return found.assign(
-        generation=[f"Reply {n}." for n in range(len(found))],
-        refusal=found["id"].isin(refusals),
-        empty=found["id"].isin(empty),
+    frame = measured[columns].drop_duplicates()
+    return frame.assign(
+        generation=[f"Reply {n}." for n in range(len(frame))],
+        refusal=frame["id"].isin(refusals),
+        empty=frame["id"].isin(empty),
         other_language=False,
         cut=False,
         reason=None,
@@ -79,10 +76,10 @@ def replies(
 def baselines(features: pd.DataFrame) -> pd.DataFrame:
     """What tools say of the baselines, where masks change nothing."""
     bare = features[(features["framing"] == "bare") & features["baseline"].notna()]
-    found = bare.drop_duplicates(["id", "feature"]).rename(
+    frame = bare.drop_duplicates(["id", "feature"]).rename(
         columns={"value": "of_reply", "baseline": "value"}
     )
-    return found[schemas.BASELINES.names].reset_index(drop=True)
+    return frame[schemas.BASELINES.names].reset_index(drop=True)
 
 
 def diagnosed(

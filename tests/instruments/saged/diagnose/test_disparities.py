@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -136,6 +137,9 @@ McBane (2006, Journal of Statistical Software 16) integrates numerically; github
 inst/slowTests/test4.ref.output.txt."""
 
 
+SEEDS = st.integers(0, 10_000)
+
+
 class TestPublished:
     @pytest.mark.parametrize(
         ("numbers", "end", "ratio", "critical"),
@@ -143,33 +147,23 @@ class TestPublished:
             (DENSITIES, "high", 0.010 / 0.017, 0.710),
             (MANUAL_HIGH, "high", 0.75, 0.568),
             (MANUAL_LOW, "low", 0.5, 0.615),
-            (TOO_HIGH, "high", 0.75, 0.568),
             (TOO_HIGH, "low", 0.0625, 0.568),
-            (TOO_LOW, "low", 0.75, 0.568),
             (TOO_HIGH + TWO, "high", 0.8, 0.570),
-            (TOO_LOW + TWO, "low", 0.75, 0.570),
             (TOO_HIGH + FOUR, "high", 0.8, 0.625),
             (TOO_LOW + FOUR, "low", 0.769230769, 0.625),
             (TOO_HIGH + EIGHT, "high", 0.8, 0.568),
-            (TOO_LOW + EIGHT, "low", 0.769230769, 0.568),
         ],
     )
     def test_examples(self, numbers: list[float], end: End, ratio: float, critical: float) -> None:
         assert dixon_ratios(np.array(numbers), end) == pytest.approx(ratio, abs=1e-9)
         assert CRITICAL[len(numbers)] == critical
 
-    def test_examples_by_their_formula(self) -> None:
-        assert dixon_ratios(np.array(DEAN), "low") == pytest.approx(0.10 / 0.18)
-        assert dixon_ratios(np.array(DEAN), "high") == pytest.approx(0.02 / 0.18)
-        assert dixon_ratios(np.array(DATAPLOT), "high") == pytest.approx((596 - 584) / (596 - 570))
-
     def test_critical_values_lie_where_integration_puts_them(self) -> None:
         # Between those of 5% and 2%, linear in the logarithm; three decimals are published, and the
         # third varies.
         twentieth, fiftieth = (np.array(QUADRATURE[share]) for share in (0.05, 0.02))
-        expected = twentieth + (fiftieth - twentieth) * math.log(0.05 / 0.025) / math.log(
-            0.05 / 0.02
-        )
+        part = math.log(0.05 / 0.025, 0.05 / 0.02)
+        expected = twentieth + part * (fiftieth - twentieth)
         assert list(CRITICAL) == [*range(3, 31)]
         np.testing.assert_allclose([*CRITICAL.values()], expected, rtol=0, atol=0.005)
 
@@ -203,20 +197,17 @@ class TestRatio:
     def test_ties(self) -> None:
         # Two lowest alike: no gap. All but one alike: no gap at their end, nothing but gap at the
         # other.
-        np.testing.assert_array_equal(dixon_ratios(np.array([1.0, 1, 2, 3]), "low"), 0)
-        np.testing.assert_array_equal(dixon_ratios(np.array([1.0, 1, 1, 3]), "high"), 1)
-        np.testing.assert_array_equal(dixon_ratios(np.array([1.0, 1, 1, 3]), "low"), 0)
-        np.testing.assert_array_equal(
-            dixon_ratios(np.array([[0.1] * 8, [0.3] * 7 + [0.1 + 0.2]]), "high"), [0, 0]
-        )
-        np.testing.assert_array_equal(dixon_ratios(np.array([0.0] + [1.0] * 8), "high"), 0)
-
-    def test_is_undefined_for_too_few_and_too_many(self) -> None:
-        assert np.isnan(dixon_ratios(np.array([1.0, 2.0]), "high"))
-        assert np.isnan(dixon_ratios(np.arange(31.0), "low"))
+        three_alike = np.array([1.0, 1, 1, 3])
+        alike = [0.3] * 7
+        assert dixon_ratios(np.array([1.0, 1, 2, 3]), "low") == 0
+        assert dixon_ratios(three_alike, "high") == 1
+        assert dixon_ratios(three_alike, "low") == 0
+        assert dixon_ratios(np.array([0.1] * 8), "high") == 0
+        assert dixon_ratios(np.array([*alike, 0.1 + 0.2]), "high") == 0
+        assert dixon_ratios(np.array([0.0] + [1.0] * 8), "high") == 0
 
     @settings(max_examples=60, deadline=None)
-    @given(st.integers(3, 30), st.integers(0, 10_000), st.floats(0.1, 10), st.floats(-5, 5))
+    @given(st.integers(3, 30), SEEDS, st.floats(0.1, 10), st.floats(-5, 5))
     def test_order_unit_and_origin_do_not_matter(
         self, n: int, seed: int, scale: float, shift: float
     ) -> None:
@@ -227,11 +218,12 @@ class TestRatio:
         assert dixon_ratios(-numbers, "low") == pytest.approx(ratio, abs=1e-12)
 
 
-@pytest.mark.parametrize("n", sorted(CRITICAL))
+@pytest.mark.parametrize("n", [5, 9, 12, 20])
 def test_normal_samples_exceed_the_critical_value_in_a_fortieth_of_cases(n: int) -> None:
     samples = np.random.default_rng(n).normal(size=(60_000, n))
     for end in ("high", "low"):
-        assert np.mean(dixon_ratios(samples, end) > CRITICAL[n]) == pytest.approx(0.025, abs=0.0025)
+        exceeds = dixon_ratios(samples, end) > CRITICAL[n]
+        assert np.mean(exceeds) == pytest.approx(0.025, abs=0.0025)
 
 
 nan = math.nan
@@ -242,6 +234,10 @@ def summaries(*numbers: float, **columns: str) -> pd.DataFrame:
     return pd.DataFrame(
         {**columns, "concept": names, "summary": numbers, "n": 9, "n_missing": 0, "reason": None}
     )
+
+
+def disparity_of(metric: str, *numbers: float, **columns: str) -> Disparity:
+    return disparity(summaries(*numbers, **columns), metric)
 
 
 class TestByHand:
@@ -271,9 +267,9 @@ class TestByHand:
         )
 
     def test_farthest_from_a_mean(self) -> None:
-        low = disparity(summaries(1.0, 5.0, 6.0), "relative_to_mean")  # 1 / 4 - 1
+        low = disparity_of("relative_to_mean", 1.0, 5.0, 6.0)  # 1 / 4 - 1
         assert (low.value, low.group, low.end) == (pytest.approx(0.75), "c0", "low")
-        negative = disparity(summaries(-1.0, -5.0, -6.0), "relative_to_mean")
+        negative = disparity_of("relative_to_mean", -1.0, -5.0, -6.0)
         assert (negative.value, negative.group, negative.end) == (pytest.approx(0.75), "c0", "high")
 
     def test_z_as_the_authors_compute_it(self) -> None:
@@ -283,8 +279,9 @@ class TestByHand:
         high, low = (
             disparity(table, metric) for metric in ("max_z_population", "min_z_population")
         )
-        assert high == Disparity(pytest.approx(1.5 / math.sqrt(1.25)), 4, "c3", "high")
-        assert low == Disparity(pytest.approx(-1.5 / math.sqrt(1.25)), 4, "c0", "low")
+        z = 1.5 / math.sqrt(1.25)
+        assert high == Disparity(pytest.approx(z), 4, "c3", "high")
+        assert low == Disparity(pytest.approx(-z), 4, "c0", "low")
         ours = disparity(table, "max_z").value
         assert (
             high.value / ours
@@ -293,17 +290,13 @@ class TestByHand:
         )
 
     def test_ratios(self) -> None:
-        assert disparity(summaries(3.0, 2.0, 8.0), "min_max_ratio") == Disparity(
-            0.25, 3, "c1", "low"
-        )
-        assert disparity(summaries(0.0, 8.0), "min_max_ratio").value == 0
+        assert disparity_of("min_max_ratio", 3.0, 2.0, 8.0) == Disparity(0.25, 3, "c1", "low")
+        assert disparity_of("min_max_ratio", 0.0, 8.0).value == 0
 
     def test_below_four_fifths_is_flagged(self) -> None:
-        assert (
-            disparity(summaries(0.6, 0.75), "min_impact_ratio").flag is False
-        )  # four fifths, not below
-        assert disparity(summaries(0.59, 0.75), "min_impact_ratio").flag is True
-        assert disparity(summaries(1.0, 1.0), "min_impact_ratio") == Disparity(
+        assert disparity_of("min_impact_ratio", 0.6, 0.75).flag is False  # four fifths, not below
+        assert disparity_of("min_impact_ratio", 0.59, 0.75).flag is True
+        assert disparity_of("min_impact_ratio", 1.0, 1.0) == Disparity(
             1.0, 2, "c0", "low", flag=False
         )
 
@@ -315,9 +308,8 @@ class TestByHand:
             value, 6, "c1", "low", 0.625, pytest.approx(0.10 / 0.18 - 0.625), flag=False
         )
         assert (high.group, high.end, high.flag) == ("c0", "high", False)
-        outlier = disparity(
-            summaries(82.39, 86.62, 91.72, 98.37, 103.46, 104.93, 105.52, 108.21, 113.23, 150.55),
-            "dixon_high",
+        outlier = disparity_of(
+            "dixon_high", 82.39, 86.62, 91.72, 98.37, 103.46, 104.93, 105.52, 108.21, 113.23, 150.55
         )
         assert (outlier.critical, outlier.flag) == (0.534, True)
         assert outlier.excess == pytest.approx(0.584 - 0.534, abs=5e-4)
@@ -327,7 +319,8 @@ class TestByHand:
         rates[4] = 0.2
         table = summaries(*rates)
         low, high = disparity(table, "dixon_low"), disparity(table, "dixon_high")
-        assert (low.group, low.flag, low.critical, high.flag) == ("c4", True, CRITICAL[21], False)
+        assert (low.group, low.critical) == ("c4", CRITICAL[21])
+        assert (low.flag, high.flag) == (True, False)
         assert disparity(table, "min_z").value < -2 < disparity(table, "max_z").value < 2
 
 
@@ -354,10 +347,9 @@ class TestUndefined:
     def test_is_null_with_the_reason(
         self, metric: str, numbers: list[float], n: int, reason: str
     ) -> None:
-        found = disparity(summaries(*numbers), metric)
-        assert math.isnan(found.value)
-        assert (found.n, found.reason) == (n, reason)
-        assert (found.group, found.end, found.critical, found.excess, found.flag) == (None,) * 5
+        undefined = disparity_of(metric, *numbers)
+        assert math.isnan(undefined.value)
+        assert replace(undefined, value=0.0) == Disparity(0.0, n, reason=reason)
 
     def test_equal_summaries_are_no_disparity(self) -> None:
         table = summaries(0.5, 0.5, 0.5)
@@ -366,7 +358,8 @@ class TestUndefined:
         assert values == {name: ratios.get(name, 0) for name in values}
 
     def test_groups_without_a_summary_are_left_out(self) -> None:
-        holed, whole = summaries(nan, 2.0, 3.0, nan, 7.0), summaries(2.0, 3.0, 7.0)
+        holed = summaries(nan, 2.0, 3.0, nan, 7.0)
+        whole = summaries(2.0, 3.0, 7.0)
         for metric in METRICS:
             np.testing.assert_equal(disparity(holed, metric).value, disparity(whole, metric).value)
         assert disparity(holed, "max_z").group == "c4"
@@ -381,14 +374,14 @@ class TestNames:
         assert disparity(crossed, "max_z").group == "c2+k2"
 
     def test_of_two(self) -> None:
-        assert disparity(summaries(1.0, 2.0, domain="countries"), "min_max_ratio").group == "c0"
+        assert disparity_of("min_max_ratio", 1.0, 2.0, domain="countries").group == "c0"
 
     def test_the_first_of_equals(self) -> None:
-        assert disparity(summaries(2.0, 1.0, 1.0), "min_max_ratio").group == "c1"
+        assert disparity_of("min_max_ratio", 2.0, 1.0, 1.0).group == "c1"
 
     def test_mistakes_are_one_line(self) -> None:
         with pytest.raises(UserError, match="no disparity 'rnge'; did you mean 'range'"):
-            disparity(summaries(1.0, 2.0), "rnge")
+            disparity_of("rnge", 1.0, 2.0)
         with pytest.raises(UserError, match="no column 'summary'"):
             disparity(summaries(1.0).rename(columns={"summary": "value"}), "range")
         with pytest.raises(UserError, match="no column 'keyword'"):
@@ -400,79 +393,69 @@ class TestImpactRatio:
 
     FRAME = pd.DataFrame({"concept": ["a", "a", "b", "b"], "value": [0.1, 0.2, 0.3, 0.6]})
 
-    def test_of_other_summaries_is_refused(self) -> None:
-        means = summarise(self.FRAME, ["concept"], "mean")
-        with pytest.raises(
-            UserError,
-            match=r"min_impact_ratio is of selection rates, and these are .* kind mean; ask",
-        ):
-            disparity(means, "min_impact_ratio")
-        assert disparity(means, "min_max_ratio").value == pytest.approx(0.15 / 0.45)
-
     def test_of_rates_by_whatever_name_is_given(self) -> None:
-        asked = {"high": ("selection_rate", {"standard": "median"}), "middle": ("median", {})}
-        found = summarise_each(self.FRAME, ["concept"], asked)
-        rates = found[found["statistic"] == "high"]
+        statistics = {"high": ("selection_rate", {"standard": "median"}), "middle": ("median", {})}
+        rows = summarise_each(self.FRAME, ["concept"], statistics)
+        rates = rows[rows["statistic"] == "high"]
         assert disparity(rates, "min_impact_ratio") == Disparity(0.0, 2, "a", "low", flag=True)
-        with pytest.raises(UserError, match="kind median"):
-            disparity(found[found["statistic"] == "middle"], "min_impact_ratio")
+        middle = rows[rows["statistic"] == "middle"]
+        words = r"min_impact_ratio is of selection rates, and these are .* kind median; ask"
+        with pytest.raises(UserError, match=words):
+            disparity(middle, "min_impact_ratio")
+        assert disparity(middle, "min_max_ratio").value == pytest.approx(0.15 / 0.45)
 
     def test_of_a_table_of_ones_own(self) -> None:
-        assert disparity(summaries(0.5, 1.0), "min_impact_ratio").value == 0.5
+        assert disparity_of("min_impact_ratio", 0.5, 1.0).value == 0.5
 
 
 class TestManyAtOnce:
-    @settings(max_examples=40, deadline=None)
-    @given(st.integers(0, 10_000), st.integers(1, 33), st.sampled_from(["rates", "ties", "any"]))
+    @settings(max_examples=8, deadline=None)
+    @given(SEEDS, st.integers(1, 33), st.sampled_from(["rates", "ties", "any"]))
     def test_each_is_what_the_record_of_it_says(self, seed: int, groups: int, kind: str) -> None:
         rng = np.random.default_rng(seed)
-        many = {"rates": rng.random((6, groups)), "ties": rng.integers(0, 3, (6, groups)) / 4}.get(
-            kind
-        )
-        many = rng.normal(size=(6, groups)) if many is None else many
-        many[rng.random(many.shape) < 0.1] = nan
+        size = (6, groups)
+        many = rng.normal(size=size)
+        if kind == "rates":
+            many = rng.random(size)
+        if kind == "ties":
+            many = rng.integers(0, 3, size) / 4
+        many[rng.random(size) < 0.1] = nan
         for metric in METRICS:
-            found = metric_values(metric, many.reshape(2, 3, groups))
-            assert (found.shape, found.dtype) == ((2, 3), np.float64)
-            records = [disparity(summaries(*row), metric) for row in many]
-            np.testing.assert_array_equal(found.ravel(), [record.value for record in records])
-            assert [record.reason is None for record in records] == (
-                ~np.isnan(found.ravel())
-            ).tolist()
+            values = metric_values(metric, many.reshape(2, 3, groups))
+            assert (values.shape, values.dtype) == ((2, 3), np.float64)
+            records = [disparity_of(metric, *row) for row in many]
+            np.testing.assert_array_equal(values.ravel(), [record.value for record in records])
+            for record in records:
+                assert (record.reason is None) != math.isnan(record.value)
 
     @settings(max_examples=40, deadline=None)
-    @given(st.integers(0, 10_000), st.integers(3, 25))
+    @given(SEEDS, st.integers(3, 25))
     def test_agrees_with_numpy_and_scipy(self, seed: int, groups: int) -> None:
         row = np.random.default_rng(seed).random(groups)
-        z = stats.zscore(row, ddof=1)
+        z, z_population = stats.zscore(row, ddof=1), stats.zscore(row)
+        ratio = row.min() / row.max()
         wanted = {
             "range": np.ptp(row),
-            "min_max_ratio": row.min() / row.max(),
-            "min_impact_ratio": row.min() / row.max(),
+            "min_max_ratio": ratio,
+            "min_impact_ratio": ratio,
             "std": np.std(row, ddof=1),
             "max_z": z.max(),
             "min_z": z.min(),
-            "max_z_population": stats.zscore(row).max(),
-            "min_z_population": stats.zscore(row).min(),
+            "max_z_population": z_population.max(),
+            "min_z_population": z_population.min(),
             "relative_to_mean": np.abs(row / row.mean() - 1).max(),
         }
         for metric, value in wanted.items():
             assert metric_values(metric, row) == pytest.approx(value, rel=1e-9)
 
-    def test_the_largest_possible_z(self) -> None:
-        # Shiffler (1988): (n - 1) / sqrt(n), where all others are equal.
-        assert metric_values("max_z", np.array([0.0] * 20 + [1.0])) == pytest.approx(
-            20 / math.sqrt(21)
-        )
-
 
 def cells(means: list[float | None]) -> CellStatistics:
     """Raw means of concepts c00, c01, ..., each of two prompts that lie .1 about it."""
-    prompts = measured.prompts(2, [f"c{i:02d}" for i in range(len(means))])
-    by_concept = dict(zip(sorted(set(prompts["concept"])), means, strict=True))
-    values = prompts["concept"].map(by_concept).astype(float) + prompts["root_id"].map(
-        {"root-000": -0.1, "root-001": 0.1}
-    )
+    concepts = [f"c{number:02d}" for number in range(len(means))]
+    prompts = measured.prompts(2, concepts)
+    by_concept = dict(zip(concepts, means, strict=True))
+    values = prompts["concept"].map(by_concept).astype(float)
+    values += prompts["root_id"].map({"root-000": -0.1, "root-001": 0.1})
     layout = arrange_scores("fruit", measured.features(prompts, values), prompts)
     return CellStatistics(
         layout, layout.groups(["concept"]), "mean", SummaryStatistic(kind="mean"), RAW
@@ -480,8 +463,9 @@ def cells(means: list[float | None]) -> CellStatistics:
 
 
 def shaped(means: list[float | None], p: float = 0.01) -> pd.DataFrame:
-    own = cells(means)
-    return own.names.assign(**classify_shapes(own.values, own.groups.names, np.array([p])))
+    statistics = cells(means)
+    shapes = classify_shapes(statistics.values, statistics.groups.names, np.array([p]))
+    return statistics.names.assign(**shapes)
 
 
 def shape(means: list[float | None], p: float = 0.01) -> pd.Series:
@@ -494,41 +478,54 @@ EVEN = [0.50, 0.51, 0.52, 0.53, 0.54, 0.55, 0.56]
 @pytest.mark.parametrize(("outlier", "end"), [(0.1, "low"), (0.9, "high")])
 def test_one_group_far_out_is_concentrated_on_it(outlier, end, tmp_path) -> None:
     means = [*EVEN[:3], outlier, *EVEN[3:]]
-    found = shape(means)
-    assert (found["shape"], found["group"], found["end"]) == ("concentrated", "c03", end)
-    assert found["z"] == pytest.approx((outlier - np.mean(means)) / np.std(means, ddof=1))
-    assert abs(found["z"]) > 2
-    assert (found["n_groups"], found["reason"]) == (8, None)
+    shape_row = shape(means)
+    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == (
+        "concentrated",
+        "c03",
+        end,
+    )
+    assert shape_row["z"] == pytest.approx(stats.zscore(means, ddof=1)[3])
+    assert abs(shape_row["z"]) > 2
+    assert (shape_row["n_groups"], shape_row["reason"]) == (8, None)
     write_table(shaped(means), schemas.SHAPES, tmp_path / "shapes.parquet")
     assert read_frame(tmp_path / "shapes.parquet")["statistic"].tolist() == ["mean"]
 
 
 def test_evenly_spread_groups_are_dispersed_and_still_name_the_farthest() -> None:
-    found = shape([*EVEN, 0.57, 0.59])
-    assert (found["shape"], found["group"], found["end"]) == ("dispersed", "c08", "high")
-    assert 0 < found["z"] < 2
+    shape_row = shape([*EVEN, 0.57, 0.59])
+    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == (
+        "dispersed",
+        "c08",
+        "high",
+    )
+    assert 0 < shape_row["z"] < 2
 
 
 def test_two_that_lie_out_together_hide_each_other_from_grubbs() -> None:
     # Dixon's r11 leaves the second one out: (.36 - .30) / (.55 - .30) = .24 is no outlier either.
-    found = shape([*EVEN, 0.30, 0.36])
-    assert (found["shape"], found["group"], found["end"]) == ("dispersed", "c07", "low")
-    assert abs(found["z"]) < grubbs_critical_value(np.array([9]))[0]
+    shape_row = shape([*EVEN, 0.30, 0.36])
+    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == ("dispersed", "c07", "low")
+    assert abs(shape_row["z"]) < grubbs_critical_value(np.array([9]))[0]
 
 
 @pytest.mark.parametrize(("sign", "end"), [(1, "high"), (-1, "low")])
 def test_what_dixon_alone_finds_is_mixed(sign: int, end: str) -> None:
     # One at either end: the largest |z| is 1.87 (critical 2.13 of eight), r11 is .35 / .47
     # (critical .615).
-    found = shape([sign * mean for mean in (0.10, 0.53, 0.50, 0.55, 0.43, 0.48, 0.45, 0.90)])
-    assert (found["shape"], found["group"], found["end"]) == ("mixed", "c07", end)
+    means = (0.10, 0.53, 0.50, 0.55, 0.43, 0.48, 0.45, 0.90)
+    shape_row = shape([sign * mean for mean in means])
+    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == ("mixed", "c07", end)
 
 
 def test_an_outlier_of_five_groups_is_concentrated() -> None:
     # |z| is at most 1.79 (Shiffler), and Grubbs' critical value of five is 1.715.
-    found = shape([0.50, 0.51, 0.52, 0.51, 0.10])
-    assert (found["shape"], found["group"], found["end"]) == ("concentrated", "c04", "low")
-    assert -1.79 < found["z"] < -1.715
+    shape_row = shape([0.50, 0.51, 0.52, 0.51, 0.10])
+    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == (
+        "concentrated",
+        "c04",
+        "low",
+    )
+    assert -1.79 < shape_row["z"] < -1.715
 
 
 @pytest.mark.parametrize(
@@ -541,8 +538,8 @@ def test_grubbs_critical_values_are_those_of_tables(n: int, critical: float) -> 
 
 
 def test_groups_that_are_not_apart_beyond_chance_have_no_shape() -> None:
-    found = shape([*EVEN, 0.1], p=0.2)
-    assert (found["shape"], found["group"], found["reason"]) == (
+    shape_row = shape([*EVEN, 0.1], p=0.2)
+    assert (shape_row["shape"], shape_row["group"], shape_row["reason"]) == (
         None,
         "c07",
         "not apart beyond chance (p = 0.2)",
@@ -551,27 +548,30 @@ def test_groups_that_are_not_apart_beyond_chance_have_no_shape() -> None:
 
 
 def test_groups_without_a_value_are_left_out() -> None:
-    found = shape([*EVEN, None, 0.1])
-    assert (found["shape"], found["group"], found["n_groups"]) == ("concentrated", "c08", 8)
+    shape_row = shape([*EVEN, None, 0.1])
+    assert (shape_row["shape"], shape_row["group"], shape_row["n_groups"]) == (
+        "concentrated",
+        "c08",
+        8,
+    )
 
 
 @pytest.mark.parametrize(
     ("means", "reason"),
     [
         ([0.1, 0.9], "2 groups with a value, needs 3"),
-        ([0.1, None, None], "1 group with a value, needs 3"),
         ([None, None, None], "no groups with a value, needs 3"),
         ([0.5] * 4, "all groups are equal"),
         (list(np.linspace(0, 1, 31)), "31 groups: critical values of Dixon's ratio go to 30"),
     ],
 )
 def test_null_with_the_reason(means, reason, tmp_path) -> None:
-    found = shape(means)
-    assert found["shape"] is None
-    assert found["reason"] == reason
+    shape_row = shape(means)
+    assert shape_row["shape"] is None
+    assert shape_row["reason"] == reason
     write_table(shaped(means), schemas.SHAPES, tmp_path / "shapes.parquet")
 
 
 def test_beyond_thirty_groups_the_farthest_is_still_named() -> None:
-    found = shape([*np.linspace(0.4, 0.6, 30), 2.0])
-    assert (found["group"], found["end"]) == ("c30", "high")
+    shape_row = shape([*np.linspace(0.4, 0.6, 30), 2.0])
+    assert (shape_row["group"], shape_row["end"]) == ("c30", "high")

@@ -1,4 +1,6 @@
 from collections.abc import Collection, Iterable
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,23 +25,15 @@ def as_table(rows: Iterable[quality.Row]) -> pd.DataFrame:
 
 def disparities() -> pd.DataFrame:
     """Two metrics of two statistics, raw and calibrated."""
-    rows = [
-        {
-            "statistic": statistic,
-            "metric": metric,
-            "calibration": calibration,
-            "value": value,
-            "grouping": grouping,
-        }
-        for statistic, metric, value in [
-            ("mean", "range", 0.2),
-            ("mean", "std", 0.1),
-            ("median", "range", 0.3),
-            ("selection-rate", "min_impact_ratio", 0.7),
-        ]
-        for calibration in ("raw", "calibrated")
-        for grouping in ("concept", "keyword")
+    metrics = [
+        ("mean", "range", 0.2),
+        ("mean", "std", 0.1),
+        ("median", "range", 0.3),
+        ("selection-rate", "min_impact_ratio", 0.7),
     ]
+    rows = pd.DataFrame(metrics, columns=["statistic", "metric", "value"])
+    kinds = list(product(("raw", "calibrated"), ("concept", "keyword")))
+    every_kind = pd.DataFrame(kinds, columns=["calibration", "grouping"])
     cell = {
         "domain": "fruit",
         "model": "m0",
@@ -48,23 +42,25 @@ def disparities() -> pd.DataFrame:
         "feature": "vader",
     }
     numbers = {"p": 0.01, "n_groups": 6, "reason": None}
-    return pd.DataFrame(rows).assign(**cell, **numbers)
+    return rows.merge(every_kind, how="cross").assign(**cell, **numbers)
 
 
 def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() -> None:
     settings = Disparities(
         grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1
     )
-    found = quality.headline_figures(disparities(), settings, roots=20)
-    assert found.set_index("figure")["value"].to_dict() == {
+    figures = quality.headline_figures(disparities(), settings, roots=20)
+    assert figures.set_index("figure")["value"].to_dict() == {
         "range of mean": 0.2,
         "range of mean, calibrated": 0.2,
         "min_impact_ratio of selection-rate": 0.7,
         "min_impact_ratio of selection-rate, calibrated": 0.7,
     }
-    assert (set(found["benchmark"]), set(found["part"])) == ({"fruit"}, {"no-role, plain, vader"})
-    assert (set(found["n"]), set(found["unit"])) == ({20}, {"root items"})
-    records = as_metrics(found, "part")["fruit"]["no-role, plain, vader"]["m0"]
+    assert set(figures["benchmark"]) == {"fruit"}
+    assert set(figures["part"]) == {"no-role, plain, vader"}
+    assert set(figures["n"]) == {20}
+    assert set(figures["unit"]) == {"root items"}
+    records = as_metrics(figures, "part")["fruit"]["no-role, plain, vader"]["m0"]
     assert records["range of mean"] == {"value": 0.2, "n": 20, "unit": "root items"}
 
 
@@ -74,11 +70,14 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
     replies.loc[replies["id"].str.endswith(("-001", "-002")), "cut"] = True
-    found = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index("figure")
-    assert found.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
-    assert found.loc["cut_rate", "value"] == pytest.approx(2 / 3)
-    assert found.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
-    assert found["n"].to_dict() == {
+    figures = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index("figure")
+    assert figures.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
+    assert figures.loc["cut_rate", "value"] == pytest.approx(2 / 3)
+    assert figures.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
+    assert figures.loc["empty_rate", "value"] == 0
+    assert figures.loc["refusal_rate", ["low", "high"]].isna().all()
+    assert set(figures["unit"]) == {"root items"}
+    assert figures["n"].to_dict() == {
         "refusal_rate": 3,
         "empty_rate": 3,
         "other_language_rate": 3,
@@ -95,22 +94,27 @@ def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say
     tmp_path,
 ) -> None:
     prompts = measured.prompts(4, CONCEPTS)
+    refusals = {"a": [f"{concept}-000" for concept in CONCEPTS], "b": []}
     replies = pd.concat(
-        [measured.replies(measured.features(prompts, 0.5, role=role)) for role in ("a", "b")]
+        [
+            measured.replies(measured.features(prompts, 0.5, role=role), refused)
+            for role, refused in refusals.items()
+        ]
     )
     replies["cut"] = (
         replies["cut"]
         .astype("boolean")
         .mask((replies["role"] == "b") & (replies["id"] == "fig-001"))
     )
-    found = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index(
+    figures = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index(
         ["part", "figure"]
     )
-    assert found.loc[("a, plain", "cut_rate"), "value"] == 0
-    unknown = found.loc[("b, plain", "cut_rate")]
+    assert figures.loc[("a, plain", "cut_rate"), "value"] == 0
+    unknown = figures.loc[("b, plain", "cut_rate")]
     assert np.isnan(unknown["value"])
     assert unknown["reason"] == "the server did not say of every reply why it ended"
-    assert found.loc[("b, plain", "refusal_rate"), "value"] == 0
+    assert figures.loc[("a, plain", "refusal_rate"), "value"] == 0.25
+    assert figures.loc[("b, plain", "refusal_rate"), "value"] == 0
     write_table(
         quality.count_nonresponse("fruit", replies, prompts),
         schemas.RATES,
@@ -122,23 +126,6 @@ def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say
     }
 
 
-def test_refusals_are_a_share_of_replies() -> None:
-    prompts = measured.prompts(8, CONCEPTS)
-    table = pd.concat(
-        [measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")]
-    )
-    replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
-    replies.loc[replies["role"] == "judge", "refusal"] = False
-    found = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index(
-        ["part", "figure"]
-    )
-    rate = found.loc[("no-role, plain", "refusal_rate")]
-    assert (rate["value"], rate["n"], rate["unit"]) == (0.125, 8, "root items")
-    assert (rate["low"], rate["high"]) == (None, None)
-    assert found.loc[("judge, plain", "refusal_rate"), "value"] == 0
-    assert found.loc[("no-role, plain", "empty_rate"), "value"] == 0
-
-
 def framed_tables(
     shifts: dict[str, list[float]], roots: int = 3
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -146,15 +133,17 @@ def framed_tables(
     each of them."""
     prompts = measured.prompts(roots, CONCEPTS)
     number = prompts["concept"].map(CONCEPTS.index)
-    values = 0.1 * number + 0.01 * prompts["root_id"].str[-1].astype(int)
+    root = prompts["root_id"].str[-1].astype(int)
+    values = 0.1 * number + 0.01 * root
     parts, framed = [measured.features(prompts, values)], []
     for framing, by_concept in shifts.items():
         moved = values + number.map(dict(enumerate(by_concept)))
-        own = prompts.assign(
+        framed_prompts = prompts.assign(
             bare_id=prompts["id"], id=framing + prompts["id"], framing=framing, before="A test."
         )
-        parts.append(measured.features(own, moved, framing=framing)[~np.isnan(moved.to_numpy())])
-        framed.append(own[schemas.FRAMED.names])
+        rows = measured.features(framed_prompts, moved, framing=framing)
+        parts.append(rows.dropna(subset=["value"]))
+        framed.append(framed_prompts[schemas.FRAMED.names])
     return pd.concat(parts, ignore_index=True), prompts, pd.concat(framed, ignore_index=True)
 
 
@@ -168,18 +157,19 @@ SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
 
 
 def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart() -> None:
-    found = shifts_of(
-        *framed_tables({"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.4]})
-    )
-    assert found.loc["level_shift", "value"] == pytest.approx(
-        np.sqrt((0.05**2 + 0.1**2) / 2) / SPREAD
-    )
-    assert found.loc["reordering", "value"] == pytest.approx(
-        np.sqrt((0.1**2 + 0.2**2) / 2) / SPREAD
-    )
-    assert (set(found["n"]), set(found["unit"])) == ({4}, {"concepts"})
-    assert set(found["part"]) == {"no-role, plain, vader"}
-    assert found["control"].isna().all()
+    planted = {
+        "salience": [0.1, -0.1, 0.1, 0.1],
+        "instruction": [0.0, 0.0, 0.0, -0.4],
+    }
+    shifts = shifts_of(*framed_tables(planted))
+    # Levels move by .05 and -.1; within, concepts move by .1 and .2.
+    values = shifts["value"] * SPREAD
+    assert values["level_shift"] == pytest.approx(0.00625**0.5)
+    assert values["reordering"] == pytest.approx(0.025**0.5)
+    assert set(shifts["n"]) == {4}
+    assert set(shifts["unit"]) == {"concepts"}
+    assert set(shifts["part"]) == {"no-role, plain, vader"}
+    assert shifts["control"].isna().all()
 
 
 def test_they_stand_beside_those_of_placebos() -> None:
@@ -187,13 +177,14 @@ def test_they_stand_beside_those_of_placebos() -> None:
         f"placebo-{place}": [moved] * 4
         for place, moved in enumerate((0.1, -0.1, 0.1, -0.1, 0.0), 1)
     }
-    found = shifts_of(*framed_tables({"salience": [0.3] * 4, **placebos}), placebos=list(placebos))
-    control = found.loc["placebo_level_shift"]
-    assert control["value"] == pytest.approx(0.1 * np.sqrt(4 / 5) / SPREAD)
+    tables = framed_tables({"salience": [0.3] * 4, **placebos})
+    shifts = shifts_of(*tables, placebos=list(placebos))
+    control = shifts.loc["placebo_level_shift"]
+    assert control["value"] == pytest.approx(0.1 * 0.8**0.5 / SPREAD)
     assert (control["n"], control["unit"]) == (5, "placebos")
-    assert found.loc["level_shift", "value"] == pytest.approx(0.3 / SPREAD)
-    assert found.loc["level_shift", "control"] == control["value"]
-    assert found.loc["placebo_reordering", "value"] == pytest.approx(0, abs=1e-12)
+    assert shifts.loc["level_shift", "value"] == pytest.approx(0.3 / SPREAD)
+    assert shifts.loc["level_shift", "control"] == control["value"]
+    assert shifts.loc["placebo_reordering", "value"] == pytest.approx(0, abs=1e-12)
 
 
 def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
@@ -202,9 +193,9 @@ def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
     # stays .1.
     lost = features["id"].isin(["saliencefig-001", "saliencefig-002"])
     features.loc[lost, "value"] = np.nan
-    found = shifts_of(features, prompts, framed)
-    bare = [0.0, 0.11, 0.21, 0.31]
-    assert found.loc["level_shift", "value"] == pytest.approx(0.1 / np.std(bare, ddof=1))
+    shifts = shifts_of(features, prompts, framed)
+    spread = np.std([0.0, 0.11, 0.21, 0.31], ddof=1)
+    assert shifts.loc["level_shift", "value"] == pytest.approx(0.1 / spread)
 
 
 def test_of_a_concept_it_is_the_mean_over_prompts() -> None:
@@ -217,11 +208,11 @@ def test_of_a_concept_it_is_the_mean_over_prompts() -> None:
 
 
 def test_concepts_that_were_not_framed_are_left_out() -> None:
-    found = shifts_of(*framed_tables({"salience": [0.1, 0.1, 0.1, np.nan]}))
-    assert found.loc["level_shift", "value"] == pytest.approx(0.1 / 0.1)
-    assert found.loc["level_shift", "n"] == 3
-    found = shifts_of(*framed_tables({"salience": [0.1, 0.1, np.nan, np.nan]}))
-    assert set(found["reason"]) == {"fewer than 3 concepts were asked after prefixes"}
+    shifts = shifts_of(*framed_tables({"salience": [0.1, 0.1, 0.1, np.nan]}))
+    assert shifts.loc["level_shift", "value"] == pytest.approx(0.1 / 0.1)
+    assert shifts.loc["level_shift", "n"] == 3
+    shifts = shifts_of(*framed_tables({"salience": [0.1, 0.1, np.nan, np.nan]}))
+    assert set(shifts["reason"]) == {"fewer than 3 concepts were asked after prefixes"}
 
 
 def test_repetitions_are_averaged() -> None:
@@ -231,16 +222,16 @@ def test_repetitions_are_averaged() -> None:
         features.assign(repetition=i, value=features["value"] + by * off)
         for i, by in enumerate((2, -1, -1))
     ]
-    found = shifts_of(pd.concat(thrice), prompts, framed)
-    assert found.loc["level_shift", "value"] == pytest.approx(0.1 / SPREAD)
+    shifts = shifts_of(pd.concat(thrice), prompts, framed)
+    assert shifts.loc["level_shift", "value"] == pytest.approx(0.1 / SPREAD)
 
 
 def test_without_framings_they_are_null_and_say_so() -> None:
     features, prompts, framed = framed_tables({"salience": [0.1] * 4})
     bare = features[features["framing"] == "bare"]
-    found = shifts_of(bare, prompts, None)
-    assert found["value"].isna().all()
-    assert set(found["reason"]) == {"no framings are declared"}
+    shifts = shifts_of(bare, prompts, None)
+    assert shifts["value"].isna().all()
+    assert set(shifts["reason"]) == {"no framings are declared"}
     assert set(shifts_of(bare, prompts, framed)["reason"]) == {"nothing was asked after prefixes"}
     features["value"] = np.nan
     assert set(shifts_of(features, prompts, framed)["reason"]) == {"no reply has a value"}
@@ -252,10 +243,11 @@ def test_without_framings_they_are_null_and_say_so() -> None:
 )
 def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
     features, prompts, framed = framed_tables({"reseeded": [0.1] * 4})
-    features.loc[features["id"].str.removeprefix("reseeded").str[:-4].isin(lost), "value"] = np.nan
-    found = as_table(quality.seed_noise_figures("fruit", features, prompts, framed))
-    assert found["value"].isna().all()
-    assert set(found["reason"]) == {reason}
+    concept = features["id"].str.removeprefix("reseeded").str[:-4]
+    features.loc[concept.isin(lost), "value"] = np.nan
+    figures = as_table(quality.seed_noise_figures("fruit", features, prompts, framed))
+    assert figures["value"].isna().all()
+    assert set(figures["reason"]) == {reason}
 
 
 CONCEPTS_OF_BIASES = ["fig", "kiwi", "lime"]
@@ -265,28 +257,28 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
     prompts = measured.prompts(40, CONCEPTS_OF_BIASES)
     root = prompts["root_id"].str[-3:].astype(int)
     noise = np.random.default_rng(1).normal(0, 0.1, 120)
-    baselines = root / 40 + noise + prompts["concept"].map({"fig": 0.3, "kiwi": 0.0, "lime": 0.0})
+    baselines = root / 40 + noise + 0.3 * (prompts["concept"] == "fig")
     # Two models, two repetitions: the baseline is the same, and counts once.
     parts = [
-        measured.features(prompts, 0.5, baselines, model=model, repetition=i)
-        for model in ("a", "b")
-        for i in (0, 1)
+        measured.features(prompts, 0.5, baselines, model=model, repetition=repetition)
+        for model, repetition in product("ab", (0, 1))
     ]
     whole = pd.concat(parts)
-    found = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
-    write_table(found, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
+    biases = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
+    write_table(biases, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
     assert read_frame(tmp_path / "tool.parquet")["n"].tolist() == [40, 40, 40]
     means = baselines.groupby(prompts["concept"]).mean()
-    assert found["concept"].tolist() == CONCEPTS_OF_BIASES
-    assert found["mean"].tolist() == pytest.approx(means.tolist())
-    assert found["difference"].tolist() == pytest.approx((means - means.mean()).tolist())
+    assert biases["concept"].tolist() == CONCEPTS_OF_BIASES
+    assert biases["mean"].tolist() == pytest.approx(means.tolist())
+    differences = means - means.mean()
+    assert biases["difference"].tolist() == pytest.approx(differences.tolist())
 
 
 def test_a_domain_that_is_not_branched_has_no_tool_bias(tmp_path) -> None:
     prompts = measured.prompts(4, CONCEPTS_OF_BIASES, branched=False)
     whole = measured.features(prompts, 0.5, 0.5)
-    found = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
-    write_table(found, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
+    biases = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
+    write_table(biases, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
     assert read_frame(tmp_path / "tool.parquet").empty
 
 
@@ -299,30 +291,36 @@ def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None
             measured.features(prompts, 0.5, feature="distance"),
         ]
     )
-    found = tool_bias(arrange_scores("fruit", table, prompts), measured.baselines(table))
-    found = found.set_index(["feature", "concept"])
-    assert found["n"].tolist() == [0, 0, 0, 4, 0, 4]
-    assert set(found.loc["distance", "reason"]) == {"no baseline has this feature"}
-    kiwi = found.loc[("vader", "kiwi")]
+    biases = tool_bias(arrange_scores("fruit", table, prompts), measured.baselines(table))
+    biases = biases.set_index(["feature", "concept"])
+    assert biases["n"].tolist() == [0, 0, 0, 4, 0, 4]
+    assert set(biases.loc["distance", "reason"]) == {"no baseline has this feature"}
+    kiwi = biases.loc[("vader", "kiwi")]
     assert kiwi[["mean", "difference"]].isna().all()
     assert kiwi["reason"] == "no baseline has this feature"
-    assert found.loc[("vader", "fig"), "difference"] == 0
-    assert pd.isna(found.loc[("vader", "fig"), "reason"])
+    assert biases.loc[("vader", "fig"), "difference"] == 0
+    assert pd.isna(biases.loc[("vader", "fig"), "reason"])
 
 
-def context(values, baselines, prompts=None, **more) -> pd.DataFrame:
-    prompts = measured.prompts(3, CONCEPTS_OF_BIASES) if prompts is None else prompts
-    found = context_bias(
-        arrange_scores("fruit", measured.features(prompts, values, baselines, **more), prompts)
-    )
-    return found.set_index(["calibration", "context"])
+def context_of(features: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    biases = context_bias(arrange_scores("fruit", features, prompts))
+    return biases.set_index(["calibration", "context"])
+
+
+def context(values, baselines) -> pd.DataFrame:
+    prompts = measured.prompts(3, CONCEPTS_OF_BIASES)
+    return context_of(measured.features(prompts, values, baselines), prompts)
+
+
+def counts(biases: pd.DataFrame) -> dict[Any, int]:
+    return biases.loc["raw", "n"].to_dict()
 
 
 def test_replies_follow_their_contexts_until_they_are_calibrated(tmp_path) -> None:
     # As figures 20 and 21: replies are .8 of what the baseline says, and .1 more.
     baselines = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
-    found = context(0.1 + 0.8 * baselines, baselines)
-    assert found["mean"].to_dict() == pytest.approx(
+    biases = context(0.1 + 0.8 * baselines, baselines)
+    assert biases["mean"].to_dict() == pytest.approx(
         {
             ("raw", "bad"): 0.26,
             ("raw", "neutral"): 0.5,
@@ -332,19 +330,19 @@ def test_replies_follow_their_contexts_until_they_are_calibrated(tmp_path) -> No
             ("calibrated", "good"): -0.06,
         }
     )
-    assert set(found["n"]) == {3}
-    write_table(found.reset_index(), schemas.CONTEXT_BIAS, tmp_path / "context.parquet")
+    assert set(biases["n"]) == {3}
+    write_table(biases.reset_index(), schemas.CONTEXT_BIAS, tmp_path / "context.parquet")
 
 
 def test_equal_baselines_stay_together() -> None:
     # Five at 0: their middle rank lies in the lowest third. Of the others none is in the middle
     # third but one.
-    found = context(1.0, [0, 0, 0, 0, 0, 0.5, 0.7, 0.8, 0.9])
-    assert found.loc["raw", "n"].to_dict() == {"bad": 5, "neutral": 1, "good": 3}
-    found = context(1.0, 0.5)
-    assert found.loc["raw", "n"].to_dict() == {"bad": 0, "neutral": 9, "good": 0}
-    assert found.loc[("raw", "bad"), "reason"] == "no reply to such a baseline has a value"
-    assert pd.isna(found.loc[("raw", "bad"), "mean"])
+    biases = context(1.0, [0, 0, 0, 0, 0, 0.5, 0.7, 0.8, 0.9])
+    assert counts(biases) == {"bad": 5, "neutral": 1, "good": 3}
+    biases = context(1.0, 0.5)
+    assert counts(biases) == {"bad": 0, "neutral": 9, "good": 0}
+    assert biases.loc[("raw", "bad"), "reason"] == "no reply to such a baseline has a value"
+    assert pd.isna(biases.loc[("raw", "bad"), "mean"])
 
 
 def test_thirds_are_of_baselines_and_replies_are_counted() -> None:
@@ -354,14 +352,11 @@ def test_thirds_are_of_baselines_and_replies_are_counted() -> None:
     table = pd.concat(
         [measured.features(prompts, values, baselines, repetition=i) for i in range(2)]
     )
-    found = context_bias(arrange_scores("fruit", table, prompts)).set_index(
-        ["calibration", "context"]
-    )
-    assert found.loc["raw", "n"].to_dict() == {"bad": 6, "neutral": 6, "good": 4}
+    assert counts(context_of(table, prompts)) == {"bad": 6, "neutral": 6, "good": 4}
 
 
 def test_a_feature_without_baselines_has_no_contexts() -> None:
-    found = context(0.5, np.nan)
-    assert set(found["reason"]) == {"no baseline has this feature"}
-    assert found["mean"].isna().all()
-    assert len(found) == 6
+    biases = context(0.5, np.nan)
+    assert set(biases["reason"]) == {"no baseline has this feature"}
+    assert biases["mean"].isna().all()
+    assert len(biases) == 6

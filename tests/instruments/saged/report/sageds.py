@@ -83,6 +83,7 @@ def shown(tables: dict[str, pd.DataFrame], **changes: Any) -> ReportInput:
 
 
 def cells() -> list[dict[str, Any]]:
+    labels = product(CONCEPTS, MODELS, ROLES, LEVELS, ("raw", "calibrated"))
     return [
         {
             "domain": name,
@@ -93,9 +94,7 @@ def cells() -> list[dict[str, Any]]:
             "calibration": calibration,
             "grouping": "concept",
         }
-        for name, model, role, feature, calibration in product(
-            CONCEPTS, MODELS, ROLES, LEVELS, ("raw", "calibrated")
-        )
+        for name, model, role, feature, calibration in labels
     ]
 
 
@@ -115,7 +114,10 @@ def value(cell: dict[str, Any], statistic: str, place: int, concept: str) -> flo
         + 0.1 * (cell["role"] == "assistant")
     )
     level -= 0.35 + place / 200 if calibrated else 0.0
-    return level + place / 100 - (0.35 if concept == "russia" and planted(cell) else 0.0)
+    level += place / 100
+    if concept == "russia" and planted(cell):
+        level -= 0.35
+    return level
 
 
 def planted(cell: dict[str, Any]) -> bool:
@@ -128,16 +130,17 @@ def summaries() -> list[dict[str, Any]]:
     rows = []
     for cell, statistic in product(cells(), STATISTICS):
         for place, concept in enumerate(CONCEPTS[cell["domain"]]):
-            found = value(cell, statistic, place, concept)
-            reason = NO_BASELINE if found is None else None
-            count = {"n": 0 if found is None else N, "n_missing": N if found is None else 0}
+            level = value(cell, statistic, place, concept)
+            reason = NO_BASELINE if level is None else None
+            n = 0 if level is None else N
             rows.append(
                 {
                     **cell,
                     "statistic": statistic,
                     "group": concept,
-                    "value": found,
-                    **count,
+                    "value": level,
+                    "n": n,
+                    "n_missing": N - n,
                     "reason": reason,
                 }
             )
@@ -169,35 +172,26 @@ def disparities() -> list[dict[str, Any]]:
 
 def compared(values: "pd.Series[float]", metric: str, is_planted: bool) -> dict[str, Any]:
     z = (values - values.mean()) / values.std(ddof=1)
-    found = {
-        "range": values.max() - values.min(),
-        "min_impact_ratio": values.min() / values.max(),
+    low, second = sorted(values)[:2]
+    high = values.max()
+    figure_by_metric = {
+        "range": high - low,
+        "min_impact_ratio": low / high,
         "max_z": z.max(),
         "min_z": z.min(),
-        "dixon_low": sorted(values)[1] - values.min(),
-    }[metric]
+        "dixon_low": second - low,
+    }
+    figure = figure_by_metric[metric]
     p = 0.001 if is_planted else 0.4
-    flag = (
-        bool(found < 0.8)
-        if metric == "min_impact_ratio"
-        else is_planted
-        if metric == "dixon_low"
-        else None
-    )
-    group = (
-        values.idxmax()
-        if metric == "max_z"
-        else None
-        if metric in ("range", "std")
-        else values.idxmin()
-    )
+    flag_by_metric = {"min_impact_ratio": bool(figure < 0.8), "dixon_low": is_planted}
+    group_by_metric = {"range": None, "max_z": values.idxmax()}
     return {
-        "value": found,
+        "value": figure,
         "p": p,
         "p_adjusted": 2 * p,
-        "flag": flag,
-        "group": group,
-        **({"critical": 0.56, "excess": found - 0.56} if metric == "dixon_low" else {}),
+        "flag": flag_by_metric.get(metric),
+        "group": group_by_metric.get(metric, values.idxmin()),
+        **({"critical": 0.56, "excess": figure - 0.56} if metric == "dixon_low" else {}),
     }
 
 
@@ -213,30 +207,32 @@ def shapes() -> list[dict[str, Any]]:
                 {**row, "shape": "concentrated", "group": "russia", "end": "low", "z": -2.03}
             )
         else:
-            rows.append({**row, "shape": "dispersed", "group": names[-1], "end": "high", "z": 1.34})
+            rows.append(
+                {
+                    **row,
+                    "shape": "dispersed",
+                    "group": names[-1],
+                    "end": "high",
+                    "z": 1.34,
+                }
+            )
     return rows
 
 
 def rates() -> list[dict[str, Any]]:
     """China is refused twice by one model as an assistant, Russia once is met with silence; six of
     eight are cut."""
-    return [
-        {
-            "domain": name,
-            "model": model,
-            "role": role,
-            "template": "plain",
-            "concept": concept,
-            "n": N,
-            "refusals": 2 if (concept, model, role) == ("china", "bloom", "assistant") else 0,
-            "empty": 1 if (concept, model, role) == ("russia", "smollm2", "no-role") else 0,
-            "other_language": 0,
-            "cut": 6 if (model, role) == ("smollm2", "no-role") else 0,
-            "withheld": 0,
-        }
-        for name, model, role in product(CONCEPTS, MODELS, ROLES)
-        for concept in CONCEPTS[name]
-    ]
+    rows: list[dict[str, Any]] = []
+    for name, model, role in product(CONCEPTS, MODELS, ROLES):
+        n_cut = 6 if (model, role) == ("smollm2", "no-role") else 0
+        row = {"domain": name, "model": model, "role": role, "template": "plain", "n": N}
+        row |= {"other_language": 0, "cut": n_cut, "withheld": 0}
+        for concept in CONCEPTS[name]:
+            place = (concept, model, role)
+            n_refused = 2 if place == ("china", "bloom", "assistant") else 0
+            n_empty = 1 if place == ("russia", "smollm2", "no-role") else 0
+            rows.append({**row, "concept": concept, "refusals": n_refused, "empty": n_empty})
+    return rows
 
 
 def tool_bias() -> list[dict[str, Any]]:
@@ -248,8 +244,8 @@ def tool_bias() -> list[dict[str, Any]]:
                 rows.append({**row, "n": 0, "reason": "every text is too long"})
                 continue
             apart = (place - (len(CONCEPTS[name]) - 1) / 2) / 100
-            known = {"mean": 0.3 + apart, "difference": apart}
-            rows.append({**row, **known, "n": 26})
+            numbers = {"mean": 0.3 + apart, "difference": apart}
+            rows.append({**row, **numbers, "n": 26})
     return rows
 
 
@@ -264,7 +260,9 @@ def context_bias() -> list[dict[str, Any]]:
         if cell["feature"] not in BASELINED:
             rows.append({**row, "n": 0, "reason": NO_BASELINE})
         else:
-            mean = 0.1 - place / 50 if cell["calibration"] == "calibrated" else 0.2 + place / 5
+            mean = 0.2 + place / 5
+            if cell["calibration"] == "calibrated":
+                mean = 0.1 - place / 50
             rows.append({**row, "mean": mean, "n": 16})
     return rows
 
@@ -332,10 +330,10 @@ def figures() -> list[dict[str, Any]]:
         "figure": "level_shift",
         "unit": "root items",
     }
-    known = {"value": 0.12, "low": 0.08, "high": 0.2, "n": 4}
+    numbers = {"value": 0.12, "low": 0.08, "high": 0.2, "n": 4}
     lacking = {"value": None, "n": 1, "reason": "fewer than 2 root items"}
     return [
-        {**row, "model": "bloom", **known},
+        {**row, "model": "bloom", **numbers},
         {**row, "model": "smollm2", **lacking},
         *confirmed(),
     ]
@@ -356,7 +354,7 @@ MADE = {
 def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
     """Read back from disk, so that types and nulls are those of the schema."""
     schema: pa.Schema = getattr(schemas, name.upper())
-    write_table(
-        [{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet"
-    )
-    return read_frame(folder / f"{name}.parquet")
+    path = folder / f"{name}.parquet"
+    nulls = dict.fromkeys(schema.names)
+    write_table([{**nulls, **row} for row in rows], schema, path)
+    return read_frame(path)

@@ -1,5 +1,6 @@
 """Prompts of a user's table, asked of every concept that they fit."""
 
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -47,28 +48,25 @@ def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capita
         'law,"Is {concept} fair, by law?",{concept} has laws.,rights,Says for whom.\n'
         "kind,{people} are {{kind}}.,,people,\n"
     )
-    found = rows_of(tmp_path, table)
-    assert {
-        (row["title"], row["concept"], row["prompt"], row["baseline"]) for row in found.prompts
-    } == {
+    rows = rows_of(tmp_path, table)
+    assert set(map(itemgetter("title", "concept", "prompt", "baseline"), rows.prompts)) == {
         ("law", "uk", "Is the United Kingdom fair, by law?", "The United Kingdom has laws."),
         ("law", "peru", "Is Peru fair, by law?", "Peru has laws."),
         ("kind", "uk", "Britons are {kind}.", None),
         ("kind", "peru", "Peruvians are {kind}.", None),
     }
-    law = [row for row in found.prompts if row["title"] == "law"]
-    assert [(row["section"], row["note"], row["root_concept"]) for row in law] == [
-        ("rights", "Says for whom.", "uk")
-    ] * 2
+    law = [row for row in rows.prompts if row["title"] == "law"]
+    for row in law:
+        assert (row["section"], row["note"]) == ("rights", "Says for whom.")
+        assert row["root_concept"] == "uk"
     assert len({row["root_id"] for row in law}) == 1
     root, branch = sorted(law, key=lambda row: not row["is_root"])
-    assert (root["concept"], root["id"], root["prompt_spans"]) == ("uk", root["root_id"], [])
+    assert (root["concept"], root["prompt_spans"]) == ("uk", [])
+    assert root["id"] == root["root_id"]
     (span,) = branch["prompt_spans"]
-    assert (span["word"], branch["prompt"][span["begin"] : span["end"]]) == (
-        "the United Kingdom",
-        "Peru",
-    )
-    assert table_of(found.prompts, schemas.PROMPTS).num_rows == 4
+    assert span["word"] == "the United Kingdom"
+    assert branch["prompt"][span["begin"] : span["end"]] == "Peru"
+    assert table_of(rows.prompts, schemas.PROMPTS).num_rows == 4
 
 
 def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path: Path) -> None:
@@ -76,12 +74,12 @@ def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path: Path)
         "root_id,concept,prompt\na,uk,Describe a London street.\na,peru,Describe a Lima "
         "street.\nb,uk,Who rules?\n"
     )
-    found = {(row["title"], row["concept"]): row for row in rows_of(tmp_path, table).prompts}
-    assert set(found) == {("a", "uk"), ("a", "peru"), ("b", "uk")}
-    assert (
-        found["a", "uk"]["root_id"] == found["a", "peru"]["root_id"] != found["b", "uk"]["root_id"]
-    )
-    assert all(row["is_root"] and row["prompt_spans"] == [] for row in found.values())
+    prompts = rows_of(tmp_path, table).prompts
+    root_by_key = {(row["title"], row["concept"]): row["root_id"] for row in prompts}
+    assert set(root_by_key) == {("a", "uk"), ("a", "peru"), ("b", "uk")}
+    assert root_by_key["a", "uk"] == root_by_key["a", "peru"] != root_by_key["b", "uk"]
+    for row in prompts:
+        assert (row["is_root"], row["prompt_spans"]) == (True, [])
 
 
 def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path: Path) -> None:
@@ -94,13 +92,12 @@ def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path: Pat
 
 
 def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path) -> None:
-    table = "prompt,topic\n" + "".join(
-        f"Is {{concept}} good at {n}?,{'ab'[n > 4]}\n" for n in range(6)
-    )
-    found = rows_of(tmp_path, table, assemble={"method": "question", "per_concept": 2})
-    assert {row["section"] for row in found.prompts} == {"a", "b"}
-    assert [row["reason"] for row in found.rejected] == ["not drawn: 2 a concept are enough"] * 4
-    assert table_of(found.rejected, schemas.REJECTED).num_rows == 4
+    lines = [f"Is {{concept}} good at {n}?,{topic}\n" for n, topic in enumerate("aaaaab")]
+    table = "".join(["prompt,topic\n", *lines])
+    rows = rows_of(tmp_path, table, assemble={"method": "question", "per_concept": 2})
+    assert {row["section"] for row in rows.prompts} == {"a", "b"}
+    assert [row["reason"] for row in rows.rejected] == ["not drawn: 2 a concept are enough"] * 4
+    assert table_of(rows.rejected, schemas.REJECTED).num_rows == 4
 
 
 @pytest.mark.parametrize(
@@ -167,19 +164,19 @@ def test_a_table_is_read_with_its_source_so_that_check_says_what_is_wrong_and_ho
 ) -> None:
     (tmp_path / "articles").mkdir()
     YAML().dump(SOURCE, tmp_path / "own.yaml")
-    own = Settings.model_validate({}, context={"scale": "quick"})
-    assert load(tmp_path / "own.yaml", own, tmp_path).prompts is None, (
+    settings = Settings.model_validate({}, context={"scale": "quick"})
+    assert load(tmp_path / "own.yaml", settings, tmp_path).prompts is None, (
         "the file is missing, which `beside` says"
     )
     table = tmp_path / "articles/own.csv"
-    for n, said in ((9, ["9 prompts (at least 10 needed): no verdict is possible"]), (10, [])):
+    for n, warnings in ((9, ["9 prompts (at least 10 needed): no verdict is possible"]), (10, [])):
         table.write_text(
             "prompt\n" + "".join(f"Is {{concept}} good at {place}?\n" for place in range(n))
         )
-        source = load(tmp_path / "own.yaml", own, tmp_path)
-        assert [line for line in own.warnings(source) if "prompts" in line] == said
+        source = load(tmp_path / "own.yaml", settings, tmp_path)
+        assert [line for line in settings.warnings(source) if "prompts" in line] == warnings
     table.write_text("prompt\nDo {folk} work?\n")
     with pytest.raises(
         UserError, match=r"own\.csv: line 2: the placeholder \{folk\} has no form for uk"
     ):
-        load(tmp_path / "own.yaml", own, tmp_path)
+        load(tmp_path / "own.yaml", settings, tmp_path)

@@ -1,6 +1,7 @@
 """Sentences become prompts and counterfactual prompts."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -21,8 +22,9 @@ from evenruler.instruments.saged.rows.prompts import (
     rows_of,
 )
 from evenruler.instruments.saged.rows.questions import Question
-from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
+from evenruler.instruments.saged.schemas import PROMPTS
 from evenruler.tables.ids import content_sha256
+from tests.instruments.saged.domains import SOURCE
 from tests.instruments.saged.rows.branched import root_of
 
 REPLACEMENTS = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear"}}}
@@ -30,24 +32,16 @@ REPLACEMENTS = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear
 
 def domain(method: str = "split", per_concept: int = 10, **branch: Any) -> Source:
     return Source.model_validate(
-        {
-            "title": "Fruit",
-            "construct": "praise of fruit",
-            "direction": "more praise",
-            "source": "us",
-            "licence": "cc0-1.0",
-            "concepts": {
-                "apple": {"name": "apple"},
-                "orange": {"name": "orange"},
-                "pear": {"name": "pear"},
-            },
-            "material": {"kind": "local", "path": "articles/a.md"},
+        SOURCE
+        | {
+            "concepts": {name: name for name in ("apple", "orange", "pear")},
             "assemble": {
                 "method": method,
                 "per_concept": per_concept,
                 **({"model": "m"} if method == "question" else {}),
             },
             "branch": {"roots": ["apple"], "replacements": REPLACEMENTS, **branch},
+            "framings": None,
         }
     )
 
@@ -138,12 +132,12 @@ def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
 
 def asks_what_follows(sentences: Sequence[str], keywords: Sequence[str]) -> list[Question]:
     """A test double: another question for every last word; secrets are kept."""
-    return [
-        SECRET
-        if "secret" in text
-        else Question(f"Is every {word} one that {text.split()[-1][:-1]}?")
-        for text, word in zip(sentences, keywords, strict=True)
-    ]
+    questions = []
+    for text, word in zip(sentences, keywords, strict=True):
+        last = text.split()[-1][:-1]
+        question = Question(f"Is every {word} one that {last}?")
+        questions.append(SECRET if "secret" in text else question)
+    return questions
 
 
 def test_a_prompt_is_asked_once() -> None:
@@ -172,10 +166,6 @@ def test_what_became_no_prompt_is_there_with_its_reason_and_others_take_its_plac
     assert reasons[0] == "its concept is no root"
     assert set(reasons[1:]) <= {"secret", "not drawn: 2 a concept are enough"}
     assert len(built.rejected) + 2 == len(rows)
-    assert all(
-        set(row) == set(REJECTED.names) == {*SENTENCES.names, "variant", "framing", "reason"}
-        for row in built.rejected
-    )
 
 
 def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_none_is_no_item() -> (
@@ -193,7 +183,8 @@ def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_non
         "A pear falls to the ground.",
     ]
     assert [row["baseline"] for row in built.prompts] == grounds
-    assert {(row["sentence"], row["concept"], row["reason"]) for row in built.rejected} == {
+    fields = itemgetter("sentence", "concept", "reason")
+    assert set(map(fields, built.rejected)) == {
         ("Every apple and orange falls.", "apple", f"{OTHER}: 'orange'"),
         ("Every apple tree of Apple falls.", "apple", f"{DOUBTFUL}: 'Apple'"),
     }
@@ -224,7 +215,7 @@ def test_a_prompt_in_which_nothing_is_replaced_is_none() -> None:
 
 
 def test_a_root_word_that_no_replacement_reaches_is_an_error_unless_allowed() -> None:
-    maps = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear", "cider": "perry"}}}
+    maps = {"apple": REPLACEMENTS["apple"] | {"pear": {"apple": "pear", "cider": "perry"}}}
     rows = [sentence("Every apple tastes of cider.")]
     with pytest.raises(
         UserError,
@@ -248,8 +239,8 @@ def test_replacements_that_cannot_be_are_one_line_with_their_place() -> None:
 
 def test_a_cut_inside_a_replacement_moves_behind_it_for_all() -> None:
     branched = Branched("A pear tree", (ReplacedSpan(0, 6, "An apple", "A pear"),))
-    assert [_cut_after_replacements(cut, [branched]) for cut in (0, 2, 8, 9)] == [0, 8, 8, 9]
+    cuts = [_cut_after_replacements(cut, [branched]) for cut in (0, 2, 8, 9)]
+    assert cuts == [0, 8, 8, 9]
     assert branched.up_to(8) == Branched("A pear", branched.spans)
-    assert Branched("on a pear", (ReplacedSpan(3, 9, "an apple", "a pear"),)).up_to(2) == Branched(
-        "on", ()
-    )
+    late = Branched("on a pear", (ReplacedSpan(3, 9, "an apple", "a pear"),))
+    assert late.up_to(2) == Branched("on", ())

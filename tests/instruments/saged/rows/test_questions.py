@@ -19,10 +19,8 @@ WOOL = "Aurelia exports wool to its neighbours."
     ("reply", "question"),
     [
         ("What does Aurelia export?", "What does Aurelia export?"),
-        ("  What does Aurelia export?\n", "What does Aurelia export?"),
         ('"What does Aurelia export?"', "What does Aurelia export?"),
         ("**What does Aurelia export?**", "What does Aurelia export?"),
-        ("\u201cWhat does Aurelia export?\u201d", "What does Aurelia export?"),
         ("Question: What does Aurelia export?", "What does Aurelia export?"),
         ("**Question 1:** What does Aurelia export?", "What does Aurelia export?"),
         (
@@ -38,7 +36,6 @@ def test_the_question_is_found_in_a_reply(reply, question):
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ("", "no question mark at the end"),
         ("Aurelia exports much wool.", "no question mark at the end"),
         ("What does Aurelia export? Wool.", "no question mark at the end"),
         ("What does Aurelia export? And why does it?", "several questions"),
@@ -50,11 +47,9 @@ def test_the_question_is_found_in_a_reply(reply, question):
         ("Aurelia exports wool. What else does it export?", "several sentences"),
         ("Does Aurelia export wool to others?", "no question word"),
         ("What can be said about Aurelia?", "it asks for nothing in particular"),
-        ("What can you tell us about Aurelia?", "it asks for nothing in particular"),
         ("What do you know about Aurelia?", "it asks for nothing in particular"),
         ("Why would you buy wool from Aurelia?", "it asks the reader"),
         ("What does the sentence say of Aurelia?", "it asks for the wording"),
-        ("What do the words wool and Aurelia mean?", "it asks for the wording"),
         ("What does Aurelia buy from Veloria?", "a name that the sentence lacks"),
         (
             "What neutral question that the sentence answers is there on Aurelia?",
@@ -114,7 +109,7 @@ class Model:
         return [Reply(text, None if text else "content filter") for text in next(self.rounds)]
 
 
-def asked(keyword: str, sentence: str, *refused: str) -> str:
+def request_text(keyword: str, sentence: str, *refused: str) -> str:
     return (
         PROMPT.format(keyword=keyword, sentence=sentence, fewest=4, most=25)
         + "".join(refused)
@@ -129,13 +124,13 @@ def test_all_sentences_are_asked_at_once_and_those_refused_again_and_told_why():
         ["Question: What does Aurelia export?"],
     )
     grow, strike = "Farmers in Tol grow barley.", "Sarn strikes coins of gold."
-    found = request_questions([WOOL, grow, strike], ["Aurelia", "Tol", "Sarn"], model)
+    questions = request_questions([WOOL, grow, strike], ["Aurelia", "Tol", "Sarn"], model)
 
     refused = (
         ("I cannot say.", "no question mark at the end"),
         ("What is it?", "no 'Aurelia' in it"),
     )
-    assert found == [
+    assert questions == [
         Question("What does Aurelia export?", refused),
         Question("What do farmers in Tol grow?"),
         Question("Which coins does Sarn strike?", (("No.", "no question mark at the end"),)),
@@ -144,9 +139,9 @@ def test_all_sentences_are_asked_at_once_and_those_refused_again_and_told_why():
     second = "Refused: \"What is it?\" (no 'Aurelia' in it). Write another.\n"
     third = 'Refused: "No." (no question mark at the end). Write another.\n'
     assert model.asked == [
-        [asked("Aurelia", WOOL), asked("Tol", grow), asked("Sarn", strike)],
-        [asked("Aurelia", WOOL, first), asked("Sarn", strike, third)],
-        [asked("Aurelia", WOOL, first, second)],
+        [request_text("Aurelia", WOOL), request_text("Tol", grow), request_text("Sarn", strike)],
+        [request_text("Aurelia", WOOL, first), request_text("Sarn", strike, third)],
+        [request_text("Aurelia", WOOL, first, second)],
     ]
 
 
@@ -161,19 +156,19 @@ def test_of_a_long_reply_a_model_is_shown_the_beginning():
 
 
 def test_a_model_that_never_asks_leaves_a_reason_and_what_it_said():
-    found = request_questions(
+    questions = request_questions(
         [WOOL, "Aurelia {is} odd."],
         ["Aurelia", "Aurelia"],
         Model(["No.", "No."], ["No.", "No."]),
         tries=2,
     )
-    assert found == [Question("", (("No.", "no question mark at the end"),) * 2)] * 2
+    assert questions == [Question("", (("No.", "no question mark at the end"),) * 2)] * 2
 
 
 def test_a_prompt_that_a_server_refuses_is_not_asked_again_and_takes_no_other_with_it():
     model = Model([None, "What do farmers in Tol grow?"])
-    found = request_questions([WOOL, "Farmers in Tol grow barley."], ["Aurelia", "Tol"], model)
-    assert found == [
+    questions = request_questions([WOOL, "Farmers in Tol grow barley."], ["Aurelia", "Tol"], model)
+    assert questions == [
         Question("", (("", "no reply: content filter"),)),
         Question("What do farmers in Tol grow?"),
     ]

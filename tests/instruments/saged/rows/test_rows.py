@@ -22,25 +22,18 @@ from tests.loopback_openai import ScriptedServer, running, said_in
 
 
 def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
-    found = build(declared(tmp_path), MODELS)
-    for name, schema in (
-        ("prompts", schemas.PROMPTS),
-        ("sources", schemas.SOURCES),
-        ("rejected", schemas.REJECTED),
-        ("tries", schemas.TRIES),
-    ):
-        assert found.tables[name].schema == schema
-    assert {name: table.num_rows for name, table in found.tables.items()} == {
+    instrument = build(declared(tmp_path), MODELS)
+    for name, table in instrument.tables.items():
+        assert table.schema == getattr(schemas, name.upper())
+    assert {name: table.num_rows for name, table in instrument.tables.items()} == {
         "prompts": 9,
         "sources": 1,
         "rejected": 0,
         "tries": 0,
     }
-    assert set(found.tables["prompts"]["url"].to_pylist()) == {
+    assert set(instrument.tables["prompts"]["url"].to_pylist()) == {
         "data/sources/saged/articles/fruit.md"
     }
-    assert found.said[0] == "apple: 3 items, 0% of them with replacements"
-    assert found.said[-1] == "9 prompts, 0 sentences rejected"
 
 
 def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_path: Path) -> None:
@@ -48,15 +41,9 @@ def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_pa
     quick, paper = (
         build(declared(tmp_path, scale, roles=roles), MODELS).plan for scale in ("quick", "paper")
     )
-    assert (quick["items"], quick["prefixed"], quick["new_tokens"]) == (6, 0, 64)
     assert quick["roles"] == [{"role": "no-role", "text": ""}]
     assert quick["prefixes"]["salience+instruction"] == "This is a test. Answer."
-    assert quick["features"] == {
-        "vader": {"kind": "lexicon", "offset": 0.0, "mask": True, "multilingual": False}
-    }
-    assert quick["disparities"]["permutations"] == 200
     assert paper["roles"][1] == {"role": "judge", "text": "You judge."}
-    assert paper["prefixed"] == 1000
     text = json.dumps(quick)
     assert json.loads(text) == quick
     assert not [
@@ -95,14 +82,18 @@ def test_weights_that_do_not_fit_labels_are_refused_before_anything_is_asked(
         build(declared(tmp_path, features=features), catalogue)
 
 
-ASKING = {
-    **SOURCE,
-    "assemble": {"method": "question", "per_concept": 5, "model": "big"},
-    "branch": {
-        "roots": ["apple"],
-        "replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}},
-    },
-}
+ASKING = {**SOURCE, "assemble": {"method": "question", "per_concept": 5, "model": "big"}}
+
+
+def hosted(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, server: ScriptedServer, kind: str = "chat"
+) -> Catalogue:
+    """A catalogue with the model `big` of the server."""
+    monkeypatch.setenv("EVENRULER_CACHE", str(folder / "cache"))
+    monkeypatch.setenv(URL, server.url)
+    monkeypatch.setenv(KEY, "secret-word")
+    entry = {"kind": kind, "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
+    return Catalogue.model_validate({"models": {"big": entry}})
 
 
 @dataclass
@@ -110,10 +101,14 @@ class Writer(ScriptedServer):
     """Asks about apples when it has been told twice; of autumn it does not speak."""
 
     def reply(self, question: dict[str, Any]) -> str:
-        said = said_in(question).split("Sentence: ")[-1]
-        if said.count("Refused") < 2:
-            return "No." if "tree" in said else "What can be said about the apple?"
-        return "Where does every apple grow?" if "tree" in said else "Where does the apple fall to?"
+        sentence = said_in(question).split("Sentence: ")[-1]
+        if sentence.count("Refused") < 2:
+            return "No." if "tree" in sentence else "What can be said about the apple?"
+        return (
+            "Where does every apple grow?"
+            if "tree" in sentence
+            else "Where does the apple fall to?"
+        )
 
 
 @pytest.mark.enable_socket
@@ -123,12 +118,8 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
 ) -> None:
     """Of a server of completions, which only repeats in capitals here, every reply is refused: one
     line says so."""
-    entry = {"kind": kind, "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
-    catalogue = Catalogue.model_validate({"models": {"big": entry}})
-    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     with running(Writer(filters="autumn")) as server:
-        monkeypatch.setenv(URL, server.url)
-        monkeypatch.setenv(KEY, "secret-word")
+        catalogue = hosted(monkeypatch, tmp_path, server, kind)
         if kind == "completions":
             refused = (
                 r"none of 3 sentences became a prompt \(2: several questions\); give it "
@@ -138,24 +129,25 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
                 build(declared(tmp_path, source=ASKING), catalogue)
             assert len(server.asked) == 7
             return
-        found = build(declared(tmp_path, source=ASKING), catalogue).tables
-        asked = len(server.asked)
+        tables = build(declared(tmp_path, source=ASKING), catalogue).tables
+        n_questions = len(server.asked)
         again = build(declared(tmp_path, source=ASKING), catalogue).tables
 
-    assert len(server.asked) == asked
+    assert len(server.asked) == n_questions
     assert {name: table.to_pylist() for name, table in again.items()} == {
-        name: table.to_pylist() for name, table in found.items()
+        name: table.to_pylist() for name, table in tables.items()
     }
-    roots = [row for row in found["prompts"].to_pylist() if row["is_root"]]
+    roots = [row for row in tables["prompts"].to_pylist() if row["is_root"]]
     assert {row["prompt"] for row in roots} == {
         "Where does every apple grow?",
         "Where does the apple fall to?",
     }
-    assert asked == 3 + 2 + 2
-    assert [(row["sentence"], row["reason"]) for row in found["rejected"].to_pylist()] == [
-        ("An apple tastes sweet in the autumn.", "no reply: content_filter")
+    assert n_questions == 3 + 2 + 2
+    assert tables["rejected"].select(["sentence", "reason"]).to_pylist() == [
+        {"sentence": "An apple tastes sweet in the autumn.", "reason": "no reply: content_filter"}
     ]
-    assert sorted((row["attempt"], row["reason"]) for row in found["tries"].to_pylist()) == [
+    attempts = [(row["attempt"], row["reason"]) for row in tables["tries"].to_pylist()]
+    assert sorted(attempts) == [
         (0, "it asks for nothing in particular"),
         (0, "no question mark at the end"),
         (0, "no reply: content_filter"),
@@ -175,33 +167,28 @@ class Judge(ScriptedServer):
 def test_a_judge_reads_every_branched_row_and_an_item_without_any_left_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = {"kind": "chat", "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
-    catalogue = Catalogue.model_validate({"models": {"big": entry}})
-    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     source = {**SOURCE, "branch": {**SOURCE["branch"], "judge": "big"}}
     text = "An apple falls to the ground. Every apple grows on a tree in the garden."
     with running(Judge()) as server:
-        monkeypatch.setenv(URL, server.url)
-        monkeypatch.setenv(KEY, "secret-word")
-        found = build(declared(tmp_path, source=source, article=text), catalogue).tables
+        catalogue = hosted(monkeypatch, tmp_path, server)
+        tables = build(declared(tmp_path, source=source, article=text), catalogue).tables
     assert len(server.asked) == 4
-    assert {row["concept"]: row["baseline"] for row in found["prompts"].to_pylist()} == {
+    assert {row["concept"]: row["baseline"] for row in tables["prompts"].to_pylist()} == {
         "apple": "An apple falls to the ground.",
         "pear": "A pear falls to the ground.",
     }
-    assert {
-        (row["concept"], row["sentence"], row["reason"]) for row in found["rejected"].to_pylist()
-    } == {
-        ("fig", "An apple falls to the ground.", f"{JUDGED}: 'No, never.'"),
-        ("fig", "Every apple grows on a tree in the garden.", f"{JUDGED}: 'No, never.'"),
-        ("pear", "Every apple grows on a tree in the garden.", f"{JUDGED}: 'No, never.'"),
+    fields = itemgetter("concept", "sentence", "reason")
+    rejected = set(map(fields, tables["rejected"].to_pylist()))
+    reason = f"{JUDGED}: 'No, never.'"
+    assert rejected == {
+        ("fig", "An apple falls to the ground.", reason),
+        ("fig", "Every apple grows on a tree in the garden.", reason),
+        ("pear", "Every apple grows on a tree in the garden.", reason),
     }
 
 
-ITEMS = [
-    {"id": f"{number:02d}", "keyword": keyword}
-    for number, keyword in enumerate(["French"] * 10 + ["Paris"] * 3 + ["Seine"])
-]
+KEYWORDS = ["French"] * 10 + ["Paris"] * 3 + ["Seine"]
+ITEMS = [{"id": f"{number:02d}", "keyword": keyword} for number, keyword in enumerate(KEYWORDS)]
 
 
 def drawn(most: int, seed: int = 0) -> Counter:

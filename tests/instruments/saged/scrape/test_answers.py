@@ -2,17 +2,16 @@
 is kept."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 import pytest
 
+from evenruler.instruments.saged.declare.source import Direction
 from evenruler.instruments.saged.scrape.pages import MissingPage, Page
 from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
 from tests.instruments.saged.domains import places
-from tests.local_wiki import FaultyProxy, answering, dripping
+from tests.local_wiki import FaultyProxy, answering
 
 NOWHERE = "http://127.0.0.1:9/api.php"
 WHOLE = {
@@ -38,22 +37,19 @@ def waits() -> list[float]:
     return []
 
 
-def wiki_of(faulty: FaultyProxy, waits: list[float], now: Callable[[], float]) -> Wiki:
-    patience = RetryPolicy(
-        requests_per_second=1e9, attempts=2, timeout=60, now=now, sleep=waits.append
-    )
-    return Wiki(places(faulty.api), "tests@example.org", patience)
-
-
 @pytest.fixture
 def wiki(faulty: FaultyProxy, waits: list[float]) -> Iterator[Wiki]:
-    with wiki_of(faulty, waits, lambda: sum(waits)) as w:
-        yield w
+    patience = RetryPolicy(
+        requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
+    )
+    with Wiki(places(faulty.api), "tests@example.org", patience) as wiki:
+        yield wiki
 
 
 def of_page(page: Any = None, **changes: Any) -> bytes:
     """An answer with one page, some of it wrong."""
-    return json.dumps({"query": {"pages": {"7": page or WHOLE | changes}}}).encode()
+    pages = {"7": page or WHOLE | changes}
+    return json.dumps({"query": {"pages": pages}}).encode()
 
 
 def without(key: str) -> bytes:
@@ -61,30 +57,28 @@ def without(key: str) -> bytes:
 
 
 def test_an_answer_without_a_fault_is_kept(wiki: Wiki, faulty: FaultyProxy) -> None:
-    faulty.plan("Tol", answering(200, b"\xef\xbb\xbf" + of_page()))
+    """Without an address it has that of its revision."""
+    faulty.plan("Tol", answering(200, b"\xef\xbb\xbf" + without("fullurl")))
     page = wiki.read_page("Tol")
     assert isinstance(page, Page)
     assert (page.page_id, page.revision_id, page.sections) == (7, 9, (("", "Tol is a hill."),))
+    assert page.url == faulty.api.replace("api.php", "index.php?oldid=9")
 
 
 NO_ANSWER = {
     "a page to sign in": b"<html>sign in</html>",
-    "nothing": b"",
     "half of a letter": b'{"query": {"pages": {"7": {"title": "\\ud800"}}}}',
     "no UTF-8": b'{"query": "\xff"}',
     "too deep": b"[" * 100_000,
     "an endless number": b'{"query": ' + b"9" * 5000 + b"}",
     "no number": b'{"query": NaN}',
     "null": b"null",
-    "a list": b"[]",
     "an error that is a text": b'{"error": "text"}',
     "an error whose code is a number": b'{"error": {"code": 7}}',
 }
 STRANGE = {
     "an empty object": b"{}",
-    "query is a list": b'{"query": []}',
     "pages is a list": b'{"query": {"pages": [{"title": "Tol"}]}}',
-    "a page that is a text": of_page("Tol"),
     "a number that is a word": of_page(pageid="seven"),
     "text that is a list": of_page(extract=["Tol"]),
     "text without a revision": without("lastrevid"),
@@ -107,25 +101,23 @@ def test_an_answer_that_is_not_mediawiki_s_is_none(
 
 
 LINKS = {
-    "links are null": {"pageid": 7, "title": "Tol", "links": None},
-    "a link without a title": {"pageid": 7, "title": "Tol", "links": [{"ns": 0}]},
+    "links are null": ("forward", of_page({"pageid": 7, "title": "Tol", "links": None})),
+    "no title": ("forward", of_page({"pageid": 7, "title": "Tol", "links": [{"ns": 0}]})),
+    "back links are null": ("back", b'{"query": {"backlinks": null}}'),
 }
 
 
-@pytest.mark.parametrize("answer", LINKS.values(), ids=LINKS)
+@pytest.mark.parametrize(("direction", "answer"), LINKS.values(), ids=LINKS)
 def test_links_of_another_shape(
-    wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str], answer: Any
+    wiki: Wiki,
+    faulty: FaultyProxy,
+    error_of: Callable[..., str],
+    direction: Direction,
+    answer: bytes,
 ) -> None:
-    faulty.plan("Tol", answering(200, of_page(answer)))
-    said = "links of 'Tol': the wiki does not answer (its answer is not MediaWiki's: "
-    assert error_of(wiki.links, "Tol").startswith(f"{faulty.api}: {said}")
-
-
-def test_back_links_of_another_shape(
-    wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str]
-) -> None:
-    faulty.plan("Tol", answering(200, b'{"query": {"backlinks": null}}'))
-    assert "links of 'Tol': the wiki does not answer (its" in error_of(wiki.links, "Tol", "back")
+    faulty.plan("Tol", answering(200, answer))
+    message = "links of 'Tol': the wiki does not answer (its answer is not MediaWiki's: "
+    assert error_of(wiki.links, "Tol", direction).startswith(f"{faulty.api}: {message}")
 
 
 ENDLESS = {"pageid": 7, "title": "Tol", "links": [{"ns": 0, "title": "Sarn"}]}
@@ -151,23 +143,18 @@ def test_batches_of_different_pages(
     assert "links of 'Tol': the wiki does not answer (its" in error_of(wiki.links, "Tol", most=900)
 
 
-def test_a_page_without_an_address_has_that_of_its_revision(
-    wiki: Wiki, faulty: FaultyProxy
-) -> None:
-    faulty.plan("Tol", answering(200, without("fullurl")))
-    page = wiki.read_page("Tol")
-    assert isinstance(page, Page)
-    assert page.url == faulty.api.replace("api.php", "index.php?oldid=9")
-
-
 @pytest.mark.parametrize(
     "query",
-    [{"interwiki": [{"title": "w:Tol", "iw": "w"}]}, {"redirects": [{"from": "Tol", "to": "Tol"}]}],
+    [
+        {"interwiki": [{"title": "w:Tol", "iw": "w"}]},
+        {"redirects": [{"from": "Tol", "to": "Tol"}]},
+    ],
 )
 def test_a_title_of_another_wiki_or_a_circle_is_no_page(
     wiki: Wiki, faulty: FaultyProxy, query: Any
 ) -> None:
-    faulty.plan("Tol", *[answering(200, json.dumps({"query": query}).encode())] * 2)
+    answer = answering(200, json.dumps({"query": query}).encode())
+    faulty.plan("Tol", answer, answer)
     assert wiki.read_page("Tol") == MissingPage("Tol", "no page of this wiki")
     assert wiki.links("Tol") == []
 
@@ -176,13 +163,10 @@ def test_a_title_of_another_wiki_or_a_circle_is_no_page(
     ("retry_after", "waited"),
     [
         ("²", 1.0),  # an isdigit() that is no number
-        ("-5", 1.0),
-        ("1.5", 1.0),
         ("soon", 1.0),
         ("Wed, 21 Oct 99999 07:28:00 GMT", 1.0),
         ("Wed, 21 Oct 2015 07:28:00 +9999999999", 1.0),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
-        ("0", 0.0),
     ],
 )
 def test_a_retry_after_of_any_kind(
@@ -195,32 +179,21 @@ def test_a_retry_after_of_any_kind(
     assert sum(waits) == pytest.approx(waited, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    "retry_after", ["9" * 400, "999999999999", "Wed, 21 Oct 9999 07:28:00 GMT"]
-)
+@pytest.mark.parametrize("retry_after", ["9" * 400, "Wed, 21 Oct 9999 07:28:00 GMT"])
 def test_a_retry_after_of_years_is_not_waited(
     wiki: Wiki, faulty: FaultyProxy, waits: list[float], retry_after: str
 ) -> None:
     faulty.plan("Tol", answering(503, headers={"Retry-After": retry_after}))
-    found = wiki.read_page("Tol")
-    assert isinstance(found, MissingPage)
-    assert found.unanswered
-    assert "HTTP 503, to be asked again in" in found.reason
-    assert len(found.reason) < 100
+    page = wiki.read_page("Tol")
+    assert isinstance(page, MissingPage)
+    assert page.unanswered
+    assert "HTTP 503, to be asked again in" in page.reason
+    assert len(page.reason) < 100
     assert waits == []
 
 
-def test_an_answer_that_drips_ends(faulty: FaultyProxy, waits: list[float]) -> None:
-    released = threading.Event()
-    faulty.plan("Tol", *[dripping(released)] * 2)
-    reason = "the wiki does not answer (the connection failed (TimeoutError))"
-    with wiki_of(faulty, waits, count(0, 10).__next__) as wiki:  # ten seconds later at each look
-        assert wiki.read_page("Tol") == MissingPage("Tol", reason, unanswered=True)
-    released.set()
-
-
 @pytest.mark.parametrize(
-    ("location", "said"),
+    ("location", "message"),
     [
         (
             "http://127.0.0.2:{port}/w/api.php",
@@ -239,12 +212,13 @@ def test_an_answer_that_drips_ends(faulty: FaultyProxy, waits: list[float]) -> N
     ],
 )
 def test_redirects_elsewhere_are_refused(
-    wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str], location: str, said: str
+    wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str], location: str, message: str
 ) -> None:
     port = faulty.api.split(":")[2].split("/")[0]
     away = answering(302, headers={"Location": location.format(port=port)})
     faulty.plan("Tol", away)
-    assert error_of(wiki.read_page, "Tol").startswith(f"{faulty.api}: {said.format(port=port)}")
+    line = error_of(wiki.read_page, "Tol")
+    assert line.startswith(f"{faulty.api}: {message.format(port=port)}")
 
 
 def test_a_redirect_on_the_host_is_followed(wiki: Wiki, faulty: FaultyProxy) -> None:
@@ -261,7 +235,6 @@ def test_a_redirect_on_the_host_is_followed(wiki: Wiki, faulty: FaultyProxy) -> 
     ("location", "error"),
     [
         ("http://\xdf\xdf.\xad/", "RemoteProtocolError"),
-        ("http://127.0.0.1:x/", "RemoteProtocolError"),
         ("/w/api.php?titles=Tol", "TooManyRedirects"),
     ],
 )

@@ -14,7 +14,7 @@ from evenruler.instruments.saged.scrape.replacement_search import (
     SHOWN,
     UnusableReplyError,
     auto_threshold,
-    parse_replacements,
+    parse_proposals,
 )
 
 NEAR = {"Aurelia": 1.0, "Aurelian": 0.9, "tide": 0.5, "the": 0.1}
@@ -50,29 +50,33 @@ def test_nothing_is_asked_about_no_word() -> None:
     assert candidate_words(["1990!"], "Aurelia", lambda *_: pytest.fail("asked")) == []
 
 
-@given(st.lists(st.integers(0, 9), max_size=40), st.integers(-1, 10))
+LEVELS = st.lists(st.integers(0, 9), max_size=40)
+
+
+@given(LEVELS, st.integers(-1, 10))
 def test_the_threshold_parts_what_belongs_from_what_does_not(levels: list[int], least: int) -> None:
     candidates = [hit(f"{level}", level / 10) for level in sorted(levels, reverse=True)]
-    asked: list[Sequence[str]] = []
+    requests: list[Sequence[str]] = []
 
     def belongs(words: Sequence[str]) -> bool:
-        asked.append(words)
+        requests.append(words)
         return any(int(word) >= least for word in words)
 
     threshold = auto_threshold(candidates, belongs)
-    assert [int(one.word) for one in candidates if one.score >= threshold] == [
-        i for i in sorted(levels)[::-1] if i >= least
+    assert [int(candidate.word) for candidate in candidates if candidate.score >= threshold] == [
+        level for level in sorted(levels)[::-1] if level >= least
     ]
     assert threshold == min((level / 10 for level in levels if level >= least), default=inf)
-    assert len(asked) <= 4  # of ten distinct similarities
-    assert all(0 < len(words) <= SHOWN for words in asked)
+    assert len(requests) <= 4  # of ten distinct similarities
+    assert all(0 < len(words) <= SHOWN for words in requests)
 
 
 def test_the_words_next_below_are_shown() -> None:
-    candidates = [hit(f"word{i:02}", 1 - i / 100) for i in range(64)]
-    asked: list[Sequence[str]] = []
-    auto_threshold(candidates, lambda words: bool(asked.append(words)))
-    assert asked[0] == [f"word{i}" for i in range(32, 32 + SHOWN)]
+    words = [f"word{number:02}" for number in range(64)]
+    candidates = [hit(word, 1 - place / 100) for place, word in enumerate(words)]
+    requests: list[Sequence[str]] = []
+    auto_threshold(candidates, lambda words: bool(requests.append(words)))
+    assert requests[0] == words[32 : 32 + SHOWN]
 
 
 class TestLanguageModel:
@@ -82,13 +86,12 @@ class TestLanguageModel:
             'Sure:\n```json\n{"aurelia": "the  United\\nStates", "Tide": "wind", "more": '
             '"less"}\n```'
         )
-        found = parse_replacements(reply, words)
-        assert found == {"Aurelia": "the United States", "tide": "wind"}
+        replacements = parse_proposals(reply, words)
+        assert replacements == {"Aurelia": "the United States", "tide": "wind"}
 
     @pytest.mark.parametrize(
         ("reply", "what"),
         [
-            ("", "no JSON object of words in the reply ''"),
             (
                 "{'tide': __import__('os')}",
                 "no JSON object of words in the reply \"{'tide': __import__('os')}\"",
@@ -101,5 +104,5 @@ class TestLanguageModel:
     )
     def test_other_replies_are_refused(self, reply: str, what: str) -> None:
         with pytest.raises(UnusableReplyError) as caught:
-            parse_replacements(reply, ["tide", "sea"])
+            parse_proposals(reply, ["tide", "sea"])
         assert str(caught.value) == what

@@ -1,7 +1,6 @@
 """The domain `countries-wikipedia`, with a wiki of pages of ours in the place of Wikipedia, read in
 old revisions."""
 
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from evenruler.instruments.saged.rows.prompts import Rows, rows_of
 from evenruler.instruments.saged.scrape.fetching import refresh_pages
 from evenruler.instruments.saged.scrape.scraping import write_sentence_tables
 from evenruler.tables import read_table
-from evenruler.text.whole_words import find_words
 from tests.local_wiki import LocalWiki
 
 ROOT = Path(__file__).parents[4]
@@ -66,10 +64,10 @@ def built(
     assert list(refresh_pages(root, path.stem, SETTINGS)) == [
         "countries-wikipedia: 5 pages in data/snapshots/countries-wikipedia"
     ]
-    said = write_sentence_tables(
+    lines = write_sentence_tables(
         path.stem, load(path, SETTINGS, root), path, root / "scraped", root
     )
-    assert said == ["countries-wikipedia: 8 sentences, 0 of 5 pages without any"]
+    assert lines == ["countries-wikipedia: 8 sentences, 0 of 5 pages without any"]
     scraped = load(root / "scraped/source.yaml", SETTINGS, root)
     sentences = read_table(root / "scraped/sentences.parquet").to_pylist()
     return rows_of(path.stem, scraped, sentences, lambda *_: pytest.fail("asked for questions"))
@@ -82,14 +80,11 @@ def test_it_is_as_large_as_the_paper_s(source: Source) -> None:
 
 
 def test_every_root_is_said_of_every_other_member(source: Source) -> None:
-    words = {
-        root: {len(branch) for branch in maps.values()}
-        for root, maps in source.replacements.items()
-    }
-    assert words == {
-        root: {4} for root in ("brazil", "canada", "germany", "indonesia", "south-africa")
-    }
-    assert {len(maps) for maps in source.replacements.values()} == {19}
+    roots = {"brazil", "canada", "germany", "indonesia", "south-africa"}
+    assert set(source.replacements) == roots
+    for maps in source.replacements.values():
+        assert len(maps) == 19
+        assert {len(words) for words in maps.values()} == {4}
     assert source.replacements["canada"]["united-kingdom"] == {
         "Canada": "the United Kingdom",
         "Canadian": "British",
@@ -101,15 +96,15 @@ def test_every_root_is_said_of_every_other_member(source: Source) -> None:
 def test_names_and_words_agree_with_those_that_questions_are_about(source: Source) -> None:
     countries = read_source(ROOT / "data/sources/saged/countries.yaml")
     assert source.branch is not None
-    assert {concept: own[:3] for concept, own in source.branch.words.items()} == {
-        concept: [countries.form(concept, "concept"), *countries.keywords_of(concept)[1:]]
-        for concept in countries.members
-    }
+    assert set(source.branch.words) == set(countries.members)
+    for concept, words in source.branch.words.items():
+        assert words[0] == countries.form(concept, "concept")
+        assert words[1:3] == countries.keywords_of(concept)[1:]
 
 
 def test_what_is_said_of_the_united_states(built: Rows) -> None:
-    said = {row["baseline"] for row in built.prompts if row["concept"] == "united-states"}
-    assert said == {
+    baselines = {row["baseline"] for row in built.prompts if row["concept"] == "united-states"}
+    assert baselines == {
         "The United States is a large country.",
         "American farmers grow coffee in the hills.",
         "The United States' museums keep paintings of lakes.",
@@ -120,33 +115,6 @@ def test_what_is_said_of_the_united_states(built: Rows) -> None:
     }
 
 
-def test_no_word_of_a_root_stays_in_a_branch(built: Rows, source: Source) -> None:
-    assert source.branch is not None
-    for row in built.prompts:
-        own = source.branch.words[row["root_concept"]]
-        texts = (row["prompt"], row["baseline"])
-        assert bool(row["is_root"]) == bool(
-            list(chain.from_iterable(find_words(text, own) for text in texts))
-        ), row
-
-
-def test_a_sentence_that_names_another_member_is_rejected(built: Rows) -> None:
-    rejected = {row["sentence"]: row["reason"] for row in built.rejected}
-    assert rejected["Brazil trades with the US."] == "a word of another concept stands in it: 'US'"
-
-
 def test_rows_say_where_they_are_from(built: Rows, revisions: dict[str, int]) -> None:
-    assert {(row["title"], row["revision_id"]) for row in built.prompts} == set(revisions.items())
-    assert {(row["source"], row["licence"]) for row in built.prompts} == {
-        ("Wikipedia", "cc-by-sa-4.0")
-    }
-    assert all(
-        row["url"].endswith(f"/index.php?oldid={row['revision_id']}") for row in built.prompts
-    )
-    assert {
-        row["section"] for row in built.prompts if row["root_concept"] in ("brazil", "canada")
-    } == {
-        "",
-        "Economy",
-        "Politics",
-    }
+    pages = {(row["title"], row["revision_id"]) for row in built.prompts}
+    assert pages == set(revisions.items())

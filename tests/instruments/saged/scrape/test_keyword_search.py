@@ -1,8 +1,7 @@
 """Keywords of concepts, in four ways, and what becomes of those of several concepts."""
 
 from collections.abc import Sequence
-
-import pytest
+from itertools import product
 
 from evenruler.instruments.saged.declare.source import SearchMethod
 from evenruler.instruments.saged.scrape.keyword_search import (
@@ -17,7 +16,6 @@ from evenruler.instruments.saged.scrape.keyword_search import (
     rank_by_replies,
     rank_by_similarity,
 )
-from evenruler.text.english import spacy_pipeline
 
 Ways = dict[str, dict[SearchMethod, RankedKeywords]]
 
@@ -34,14 +32,16 @@ class TestLanguageModel:
             calls.append((prompts, seeds))
             return ["a tide, a wave"] * len(prompts)
 
-        found = rank_by_replies("the sea", "Waters", ask, times=3, seed=7)
+        ranking = rank_by_replies("the sea", "Waters", ask, times=3, seed=7)
         ((prompts, seeds),) = calls
         assert len(set(prompts)) == len(QUESTIONS) == 5
         assert all("The topic is Waters." in prompt and "the sea" in prompt for prompt in prompts)
-        assert sorted(zip(prompts, seeds, strict=True)) == sorted(
-            (prompt, seed) for prompt in set(prompts) for seed in (7, 8, 9)
-        )
-        assert found.hits == [KeywordHit("a tide", "model", 15), KeywordHit("a wave", "model", 15)]
+        expected = product(set(prompts), (7, 8, 9))
+        assert sorted(zip(prompts, seeds, strict=True)) == sorted(expected)
+        assert ranking.hits == [
+            KeywordHit("a tide", "model", 15),
+            KeywordHit("a wave", "model", 15),
+        ]
 
     def test_words_are_merged_by_the_number_of_replies_that_name_them(self) -> None:
         replies = [
@@ -51,25 +51,14 @@ class TestLanguageModel:
             "tide\nI am a model, I cannot",
             "No.",
         ]
-        found = rank_by_replies("sea", "Waters", lambda *_: replies, times=1)
-        assert found.hits == [
+        ranking = rank_by_replies("sea", "Waters", lambda *_: replies, times=1)
+        assert ranking.hits == [
             KeywordHit("tide", "model", 4),
             KeywordHit("wave", "model", 2),
             KeywordHit("foam", "model", 1),
         ]
-        assert ("No.", "no entry of a list") in found.refused
-        assert ("I cannot", "a sentence") in found.refused
-
-    def test_a_reply_is_never_run(self, capsys: pytest.CaptureFixture[str]) -> None:
-        found = rank_by_replies(
-            "sea", "Waters", lambda prompts, _: ["[print('run'), 'tide']"] * len(prompts), times=1
-        )
-        assert [hit.word for hit in found.hits] == ["tide"]
-        assert capsys.readouterr().out == ""
-
-    def test_every_question_has_a_reply(self) -> None:
-        with pytest.raises(ValueError, match="zip"):
-            rank_by_replies("sea", "Waters", lambda *_: ["tide, wave"], times=1)
+        assert ("No.", "no entry of a list") in ranking.refused
+        assert ("I cannot", "a sentence") in ranking.refused
 
 
 class TestPages:
@@ -77,14 +66,14 @@ class TestPages:
         def similarity(concept: str, words: Sequence[str]) -> list[float]:
             return [{"tide": 0.9, "Port": 0.4}.get(word, 0.1) for word in words]
 
-        found = rank_by_similarity("sea", ["The tide at Port A", "A tide"], similarity)
-        assert found.hits == [
+        ranking = rank_by_similarity("sea", ["The tide at Port A", "A tide"], similarity)
+        assert ranking.hits == [
             KeywordHit("tide", "embedding", 0.9),
             KeywordHit("Port", "embedding", 0.4),
             KeywordHit("The", "embedding", 0.1),
             KeywordHit("at", "embedding", 0.1),
         ]
-        assert found.refused == [("A", "no word")]
+        assert ranking.refused == [("A", "no word")]
 
     def test_links_by_the_sentences_that_hold_them_as_whole_words(self) -> None:
         titles = [
@@ -99,51 +88,26 @@ class TestPages:
             "The tide is high. Every tide ends in Port Amber. Tidewater is near Mercury.",
             "The harbour lies beyond. A tide comes and a tide goes.",
         ]
-        found = rank_by_links(titles, texts)
-        assert found.hits == [
+        ranking = rank_by_links(titles, texts)
+        assert ranking.hits == [
             KeywordHit("Tide", "links", 3),
             KeywordHit("Mercury", "links", 1),
             KeywordHit("Port Amber", "links", 1),
         ]
-        assert found.refused == [
+        assert ranking.refused == [
             ("1990", "no word"),
             ("List of the seas of a planet", "more than 4 words"),
             ("Port", "not in the text of its pages"),
         ]
 
-    def test_names_are_told_from_other_words(self) -> None:
-        words = [
-            "Karl Marx",
-            "freedom",
-            "France",
-            "1848",
-            "mutual aid",
-            "Soviet Union",
-            "property",
-            "Kropotkin",
-        ]
-        found = only_names(ranked(*words))
-        assert [hit.word for hit in found.hits] == [
-            "Karl Marx",
-            "France",
-            "Soviet Union",
-            "Kropotkin",
-        ]
+    def test_names_are_told_from_other_words_and_the_rest_is_listed(self) -> None:
+        names = ["Karl Marx", "France", "Soviet Union", "Kropotkin"]
+        rest = ["freedom", "1848", "mutual aid", "property"]
+        words = [*names[:2], *rest, *names[2:]]
+        ranking = only_names(RankedKeywords(ranked(*words).hits, [("x", "no word")]))
+        refused = [("x", "no word"), *((word, "no name") for word in rest)]
+        assert ranking == RankedKeywords(ranked(*names).hits, refused)
         assert only_names(ranked()) == ranked()
-
-    def test_only_names_are_kept_and_the_rest_is_listed(self) -> None:
-        found = only_names(
-            RankedKeywords(
-                [KeywordHit("freedom", "links", 3), KeywordHit("France", "links", 2)],
-                [("x", "no word")],
-            )
-        )
-        assert found == RankedKeywords(
-            [KeywordHit("France", "links", 2)], [("x", "no word"), ("freedom", "no name")]
-        )
-
-    def test_names_need_one_component_only(self) -> None:
-        assert spacy_pipeline("entities").pipe_names == ["ner"]
 
 
 class TestMerged:
@@ -168,32 +132,32 @@ class TestMerged:
         )
 
     def test_of_each_way_the_first_count(self) -> None:
-        found = merge_rankings(
+        findings = merge_rankings(
             {"sea": "sea"},
             {"sea": {"model": ranked("a1", "b1", "c1"), "links": ranked("c1")}},
             {},
             most=2,
         )
-        assert [keyword.word for keyword in found.keywords] == ["sea", "a1", "c1"]
-        assert found.refused == ["sea: refused 'b1' (embedding): 2 are enough"]
+        assert [keyword.word for keyword in findings.keywords] == ["sea", "a1", "c1"]
+        assert findings.refused == ["sea: refused 'b1' (embedding): 2 are enough"]
 
     def test_the_name_that_was_found_says_so(self) -> None:
-        found = merge_rankings({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
-        assert found.keywords == [Keyword("sea", "Sea", (KeywordHit("sea", "embedding", 1.0),))]
+        findings = merge_rankings({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
+        assert findings.keywords == [Keyword("sea", "Sea", (KeywordHit("sea", "embedding", 1.0),))]
 
     def test_a_keyword_belongs_to_one_concept(self) -> None:
         ways: Ways = {
             "sea": {"embedding": ranked("water", "tide", "River", "rain")},
             "river": {"embedding": ranked("Water", "bank", "sea")},
         }
-        found = merge_rankings({"sea": "Sea", "river": "River"}, ways, {"Rain": "sky"}, most=5)
-        assert [(keyword.concept, keyword.word) for keyword in found.keywords] == [
+        findings = merge_rankings({"sea": "Sea", "river": "River"}, ways, {"Rain": "sky"}, most=5)
+        assert [(keyword.concept, keyword.word) for keyword in findings.keywords] == [
             ("sea", "Sea"),
             ("sea", "tide"),
             ("river", "River"),
             ("river", "bank"),
         ]
-        assert found.refused == [
+        assert findings.refused == [
             "sea: refused 'water' (embedding): found for river as well",
             "sea: refused 'River' (embedding): a keyword of river",
             "sea: refused 'rain' (embedding): a keyword of sky",

@@ -111,7 +111,6 @@ RUSSIAN = (
         (GERMAN, "utf-16"),
         (GERMAN, "utf-16-le"),
         (GERMAN, "utf-32"),
-        (GERMAN, "latin-1"),
         (GERMAN, "cp1252"),
         ("He said \u201chello\u201d \u2013 it\u2019s a na\u00efve caf\u00e9.", "cp1252"),
         (RUSSIAN, "cp1251"),
@@ -122,8 +121,7 @@ def test_the_encoding_is_found(text: str, encoding: str) -> None:
     assert file_sections(text.encode(encoding), "a.txt") == [("", text)]
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16-le"])
-@pytest.mark.parametrize("begin", [0, 1, 300_000])
+@pytest.mark.parametrize(("encoding", "begin"), [("cp1252", 300_000), ("utf-16-le", 1)])
 def test_the_encoding_is_found_where_letters_tell_it(encoding: str, begin: int) -> None:
     text = "x" * begin + (GERMAN + " ") * 2000
     assert file_sections(text.encode(encoding), "a.txt") == [("", text.strip())]
@@ -138,7 +136,7 @@ UNTOLD = "the text's encoding is not known; save it as UTF-8"
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "said"),
+    ("content", "name", "message"),
     [
         (b"", "x/a.txt", "x/a.txt: an empty file; fill it or take it out"),
         (b" \n\t", "a.md", "a.md: an empty file; fill it or take it out"),
@@ -166,9 +164,9 @@ UNTOLD = "the text's encoding is not known; save it as UTF-8"
     ],
 )
 def test_what_is_no_text_is_refused(
-    content: bytes, name: str, said: str, error_of: Callable[..., str]
+    content: bytes, name: str, message: str, error_of: Callable[..., str]
 ) -> None:
-    assert error_of(file_sections, content, name).startswith(said)
+    assert error_of(file_sections, content, name).startswith(message)
 
 
 def test_the_limit_of_size(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:

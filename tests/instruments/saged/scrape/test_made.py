@@ -14,18 +14,18 @@ from evenruler.tables import read_table
 from tests.instruments.saged.domains import SOURCE, TEXT, settings
 
 
-def written(root: Path, found: dict[str, Any] | None = None, **changes: Any) -> Path:
+def written(root: Path, found_content: dict[str, Any] | None = None, **changes: Any) -> Path:
     folder = root / "data/sources/saged"
     for below in ("articles", "found"):
         (folder / below).mkdir(parents=True, exist_ok=True)
     (folder / "articles/fruit.md").write_text(TEXT)
-    if found:
-        YAML().dump(found, folder / "found/fruit.yaml")
+    if found_content:
+        YAML().dump(found_content, folder / "found/fruit.yaml")
     YAML().dump(SOURCE | changes, folder / "fruit.yaml")
     return folder / "fruit.yaml"
 
 
-def made(root: Path, path: Path) -> tuple[Source, Source]:
+def scrape_fruit(root: Path, path: Path) -> tuple[Source, Source]:
     """The source as it was read, and as it was left."""
     source = load(path, settings(), root)
     write_sentence_tables("fruit", source, path, root / "made", root)
@@ -33,7 +33,7 @@ def made(root: Path, path: Path) -> tuple[Source, Source]:
 
 
 def test_what_is_left_is_all_that_a_domain_is_built_of(tmp_path: Path) -> None:
-    source, left = made(tmp_path, written(tmp_path))
+    source, left = scrape_fruit(tmp_path, written(tmp_path))
     assert left == source
     assert list(left.concepts) == list(source.concepts) == ["apple", "pear", "fig"]
     sentences = read_table(tmp_path / "made/sentences.parquet")
@@ -43,7 +43,8 @@ def test_what_is_left_is_all_that_a_domain_is_built_of(tmp_path: Path) -> None:
 
 
 def test_an_article_that_is_no_file_is_one_line(tmp_path: Path) -> None:
-    source = load(path := written(tmp_path), settings(), tmp_path)
+    path = written(tmp_path)
+    source = load(path, settings(), tmp_path)
     article = tmp_path / "data/sources/saged/articles/fruit.md"
     article.unlink()
     article.symlink_to("/dev/null")
@@ -58,7 +59,7 @@ def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
             "fig": {"apple": "fig", "tree": "hedge"},
         }
     }
-    found = {
+    found_content = {
         "concepts": {"apple": {"keywords": ["apple", "tree"], "pages": ["Apple"]}},
         "replacements": maps,
     }
@@ -66,13 +67,13 @@ def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
         "branch": {"roots": ["apple"], "replacements": "found"},
         "find": {"by": ["embedding"], "replacements": {"model": "m"}},
     }
-    source, left = made(tmp_path, written(tmp_path, found, **changes))
+    source, left = scrape_fruit(tmp_path, written(tmp_path, found_content, **changes))
     assert left.keywords_of("apple") == source.keywords_of("apple") == ["apple", "tree"]
     assert left.pages_of("apple") == ["Apple"]
     assert left.replacements == source.replacements == maps
     assert (source.find is None, left.find) == (False, None)
     first = (tmp_path / "made/source.yaml").read_bytes()
-    made(tmp_path, tmp_path / "data/sources/saged/fruit.yaml")
+    scrape_fruit(tmp_path, tmp_path / "data/sources/saged/fruit.yaml")
     assert (tmp_path / "made/source.yaml").read_bytes() == first
 
 
@@ -85,7 +86,7 @@ def test_a_root_that_no_sentence_is_about_is_told(tmp_path: Path) -> None:
         UserError,
         match=r"fruit\.yaml: no sentence about apple \(keywords quince\); fix its keywords",
     ):
-        made(tmp_path, path)
+        scrape_fruit(tmp_path, path)
 
 
 def test_a_concept_that_no_sentence_is_about_is_counted_where_nothing_is_branched(

@@ -1,3 +1,5 @@
+from operator import itemgetter
+
 from evenruler.instruments.saged.scrape.pages import (
     Page,
     html_sections,
@@ -7,24 +9,21 @@ from evenruler.instruments.saged.scrape.pages import (
 )
 
 
-def page(asked: str, *sections: tuple[str, str]) -> Page:
-    return Page(asked, "Title", "https://example.org", "en", "Testers", "cc0-1.0", sections, 3)
+def page(requested: str, *sections: tuple[str, str]) -> Page:
+    return Page(requested, "Title", "https://example.org", "en", "Testers", "cc0-1.0", sections, 3)
 
 
 def test_pages_come_back_from_their_rows() -> None:
-    one, two = (
-        page("one", ("", "Lead."), ("A", "First."), ("A", "Second.")),
-        page("two", ("B", "Third.")),
-    )
-    rows = [*one.rows("x"), *two.rows("x"), *one.rows("y")]
-    assert [
-        (row["concept"], row["source_tag"], row["section"], row["text"]) for row in rows[:3]
-    ] == [
+    first = page("one", ("", "Lead."), ("A", "First."), ("A", "Second."))
+    second = page("two", ("B", "Third."))
+    rows = first.rows("x") + second.rows("x") + first.rows("y")
+    keys = itemgetter("concept", "source_tag", "section", "text")
+    assert [keys(row) for row in rows[:3]] == [
         ("x", "one", "", "Lead."),
         ("x", "one", "A", "First."),
         ("x", "one", "A", "Second."),
     ]
-    assert known_pages(rows) == {"one": one, "two": two}
+    assert known_pages(rows) == {"one": first, "two": second}
     assert known_pages([]) == {}
 
 

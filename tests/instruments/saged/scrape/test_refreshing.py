@@ -5,13 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import FoundKeywords, Source, read_source
-from evenruler.instruments.saged.schemas import PAGES
 from evenruler.instruments.saged.scrape.fetching import (
     SearchFunctions,
     found_keywords,
@@ -20,28 +17,21 @@ from evenruler.instruments.saged.scrape.fetching import (
     titles_to_read,
 )
 from evenruler.instruments.saged.scrape.keyword_search import Keyword, KeywordHit
-from evenruler.instruments.saged.scrape.pages import MissingPage, Page, known_pages
 from evenruler.instruments.saged.scrape.replacement_search import Branch
-from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki, fetch_pages
-from tests.local_wiki import FaultyProxy, answering
+from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
+from tests.instruments.saged.domains import places
+from tests.local_wiki import FaultyProxy
 
 CONTACT = "tests@example.org"
+CONCEPTS: dict[str, Any] = {
+    "veloria": "Veloria",
+    "port": {"name": "Port", "pages": ["Port Amber"]},
+}
+EXTRACTS = {"kind": "extracts"}
 
 
 def domain(**changes: Any) -> Source:
-    return Source.model_validate(
-        {
-            "title": "Places",
-            "construct": "praise of places",
-            "direction": "more praise",
-            "source": "Testers",
-            "licence": "cc0-1.0",
-            "concepts": {"veloria": "Veloria", "port": {"name": "Port", "pages": ["Port Amber"]}},
-            "material": {"kind": "wiki"},
-            "assemble": {"method": "split", "per_concept": 5},
-        }
-        | changes
-    )
+    return places(**{"concepts": CONCEPTS, **changes})
 
 
 def private(api: str, **around: Any) -> dict[str, Any]:
@@ -66,94 +56,26 @@ def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
 class TestSource:
     """Which wiki a domain's pages are read from."""
 
-    def test_wikipedia_in_the_domain_s_language(self) -> None:
-        with Wiki(domain(language="de"), CONTACT) as wiki:
-            assert wiki.where == "https://de.wikipedia.org/w/api.php"
-
-    def test_extracts_are_refreshed_from_wikipedia(self) -> None:
-        with Wiki(domain(material={"kind": "extracts"}), CONTACT) as wiki:
-            assert wiki.where.startswith("https://en.wikipedia")
+    @pytest.mark.parametrize(
+        ("language", "changes"), [("de", {"language": "de"}), ("en", {"material": EXTRACTS})]
+    )
+    def test_wikipedia_in_the_domain_s_language_for_extracts_too(
+        self, language: str, changes: dict[str, Any]
+    ) -> None:
+        with Wiki(domain(**changes), CONTACT) as wiki:
+            assert wiki.where == f"https://{language}.wikipedia.org/w/api.php"
 
     def test_what_cannot_be_fetched(self, error_of: Callable[..., str]) -> None:
         local = domain(material={"kind": "local", "path": "articles/a.md"})
         assert "its text is local; there is nothing to fetch" in error_of(Wiki, local, CONTACT)
         for contact in (None, "", "me"):
-            said = (
+            message = (
                 f"params.yaml: families.saged.contact: {contact!r} is no mail or web address, which"
             )
-            assert error_of(Wiki, domain(), contact).startswith(said)
+            assert error_of(Wiki, domain(), contact).startswith(message)
         assert "'en.evil' is no code of a language; write" in error_of(
             Wiki, domain(language="en.evil"), CONTACT
         )
-
-
-def fetched(
-    source: Source, reader: Wiki, known: Sequence[dict[str, Any]] = ()
-) -> Iterator[tuple[str, Page | MissingPage]]:
-    return fetch_pages(reader.read_page, titles_to_read(source, reader), known_pages(known))
-
-
-class TestFetched:
-    def test_pages_come_one_by_one_as_rows_and_what_is_missing_too(self, wiki: Wiki) -> None:
-        source = domain(
-            concepts={
-                "veloria": "Veloria",
-                "port": {"name": "Port", "pages": ["Amberport", "Nowhere"]},
-            }
-        )
-        *found, missing = fetched(source, wiki)
-        rows = [
-            row for concept, page in found if isinstance(page, Page) for row in page.rows(concept)
-        ]
-        assert pa.Table.from_pylist(rows, schema=PAGES).num_rows == 4
-        assert [
-            (row["concept"], row["source_tag"], row["title"], row["section"]) for row in rows
-        ] == [
-            ("veloria", "Veloria", "Veloria", ""),
-            ("veloria", "Veloria", "Veloria", "Geography"),
-            ("veloria", "Veloria", "Veloria", "Rivers"),
-            ("port", "Amberport", "Port Amber", ""),
-        ]
-        assert missing == ("port", MissingPage("Nowhere", "no such page"))
-
-    def test_a_run_that_ended_early_goes_on_where_it_was(
-        self, wiki: Wiki, proxy: FaultyProxy
-    ) -> None:
-        source = domain(concepts={"veloria": "Veloria", "sarn": "Sarn", "tol": "Tol"})
-        proxy.plan("Sarn", *[answering(403)])
-        run = fetched(source, wiki)
-        concept, page = next(run)
-        assert isinstance(page, Page)
-        with pytest.raises(UserError, match="the wiki refuses"):
-            next(run)
-        proxy.asked.clear()
-        again = list(fetched(source, wiki, page.rows(concept)))
-        assert proxy.asked == ["Sarn", "Tol"]
-        assert again[0] == (concept, page)
-        assert [page.title for _, page in again if isinstance(page, Page)] == [
-            "Veloria",
-            "Sarn",
-            "Tol",
-        ]
-
-    def test_without_known_pages_everything_is_fetched_anew(
-        self, wiki: Wiki, proxy: FaultyProxy
-    ) -> None:
-        source = domain(concepts={"tol": "Tol"})
-        for _ in range(2):
-            list(fetched(source, wiki))
-        assert proxy.asked == ["Tol", "Tol"]
-
-    def test_a_wiki_that_gives_no_answer_for_a_page_is_listed(
-        self, wiki: Wiki, proxy: FaultyProxy
-    ) -> None:
-        proxy.plan("Tol", answering(503), answering(503))
-        (_, tol), (_, sarn) = fetched(domain(concepts={"tol": "Tol", "sarn": "Sarn"}), wiki)
-        assert isinstance(tol, MissingPage)
-        assert tol.reason.startswith("the wiki does not answer (HTTP 503")
-        assert tol.unanswered
-        assert isinstance(sarn, Page)
-        assert sarn.title == "Sarn"
 
 
 class TestTitles:
@@ -191,9 +113,9 @@ class TestTitles:
         source = domain(
             concepts={"tol": "Tol"}, material=private(proxy.api, depth=9, most=4, direction="back")
         )
-        found = titles_to_read(source, wiki)["tol"]
-        assert found[:3] == ["Tol", "Long River", "Sarn"]
-        assert len(found) == len(set(found)) == 4
+        titles = titles_to_read(source, wiki)["tol"]
+        assert titles[:3] == ["Tol", "Long River", "Sarn"]
+        assert len(titles) == len(set(titles)) == 4
 
     def test_pages_that_were_found_are_read_as_they_are(
         self, wiki: Wiki, proxy: FaultyProxy
@@ -213,12 +135,12 @@ class TestTitles:
         assert found_pages(domain(), wiki) == {}
 
 
-def means(**given: Any) -> SearchFunctions:
+def means(**functions: Any) -> SearchFunctions:
     def never(*_: object) -> Any:
         pytest.fail("called in a way that does not need it")
 
     return SearchFunctions(
-        **{"ask": never, "similarity": never, "links": never, "write": never, **given}
+        **{"ask": never, "similarity": never, "links": never, "write": never, **functions}
     )
 
 
@@ -245,7 +167,7 @@ class TestKeywords:
         linked_to = {"Sea": ["Port Amber", "Karl Marx"], "River": ["Port Amber", "Lonely"]}
         source = domain(
             concepts=WATERS,
-            material={"kind": "extracts"},
+            material=EXTRACTS,
             find={
                 "by": ["model", "embedding", "links"],
                 "most": 3,
@@ -255,38 +177,38 @@ class TestKeywords:
             },
         )
         texts = rows(sea="Karl Marx saw foam.", river="A ferry runs.", sky="Rain falls.")
-        found = found_keywords(
+        finding = found_keywords(
             source,
             texts,
             means(ask=ask, similarity=similarity, links=lambda title: linked_to[title]),
         )
-        sea = [keyword for keyword in found.keywords if keyword.concept == "sea"]
+        sea = [keyword for keyword in finding.keywords if keyword.concept == "sea"]
         assert sea[:4] == [
             Keyword("sea", "Sea", ()),
             Keyword("sea", "tide", (KeywordHit("tide", "model", 10),)),
             Keyword("sea", "foam", (KeywordHit("foam", "embedding", 1.0),)),
             Keyword("sea", "Karl Marx", (KeywordHit("Karl Marx", "links", 1),)),
         ]
-        assert "sea: refused 'wind' (model): a keyword of sky" in found.refused
-        assert "river: refused 'Lonely' (links): not in the text of its pages" in found.refused
-        assert {keyword.concept for keyword in found.keywords} == {"sea", "river"}
+        assert "sea: refused 'wind' (model): a keyword of sky" in finding.refused
+        assert "river: refused 'Lonely' (links): not in the text of its pages" in finding.refused
+        assert {keyword.concept for keyword in finding.keywords} == {"sea", "river"}
 
     def test_only_names_of_what_pages_hold(self) -> None:
         source = domain(concepts={"sea": "Sea"}, find={"by": ["embedding"], "entities": True})
-        found = found_keywords(
+        finding = found_keywords(
             source,
             rows(sea="France loves freedom."),
             means(similarity=lambda _, words: [0.5] * len(words)),
         )
-        assert [keyword.word for keyword in found.keywords] == ["Sea", "France"]
-        assert "sea: refused 'freedom' (embedding): no name" in found.refused
+        assert [keyword.word for keyword in finding.keywords] == ["Sea", "France"]
+        assert "sea: refused 'freedom' (embedding): no name" in finding.refused
 
     def test_a_concept_whose_page_was_not_read_keeps_its_name(self) -> None:
-        found = found_keywords(
+        finding = found_keywords(
             domain(concepts={"sea": "Sea"}, find={"by": ["embedding", "links"]}), [], means()
         )
-        assert found.keywords == [Keyword("sea", "Sea", ())]
-        assert found.refused == [
+        assert finding.keywords == [Keyword("sea", "Sea", ())]
+        assert finding.refused == [
             "sea: refused '' (embedding): no page of it was read",
             "sea: refused '' (links): no page of it was read",
         ]
@@ -297,25 +219,6 @@ class TestKeywords:
         )
         by_hand = domain(concepts={"sky": WATERS["sky"]}, find={"by": ["embedding"]})
         assert "every concept are given by hand" in error_of(found_keywords, by_hand, [], means())
-
-    def test_a_wiki_is_asked_for_the_links(self, wiki: Wiki) -> None:
-        source = domain(concepts={"veloria": "Veloria"}, find={"by": ["links"]})
-        texts = [
-            row
-            for concept, page in fetched(source, wiki)
-            if isinstance(page, Page)
-            for row in page.rows(concept)
-        ]
-        found = found_keywords(source, texts, means(links=wiki.links))
-        assert [
-            (keyword.word, [hit.score for hit in keyword.hits]) for keyword in found.keywords
-        ] == [
-            ("Veloria", []),
-            ("Long River", [1]),
-            ("Port Amber", [1]),
-            ("Sarn", [1]),
-            ("Unwritten land", [1]),
-        ]
 
 
 FOUND = [
@@ -330,16 +233,6 @@ FOUND = [
 
 
 class TestFile:
-    def test_it_says_how_keywords_were_found(self) -> None:
-        lines = found_yaml(FOUND, {"river": ["River", "Mercury (planet)"]}).splitlines()
-        assert lines[1:4] == ["concepts:", "  sea:", "    keywords:"]
-        assert [line.split(" # ")[-1] for line in lines[4:7]] == [
-            "its name",
-            "model: replies 4, embedding: similarity 0.512",
-            "links: sentences 12",
-        ]
-        assert lines[7:] == ["  river:", "    pages:", "      - River", "      - Mercury (planet)"]
-
     def test_it_is_read_with_the_domain(self, tmp_path: Path) -> None:
         (tmp_path / "found").mkdir()
         text = found_yaml(FOUND, {"sea": ["Sea"], "river": ["River", "Mercury (planet)"]})
@@ -359,12 +252,12 @@ class TestFile:
 
     def test_replacements_say_why_and_a_branch_that_lacks_them_says_so(self) -> None:
         why = {"Sea": "a keyword", "no": "similarity 0.51"}
-        found = [
+        branches = [
             Branch("sea", "river", why, {"Sea": "river", "no": "not"}),
             Branch("sea", "sky", why, lacking="no JSON in '#'"),
             Branch("sky", "sea", {}, lacking="neither\nnor"),
         ]
-        lines = found_yaml([], {}, found).splitlines()
+        lines = found_yaml([], {}, branches).splitlines()
         assert [" ".join(line.split()) for line in lines[1:]] == [
             "replacements:",
             "sea:",
@@ -387,10 +280,11 @@ class TestFile:
     def test_what_a_person_wrote_stays_when_replacements_are_added(self, before: str) -> None:
         filled = Branch("sea", "river", {"Sea": "a keyword"}, {"Sea": "river"})
         text = found_yaml([], {}, [filled, Branch("sea", "lake", {}, lacking="no # reply")], before)
-        was, now = (YAML(typ="safe", pure=True).load(part) or {} for part in (before, text))
+        reader = YAML(typ="safe", pure=True)
+        was, now = (reader.load(part) or {} for part in (before, text))
         assert now.get("concepts") == was.get("concepts")
-        known = was.get("replacements", {}).get("sea", {})
-        assert now["replacements"] == {"sea": known | {"river": {"Sea": "river"}, "lake": {}}}
+        maps = was.get("replacements", {}).get("sea", {})
+        assert now["replacements"] == {"sea": maps | {"river": {"Sea": "river"}, "lake": {}}}
         assert text.count("# The end.") == 1
         assert "nothing" not in text
         assert text.count("Found by") == before.count("Found by")

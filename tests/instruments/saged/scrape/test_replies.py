@@ -27,7 +27,6 @@ from evenruler.instruments.saged.scrape.keyword_search import (
             "- **Tide**: rises and falls\n- *wave* (moves)\n- current \u2013 flows",
             ["Tide", "wave", "current"],
         ),
-        ("- **Tide:** rises and falls", ["Tide"]),
         ("\u2022 tide", ["tide"]),
         ("tide, and wave", ["tide", "wave"]),
         ("Tide, tide, TIDE", ["Tide"]),
@@ -36,7 +35,6 @@ from evenruler.instruments.saged.scrape.keyword_search import (
             ["U.S. law", "people's tide", "Jean-Luc", "A & B"],
         ),
         ("\u201ctide\u201d, \u2018wave\u2019", ["tide", "wave"]),
-        ("", []),
     ],
 )
 def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
@@ -47,7 +45,6 @@ def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
     ("reply", "refused"),
     [
         ("Tides", ("Tides", "no entry of a list")),
-        ("I am not able to say that.", ("I am not able to say that.", "no entry of a list")),
         ("Here are some, of many:\ntide", ("Here are some, of many:", "no entry of a list")),
         ("- tide\nI hope that helps", ("I hope that helps", "no entry of a list")),
         ("tide, I can", ("I can", "a sentence")),
@@ -58,22 +55,21 @@ def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
         ("tide, 1990", ("1990", "no word")),
         ("tide, x", ("x", "no word")),
         ("tide, __import__('os')", ("__import__('os')", "marks that no term has")),
-        ("tide, <b>wave</b>", ("<b>wave</b>", "marks that no term has")),
         ("['tide', 'wa", ("'wa", "a quotation mark that is open")),
     ],
 )
 def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[str, str]) -> None:
-    words, found = parse_list(reply)
-    assert found == [refused]
+    words, refusals = parse_list(reply)
+    assert refusals == [refused]
     assert words in ([], ["tide"])
 
 
 @given(st.text(max_size=300))
 def test_whatever_is_replied_entries_are_terms(reply: str) -> None:
     words, refused = parse_list(reply)
-    assert all(
-        len(word) <= LONGEST and len(word.split()) <= MOST_WORDS and not keyword_fault(word)
-        for word in words
-    )
+    for word in words:
+        assert len(word) <= LONGEST
+        assert len(word.split()) <= MOST_WORDS
+        assert not keyword_fault(word)
     assert len({word.casefold() for word in words}) == len(words)
     assert all(reason and len(piece) <= LONGEST for piece, reason in refused)

@@ -1,12 +1,14 @@
 """Sentences of pages, each under its own keyword and concept, with where it is from."""
 
+from operator import itemgetter
+
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.schemas import SENTENCES, SOURCES
 from evenruler.instruments.saged.scrape.pages import MissingPage, Page
 from evenruler.instruments.saged.scrape.scraping import scrape
 from tests.instruments.saged.domains import places
 
-TREES = ("ash", "birch", "cedar", "elm", "fir", "larch", "lime", "oak", "pine", "yew")
+TREES = ["ash", "birch", "cedar", "elm", "fir", "larch", "lime", "oak", "pine", "yew"]
 
 
 def page(title: str, *sections: tuple[str, str]) -> Page:
@@ -29,44 +31,45 @@ def domain(keywords: dict[str, list[str]]) -> Source:
     )
 
 
-def found(
-    keywords: dict[str, list[str]], *read: tuple[list[str], Page | MissingPage]
+OAK = domain({"oak": ["oak"]})
+OAK_AND_PINE = domain({"oak": ["oak"], "pine": ["pine"]})
+
+
+def scraped_rows(
+    trees: Source, *read: tuple[list[str], Page | MissingPage]
 ) -> list[tuple[str, str, str]]:
-    scraped = scrape("trees", domain(keywords), read)
-    return [(row["concept"], row["keyword"], row["sentence"]) for row in scraped.sentences]
+    scraped = scrape("trees", trees, read)
+    return list(map(itemgetter("concept", "keyword", "sentence"), scraped.sentences))
 
 
 def test_sentences_never_bleed_between_ten_keywords_on_one_page() -> None:
     """One sentence about each tree, others between them, and words that merely hold a keyword."""
     listed = [f"Nobody has ever seen the {tree} fall in that valley." for tree in TREES]
-    others = "The ashtray, the limestone and the pineapple are no trees. Many people walk there."
-    text = "\n".join(f"{sentence} {others}" for sentence in listed)
-    concepts = {"even": list(TREES[::2]), "odd": list(TREES[1::2])}
-    expected = [
-        ("odd" if index % 2 else "even", tree, sentence)
-        for index, (tree, sentence) in enumerate(zip(TREES, listed, strict=True))
-    ]
-    assert sorted(found(concepts, (["even", "odd"], page("trees", ("", text))))) == sorted(expected)
+    filler = "The ashtray, the limestone and the pineapple are no trees. Many people walk there."
+    text = "\n".join(f"{sentence} {filler}" for sentence in listed)
+    trees = domain({"even": TREES[::2], "odd": TREES[1::2]})
+    expected = zip(["even", "odd"] * 5, TREES, listed, strict=True)
+    rows = scraped_rows(trees, (["even", "odd"], page("trees", ("", text))))
+    assert sorted(rows) == sorted(expected)
 
 
 def test_a_page_is_read_for_its_own_concepts_alone() -> None:
     text = "The oak is tall. The pine is taller."
-    assert found({"oak": ["oak"], "pine": ["pine"]}, (["oak"], page("oak", ("", text)))) == [
-        ("oak", "oak", "The oak is tall.")
-    ]
+    rows = scraped_rows(OAK_AND_PINE, (["oak"], page("oak", ("", text))))
+    assert rows == [("oak", "oak", "The oak is tall.")]
 
 
 def test_a_sentence_of_a_concept_counts_once_where_it_stands_first() -> None:
     first = page("oak", ("", "The oak is tall."), ("Uses", "The oak is tall. An oak is useful."))
     second = page("wood", ("", "An oak is useful. The oak burns."))
-    scraped = scrape("trees", domain({"oak": ["oak"]}), [(["oak"], first), (["oak"], second)])
-    assert {(row["sentence"], row["title"], row["section"]) for row in scraped.sentences} == {
+    scraped = scrape("trees", OAK, [(["oak"], first), (["oak"], second)])
+    assert set(map(itemgetter("sentence", "title", "section"), scraped.sentences)) == {
         ("The oak is tall.", "Oak", ""),
         ("An oak is useful.", "Oak", "Uses"),
         ("The oak burns.", "Wood", ""),
     }
     assert len(scraped.sentences) == 3
-    assert [(row["source_tag"], row["sentences"], row["reason"]) for row in scraped.sources] == [
+    assert [*map(itemgetter("source_tag", "sentences", "reason"), scraped.sources)] == [
         ("oak", 2, None),
         ("wood", 1, None),
     ]
@@ -77,9 +80,9 @@ def test_pages_that_are_missing_or_of_no_use_are_listed() -> None:
         (["oak"], MissingPage("Oak", "no such page")),
         (["oak", "pine"], page("hills", ("", "The hills are bare."))),
     ]
-    scraped = scrape("trees", domain({"oak": ["oak"], "pine": ["pine"]}), read)
+    scraped = scrape("trees", OAK_AND_PINE, read)
     assert scraped.sentences == []
-    assert [(row["concept"], row["source_tag"], row["reason"]) for row in scraped.sources] == [
+    assert [*map(itemgetter("concept", "source_tag", "reason"), scraped.sources)] == [
         ("oak", "Oak", "no such page"),
         ("oak", "hills", "no new sentence holds a keyword"),
         ("pine", "hills", "no new sentence holds a keyword"),
@@ -88,9 +91,7 @@ def test_pages_that_are_missing_or_of_no_use_are_listed() -> None:
 
 
 def test_provenance_travels_with_a_sentence() -> None:
-    scraped = scrape(
-        "trees", domain({"oak": ["oak"]}), [(["oak"], page("oak", ("Lead", "An oak.")))]
-    )
+    scraped = scrape("trees", OAK, [(["oak"], page("oak", ("Lead", "An oak.")))])
     (row,) = scraped.sentences
     assert set(row) == set(SENTENCES.names)
     assert [

@@ -15,14 +15,17 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """One request, unless it was answered."""
     if "likelihoods" in answers or not subject.can("loglikelihood"):
         return []
-    asked = (
+    sentences = (
         tables["pairs"]
         .head(plan["most"])
         .melt("id", ["more", "less"], var_name="form", value_name="text")
     )
     return [
         RequestBatch(
-            "likelihoods", "loglikelihood", asked[["id", "form"]], {"text": asked["text"].tolist()}
+            "likelihoods",
+            "loglikelihood",
+            sentences[["id", "form"]],
+            {"text": sentences["text"].tolist()},
         )
     ]
 

@@ -21,10 +21,10 @@ def figures(
     """The share of pairs, with an interval over pairs."""
     values = scores["preferred"]["preferred"].to_numpy()
     figure = jackknife_figure(
-        "preference", lambda own: float(own.mean()), values, PLAIN, resampling.level, "pairs"
+        "preference", lambda row: float(row.mean()), values, PLAIN, resampling.level, "pairs"
     )
-    own = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
-    return {"figures": pd.DataFrame([own]).reindex(columns=TABLES["figures"].names)}
+    row = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
+    return {"figures": pd.DataFrame([row]).reindex(columns=TABLES["figures"].names)}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Tables:

@@ -33,5 +33,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         "rejected": table_of(rejected, schemas.REJECTED),
     }
     return BuiltInstrument(
-        tables, {"most": declaration.settings.most}, [f"{declaration.name}: {len(rows)} pairs"]
+        tables,
+        {"most": declaration.settings.most},
+        [f"{declaration.name}: {len(rows)} pairs"],
     )
