@@ -232,14 +232,14 @@ class TestCompared:
     def test_a_hundredth_is_asked_again_in_blocks_of_neighbours_and_64_at_most(
         self, tmp_path
     ) -> None:
-        released = AnswerRelease(tmp_path)
+        answer_release = AnswerRelease(tmp_path)
         keys = [place.to_bytes(32, "big") for place in range(100_000)]
-        drawn = [int.from_bytes(key, "big") for key in released.again(keys)]
+        drawn = [int.from_bytes(key, "big") for key in answer_release.again(keys)]
         assert len(drawn) == MOST_AGAIN == 64
         starts = [place for place in drawn if place - 1 not in drawn]
         assert len(starts) <= MOST_AGAIN // BLOCK + 1, "a block may be cut off by the end"
         assert drawn == sorted(drawn)
-        few = [len(replay.again(keys[:2000])) for _ in range(100)]
+        few = [len(answer_release.again(keys[:2000])) for _ in range(100)]
         assert 1500 < sum(few) < 2500  # 20 each, 11 standard deviations
 
     def test_infinite_and_absent_ones_are_alike(self) -> None:
