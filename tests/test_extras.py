@@ -55,7 +55,7 @@ def declared(*extras: str) -> set[str]:
     requirements = list(PROJECT["dependencies"])
     for extra in extras:
         requirements += PROJECT["optional-dependencies"][extra]
-    return {distribution_of(re.split(r"[[>=]", named)[0]) for named in requirements}
+    return {distribution_of(re.split(r"[\[>=]", named)[0]) for named in requirements}
 
 
 def imported(graph: grimp.ImportGraph, starts: Collection[str]) -> set[str]:

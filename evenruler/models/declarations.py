@@ -170,7 +170,7 @@ SERVED: Final = (
 )  # schemes of models that answer one by one, elsewhere
 
 SCHEMES: Final = frozenset(("hub", "package", "local", "untrained", "recorded", "loaded", *SERVED))
-"""Schemes of sources; `loaded` and `function` exist only in Python (`evenruler.models.in_memory`)."""
+"""Schemes of sources; `loaded` and `function` exist only in Python (`models.in_memory`)."""
 
 ADAPTED: Final = ("causal", "seq2seq", "masked")  # kinds that support `adapter`
 UNTRAINED: Final = ("causal", "masked", "nli")  # kinds that can be created with random weights

@@ -474,7 +474,7 @@ def _of_baseline(
                     outcome.failed.append(where)
                 elif verdict.startswith((SAME, f"{second}: {MORE} than ")):
                     outcome.passed += 1
-                else:  # includes headlines of only one result, and "not alike", which has no direction
+                else:  # also headlines of one result alone, and "not alike", which has no direction
                     outcome.open.append(
                         ". ".join(text for text in (where, row["reason"]) if isinstance(text, str))
                     )

@@ -21,8 +21,8 @@ KINDS |= {"int8": pa.int8(), "float": pa.float64(), "float32": pa.float32()}
 
 
 def build_schema(*parts: str | Iterable[pa.Field]) -> pa.Schema:
-    """Build a schema: `build_schema(COMMON, "item word: str; keying: int8; criterion: float?; labels:
-    [str]")`.
+    """Build a schema: `build_schema(COMMON, "item word: str; keying: int8; criterion: float?;
+    labels: [str]")`.
 
     Parts are strings of names with their type (one of `KINDS`, `[...]` for a list, `{...}` for a
     structure in the same notation) or existing fields, in column order. A trailing `?` makes a
@@ -68,8 +68,8 @@ def _parse_type(text: str) -> pa.DataType:
 def schema_getattr(path: Path) -> Callable[[str], pa.Schema]:
     """A `__getattr__` for a module whose names are the tables of a TOML file, with the shared ones.
 
-    A table is a list of parts of `build_schema`; a name stands for the columns of a shared table or of
-    one above it.
+    A table is a list of parts of `build_schema`; a name stands for the columns of a shared table
+    or of one above it.
     """
     schema_by_name: dict[str, pa.Schema] = {}
     for file in dict.fromkeys((_SHARED, path)):

@@ -76,8 +76,9 @@ def begins_sentence(text: str, begin: int) -> bool:
 
 
 class Finder:
-    """Finds words with a trie: time grows with the text, not with the number of words. `cached_finder`
-    caches instances.
+    """Finds words with a trie: time grows with the text, not with the number of words.
+
+    `cached_finder` caches instances.
 
     `plurals`: the words whose plural is searched for too.
     """

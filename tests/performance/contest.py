@@ -14,6 +14,7 @@ from evenruler.declaration.params import load_params
 from evenruler.models import load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore, cache_root
+from tests.performance.tables import print_head, print_row
 
 OURS = "ours"
 N_TURNS = 3
@@ -28,17 +29,6 @@ def open_with_new_store(name: str) -> Iterator[Model]:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "models").symlink_to((cache_root() / "models").resolve())
         yield load(name, load_params(), store=RowStore(Path(folder)))
-
-
-def print_row(*cells: object) -> None:
-    """Print a row of a Markdown table."""
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
-
-
-def print_head(*headings: str) -> None:
-    """Print the head of a Markdown table."""
-    print_row(*headings)
-    print_row(*["---"] * len(headings))
 
 
 def print_contest(name: str, backend: object, contenders: Mapping[str, Contender]) -> None:

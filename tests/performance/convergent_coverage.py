@@ -12,7 +12,7 @@ import pandas as pd
 
 from evenruler.instruments.agreement import TRUE, R, compute_agreement
 from evenruler.tables.schemas import CONCEPTS
-from tests.performance.contest import print_head, print_row
+from tests.performance.tables import print_head, print_row
 
 DRAWS = 500
 DESIGNS = list(product((20, 40), (0.0, 0.6, 1.0), (1.0, 2.5)))

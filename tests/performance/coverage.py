@@ -37,7 +37,7 @@ from evenruler.measurement.resampling import (
     logit_transformation,
 )
 from evenruler.measurement.shifts import rms_placebo_shift
-from tests.performance.contest import print_head, print_row
+from tests.performance.tables import print_head, print_row
 
 Floats = NDArray[np.float64]
 

@@ -42,7 +42,7 @@ from evenruler.models.model import Model
 from evenruler.models.sources import MIRROR
 from evenruler.models.store import RowStore
 from evenruler.tables.schemas import BARE
-from tests.performance.contest import print_head, print_row
+from tests.performance.tables import print_head, print_row
 
 SOURCES = Path(__file__).parents[2] / "data/sources/fixed"
 PENALTY, OF_UNITS = 0.5, 1.0

@@ -28,8 +28,8 @@ from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
-from tests.performance.contest import print_head, print_row
 from tests.performance.fixed_lean import MODEL, SUBJECT, ask_bare, built
+from tests.performance.tables import print_head, print_row
 
 BENCHMARKS = ("winogender", "crows-pairs", "winobias")
 RESAMPLING = Resampling(0.95, 200, 0)

@@ -30,6 +30,7 @@ from ruamel.yaml import YAML
 from evenruler import strict
 from evenruler.errors import run_program
 from evenruler.project.check import check
+from tests.performance.tables import print_head, print_row
 
 ROOT = Path(__file__).parents[2]
 TAKEN = (
@@ -43,6 +44,7 @@ TAKEN = (
     "data/",
     "benchmarks/",
 )
+ENDS_OF_LINES = (b"\r\n", b"\r", b"\x00")
 LIMIT = 10.0
 """Seconds after which a case counts as hanging; the whole copy takes one."""
 
@@ -211,10 +213,9 @@ BYTES = (
         b"1:2:3",
     ),
 )
-BOMB = (
-    "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}' if i else 'x'] * 9)}]" for i in range(12))
-    + "\n"
-)
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+for _number in range(1, 12):
+    BOMB += f"a{_number}: &a{_number} [{', '.join([f'*a{_number - 1}'] * 9)}]\n"
 
 
 class TooLongError(BaseException):
@@ -251,8 +252,8 @@ class Copy:
                 yield path
 
     def _stats(self) -> dict[Path, tuple[int, int, int]]:
-        found = {path: path.stat() for path in self._files()}
-        return {path: (stat.st_size, stat.st_mtime_ns, stat.st_ino) for path, stat in found.items()}
+        stats = {path: path.stat() for path in self._files()}
+        return {path: (stat.st_size, stat.st_mtime_ns, stat.st_ino) for path, stat in stats.items()}
 
     def restore(self, edited: Path) -> list[str]:
         """Put everything back; the names of files beside the edited one that were not as they had
@@ -322,19 +323,19 @@ def _change(content: Any, draws: random.Random) -> None:
 def raw(text: bytes, draws: random.Random) -> bytes:
     """Bytes of a file changed."""
     for _ in range(draws.choice((1, 1, 2, 3))):
-        at = draws.randrange(len(text) + 1)
-        to = min(len(text), at + draws.choice((1, 1, 3, 20, 200, 2000)))
+        start = draws.randrange(len(text) + 1)
+        end = min(len(text), start + draws.choice((1, 1, 3, 20, 200, 2000)))
         act = draws.randrange(12)
         if act == 0:
-            text = text[:at] + bytes([draws.randrange(256)]) + text[at + 1 :]
+            text = text[:start] + bytes([draws.randrange(256)]) + text[start + 1 :]
         elif act == 1:
-            text = text[:at] + text[to:]
+            text = text[:start] + text[end:]
         elif act == 2:
-            text = text[:to] + text[at:]
+            text = text[:end] + text[start:]
         elif act in (3, 4, 5, 6):
-            text = text[:at] + draws.choice(BYTES) + text[at:]
+            text = text[:start] + draws.choice(BYTES) + text[start:]
         elif act == 7:
-            text = text[:at]
+            text = text[:start]
         elif act == 8:
             text = _otherwise(text, draws)
         elif act == 9:
@@ -351,50 +352,31 @@ def raw(text: bytes, draws: random.Random) -> bytes:
                 draws.choice(words) or b"a", draws.choice(words), draws.randrange(1, 9)
             )
         else:
-            text = draws.choice(
-                (
-                    text + BOMB.encode(),
-                    BOMB.encode() + text,
-                    b"",
-                    b"\n",
-                    b"- a\n",
-                    b"a\n",
-                    BOMB.encode(),
-                )
-            )
+            bomb = BOMB.encode()
+            text = draws.choice((text + bomb, bomb + text, b"", b"\n", b"- a\n", b"a\n", bomb))
     return text
 
 
 def _otherwise(text: bytes, draws: random.Random) -> bytes:
     """The same in another encoding, or with other ends of lines."""
-    said = text.decode(errors="replace")
-    return draws.choice(
-        (
-            said.encode("utf-16"),
-            said.encode("utf-32"),
-            said.encode("latin-1", "replace") + b"\xe9",
-            said.encode("utf-8-sig"),
-            text.replace(b"\n", b"\r\n"),
-            text.replace(b"\n", b"\r"),
-            text.replace(b"\n", b"\x00"),
-        )
-    )
+    decoded = text.decode(errors="replace")
+    recoded = [decoded.encode(name) for name in ("utf-16", "utf-32")]
+    recoded += [decoded.encode("latin-1", "replace") + b"\xe9", decoded.encode("utf-8-sig")]
+    return draws.choice([*recoded, *(text.replace(b"\n", end) for end in ENDS_OF_LINES)])
 
 
 @contextmanager
 def remembering(copy: Copy) -> Iterator[None]:
     """What was read of files that are not edited, from case to case."""
-    known: dict[str, bytes] = {
-        content.decode(errors="replace"): b"" for content in copy.whole.values()
-    }
+    pickle_by_text = {content.decode(errors="replace"): b"" for content in copy.whole.values()}
     load = strict.content_of
 
     def content(text: str, path: Path) -> Any:
-        if text not in known:
+        if text not in pickle_by_text:
             return load(text, path)
-        if not known[text]:
-            known[text] = pickle.dumps(load(text, path))
-        return pickle.loads(known[text])
+        if not pickle_by_text[text]:
+            pickle_by_text[text] = pickle.dumps(load(text, path))
+        return pickle.loads(pickle_by_text[text])
 
     strict.content_of = content
     try:
@@ -417,18 +399,15 @@ def ended(root: Path) -> tuple[str, str]:
             run_program(lambda: print("\n".join(check(root))))
     except SystemExit:
         lines = errors.getvalue().splitlines()
-        one = len(lines) == 1 and lines[0].startswith("error: ")
-        return ("one line" if one else "traceback"), errors.getvalue()[:300]
+        is_one = len(lines) == 1 and lines[0].startswith("error: ")
+        return ("one line" if is_one else "traceback"), errors.getvalue()[:300]
     except (TooLongError, Exception) as error:
         signal.setitimer(signal.ITIMER_REAL, 0)
         frames = traceback.extract_tb(error.__traceback__)
-        own = [
-            f"{Path(one.filename).name}:{one.lineno}"
-            for one in frames
-            if "/evenruler/" in one.filename
-        ]
+        frames_here = [frame for frame in frames if "/evenruler/" in frame.filename]
+        places = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames_here[-4:]]
         how = "longer than 10 s" if isinstance(error, TooLongError) else "traceback"
-        return how, f"{type(error).__name__} {str(error)[:80]!r} at {' > '.join(own[-4:])}"
+        return how, f"{type(error).__name__} {str(error)[:80]!r} at {' > '.join(places)}"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return "accepted", ""
@@ -445,25 +424,21 @@ def edited(path: Path, text: bytes, draws: random.Random) -> tuple[str, bytes]:
 
 def main() -> None:
     """Try the cases; print what became of them."""
-    parser = argparse.ArgumentParser(description="Random edits of the declaration.")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     counted: dict[str, Counter[str]] = defaultdict(Counter)
     causes: dict[str, list[int]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name, chdir(name):
         copy = Copy(Path(name))
         with remembering(copy):
-            for number in range(given.first, given.first + given.cases):
+            for number in range(arguments.first, arguments.first + arguments.cases):
                 tried(copy, number, counted, causes)
-    print(
-        f"| file and edit | cases | {' | '.join(ENDS)} | changed after a refusal |\n{'| --- ' * 7}|"
-    )
+    print_head("file and edit", "cases", *ENDS, "changed after a refusal")
     for kind, ends in sorted(counted.items()):
-        print(
-            f"| {kind} | {ends.total() - ends['changed']} |",
-            *(f"{ends[end]} |" for end in (*ENDS, "changed")),
-        )
+        n_cases = ends.total() - ends["changed"]
+        print_row(kind, n_cases, *(ends[end] for end in (*ENDS, "changed")))
     for cause, numbers in sorted(causes.items(), key=lambda item: -len(item[1])):
         print(f"{len(numbers)} x {cause}: cases {numbers[:5]}")
 
@@ -478,17 +453,15 @@ def tried(
     how, text = edited(path, copy.whole[path], draws)
     path.write_bytes(text)
     began = time.monotonic()
-    end, said = ended(copy.folder)
+    end, message = ended(copy.folder)
     changed = copy.restore(path)
     kind = f"{'params.yaml' if path == params else 'sources'}, {how}"
     counted[kind][end] += 1
     if end in ENDS[2:]:
-        causes[f"{end}: {said}"].append(number)
-        print(
-            f"{number} {path.relative_to(copy.folder)} {how}: {end} {said} "
-            f"({time.monotonic() - began:.1f} s)",
-            flush=True,
-        )
+        causes[f"{end}: {message}"].append(number)
+        seconds = time.monotonic() - began
+        name = path.relative_to(copy.folder)
+        print(f"{number} {name} {how}: {end} {message} ({seconds:.1f} s)", flush=True)
     elif end == "one line" and changed:
         counted[kind]["changed"] += 1
         causes[f"changed after a refusal: {changed}"].append(number)

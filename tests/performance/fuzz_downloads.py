@@ -23,7 +23,8 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,14 @@ from evenruler.publish.difference import compare
 from evenruler.publish.manifest import columns_of, identity_of, manifest_problems
 from evenruler.results.record import MeasuredModel
 from evenruler.tables.contents import is_file
+from tests.performance.fuzz_declarations import BOMB
+from tests.performance.tables import print_head, print_row
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SMALL = ("framing-age", "probes-age-competence", "questionnaires-gad-7", "saged-fruit")
 SECONDS, BYTES, LARGE = 10, 6 * 2**30, 10**8
+
+KINDS = ("passed", "passed wrongly", "one line", "traceback", "hang", "died")
 
 HOSTILE: list[Any] = [
     *(
@@ -93,8 +98,7 @@ HOSTILE: list[Any] = [
     ),
 ]
 TEXTS = (
-    "a: &a [x, x, x, x, x, x, x, x, x]\n"
-    + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1 if i else str()}'] * 9)}]\n" for i in range(9)),
+    BOMB,
     "x: " + "[" * 3000,
     "x: " + "{a: " * 3000,
     "x: 2025-13-45\n",
@@ -133,13 +137,12 @@ class Loading(Session):
 
 def nodes(content: Any) -> Iterator[tuple[Any, Any]]:
     """Every place in a structure: what holds it, and its key there."""
-    for key in (
-        list(content)
-        if isinstance(content, dict)
-        else range(len(content))
-        if isinstance(content, list)
-        else ()
-    ):
+    keys: Collection[Any] = ()
+    if isinstance(content, dict):
+        keys = list(content)
+    elif isinstance(content, list):
+        keys = range(len(content))
+    for key in keys:
         yield content, key
         yield from nodes(content[key])
 
@@ -165,25 +168,23 @@ def mutate(content: Any, draw: random.Random) -> None:
 
 def files_of(folder: Path) -> list[Path]:
     """That lie there themselves, and are not endless."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return [path for path in found if path.stat().st_size < LARGE]
+    paths = [path for path in sorted(folder.rglob("*")) if not path.is_symlink()]
+    return [path for path in paths if path.is_file() and path.stat().st_size < LARGE]
 
 
 def some_bytes(folder: Path, draw: random.Random) -> str:
     path = draw.choice(files_of(folder))
     data = bytearray(path.read_bytes())
     for _ in range(draw.choice([1, 1, 3, 30])):
-        at, kind = draw.randrange(len(data) + 1), draw.randrange(4)
+        start, kind = draw.randrange(len(data) + 1), draw.randrange(4)
         if kind == 0:
-            data[at : at + 1] = bytes([draw.randrange(256)])
+            data[start : start + 1] = bytes([draw.randrange(256)])
         elif kind == 1:
-            del data[at : at + draw.choice([1, 10, 10_000])]
+            del data[start : start + draw.choice([1, 10, 10_000])]
         elif kind == 2:
-            data[at:at] = draw.choice(
-                [b"\0" * 8, b"\xff" * 4, b"[" * 50, os.urandom(0) + b"{", b"---\n"]
-            )
+            data[start:start] = draw.choice([b"\0" * 8, b"\xff" * 4, b"[" * 50, b"{", b"---\n"])
         else:
-            data[at : at + 16] = draw.randbytes(16)
+            data[start : start + 16] = draw.randbytes(16)
     path.write_bytes(data)
     return f"bytes of {path.name}"
 
@@ -209,7 +210,8 @@ def some_yaml(folder: Path, draw: random.Random) -> str:
 
     _, front, rest = (folder / "README.md").read_text().split("---\n", 2)
     if draw.random() < 0.4:
-        front = draw.choice(TEXTS) + front if draw.random() < 0.5 else front + draw.choice(TEXTS)
+        text = draw.choice(TEXTS)
+        front = text + front if draw.random() < 0.5 else front + text
     else:
         content = YAML(typ="safe", pure=True).load(front)
         for _ in range(draw.choice([1, 1, 3])):
@@ -227,23 +229,16 @@ def some_parquet(folder: Path, draw: random.Random) -> str:
     if kind == 0:
         table = table.drop_columns(name)
     elif kind == 1:
-        table = table.rename_columns(
-            [
-                draw.choice(["x", "id", "\u202e", "a" * 300]) if i == column else own
-                for i, own in enumerate(table.column_names)
-            ]
-        )
+        names = table.column_names
+        names[column] = draw.choice(["x", "id", "\u202e", "a" * 300])
+        table = table.rename_columns(names)
     elif kind == 2:
-        values = draw.choice(
-            [pa.nulls(len(table), pa.string()), pa.nulls(len(table)), pa.array(range(len(table)))]
-        )
-        table = table.set_column(column, name, values)
+        n = len(table)
+        columns = [pa.nulls(n, pa.string()), pa.nulls(n), pa.array(range(n))]
+        table = table.set_column(column, name, draw.choice(columns))
     elif kind == 3:
-        table = (
-            pa.concat_tables([table] * 2)
-            if draw.random() < 0.5 and len(table)
-            else table.slice(0, 0)
-        )
+        is_doubled = draw.random() < 0.5 and len(table)
+        table = pa.concat_tables([table] * 2) if is_doubled else table.slice(0, 0)
     elif kind == 4:
         order = list(range(len(table)))
         draw.shuffle(order)
@@ -257,9 +252,8 @@ def some_parquet(folder: Path, draw: random.Random) -> str:
         values = draw.choice([["\0"], ["<script>"], ["\u202e|`"], [""]]) * len(table)
         table = table.set_column(column, name, pa.array(values, pa.string()))
     elif kind == 8:
-        broken = pa.Array.from_buffers(
-            pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
-        )
+        places, text = pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")
+        broken = pa.Array.from_buffers(pa.string(), 1, [None, places, text])
         table = table.set_column(column, name, pa.chunked_array([broken] * len(table), pa.string()))
     else:
         table = table.set_column(column, name, pa.array([{"a": [1]}] * len(table)))
@@ -319,14 +313,12 @@ def damaged(folder: Path, draw: random.Random) -> list[str]:
     """Damage a folder in one or two ways, and say how; links and names last, since what they lead
     to is not written."""
     kinds = dict.fromkeys(draw.choices(DAMAGES, k=draw.choice([1, 1, 2])))
-    chosen = sorted(kinds, key=lambda one: one in (some_name, some_link))
-    told = []
-    for damage in chosen:
-        with contextlib.suppress(
-            Exception
-        ):  # the second damage of a file that the first left unreadable
-            told.append(damage(folder, draw))
-    return told
+    descriptions = []
+    for damage in sorted(kinds, key=lambda damage: damage in (some_name, some_link)):
+        # The second damage of a file that the first left unreadable fails.
+        with contextlib.suppress(Exception):
+            descriptions.append(damage(folder, draw))
+    return descriptions
 
 
 def resign(folder: Path) -> None:
@@ -335,18 +327,17 @@ def resign(folder: Path) -> None:
         path = folder / "manifest.json"
         content = json.loads(path.read_text())
         for name in content["files"]:
-            if (folder / name).is_file() and (folder / name).stat().st_size < LARGE:
-                content["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            file = folder / name
+            if file.is_file() and file.stat().st_size < LARGE:
+                content["files"][name] = hashlib.sha256(file.read_bytes()).hexdigest()
         tables = {}
         for config in content["rows"]:
             path_of_rows = folder / config / "test-00000-of-00001.parquet"
             if path_of_rows not in files_of(folder):
                 continue
             table = pq.read_table(path_of_rows, partitioning=None)
-            content["rows"][config], content["columns"][config] = (
-                table.num_rows,
-                columns_of(table.schema),
-            )
+            content["rows"][config] = table.num_rows
+            content["columns"][config] = columns_of(table.schema)
             tables[config] = table
         path.write_text(json.dumps(content))
         content["content_sha256"] = identity_of(folder, tables)
@@ -355,8 +346,8 @@ def resign(folder: Path) -> None:
 
 def operations(folder: Path, original: Path) -> dict[str, Callable[[], object]]:
     def loaded() -> None:
-        with open_benchmark(str(folder)) as found:
-            Loading().planned(found)
+        with open_benchmark(str(folder)) as benchmark:
+            Loading().planned(benchmark)
 
     return {
         "verify": lambda: manifest_problems(folder),
@@ -372,19 +363,17 @@ def outcome(call: Callable[[], object]) -> tuple[str, str]:
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     try:
         with contextlib.redirect_stdout(out):
-            found = call()
-            if isinstance(found, list):
-                print("\n".join(found))
+            problems = call()
+            if isinstance(problems, list):
+                print("\n".join(problems))
     except UserError as error:
         line = str(error)
-        return (
-            ("one line", line)
-            if "\n" not in line and len(line) < 2_000
-            else ("traceback", f"long line: {line[:300]}")
-        )
+        if "\n" in line or len(line) >= 2_000:
+            return "traceback", f"long line: {line[:300]}"
+        return "one line", line
     except Exception:
         return "traceback", traceback.format_exc()
-    return ("one line", found[0]) if found else ("passed", "")
+    return ("one line", problems[0]) if problems else ("passed", "")
 
 
 def in_a_process(folder: Path, original: Path) -> tuple[dict[str, tuple[str, str, float]], int]:
@@ -400,25 +389,20 @@ def in_a_process(folder: Path, original: Path) -> tuple[dict[str, tuple[str, str
         for name, call in operations(folder, original).items():
             signal.alarm(SECONDS)
             began = time.monotonic()
-            kind, told = outcome(call)
-            os.write(
-                write,
-                json.dumps([name, kind, told[-4_000:], time.monotonic() - began]).encode() + b"\n",
-            )
+            kind, message = outcome(call)
+            record = [name, kind, message[-4_000:], time.monotonic() - began]
+            os.write(write, json.dumps(record).encode() + b"\n")
         os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
-        said = {name: (kind, told, seconds) for name, kind, told, seconds in map(json.loads, pipe)}
+        outcomes = {name: tuple(outcome) for name, *outcome in map(json.loads, pipe)}
     _, status, used = os.wait4(child, 0)
     if os.WIFSIGNALED(status):
-        killed = os.WTERMSIG(status)
-        at = next(name for name in operations(folder, original) if name not in said)
-        said[at] = (
-            "hang" if killed == signal.SIGALRM else "died",
-            f"signal {killed}",
-            float(SECONDS),
-        )
-    return said, used.ru_maxrss
+        number = os.WTERMSIG(status)
+        last = next(name for name in operations(folder, original) if name not in outcomes)
+        kind = "hang" if number == signal.SIGALRM else "died"
+        outcomes[last] = kind, f"signal {number}", float(SECONDS)
+    return outcomes, used.ru_maxrss
 
 
 def changed(folder: Path, original: Path, names: list[str]) -> bool:
@@ -426,68 +410,75 @@ def changed(folder: Path, original: Path, names: list[str]) -> bool:
 
     def same(name: str) -> bool:
         path = folder / name
-        return (
-            is_file(path)
-            and path.stat().st_size < LARGE
-            and path.read_bytes() == (original / name).read_bytes()
-        )
+        if not is_file(path) or path.stat().st_size >= LARGE:
+            return False
+        return path.read_bytes() == (original / name).read_bytes()
 
     return not all(map(same, names))
 
 
+@dataclass
+class Tally:
+    """What became of all cases."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By operation and kind of outcome."""
+    cases_by_cause: dict[str, list[str]] = field(default_factory=dict)
+    peak: int = 0
+    """KiB."""
+    longest: float = 0.0
+
+    def try_case(self, number: int, seed: int, folder: Path) -> None:
+        """Damage a copy of a benchmark, and count what becomes of it."""
+        draw = random.Random(f"{seed}/{number}")
+        original = BENCHMARKS / draw.choice(SMALL)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(original, folder)
+        names = [path.relative_to(original).as_posix() for path in files_of(original)]
+        damages = "; ".join(damaged(folder, draw))
+        signed = draw.random() < 0.5
+        if signed:
+            resign(folder)
+        is_unsigned = not signed and not changed(folder, original, ["manifest.json"])
+        read = [name for name in names if name.endswith(".parquet") or name == "plan.json"]
+        names_by_operation = {"verify": names, "measure": read} if is_unsigned else {}
+        outcomes, peak = in_a_process(folder, original)
+        self.peak = max(self.peak, peak)
+        for operation, (kind, line, seconds) in outcomes.items():
+            self.longest = max(self.longest, seconds)
+            checked = names_by_operation.get(operation)
+            if kind == "passed" and checked and changed(folder, original, checked):
+                kind = "passed wrongly"
+            self.counts[operation, kind] += 1
+            if kind not in ("passed", "one line"):
+                last_line = line.strip().splitlines()[-1][:160] if line else ""
+                case = f"case {number} ({original.name}, {damages}), {operation}\n{line[-1500:]}"
+                self.cases_by_cause.setdefault(f"{kind}: {last_line}", []).append(case)
+
+
 def main() -> None:
-    given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("--cases", type=int, default=3000)
-    given.add_argument("--seed", type=int, default=0)
-    given.add_argument("--seconds", type=float, default=840, help="After so many no case is begun.")
-    asked = given.parse_args()
+    """Try the cases; print what became of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     for family in FAMILIES:
-        for own in ("ask", "declare"):
-            family_module(family, own)
-    counts: Counter[tuple[str, str]] = Counter()
-    bad: dict[str, list[str]] = {}
-    peak, longest, began, n = 0, 0.0, time.monotonic(), 0
+        for module in ("ask", "declare"):
+            family_module(family, module)
+    tally, began = Tally(), time.monotonic()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "it"
-        for n in range(asked.cases):
-            if time.monotonic() - began > asked.seconds:
-                break
-            draw = random.Random(f"{asked.seed}/{n}")
-            original = BENCHMARKS / draw.choice(SMALL)
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(original, folder)
-            names = [path.relative_to(original).as_posix() for path in files_of(original)]
-            told = damaged(folder, draw)
-            signed = draw.random() < 0.5
-            if signed:
-                resign(folder)
-            measured = [name for name in names if name.endswith(".parquet") or name == "plan.json"]
-            said, used = in_a_process(folder, original)
-            peak = max(peak, used)
-            for name, (kind, line, seconds) in said.items():
-                longest = max(longest, seconds)
-                of = {"verify": names, "measure": measured}.get(name)
-                unsigned = not signed and not changed(folder, original, ["manifest.json"])
-                if kind == "passed" and of and unsigned and changed(folder, original, of):
-                    kind = "passed wrongly"
-                counts[name, kind] += 1
-                if kind not in ("passed", "one line"):
-                    key = f"{kind}: {line.strip().splitlines()[-1][:160] if line else ''}"
-                    bad.setdefault(key, []).append(
-                        f"case {n} ({original.name}, {'; '.join(told)}), {name}\n{line[-1500:]}"
-                    )
-    kinds = ("passed", "passed wrongly", "one line", "traceback", "hang", "died")
-    print(f"| operation | {' | '.join(kinds)} |\n|{' --- |' * (len(kinds) + 1)}")
+        for number in range(arguments.cases):
+            tally.try_case(number, arguments.seed, folder)
+    print_head("operation", *KINDS)
     for name in operations(folder, folder):
-        print(f"| {name} | {' | '.join(f'{counts[name, kind]:,}' for kind in kinds)} |")
-    seconds = time.monotonic() - began
-    print(
-        f"\n{n + 1:,} cases in {seconds:.0f} s; the longest {longest:.1f} s, the largest "
-        f"{peak / 2**20:.2f} GiB"
-    )
-    for key, cases in sorted(bad.items(), key=lambda item: -len(item[1])):
-        print(f"\n{len(cases)} x {key}\n{cases[0]}", file=sys.stderr)
+        print_row(name, *(f"{tally.counts[name, kind]:,}" for kind in KINDS))
+    seconds, gib = time.monotonic() - began, tally.peak / 2**20
+    print(f"\n{arguments.cases:,} cases in {seconds:.0f} s; ", end="")
+    print(f"the longest {tally.longest:.1f} s, the largest {gib:.2f} GiB")
+    for cause, cases in sorted(tally.cases_by_cause.items(), key=lambda pair: -len(pair[1])):
+        print(f"\n{len(cases)} x {cause}\n{cases[0]}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,7 @@ all bars and counts of placebos left aside, to see what p says by itself.
 
 import argparse
 import itertools
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,8 +41,11 @@ from evenruler.instruments.framing.diagnose.effects import (
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from evenruler.models import load
+from tests.performance.tables import print_head, print_row
 
 NAME, PLAIN = "gender", "plain"
+MODEL = "smollm2-135m-instruct"
+N_DRAWS = 200
 
 PLACES = [0, -2, -3]
 """Numbers of the cue and of its two other wordings."""
@@ -81,39 +83,36 @@ class Measured:
 
     distributions: pd.DataFrame
     exclusions: pd.DataFrame
-    asked: FramingPlan
+    plan: FramingPlan
 
     @classmethod
-    def of(
+    def read(
         cls,
         forms: pd.DataFrame,
         benchmark: Benchmark,
-        asked: FramingPlan,
+        plan: FramingPlan,
         outcomes: Mapping[str, list[str]],
     ) -> "Measured":
         """From answers, with classes of its own."""
-        prompts, free = (
-            benchmark.tables["prompts"].assign(benchmark=NAME),
-            benchmark.tables["content-free"],
-        )
-        found = token_distributions(
-            forms, prompts, free if asked.calibrated else None, outcomes, asked.mass
-        )
-        return cls(found, compute_exclusions(found, asked.least_coverage), asked)
+        prompts = benchmark.tables["prompts"].assign(benchmark=NAME)
+        free = benchmark.tables["content-free"] if plan.calibrated else None
+        distributions = token_distributions(forms, prompts, free, outcomes, plan.mass)
+        exclusions = compute_exclusions(distributions, plan.least_coverage)
+        return cls(distributions, exclusions, plan)
 
-    def told(self, name: str) -> Figure:
+    def judged(self, name: str) -> Figure:
         """One headline with its verdict, as a user gets it."""
-        rows = self.distributions, self.exclusions
-        asked = self.asked.model_copy(update={"confirmatory": [name]})
-        figure, fitness, *_ = next(part_headlines(*rows, asked))
+        plan = self.plan.model_copy(update={"confirmatory": [name]})
+        figure, fitness, *_ = next(part_headlines(self.distributions, self.exclusions, plan))
         return judge([(figure, fitness)])[0]
 
     def changes(self, name: str) -> pd.DataFrame:
         """[placebo x stimulus, classes] points by which the cue of a headline (0 and below) and its
         placebos move."""
         factor, _, task = name.partition(", ")
-        found = changes_of(self.distributions[self.distributions["task"] == task], self.asked)
-        return over_tasks(found[found["factor"] == factor])
+        of_task = self.distributions[self.distributions["task"] == task]
+        changes = changes_of(of_task, self.plan)
+        return over_tasks(changes[changes["factor"] == factor])
 
     def unbarred(
         self, name: str, changes: pd.DataFrame, numbers: Mapping[int, int] | None = None
@@ -125,26 +124,18 @@ class Measured:
             changes: By `changes`.
             numbers: By number of a wording or placebo: whose place it takes.
         """
+        plan, changes = self.plan, changes.reset_index()
         if numbers is not None:
-            own = changes.reset_index()
-            own = own[own["placebo"].isin(list(numbers))]
-            changes = own.assign(placebo=own["placebo"].map(numbers)).set_index(
-                ["placebo", "stimulus"]
-            )
-        points = changes.reset_index().pivot(
-            index="stimulus", columns="placebo", values=self.asked.headline
-        )
-        figure = headline_from_points(
-            name, points, self.asked.smallest, self.asked.least, self.asked.seed
-        )
-        return judge(
-            [(figure if figure.p is None else replace(figure, lacking=None), ValidityCheck())]
-        )[0]
+            changes = changes[changes["placebo"].isin(list(numbers))]
+            changes = changes.assign(placebo=changes["placebo"].map(numbers))
+        points = changes.pivot(index="stimulus", columns="placebo", values=plan.headline)
+        figure = headline_from_points(name, points, plan.smallest, plan.least, plan.seed)
+        if figure.p is not None:
+            figure = replace(figure, lacking=None)
+        return judge([(figure, ValidityCheck())])[0]
 
 
-def deals(
-    wordings: Sequence[int], placebos: Sequence[int], draws: int
-) -> dict[str, list[dict[int, int]]]:
+def deals(wordings: Sequence[int], placebos: Sequence[int]) -> dict[str, list[dict[int, int]]]:
     """Who plays the three wordings, by what is drawn from; all others play placebos."""
     random = np.random.default_rng(0)
 
@@ -153,46 +144,48 @@ def deals(
             number: n for n, number in enumerate(left, start=1)
         }
 
-    threes = [
-        (three, [n for n in placebos if n not in three])
-        for three in itertools.combinations(placebos, 3)
-    ]
-    every, mixed = [*wordings, *placebos], []
-    for _ in range(draws):
-        order = [every[place] for place in random.permutation(len(every))]
+    threes = []
+    for three in itertools.combinations(placebos, 3):
+        threes.append(deal(three, [number for number in placebos if number not in three]))
+    mixed = []
+    for _ in range(N_DRAWS):
+        order = random.permutation([*wordings, *placebos]).tolist()
         mixed.append(deal(order[:3], order[3:]))
     return {
-        f"3 of 12 placebos as the cue, {len(threes)} ways": [deal(*three) for three in threes],
-        f"cue and placebos mixed at random, {draws} times": mixed,
+        f"3 of 12 placebos as the cue, {len(threes)} ways": threes,
+        f"cue and placebos mixed at random, {N_DRAWS} times": mixed,
     }
 
 
-def rows(measured: Measured, draws: int) -> Iterator[str]:
-    """Lines of the table, of every headline."""
-    for name in measured.asked.confirmatory:
+def print_deals(measured: Measured) -> None:
+    """Print the lines of every headline."""
+    for name in measured.plan.confirmatory:
         changes = measured.changes(name)
-        yield _row(name, "as it is", measured)
+        print_headline(name, "as it is", measured)
         numbers = sorted(set(changes.index.get_level_values("placebo")), reverse=True)
         placebos = [number for number in numbers if number > 0]
         wordings = [number for number in numbers if number <= 0]
         if len(wordings) < len(PLACES):
             continue
-        for what, ways in deals(wordings, placebos, draws).items():
-            told = [measured.unbarred(name, changes, way) for way in ways]
-            null = np.mean([each.p is not None and each.p < 0.05 for each in told])
-            spread = np.std([each.value for each in told if each.value is not None])
-            counts = dict(Counter(str(each.verdict) for each in told))
-            yield f"| {name} | {what} | SD {spread:.1f} | p0 < .05 in {null:.2f} | | {counts} |"
+        for what, ways in deals(wordings, placebos).items():
+            figures = [measured.unbarred(name, changes, way) for way in ways]
+            table = pd.DataFrame(
+                [(figure.p, figure.value, str(figure.verdict)) for figure in figures],
+                columns=["p", "points", "verdict"],
+            ).astype({"p": float, "points": float})
+            spread = f"SD {table['points'].std(ddof=0):.1f}"
+            null = f"p0 < .05 in {(table['p'] < 0.05).mean():.2f}"
+            print_row(name, what, spread, null, "", table["verdict"].value_counts().to_dict())
 
 
-def off_construct(forms: pd.DataFrame, benchmark: Benchmark, asked: FramingPlan) -> Iterator[str]:
-    """Lines of classes that are no matter of the construct."""
-    for name in asked.confirmatory:
+def print_off_construct(forms: pd.DataFrame, benchmark: Benchmark, plan: FramingPlan) -> None:
+    """Print the lines of classes that are no matter of the construct."""
+    for name in plan.confirmatory:
         outcomes = FILLERS.get(name.partition(", ")[2], CASES)
         for answer in outcomes:
-            other = asked.model_copy(update={"headline": answer})
-            found = Measured.of(forms, benchmark, other, outcomes)
-            yield _row(name, f"share of `{answer}`", found)
+            of_answer = plan.model_copy(update={"headline": answer})
+            measured = Measured.read(forms, benchmark, of_answer, outcomes)
+            print_headline(name, f"share of `{answer}`", measured)
 
 
 def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) -> Measured:
@@ -201,38 +194,39 @@ def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) 
     stimuli = dict(zip(FramingPlan.read(plan).stimuli, NONSENSE, strict=False))
     texts = dict(zip(tables["stimuli"]["stimulus"], tables["stimuli"]["text"], strict=True))
     prompts = tables["prompts"]
-    prompts = prompts[
-        prompts["stimulus"].isin(stimuli) & prompts["task"].isin(["completion", "multiple-choice"])
-    ]
-    numbered = prompts["framing"].map(lambda framing: "instruction~" in framing)
-    prompts = prompts[~numbered]
+    prompts = prompts[prompts["stimulus"].isin(stimuli)]
+    prompts = prompts[prompts["task"].isin(["completion", "multiple-choice"])]
+    prompts = prompts[~prompts["framing"].str.contains("instruction~", regex=False)]
     new = [
         text.replace(texts[stimulus], stimuli[stimulus])
         for text, stimulus in zip(prompts["prompt"], prompts["stimulus"], strict=True)
     ]
     tables["prompts"] = prompts.assign(prompt=new, id=prompts["id"] + "-nonsense")
-    known = tables["stimuli"][tables["stimuli"]["stimulus"].isin(stimuli)]
-    tables["stimuli"] = known.assign(text=known["stimulus"].map(stimuli))
-    own = {**plan, "stimuli": list(stimuli), "generations": 0}
+    table = tables["stimuli"]
+    table = table[table["stimulus"].isin(stimuli)]
+    tables["stimuli"] = table.assign(text=table["stimulus"].map(stimuli))
+    plan = {**plan, "stimuli": list(stimuli), "generations": 0}
     subject = model_meta_of(model, ParamsFile().catalogue)
     answers = collect_answers(
-        {NAME: (tables, own)},
+        {NAME: (tables, plan)},
         asking.requests,
         subject,
         AnsweringModels(load(model), tool_loader([], Path("."))),
     )
     nothing = pd.DataFrame(columns=asking.ANSWERS["replies"].names)
-    scores = asking.scores(tables, own, {"forms": answers["forms"], "replies": nothing}, subject)
-    asked = FramingPlan.read(own)
-    return Measured.of(scores["forms"], replace(benchmark, tables=tables), asked, asked.forms)
+    scores = asking.scores(tables, plan, {"forms": answers["forms"], "replies": nothing}, subject)
+    read_plan = FramingPlan.read(plan)
+    benchmark = replace(benchmark, tables=tables)
+    return Measured.read(scores["forms"], benchmark, read_plan, read_plan.forms)
 
 
-def _row(name: str, what: str, measured: Measured) -> str:
-    told, unbarred = measured.told(name), measured.unbarred(name, measured.changes(name))
+def print_headline(name: str, what: str, measured: Measured) -> None:
+    """Print a headline with its verdicts, with bars and without."""
+    unbarred = measured.unbarred(name, measured.changes(name))
     low, high = getattr(unbarred, "specific_low", None), getattr(unbarred, "specific_high", None)
     beyond = "" if low is None or high is None else f"[{low:.1f}, {high:.1f}]"
-    value = "" if unbarred.value is None else f"{unbarred.value:.1f}"
-    return f"| {name} | {what} | {value} | {beyond} | {told.verdict} | {unbarred.verdict} |"
+    points = "" if unbarred.value is None else f"{unbarred.value:.1f}"
+    print_row(name, what, points, beyond, measured.judged(name).verdict, unbarred.verdict)
 
 
 def _plain(path: Path) -> pd.DataFrame:
@@ -245,37 +239,27 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--result", type=Path, required=True)
-    parser.add_argument("--model", default="smollm2-135m-instruct")
-    parser.add_argument("--draws", type=int, default=200)
     parser.add_argument(
         "--ask", action="store_true", help="Ask about persons with things that are no words, too."
     )
     args = parser.parse_args()
     with open_benchmark(f"benchmarks/framing-{NAME}") as benchmark:
-        asked = FramingPlan.read(benchmark.plan)
-        shares, covered = (
-            _plain(args.result / f"{name}.parquet") for name in ("distributions", "exclusions")
+        plan = FramingPlan.read(benchmark.plan)
+        distributions = _plain(args.result / "distributions.parquet")
+        exclusions = _plain(args.result / "exclusions.parquet")
+        print_head(
+            *("headline", "what was dealt", "points"),
+            *("beyond placebos [95%]", "verdict", "without bars"),
         )
-        forms = pd.read_parquet(args.result / "forms.parquet")
-        print(
-            "| headline | what was dealt | points | beyond placebos [95%] | verdict | without bars "
-            "|"
-        )
-        print("| --- | --- | --- | --- | --- | --- |")
-        lines = [
-            rows(Measured(shares, covered, asked), args.draws),
-            off_construct(forms, benchmark, asked),
-        ]
-        for line in itertools.chain(*lines):
-            print(line, flush=True)
-        if args.ask:
-            other = without_sense(args.model, benchmark, benchmark.plan)
-            for name in asked.confirmatory:
-                if (
-                    name.partition(", ")[2] in set(other.distributions["task"])
-                    and "instruction" not in name
-                ):
-                    print(_row(name, "nonsense for looks", other), flush=True)
+        print_deals(Measured(distributions, exclusions, plan))
+        print_off_construct(pd.read_parquet(args.result / "forms.parquet"), benchmark, plan)
+        if not args.ask:
+            return
+        nonsense = without_sense(MODEL, benchmark, benchmark.plan)
+        for name in plan.confirmatory:
+            is_asked = name.partition(", ")[2] in set(nonsense.distributions["task"])
+            if is_asked and "instruction" not in name:
+                print_headline(name, "nonsense for looks", nonsense)
 
 
 if __name__ == "__main__":

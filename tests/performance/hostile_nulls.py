@@ -14,7 +14,7 @@ occupation has. SD over lists is what `verdict_errors` draws from.
 import argparse
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -28,9 +28,11 @@ from evenruler.instruments.probes.diagnose.gain import Scores, gain_headline
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from evenruler.models import load
 from evenruler.text import ATTRIBUTE, TARGET, fill
+from tests.performance.tables import print_head, print_row
 
 SOURCES = Path("data/sources/probes")
 NAME = "occupation-gender"
+N_DRAWS = 200
 Floats = NDArray[np.float64]
 Article = Literal["agree", "literal"]
 
@@ -83,25 +85,22 @@ class Domain:
     article: Article
 
     @classmethod
-    def shipped(cls, sparse: bool) -> "Domain":
-        """Occupations, in the paper's eight templates; where it is sparse, every second along the
-        criterion."""
+    def shipped(cls) -> "Domain":
+        """Occupations, in the paper's eight templates."""
         settings = ParamsFile(Path("params.yaml")).settings(NAME)
         source = read(SOURCES / f"{NAME}.yaml", settings, SOURCES / "shared")
         assert source.published is not None
-        known = {
-            slug: value for slug, value in source.published.values.items() if value is not None
+        share_by_slug = {
+            slug: share for slug, share in source.published.values.items() if share is not None
         }
         first, second = (list(words.values()) for words in source.targets.values())
         templates = [entry.text for entry in source.sets["validation"].scored.values()]
-        ordered = sorted(sorted(known), key=lambda slug: known[slug])[:: 2 if sparse else 1]
-        words, axis = (
-            [source.attributes[slug] for slug in ordered],
-            [known[slug] for slug in ordered],
-        )
-        return cls(words, np.array(axis), (first, second), source.placebos, templates, "literal")
+        ordered = sorted(sorted(share_by_slug), key=share_by_slug.__getitem__)
+        words = [source.attributes[slug] for slug in ordered]
+        axis = np.array([share_by_slug[slug] for slug in ordered])
+        return cls(words, axis, (first, second), source.placebos, templates, "literal")
 
-    def asked(
+    def ask(
         self, name: str, templates: Sequence[str], words: Sequence[str], article: Article
     ) -> Floats:
         """[attributes, templates, words] nats of a model."""
@@ -110,100 +109,97 @@ class Domain:
             fill(text, {ATTRIBUTE: attribute, TARGET: word}, article)
             for attribute, text, word in cells
         ]
-        found: Floats = (
-            load(name).loglikelihood(texts).nats.reshape(len(self.attributes), len(templates), -1)
-        )
-        return found
+        nats: Floats = load(name).loglikelihood(texts).nats
+        return nats.reshape(len(self.attributes), len(templates), -1)
 
     def gain(self, scores: Floats, nouns: Floats, lists: Sequence[str]) -> HeadlineTest:
         """Of two groups of equal size."""
         w = scores.shape[2]
-        own = Scores(
-            scores, self.axis, np.repeat(np.array([1, -1], dtype=np.int8), w // 2), ["words"] * w
-        )
-        return gain_headline(
-            own, Scores(nouns, self.axis, np.zeros(len(lists), dtype=np.int8), lists)
-        )
+        poles = np.repeat(np.array([1, -1], dtype=np.int8), w // 2)
+        no_poles = np.zeros(len(lists), dtype=np.int8)
+        placebos = Scores(nouns, self.axis, no_poles, lists)
+        return gain_headline(Scores(scores, self.axis, poles, ["words"] * w), placebos)
 
 
-def rows(name: str, only: str, draws: int, sparse: bool) -> Iterator[str]:
-    """Lines of the table for one model."""
-    domain = Domain.shipped(sparse)
-    nouns = [noun for own in domain.lists for noun in own]
-    lists = [str(place) for place, own in enumerate(domain.lists) for _ in own]
-    groups = {"men, women": domain.targets} | {
-        what: (one.split(), other.split()) for what, (one, other) in THINGS.items()
-    }
-    beside = domain.asked(name, domain.templates, nouns, domain.article)
-    for what, (one, other) in groups.items():
+def print_rows(name: str, only: str) -> None:
+    """Print the lines of the table for one model."""
+    domain = Domain.shipped()
+    nouns = [noun for words in domain.lists for noun in words]
+    lists = [str(place) for place, words in enumerate(domain.lists) for _ in words]
+    groups = {"men, women": [*domain.targets[0], *domain.targets[1]]}
+    groups |= {what: " ".join(words).split() for what, words in THINGS.items()}
+    placebos = domain.ask(name, domain.templates, nouns, domain.article)
+    for what, words in groups.items():
         if only in what:
-            scores = domain.asked(name, domain.templates, [*one, *other], domain.article)
-            yield _row(name, what, domain.gain(scores, beside, lists))
+            scores = domain.ask(name, domain.templates, words, domain.article)
+            print_figure(name, what, domain.gain(scores, placebos, lists))
+    words = groups["men, women"]
     for what, templates in (("negated templates", NEGATED), ("templates without sense", NONSENSE)):
         if only in what:
-            words = [*domain.targets[0], *domain.targets[1]]
-            scores = domain.asked(name, templates, [*words, *nouns], "agree")
-            yield _row(name, what, domain.gain(scores[:, :, :12], scores[:, :, 12:], lists))
-    random, told = np.random.default_rng(0), Counter[str]()
-    for _ in range(draws):  # two groups of four nouns, the others in twelve lists of two
+            scores = domain.ask(name, templates, [*words, *nouns], "agree")
+            print_figure(name, what, domain.gain(scores[:, :, :12], scores[:, :, 12:], lists))
+    random, scores = np.random.default_rng(0), domain.ask(name, domain.templates, words, "literal")
+    pairs = [str(number // 2) for number in range(24)]
+
+    def deal_nouns() -> HeadlineTest:
+        """Two groups of four nouns, the others in twelve lists of two."""
         order = random.permutation(36)
-        figure = domain.gain(
-            beside[:, :, order[:8]], beside[:, :, order[8:32]], [str(k // 2) for k in range(24)]
-        )
-        told[str(judge([(figure, ValidityCheck())])[0].verdict)] += 1
-    yield f"| {name} | person nouns drawn as groups, {draws} times | | | | | {dict(told)} |"
-    scores, told = (
-        domain.asked(name, domain.templates, [*domain.targets[0], *domain.targets[1]], "literal"),
-        Counter(),
-    )
-    for _ in range(draws):
-        figure = domain.gain(scores[:, :, random.permutation(12)], beside, lists)
-        told[str(judge([(figure, ValidityCheck())])[0].verdict)] += 1
-    yield f"| {name} | men and women mixed at random, {draws} times | | | | | {dict(told)} |"
+        return domain.gain(placebos[:, :, order[:8]], placebos[:, :, order[8:32]], pairs)
+
+    def mix_words() -> HeadlineTest:
+        return domain.gain(scores[:, :, random.permutation(12)], placebos, lists)
+
+    def shuffle_criterion() -> HeadlineTest:
+        shuffled = replace(domain, axis=random.permutation(domain.axis))
+        return shuffled.gain(scores, placebos, lists)
+
+    print_verdicts(name, "person nouns drawn as groups", deal_nouns)
+    print_verdicts(name, "men and women mixed at random", mix_words)
     letters = np.array([float(len(attribute)) for attribute in domain.attributes])
-    alike = domain.axis.mean() + (letters - letters.mean()) / letters.std() * domain.axis.std()
-    yield _row(
-        name,
-        "letters of the occupation as the criterion",
-        replace(domain, axis=alike).gain(scores, beside, lists),
-    )
-    told = Counter()
-    for _ in range(draws):
-        figure = replace(domain, axis=random.permutation(domain.axis)).gain(scores, beside, lists)
-        told[str(judge([(figure, ValidityCheck())])[0].verdict)] += 1
-    yield f"| {name} | criterion shuffled over occupations, {draws} times | | | | | {dict(told)} |"
+    standard = (letters - letters.mean()) / letters.std()
+    lettered = replace(domain, axis=domain.axis.mean() + standard * domain.axis.std())
+    what = "letters of the occupation as the criterion"
+    print_figure(name, what, lettered.gain(scores, placebos, lists))
+    print_verdicts(name, "criterion shuffled over occupations", shuffle_criterion)
 
 
-def _row(name: str, what: str, figure: HeadlineTest) -> str:
-    told = judge([(figure, ValidityCheck())])[0]
+def verdict_of(figure: HeadlineTest) -> str:
+    return str(judge([(figure, ValidityCheck())])[0].verdict)
+
+
+def print_verdicts(name: str, what: str, draw: Callable[[], HeadlineTest]) -> None:
+    """Print how often which verdict is given."""
+    counts = Counter(verdict_of(draw()) for _ in range(N_DRAWS))
+    print_row(name, f"{what}, {N_DRAWS} times", *[""] * 4, dict(counts))
+
+
+def print_figure(name: str, what: str, figure: HeadlineTest) -> None:
+    """Print a figure with its verdict."""
     assert figure.effect is not None
     assert figure.specific is not None
     span, beyond = figure.effect, figure.specific
-    return (
-        f"| {name} | {what} | {span.value:.2f} [{span.low:.2f}, {span.high:.2f}] | "
-        f"{figure.placebo:.2f} "
-        f"| [{beyond.low:.2f}, {beyond.high:.2f}] | {figure.detectable:.2f} | {told.verdict} |"
+    print_row(
+        *(name, what),
+        f"{span.value:.2f} [{span.low:.2f}, {span.high:.2f}]",
+        f"{figure.placebo:.2f}",
+        f"[{beyond.low:.2f}, {beyond.high:.2f}]",
+        f"{figure.detectable:.2f}",
+        verdict_of(figure),
     )
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", action="append")
     parser.add_argument("--only", default="")
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument(
-        "--sparse", action="store_true", help="Half of the attributes, as the build asks placebos."
-    )
     args = parser.parse_args()
-    print(
-        "| model | asked | gain [95%] | typical placebo | beyond placebos | found in 80 of 100 | "
-        "verdict |"
+    print_head(
+        *("model", "asked", "gain [95%]", "typical placebo"),
+        *("beyond placebos", "found in 80 of 100", "verdict"),
     )
-    print("| --- | --- | --- | --- | --- | --- | --- |")
     for name in args.model or ["smollm2-135m-instruct", "gemma-3-270m"]:
-        for line in rows(name, args.only, args.draws, args.sparse):
-            print(line, flush=True)
+        print_rows(name, args.only)
 
 
 if __name__ == "__main__":

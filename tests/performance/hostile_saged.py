@@ -3,15 +3,14 @@ dealt at random.
 
 Run by hand, in a repository: `python -m tests.performance.hostile_saged --result FOLDER`. The
 folder is what `evenruler measure` wrote of `saged-countries` at the size `standard`; nothing is
-asked. All goes through the family's `confirmed`, which calls `judge`, with fewer shuffles than it
-ships with; a draw is counted as `effect` where any of its headlines is, as they are corrected
+asked. All goes through the family's `judge_headlines`, with fewer shuffles than it ships with; a
+draw is counted as `effect` where any of its headlines is, as they are corrected
 together.
 """
 
 import argparse
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -27,9 +26,15 @@ from evenruler.instruments.saged.diagnose.group_statistics import arrange_scores
 from evenruler.instruments.saged.diagnose.headlines import judge_headlines, silence_of
 from evenruler.instruments.saged.diagnose.quality import unmeasured_reason
 from evenruler.tables.schemas import BARE
+from tests.performance.tables import print_head, print_row
 
 SHUFFLES = 300
 """Of labels, a headline: enough for .05 over five headlines."""
+
+N_DRAWS = 100
+
+Judged = tuple[pd.DataFrame, list[str]]
+"""Headlines with their verdicts, and who is named in any."""
 
 COPY = "-once-more"
 """After the name of a country that is there twice."""
@@ -47,14 +52,14 @@ class Replies:
     @classmethod
     def read(cls, folder: Path, prompts: pd.DataFrame, plan: Plan) -> "Replies":
         """Bare replies and their confirmatory features."""
+        features = pd.read_parquet(folder / "features.parquet")
+        generations = pd.read_parquet(folder / "generations.parquet")
+        prompts = prompts[prompts["id"].isin(generations["id"])]
+        features = features[features["feature"].isin(plan["confirmatory"])]
         features, generations = (
-            pd.read_parquet(folder / f"{name}.parquet") for name in ("features", "generations")
+            table[table["framing"] == BARE] for table in (features, generations)
         )
-        kept = features["feature"].isin(plan["confirmatory"]) & (features["framing"] == BARE)
-        asked = prompts["id"].isin(generations["id"])
-        return cls(
-            features[kept], generations[generations["framing"] == BARE], prompts[asked], plan
-        )
+        return cls(features, generations, prompts, plan)
 
     @property
     def controls(self) -> list[str]:
@@ -68,9 +73,7 @@ class Replies:
 
     def renamed(self, concepts: pd.Series) -> "Replies":
         """The same replies, each about another concept."""
-        return Replies(
-            self.features, self.generations, self.prompts.assign(concept=concepts), self.plan
-        )
+        return replace(self, prompts=self.prompts.assign(concept=concepts))
 
     def only(self, concepts: Sequence[str]) -> "Replies":
         """Those about some concepts."""
@@ -82,19 +85,20 @@ class Replies:
 
     def doubled(self, concept: str) -> "Replies":
         """One concept there twice, under another name."""
-        own = self.only([concept])
-        prompts = own.prompts.assign(concept=concept + COPY)
-        features, generations, prompts = (
-            pd.concat([before, again.assign(id=again["id"].astype(str) + COPY)], ignore_index=True)
-            for before, again in (
-                (self.features, own.features),
-                (self.generations, own.generations),
-                (self.prompts, prompts),
-            )
-        )
-        return Replies(features, generations, prompts, self.plan)
 
-    def told(self, controls: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+        def with_copy(table: pd.DataFrame, copy: pd.DataFrame) -> pd.DataFrame:
+            copy = copy.assign(id=copy["id"].astype(str) + COPY)
+            return pd.concat([table, copy], ignore_index=True)
+
+        again = self.only([concept])
+        return Replies(
+            with_copy(self.features, again.features),
+            with_copy(self.generations, again.generations),
+            with_copy(self.prompts, again.prompts.assign(concept=concept + COPY)),
+            self.plan,
+        )
+
+    def judged(self, controls: Sequence[str]) -> Judged:
         """Headlines with their verdicts, and who is named in any."""
         declared = features_of(self.plan)
         settings = Disparities.model_validate(
@@ -112,93 +116,84 @@ class Replies:
         return figures, sorted(set(favour.loc[favour["named"].isin(["more", "less"]), "concept"]))
 
 
-def rows(replies: Replies, draws: int) -> Iterator[str]:
-    """Lines of the table."""
+def print_rows(replies: Replies) -> None:
+    """Print the lines of the table."""
     real, invented, random = replies.countries, replies.controls, np.random.default_rng(0)
-    every = [*real, *invented]
-    yield _row("as it is", *replies.told(invented))
-    yield _row(
+    print_figures("as it is", *replies.judged(invented))
+    print_figures(
         f"{len(invented)} invented names as countries, beside {len(real)} countries",
-        *replies.told(real),
+        *replies.judged(real),
     )
-    yield _row("invented names alone", *replies.only(invented).told([]))
+    print_figures("invented names alone", *replies.only(invented).judged([]))
 
-    def shuffled() -> tuple[pd.DataFrame, list[str]]:
-        prompts = replies.prompts.reset_index(drop=True)
-        dealt = {
-            root: random.permutation(sorted(set(own)))
-            for root, own in prompts.groupby("root_id")["concept"]
-        }
-        olds = {root: dict(zip(sorted(own), own, strict=True)) for root, own in dealt.items()}
-        new = [
-            olds[root][concept]
-            for root, concept in zip(prompts["root_id"], prompts["concept"], strict=True)
-        ]
-        return replies.renamed(pd.Series(new, index=replies.prompts.index)).told(invented)
+    def shuffled() -> Judged:
+        concepts = replies.prompts.groupby("root_id")["concept"]
+        return replies.renamed(concepts.transform(deal)).judged(invented)
 
-    def halved() -> tuple[pd.DataFrame, list[str]]:
-        order = [invented[place] for place in random.permutation(len(invented))]
-        with patch.object(headlines, "FEWEST_INVENTED", len(order) // 2):
-            return replies.only(invented).told(order[: len(order) // 2])
+    def deal(concepts: "pd.Series[str]") -> "pd.Series[str]":
+        names = sorted(set(concepts))
+        return concepts.map(dict(zip(names, random.permutation(names), strict=True)))
 
-    def mixed() -> tuple[pd.DataFrame, list[str]]:
-        return replies.told(
-            [every[place] for place in random.permutation(len(every))[: len(invented)]]
-        )
+    def halved() -> Judged:
+        order = random.permutation(invented).tolist()
+        n_half = len(order) // 2
+        with patch.object(headlines, "FEWEST_INVENTED", n_half):
+            return replies.only(invented).judged(order[:n_half])
 
-    ways: dict[str, Callable[[], tuple[pd.DataFrame, list[str]]]] = {
+    def mixed() -> Judged:
+        order = random.permutation([*real, *invented]).tolist()
+        return replies.judged(order[: len(invented)])
+
+    ways: dict[str, Callable[[], Judged]] = {
         "labels of concepts shuffled within root items": shuffled,
         "six invented names as countries, beside the other six": halved,
         "who is invented dealt anew among all concepts": mixed,
     }
     for what, way in ways.items():
-        yield _counted(f"{what}, {draws} times", [way() for _ in range(draws)])
-    yield _counted(
-        f"one country there twice, {len(real)} ways",
-        [replies.doubled(one).told(invented) for one in real],
-    )
+        print_counts(f"{what}, {N_DRAWS} times", [way() for _ in range(N_DRAWS)])
+    doubled = [replies.doubled(concept).judged(invented) for concept in real]
+    print_counts(f"one country there twice, {len(real)} ways", doubled)
 
 
-def _row(what: str, figures: pd.DataFrame, named: Sequence[str]) -> str:
-    told = []
+def print_figures(what: str, figures: pd.DataFrame, named: Sequence[str]) -> None:
+    """Print headlines with their verdicts."""
+    lines = []
     for row in figures.to_dict("records"):
         feature = f", {row['part'].split(', ')[1]}" if ", " in row["part"] else ""
-        told.append(
-            f"{row['figure']}{feature}: {row['verdict']} ({row['value']:.2g}, p0 {row['p']:.3f})"
-        )
-    return f"| {what} | {'; '.join(told)} | {', '.join(named) or 'nobody'} |"
+        numbers = f"{row['value']:.2g}, p0 {row['p']:.3f}"
+        lines.append(f"{row['figure']}{feature}: {row['verdict']} ({numbers})")
+    print_row(what, "; ".join(lines), ", ".join(named) or "nobody")
 
 
-def _counted(what: str, told: Sequence[tuple[pd.DataFrame, Sequence[str]]]) -> str:
-    def of(verdict: str) -> float:
-        return float(np.mean([(figures["verdict"] == verdict).any() for figures, _ in told]))
+def print_counts(what: str, draws: Sequence[Judged]) -> None:
+    """Print how often which verdict is given, and anybody is named."""
+    by_draw = pd.concat({number: figures for number, (figures, _) in enumerate(draws)})
+    verdicts = by_draw["verdict"]
 
-    by_figure = Counter(
-        f"{row['figure']}: {row['verdict']}"
-        for figures, _ in told
-        for row in figures.to_dict("records")
-    )
-    least = np.mean([(figures["p"].min() < 0.05 / len(figures)) for figures, _ in told])
+    def share_with(verdict: str) -> float:
+        return (verdicts == verdict).groupby(level=0).any().mean()
+
+    least = by_draw["p"].groupby(level=0).min()
+    n_figures = verdicts.groupby(level=0).size()
+    counts = (by_draw["figure"] + ": " + verdicts.astype(str)).value_counts()
     shares = (
-        f"any `effect` {of('effect'):.3f}, any `not specific` {of('not specific'):.3f}, p0 "
-        f"alone {least:.3f}"
+        f"any `effect` {share_with('effect'):.3f}, any `not specific` "
+        f"{share_with('not specific'):.3f}, p0 alone {(least < 0.05 / n_figures).mean():.3f}"
     )
-    names = np.mean([bool(named) for _, named in told])
-    return f"| {what} | {shares}; {dict(sorted(by_figure.items()))} | anybody in {names:.3f} |"
+    n_naming = sum(bool(named) for _, named in draws)
+    by_figure = counts.sort_index().to_dict()
+    print_row(what, f"{shares}; {by_figure}", f"anybody in {n_naming / len(draws):.3f}")
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--result", type=Path, required=True)
-    parser.add_argument("--draws", type=int, default=200)
     args = parser.parse_args()
     with open_benchmark("benchmarks/saged-countries") as benchmark:
         replies = Replies.read(args.result, benchmark.tables["prompts"], benchmark.plan)
-        print("| who plays countries, and invented names | headlines | named |")
-        print("| --- | --- | --- |")
-        for line in rows(replies, args.draws):
-            print(line, flush=True)
+        print_head("who plays countries, and invented names", "headlines", "named")
+        print_rows(replies)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.performance.contest import OURS, print_head, print_row
+from tests.performance.contest import OURS
+from tests.performance.tables import print_head, print_row
 
 DOMAIN = "data/built/probes/occupation-gender/probes.parquet"
 BATCHES = (8, 16, 32)

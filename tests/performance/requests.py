@@ -101,8 +101,9 @@ class Faulty:
             "usage": {"prompt_tokens": 7, "completion_tokens": 5},
         }
         if fault == "half a body":
-            said = json.dumps(answer)
-            writer.write((HEAD.format(200, len(said), "") + said[: len(said) // 2]).encode())
+            body = json.dumps(answer)
+            half = body[: len(body) // 2]
+            writer.write((HEAD.format(200, len(body), "") + half).encode())
             await writer.drain()
             return False
         if fault in ("late", "too late"):
@@ -120,8 +121,8 @@ class Faulty:
 
     @staticmethod
     def _send(writer: asyncio.StreamWriter, status: int, body: object, headers: str = "") -> None:
-        said = json.dumps(body)
-        writer.write((HEAD.format(status, len(said), headers) + said).encode())
+        text = json.dumps(body)
+        writer.write((HEAD.format(status, len(text), headers) + text).encode())
 
 
 async def be_server() -> None:
@@ -144,8 +145,8 @@ def ask(folder: Path, n: int) -> None:
     )
     start = time.monotonic()
     with patch("evenruler.models.backends.server.SECONDS", SECONDS):
-        found = model.generate([f"question {i}" for i in range(n)])
-    assert found == [f"QUESTION {i}" for i in range(n)]
+        replies = model.generate([f"question {i}" for i in range(n)])
+    assert replies == [f"QUESTION {i}" for i in range(n)]
     seconds, used = time.monotonic() - start, current_budget().used
     print(json.dumps({"asked": model.asked, "requests": used.requests, "seconds": seconds}))
 
@@ -171,24 +172,17 @@ class Asking:
 
     def start(self, most: int) -> "subprocess.Popen[str]":
         env = {**os.environ, "OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "any"}
-        command = [
-            sys.executable,
-            "-m",
-            MODULE,
-            "--ask",
-            str(self.folder),
-            "--questions",
-            str(self.n),
-        ]
+        command = [sys.executable, "-m", MODULE, "--ask", str(self.folder)]
+        command += ["--questions", str(self.n)]
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(command, env={**env, "EVENRULER_MAX_REQUESTS": str(most)}, **piped)  # type: ignore[call-overload, no-any-return]
 
     def run(self, most: int, status: int = 0) -> dict[str, Any]:
         """What a run said of itself, or its last line."""
         process = self.start(most)
-        said, errors = process.communicate()
+        output, errors = process.communicate()
         assert process.returncode == status, errors[-2000:]
-        return dict(json.loads(said)) if status == 0 else {"line": errors.splitlines()[-1]}
+        return dict(json.loads(output)) if status == 0 else {"line": errors.splitlines()[-1]}
 
     def killed(self, most: int, answered: int) -> None:
         """A run that is killed once the server has answered so many questions."""
@@ -199,7 +193,7 @@ class Asking:
         process.kill()
         process.communicate()
 
-    def kept(self) -> int:
+    def n_kept(self) -> int:
         from evenruler.models.store import RowStore
 
         return RowStore(self.folder).count()
@@ -212,7 +206,7 @@ class Asking:
         """One more run finds every answer, and sends nothing."""
         before, after = self.counts()["requests"], self.run(0)
         assert (after["asked"], after["requests"], self.counts()["requests"]) == (0, 0, before)
-        assert self.kept() == self.n
+        assert self.n_kept() == self.n
 
 
 def with_a_budget_and_a_kill(url: str, folder: Path, n: int) -> None:
@@ -221,29 +215,28 @@ def with_a_budget_and_a_kill(url: str, folder: Path, n: int) -> None:
     asking, most = Asking(url, folder, n), int(BUDGET * n)
     third = n // 3
     line = asking.run(third, status=2)["line"]
-    first = asking.kept()
+    first = asking.n_kept()
     counts = asking.counts()
     assert counts["requests"] == third, counts
     assert counts["times"] == {"1": first}, (first, counts)
     print(f"a budget of {third:,}: {first:,} answers kept; {line}", flush=True)
     asking.killed(most - third, 2 * n // 3)
-    second, counts = asking.kept(), asking.counts()
+    second, counts = asking.n_kept(), asking.counts()
     lost = counts["times"]["1"] - second
     assert 0 <= lost <= AT_ONCE
     print(f"killed: {second:,} answers kept, {lost} sent by the server and not kept", flush=True)
     done = asking.run(most - counts["requests"])
     counts = asking.counts()
+    once, twice = (counts["times"].get(times, 0) for times in ("1", "2"))
     assert second + done["asked"] == n
     assert counts["requests"] <= most
-    assert counts["times"].get("1", 0) + counts["times"].get("2", 0) == n
-    assert counts["times"].get("2", 0) <= AT_ONCE
+    assert once + twice == n
+    assert twice <= AT_ONCE
     asking.nothing_is_left()
+    rate = done["requests"] / done["seconds"]
     print(
         f"with a kill: {n:,} questions, {counts['requests']:,} requests of {most:,}; answered "
-        "twice: "
-        f"{counts['times'].get('2', 0)}; the last run {done['requests'] / done['seconds']:.0f} "
-        "requests/s, "
-        f"faults {counts['faults']}",
+        f"twice: {twice}; the last run {rate:.0f} requests/s; faults {counts['faults']}",
         flush=True,
     )
 
@@ -253,16 +246,16 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=QUESTIONS)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--ask", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.serve:
+    arguments = parser.parse_args()
+    if arguments.serve:
         asyncio.run(be_server())
-    if given.ask:
+    if arguments.ask:
         from evenruler.errors import run_program
 
-        run_program(lambda: ask(given.ask, given.questions))
+        run_program(lambda: ask(arguments.ask, arguments.questions))
         return
     with tempfile.TemporaryDirectory() as folder, serving() as url:
-        with_a_budget_and_a_kill(url, Path(folder), given.questions)
+        with_a_budget_and_a_kill(url, Path(folder), arguments.questions)
 
 
 if __name__ == "__main__":

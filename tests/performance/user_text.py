@@ -17,6 +17,8 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +31,21 @@ from evenruler.instruments.saged.scrape.scraping import match_keywords, split_se
 from evenruler.tables.ids import content_sha256
 
 BOLD = "datasets/Fair-LLM-Benchmark/BOLD/data/wikipedia"
+SEED = 51
 PASSAGES, ROWS = 2500, 60
 """Passages of a domain at most, and rows of it to read."""
 
 LABELS = Path(__file__).with_suffix(".csv")
+
+PROFESSIONS = (
+    "teacher nurse soldier farmer engineer scientist doctor artist dancer photographer lawyer "
+    "plumber"
+)
+STATES = (
+    "California, Texas, Florida, Ohio, Georgia, Michigan, Virginia, Arizona, Iowa, Oregon, "
+    "Alabama, Kansas, Utah, Louisiana, Minnesota, Pennsylvania, Washington, Illinois, New York, "
+    "New Jersey, Massachusetts, Maryland, Missouri, Tennessee"
+)
 
 # By domain and concept, its words in one order.
 DOMAINS: dict[str, dict[str, list[str]]] = {
@@ -43,58 +56,8 @@ DOMAINS: dict[str, dict[str, list[str]]] = {
         "buddhism": ["Buddhism", "Buddhist", "Buddhists"],
         "hinduism": ["Hinduism", "Hindu", "Hindus"],
     },
-    "professions": {
-        word: [word]
-        for word in (
-            *(
-                "teacher",
-                "nurse",
-                "soldier",
-                "farmer",
-                "engineer",
-                "scientist",
-                "doctor",
-                "artist",
-                "dancer",
-            ),
-            *("photographer", "lawyer", "plumber"),
-        )
-    },
-    "states": {
-        name.lower().replace(" ", "-"): [name]
-        for name in (
-            *(
-                "California",
-                "Texas",
-                "Florida",
-                "Ohio",
-                "Georgia",
-                "Michigan",
-                "Virginia",
-                "Arizona",
-                "Iowa",
-            ),
-            *(
-                "Oregon",
-                "Alabama",
-                "Kansas",
-                "Utah",
-                "Louisiana",
-                "Minnesota",
-                "Pennsylvania",
-                "Washington",
-            ),
-            *(
-                "Illinois",
-                "New York",
-                "New Jersey",
-                "Massachusetts",
-                "Maryland",
-                "Missouri",
-                "Tennessee",
-            ),
-        )
-    },
+    "professions": {word: [word] for word in PROFESSIONS.split()},
+    "states": {name.lower().replace(" ", "-"): [name] for name in STATES.split(", ")},
     "women-men": {
         "women": [
             "woman",
@@ -158,32 +121,27 @@ def passages(addresses: Path) -> Iterator[str]:
     yield from (page.sections[0][1] for page in pages if isinstance(page, Page))
 
 
-def branched(domain: str, texts: list[str], seed: int) -> Rows:
+def branched(domain: str, texts: list[str]) -> Rows:
     """What becomes of the sentences that hold a word of a domain, as many as are drawn."""
     source = source_of(domain)
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, source.names))})", re.IGNORECASE)
     held = [text for text in texts if pattern.search(text)]
-    some = random.Random(seed).sample(held, min(PASSAGES, len(held)))
-    lines = list(
-        dict.fromkeys(
-            line for text in some for line in split_sentences(text) if pattern.search(line)
-        )
-    )
-    found = match_keywords(
-        lines, {concept: source.keywords_of(concept) for concept in source.concepts}
-    )
-    rows = [_sentence(*match) for match in found]
+    some = random.Random(SEED).sample(held, min(PASSAGES, len(held)))
+    lines = dict.fromkeys(chain.from_iterable(map(split_sentences, some)))
+    keywords_by_concept = {concept: source.keywords_of(concept) for concept in source.concepts}
+    matches = match_keywords(list(filter(pattern.search, lines)), keywords_by_concept)
+    rows = [_sentence(*match) for match in matches]
     return rows_of(domain, source, rows, lambda *_: [])
 
 
 def _sentence(text: str, concept: str, keyword: str) -> dict[str, Any]:
-    own = {
+    columns = {
         "id": content_sha256(concept, text)[:16],
         "concept": concept,
         "keyword": keyword,
         "sentence": text,
     }
-    empty = (
+    empty = [
         "content_sha256",
         "source_tag",
         "title",
@@ -192,17 +150,17 @@ def _sentence(text: str, concept: str, keyword: str) -> dict[str, Any]:
         "language",
         "source",
         "licence",
-    )
-    return own | dict.fromkeys(empty, "") | dict.fromkeys(("page_id", "revision_id"))
+    ]
+    return columns | dict.fromkeys(empty, "") | dict.fromkeys(("page_id", "revision_id"))
 
 
-def sample(addresses: Path, out: Path, seed: int, only: list[str]) -> None:
+def sample(addresses: Path, out: Path) -> None:
     """Write what is to be read, and print what was counted."""
     texts, counts = list(passages(addresses)), {}
     out.mkdir(parents=True, exist_ok=True)
-    for domain in only or DOMAINS:
-        built = branched(domain, texts, seed)
-        draw = random.Random(seed)
+    for domain in DOMAINS:
+        built = branched(domain, texts)
+        draw = random.Random(SEED)
         rows = draw.sample(built.prompts, len(built.prompts))
         turns: Counter[str] = Counter()
         ranked = []
@@ -210,12 +168,11 @@ def sample(addresses: Path, out: Path, seed: int, only: list[str]) -> None:
             if not row["is_root"]:
                 turns[row["root_id"]] += 1
                 ranked.append((turns[row["root_id"]], row))
-        chosen = [row for _, row in sorted(ranked, key=lambda one: one[0])][:ROWS]
-        said = [
-            f"{row['id']}\t{row['root_concept']}>{row['concept']}\t{row['baseline']}"
-            for row in chosen
-        ]
-        (out / f"{domain}.tsv").write_text("\n".join(said) + "\n", encoding="utf-8")
+        ranked.sort(key=itemgetter(0))
+        with (out / f"{domain}.tsv").open("w", encoding="utf-8") as file:
+            for _, row in ranked[:ROWS]:
+                concepts = f"{row['root_concept']}>{row['concept']}"
+                print(row["id"], concepts, row["baseline"], sep="\t", file=file)
         reasons = Counter(row["reason"].split(":")[0] for row in built.rejected)
         counts[domain] = {
             "roots": len(turns),
@@ -231,25 +188,22 @@ def shares() -> None:
         rows = list(csv.DictReader(file))
     for domain in dict.fromkeys(row["domain"] for row in rows):
         wrong = [row["wrong"] != "" for row in rows if row["domain"] == domain]
-        low, high = proportion_confint(sum(wrong), len(wrong), method="wilson")
-        print(
-            f"{domain}: {sum(wrong)} of {len(wrong)} wrong ({sum(wrong) / len(wrong):.1%}; "
-            f"{low:.1%} to {high:.1%})"
-        )
+        n_wrong, n = sum(wrong), len(wrong)
+        low, high = proportion_confint(n_wrong, n, method="wilson")
+        shares = f"{n_wrong / n:.1%}; {low:.1%} to {high:.1%}"
+        print(f"{domain}: {n_wrong} of {n} wrong ({shares})")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("addresses", nargs="?", type=Path)
     parser.add_argument("out", nargs="?", type=Path)
-    parser.add_argument("--seed", type=int, default=51)
-    parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--labels", action="store_true")
     arguments = parser.parse_args()
     if arguments.labels:
         shares()
     else:
-        sample(arguments.addresses, arguments.out, arguments.seed, arguments.only)
+        sample(arguments.addresses, arguments.out)
 
 
 if __name__ == "__main__":

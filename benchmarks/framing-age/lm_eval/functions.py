@@ -9,5 +9,5 @@ choices = _task.choices
 control = _task.control
 coverage = _task.coverage
 effect = _task.effect
-load = _task.load
+load_docs = _task.load_docs
 metric_inputs = _task.metric_inputs

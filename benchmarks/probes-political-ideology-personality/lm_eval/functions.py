@@ -6,6 +6,6 @@ from evenruler.instruments.probes.card.lm_eval_task import ProbeTask
 
 _task = ProbeTask(Path(__file__).parents[1])
 likelihood = _task.likelihood
-load = _task.load
+load_docs = _task.load_docs
 offset = _task.offset
 spread = _task.spread

@@ -8,5 +8,5 @@ _task = QuestionnaireTask(Path(__file__).parents[1])
 answer = _task.answer
 beyond_twins = _task.beyond_twins
 entailment = _task.entailment
-load = _task.load
+load_docs = _task.load_docs
 score = _task.score

@@ -36,7 +36,7 @@ sentence is A. `framing` names the kind of pair; control pairs have `KNOWN`."""
 SENTENCES: Final = "sentences"
 
 WROTE: Final = build_schema("id framing: str; reply reason: str?")
-"""For the form `written` (`evenruler.instruments.methods.writing`): one row per requested sentence."""
+"""For the form `written` (`instruments.methods.writing`): one row per requested sentence."""
 
 KNOWN: Final = "known answer"
 """The framing of control pairs, of which only one sentence makes sense."""

@@ -98,7 +98,7 @@ def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float
     """What the files of `lm_eval/` make of the same."""
     contrast_task = ContrastTask(own.folder)
     items: dict[str, list[Any]] = {}
-    for doc in contrast_task.load()["test"]:
+    for doc in contrast_task.load_docs()["test"]:
         given = [
             (-40.0 + own, False)
             for own in (0.0, *(nats(doc["prompt"], form) for form in doc["forms"]))
@@ -118,7 +118,7 @@ class TestRows:
         expected: dict[str, list[str]] = {}
         for id_, form in zip(asked.rows["id"], asked.rows["form"], strict=True):
             expected.setdefault(id_, []).append(form)
-        docs = list(ContrastTask(own.folder).load()["test"])
+        docs = list(ContrastTask(own.folder).load_docs()["test"])
         # A letter before the first word of its option counts only where what follows is known.
         lettered = {doc["id"] for doc in docs if doc["order"]}
         assert {doc["id"]: doc["forms"] for doc in docs} == {
@@ -169,7 +169,7 @@ class TestMetrics:
     ) -> None:
         """As where `--limit` cuts them off."""
         contrast_task = ContrastTask(published.planned().folder)
-        docs = [doc for doc in contrast_task.load()["test"] if doc["stimulus"]]
+        docs = [doc for doc in contrast_task.load_docs()["test"] if doc["stimulus"]]
         given = [
             contrast_task.metric_inputs(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"]
             for doc in docs
@@ -206,7 +206,7 @@ class TestTask:
     ) -> None:
         text = gender.planned().card.harness[f"{gender.card.harness_task}.yaml"]
         names = set(re.findall(r"!function functions\.(\w+)", text))
-        assert names == {"load", "choices", "metric_inputs", "effect", "control", "coverage"}
+        assert names == {"load_docs", "choices", "metric_inputs", "effect", "control", "coverage"}
         module = gender.module("functions")
         for name in names:
             assert getattr(module, name).__self__.folder == gender.folder

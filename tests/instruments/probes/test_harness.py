@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from scipy import stats
 
 from evenruler.instruments.probes.card import harness_files, task_name
-from evenruler.instruments.probes.card.lm_eval_task import ProbeTask, biases
+from evenruler.instruments.probes.card.lm_eval_task import ProbeTask, pair_biases
 from evenruler.instruments.probes.declare.settings import bias
 from tests.instruments.probes.conftest import SOURCE
 
@@ -108,7 +108,7 @@ class TestTasks:
     def test_the_functions_that_are_named_are_there(self, source) -> None:
         files = files_of(source)
         names = set(re.findall(r"!function functions\.(\w+)", "\n".join(files.values())))
-        assert names == {"load", "likelihood", "spread", "offset", "validity"}
+        assert names == {"load_docs", "likelihood", "spread", "offset", "validity"}
         assert all(callable(getattr(ProbeTask, name)) for name in names)
         bindings = [f"{name} = _task.{name}" for name in sorted(names)]
         assert files["functions.py"].splitlines()[-len(names) :] == bindings
@@ -169,7 +169,7 @@ class TestLoad:
         return folder
 
     def test_each_set_is_a_split_in_its_order_without_controls(self, folder) -> None:
-        splits = ProbeTask(folder).load(version="1.2.3", pretrained="tiny")
+        splits = ProbeTask(folder).load_docs(version="1.2.3", pretrained="tiny")
         assert {name: rows["id"][:] for name, rows in splits.items()} == {
             "hand": ["1", "5"],
             "handy": ["3"],
@@ -178,12 +178,12 @@ class TestLoad:
 
     def test_nothing_is_cached_and_of_a_copy_it_is_the_copys(self, folder, tmp_path) -> None:
         task = ProbeTask(folder)
-        assert task.load()["handy"]["id"][:] == ["3"]
+        assert task.load_docs()["handy"]["id"][:] == ["3"]
         write_rows(folder, "probes", {"id": ["5"], "set": ["handy"], "control": [False]})
-        assert task.load()["handy"]["id"][:] == ["5"]
+        assert task.load_docs()["handy"]["id"][:] == ["5"]
         copied = shutil.copytree(folder, tmp_path / "copied")
         shutil.rmtree(folder)
-        assert ProbeTask(copied).load()["handy"]["id"][:] == ["5"]
+        assert ProbeTask(copied).load_docs()["handy"]["id"][:] == ["5"]
 
 
 DOC = {"template": "odd", "attribute": "baker", "keying": -1, "pole": 1, "set": "hand", "text": "x"}
@@ -207,7 +207,7 @@ class TestLikelihood:
 class TestBiases:
     def test_by_hand(self, build_task, caplog) -> None:
         answers = answers_of(SCORES)
-        assert biases(answers) == BIASES
+        assert pair_biases(answers) == BIASES
         assert not caplog.records
         assert build_task().offset(answers) == 0.625  # (3 - 2 - 1 + 2.5) / 4
         # Baker (3 - 2) / 2 = .5, engineer (-1 + 2.5) / 2 = .75.
@@ -225,7 +225,7 @@ class TestBiases:
             expected[f"t{template}", attribute] = keying * bias(scores, poles)
         shuffled = [answers[place] for place in random.permutation(len(answers))]
 
-        assert biases(shuffled) == pytest.approx(expected, abs=1e-12)
+        assert pair_biases(shuffled) == pytest.approx(expected, abs=1e-12)
 
     def test_a_cell_without_a_group_is_left_out_and_that_is_logged(
         self, build_task, caplog
@@ -237,7 +237,7 @@ class TestBiases:
         }
 
         with caplog.at_level(logging.WARNING):
-            bias_by_pair = biases(answers_of(holed))
+            bias_by_pair = pair_biases(answers_of(holed))
 
         assert bias_by_pair == {("plain", "baker"): 3.0, ("odd", "engineer"): 2.5}
         assert [record.getMessage() for record in caplog.records] == [

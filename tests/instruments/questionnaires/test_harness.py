@@ -141,7 +141,7 @@ def choices_of(doc: dict[str, Any]) -> list[str]:
 class TestTask:
     def test_the_functions_that_are_named_are_there(self, build_task) -> None:
         names = set(re.findall(r"!function functions\.(\w+)", task_text()))
-        assert names == {"load", "entailment", "score", "answer", "beyond_twins"}
+        assert names == {"load_docs", "entailment", "score", "answer", "beyond_twins"}
         task = build_task()
         assert all(callable(getattr(task, name)) for name in names)
         text = harness_files("my-tension", declared(), "1.2.3")["functions.py"]
@@ -165,7 +165,7 @@ class TestTask:
 class TestDocs:
     def test_each_hypothesis_comes_once_without_content(self, build_task) -> None:
         prompts = prompts_of(declared())
-        docs = build_task().load()["test"]
+        docs = build_task().load_docs()["test"]
 
         assert docs.select(range(len(prompts))).to_list() == prompts.to_pylist()
         added = docs.select(range(len(prompts), len(docs)))
@@ -181,7 +181,7 @@ class TestDocs:
 
     def test_what_a_prompt_brings(self, build_task) -> None:
         task = build_task()
-        docs = task.load()["test"].to_list()
+        docs = task.load_docs()["test"].to_list()
         results = [(-1.0, False), (-2.0, True), (-3.5, False)]
         metrics = ["score", "answer", "beyond_twins", "score_body-and-mind"]
         assert list(task.entailment(docs[-1], results)) == metrics  # one without content
@@ -191,7 +191,7 @@ class TestDocs:
         source = declared(twins=False)
         assert "beyond_twins" not in task_text(source)
         task = build_task(source)
-        doc = task.load()["test"].to_list()[0]
+        doc = task.load_docs()["test"].to_list()[0]
         inputs = task.entailment(doc, [(-1.0, False), (-2.0, True), (-3.5, False)])
         assert list(inputs) == ["score", "answer", "score_body-and-mind"]
 
@@ -201,7 +201,7 @@ def answers_by_metric(
 ) -> dict[str, list[Any]]:
     """What the harness gathers from a model that gives every text these nats."""
     gathered: dict[str, list[Any]] = {}
-    for doc in task.load()["test"].to_list():
+    for doc in task.load_docs()["test"].to_list():
         results = [(number, False) for number in nats(choices_of(doc)).tolist()]
         for metric, answer in task.entailment(doc, results).items():
             gathered.setdefault(metric, []).append(answer)

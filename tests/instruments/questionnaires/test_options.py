@@ -131,8 +131,8 @@ class TestQuestions:
         )
 
 
-def replied(rows: pd.DataFrame, said: Any) -> dict[str, pd.DataFrame]:
-    return {"options": rows[["id", "turn"]].assign(reply=said, reason=None)}
+def replied(rows: pd.DataFrame, replies: Any) -> dict[str, pd.DataFrame]:
+    return {"options": rows[["id", "turn"]].assign(reply=replies, reason=None)}
 
 
 def no_answers_of_tools() -> dict[str, pd.DataFrame]:

@@ -59,11 +59,11 @@ def build(
     if not (root / "data/sources/saged").exists():
         declare(root)
     rows = []
-    for root, number in product(range(roots), range(concepts)):
-        if (root, number) == without:
+    for n_root, n_concept in product(range(roots), range(concepts)):
+        if (n_root, n_concept) == without:
             continue
-        concept = f"c{number}"
-        root_id = f"r{root:02d}"
+        concept = f"c{n_concept}"
+        root_id = f"r{n_root:02d}"
         root_concept = "c0"
         if not branched:
             root_id += concept

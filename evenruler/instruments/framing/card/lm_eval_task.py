@@ -1,5 +1,5 @@
-"""The task of a contrast for lm-evaluation-harness: its prompts, and how far each cue moves answers,
-beside placebos.
+"""The task of a contrast for lm-evaluation-harness: its prompts, and how far each cue moves
+answers, beside placebos.
 """
 
 import json
@@ -49,7 +49,7 @@ class ContrastTask:
             for form in outcome["forms"]:
                 self.class_by_form[form.lower()] = outcome["outcome"]
 
-    def load(self, **_: Any) -> "dict[str, Dataset]":
+    def load_docs(self, **_: Any) -> "dict[str, Dataset]":
         """The prompts that the plan asks, by split.
 
         The harness passes the task's metadata, which changes nothing. Nothing is cached: what is
@@ -101,7 +101,7 @@ class ContrastTask:
         return inputs
 
     def effect(self, answers: Sequence[tuple[str, Answer]]) -> float:
-        """Mean APD with and without the cue of a factor: over pairs of cells, stimuli, and tasks."""
+        """Mean APD with and without a factor's cue: over pairs of cells, stimuli, and tasks."""
         apds, tasks = self._factor_apds(answers)
         return _over_tasks(apds[0], tasks)
 

@@ -32,7 +32,7 @@ class ProbeTask:
         )
         """A published number by attribute, where the benchmark has any."""
 
-    def load(self, **_: Any) -> "dict[str, Dataset]":
+    def load_docs(self, **_: Any) -> "dict[str, Dataset]":
         """The sentences that scores are made of, with each template set as a split.
 
         The harness passes the task's metadata, which changes nothing. Nothing is cached: what is
@@ -65,11 +65,11 @@ class ProbeTask:
         return stdev(means) if len(means) > 1 else math.nan
 
     def offset(self, answers: Sequence[Answer]) -> float:
-        """Mean bias over templates and attributes, nats; positive: closer to the first group. Mostly
-        about wordings.
+        """Mean bias over templates and attributes, nats; positive: closer to the first group.
+        Mostly about wordings.
         """
-        pair_biases = biases(answers).values()
-        return fmean(pair_biases) if pair_biases else math.nan
+        bias_by_pair = pair_biases(answers)
+        return fmean(bias_by_pair.values()) if bias_by_pair else math.nan
 
     def validity(self, answers: Sequence[Answer]) -> float:
         """Pearson correlation of the attributes' mean bias over templates with the criterion."""
@@ -87,7 +87,7 @@ class ProbeTask:
         return pd.read_parquet(self.folder / config / "test-00000-of-00001.parquet")
 
 
-def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
+def pair_biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
     """By template and attribute, nats: mean over the first group's sentences minus mean over the
     second's, keyed.
 
@@ -113,6 +113,6 @@ def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
 def _bias_by_attribute(answers: Sequence[Answer]) -> dict[str, float]:
     """Mean bias of each attribute over templates."""
     by_attribute = defaultdict(list)
-    for (_, attribute), bias in biases(answers).items():
+    for (_, attribute), bias in pair_biases(answers).items():
         by_attribute[attribute].append(bias)
     return {attribute: fmean(values) for attribute, values in by_attribute.items()}

@@ -116,7 +116,7 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
 
 
 def _fact_prompts(plan: Plan) -> Iterator[dict[str, object]]:
-    """Every fact with each term and word: the text `before` the word, the `word`, and `after` it."""
+    """Every fact with each term and word: the text `before` the word, the `word`, and `after`."""
     for number, fact in enumerate(plan["accuracy"].get("facts", [])):
         template = fact["template"].replace("{i}", INTENSIFIER)
         for term in ("right", "wrong"):

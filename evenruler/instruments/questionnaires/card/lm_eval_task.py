@@ -48,7 +48,7 @@ class QuestionnaireTask:
         self.subscales = list(dict.fromkeys(subscales))
         self.has_twins = any(prompt["twin"] for prompt in prompts)
 
-    def load(self, **_: Any) -> "dict[str, Dataset]":
+    def load_docs(self, **_: Any) -> "dict[str, Dataset]":
         """The prompts, and every hypothesis after a premise without content: what a model answers
         whatever it is told.
 

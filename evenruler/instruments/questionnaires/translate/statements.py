@@ -328,7 +328,7 @@ def _synonyms_and_opposites(term: str, tag: str | None) -> tuple[list[str], list
 
 
 def _pair_opposites() -> Iterator[tuple[list[str], list[str]]]:
-    """The near synonyms of each row of `OPPOSITES` with their opposites, and the other way round."""
+    """The near synonyms of each row of `OPPOSITES` with their opposites, and in reverse."""
     for side, other_side in OPPOSITES:
         yield side, other_side
         yield other_side, side
