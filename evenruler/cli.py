@@ -357,7 +357,9 @@ def list_shipped(
         with open_benchmark(name) as benchmark:
             say(f"{benchmark.name} {benchmark.manifest.version}: {benchmark.title}")
             for form, size, cost, detects in cost_by_method_and_size(benchmark):
-                say(f"  {form:<10}  {size:<8}  {cost.requests:>7,} questions; {detects}")
+                method = f"{form:<10}  {size:<8}"
+                amount = f"{cost.requests:>7,} questions"
+                say(f"  {method}  {amount}; {detects}")
         return
     from evenruler.publish import locate
 
@@ -486,10 +488,8 @@ def release(
     repository.enter_repository()
     if dry_run:
         preview = preview_release(Path(), name, message or ())
-        say(
-            f"would release {name} {preview.version} (before: {preview.last or 'none'}) and tag it "
-            f"{preview.tag}:"
-        )
+        before = preview.last or "none"
+        say(f"would release {name} {preview.version} (before: {before}) and tag it {preview.tag}:")
         say_each(f"  - {change}" for change in preview.changes)
     else:
         say_each(make(Path(), name, datetime.date.today(), message or ()))

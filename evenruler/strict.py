@@ -74,7 +74,8 @@ def _flaw_validator(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValida
     """Validator that refuses a text with a flaw."""
 
     def without_flaw(text: str) -> str:
-        if flaw := wrong(text):
+        flaw = wrong(text)
+        if flaw:
             raise PydanticCustomError(WITH_REMEDY, "{what}", flaw._asdict())
         return text
 
@@ -86,9 +87,10 @@ def _flaw_of_passage(text: str) -> spelling.Flaw | None:
 
 
 def _flaw_of_word(text: str) -> spelling.Flaw | None:
-    if brace := re.search("[{}]", text):
-        remedy = "take it out: slots belong into templates"
-        return spelling.Flaw(f"{_truncate_text(repr(text))} holds the brace {brace[0]}", remedy)
+    brace = re.search("[{}]", text)
+    if brace:
+        what = f"{_truncate_text(repr(text))} holds the brace {brace[0]}"
+        return spelling.Flaw(what, "take it out: slots belong into templates")
     return spelling.find_flaw(text)
 
 
@@ -117,7 +119,8 @@ def distinct_words_validator(what: str) -> AfterValidator:
 
     def all_distinct(words: Any) -> Any:
         texts = words.values() if isinstance(words, dict) else words
-        if duplicates := spelling.find_duplicates(texts):
+        duplicates = spelling.find_duplicates(texts)
+        if duplicates:
             raise ValueError(f"{what} {spelling.describe_duplicates(*duplicates)} twice")
         return words
 
@@ -235,7 +238,8 @@ def csv_of(
     with them. UserError if it is no CSV, one of `columns` is not there once, one is not among
     `known` (if given), or a row has not as many fields as the header.
     """
-    if kind := _kind_of_json(text):
+    kind = _kind_of_json(text)
+    if kind:
         remedy = "write a table: a line of names, then a row each, with commas between fields"
         raise UserError(f"{kind}, expected CSV", where=where, remedy=remedy)
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
@@ -469,8 +473,10 @@ def _as_user_error(
 ) -> UserError:
     first = errors[0]
     if not isinstance(under, str):
-        top_key = first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")
-        under = under(str(top_key))
+        if first["loc"]:
+            under = under(str(first["loc"][0]))
+        else:
+            under = under(str(first.get("ctx", {}).get("key", "")))
     location = map(str, first["loc"])
     parts = [_truncate_text(part) for part in location if not part.startswith("[")]
     value = first["input"]

@@ -53,17 +53,16 @@ def main(family: str, name: str) -> None:
         rows = answers[table][whose.names] if table in answers else []
         write_table(rows, whose, folder / f"{table}.parquet")
     files.write_subject(subject, folder)
-    counted = [f"{len(rows):,} {table}" for table, rows in answers.items()]
+    counted: list[str] = []
     withheld = 0
-    for table_answers in answers.values():
+    for table, table_answers in answers.items():
+        counted.append(f"{len(table_answers):,} {table}")
         if "reply" in table_answers:
             withheld += int(table_answers["reply"].isna().sum())
     if withheld:
         counted.append(f"{withheld:,} prompts without a reply")
-    print(
-        f"{name}: {', '.join(counted) or 'nothing to ask'}; {answering.asked:,} of them asked of "
-        "models"
-    )
+    counts = ", ".join(counted) or "nothing to ask"
+    print(f"{name}: {counts}; {answering.asked:,} of them asked of models")
     say_what_was_replayed()
 
 

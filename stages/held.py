@@ -85,7 +85,8 @@ def _is_alike(name: str, held: bytes, new_content: bytes) -> bool:
 def _last_digit_step(number: str) -> float:
     """One step of the last digit written."""
     digits, _, exponent = number.partition("e")
-    return 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+    _, _, decimals = digits.partition(".")
+    return 10.0 ** (int(exponent or 0) - len(decimals))
 
 
 def _are_tables_alike(held: pa.Table, new_table: pa.Table) -> bool:

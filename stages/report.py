@@ -93,17 +93,21 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
         for row in figures[figures["benchmark"] == name].to_dict("records"):
             label = row["model"] if isinstance(row["model"], str) else ""
             record = for_people({str(key): value for key, value in row.items()})
-            figure_cells.append(FigureCell(str(row["part"]), label, str(row["figure"]), record))
+            part, figure = str(row["part"]), str(row["figure"])
+            figure_cells.append(FigureCell(part, label, figure, record))
         construct = with_capital(declaration.source.construct_)
+        columns = [*card.quality, *card.listed, *card.quality_of_any]
+        planted_results = files.read_planted_results(declaration.benchmark)
+        sentence = f"{construct}; {declaration.source.direction}."
         views.append(
             InstrumentView(
                 name=declaration.benchmark,
                 family=family,
                 title=declaration.source.title,
-                sentence=f"{construct}; {declaration.source.direction}.",
-                columns=[*card.quality, *card.listed, *card.quality_of_any],
+                sentence=sentence,
+                columns=columns,
                 figures=figure_cells,
-                planted=of_planted(files.read_planted_results(declaration.benchmark)),
+                planted=of_planted(planted_results),
                 reading=card.reading,
                 limits=card.limits,
                 sections=sections_by_name[name],

@@ -7,25 +7,18 @@ beforehand.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from scipy.stats import norm
 
-from evenruler.instruments.framing import ask as framing
-from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.task_prompts import placebo_of
-from evenruler.instruments.framing.declare.tasks import cues_of
-from evenruler.instruments.instrument import Plan, Subject, Tables
+from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.methods import choice
 from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import choice_questions
-from evenruler.instruments.questionnaires.ask import options as questionnaires
 from evenruler.tables.schemas import BARE
-from evenruler.text.replies import LETTERS
 from tests.loopback_openai import ScriptedServer, said_in
 
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -170,125 +163,3 @@ class PersonaServer(ScriptedServer):
     def reply(self, question: dict[str, Any]) -> str:
         """What it says to a prompt."""
         return self.said[said_in(question)]
-
-
-PREFERRED: Final = "they"
-"""The class that a chat may be moved to."""
-
-
-def sampled(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Every prompt of a contrast that a chat is asked, with its framing, task, options and seed."""
-    chat = Subject("", "chat", "", frozenset({"generate"}), True, False, (), "")
-    (request,) = framing.requests(tables, plan, {}, chat)
-    rows = request.rows.assign(prompt=request.inputs["prompt"])
-    prompts = tables["prompts"]
-    rows = rows.merge(prompts[["id", "framing", "task", "stimulus"]], on="id", validate="m:1")
-    prompts = prompts[prompts["id"].isin(rows["id"])]
-    options = framing.options_by_prompt(prompts, tables["stimuli"], FramingPlan.read(plan))
-    return rows.assign(options=rows["id"].map(options))
-
-
-@dataclass(frozen=True)
-class Answerer:
-    """What a chat answers to a contrast: a class at random, unless a cue moves it to the preferred
-    one."""
-
-    moved: float = 0.0
-    """The share of replies that the cue moves there."""
-    cue: str = "gender-salience"
-    any_prefix: bool = False
-    """Whether whatever stands in the place of the cue does it, too."""
-    share: float = 0.3
-    """Of the preferred class otherwise."""
-    always: str | None = None
-    """What it says whatever it is asked."""
-    last: float = 0.0
-    """The share of replies to listed options that take the last one."""
-    style: Style = STYLES["terse"]
-    refuses: Callable[[dict[str, Any]], float] = lambda row: 0.0
-
-    def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
-        """To rows of `sampled`."""
-        random = np.random.default_rng(seed)
-        drawn = random.random((len(rows), 4))
-        questions = zip(rows.to_dict("records"), drawn, strict=True)
-        return [self._reply(row, *draws) for row, draws in questions]
-
-    def _reply(
-        self, row: dict[str, Any], silent: float, moves: float, which: float, turns: float
-    ) -> str:
-        if silent < self.refuses(row):
-            return REFUSAL
-        if self.always is not None:
-            return self.always
-        cues = [cue.partition("~")[0] for cue in cues_of(row["framing"])]
-        cued = self.cue in cues and (self.any_prefix or placebo_of(row["framing"]) <= 0)
-        preferred = which < self.share or (cued and moves < self.moved)
-        chosen = PREFERRED if preferred else ("he", "she")[int(moves * 1000) % 2]
-        letters = {
-            slug: (letter, text)
-            for letter, (slug, text) in zip(LETTERS, row["options"], strict=False)
-        }
-        if letters and turns < self.last:
-            chosen = list(letters)[-1]
-        return self.style(*letters[chosen]) if chosen in letters else chosen.capitalize()
-
-
-def rated(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Every question of a questionnaire to a chat, by options, with its item, twin and polarity;
-    facts with theirs."""
-    questions = questionnaires.option_questions(tables, plan)
-    about = tables["prompts"][["id", "item", "twin", "polarity", "keying"]]
-    return questions.merge(about, on="id", how="left", validate="m:1")
-
-
-@dataclass(frozen=True)
-class Rater:
-    """How often a chat says that things are so."""
-
-    mood: float = 0.0
-    """Points beyond twins: of source terms more, of inverse terms less, items keyed."""
-    knows: bool = True
-    """Whether it says of facts what is so."""
-    agrees: float = 0.0
-    """Points more whatever is said."""
-    of_items: float = 0.4
-    """SD over items and twins of their mood."""
-    noise: float = 0.7
-    """SD of an answer."""
-    always: str | None = None
-    """What it says whatever it is asked."""
-    last: float = 0.0
-    """The share of replies that take the last option."""
-    style: Style = STYLES["terse"]
-    weights: dict[str, float] = field(default_factory=dict, hash=False)
-    """Of the words."""
-
-    def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
-        """To rows of `rated`."""
-        random = np.random.default_rng(seed)
-        keys = [key for key, _ in rows.groupby(["item", "twin"])]
-        mood_by_item = {key: random.normal(0, self.of_items) for key in keys}
-        questions = rows.to_dict("records")
-        return [self._reply(row, mood_by_item, *random.normal(size=2)) for row in questions]
-
-    def _reply(
-        self, row: dict[str, Any], mood_by_item: dict[Any, float], drawn: float, turns: float
-    ) -> str:
-        if self.always is not None:
-            return self.always
-        if row["known"] and self.knows:
-            points = 4.0 if row["id"].endswith("right") else -4.0
-        elif row["known"]:
-            points = 4 * drawn
-        else:
-            mood = mood_by_item[row["item"], row["twin"]]
-            mood = mood + self.mood * row["keying"] * (row["twin"] == 0)
-            points = mood if row["polarity"] == "source" else -mood
-            points = points + self.noise * drawn
-        points += self.agrees
-        distances = [abs(self.weights[word] - points) for word in row["words"]]
-        place = distances.index(min(distances))
-        if norm.cdf(turns) < self.last:
-            place = len(distances) - 1
-        return self.style(LETTERS[place], row["words"][place])

@@ -78,9 +78,8 @@ def test_the_core_is_enough_to_list_verify_and_compare(graph) -> None:
 
 
 def test_measure_is_enough_to_ask_and_to_compute(graph) -> None:
-    """But on a cluster, and in the module of framing that is copied beside its task, where there is
-    `datasets`."""
-    assert imported(graph, MEASURING) - declared("measure") == {"ray", "datasets"}
+    """But on a cluster."""
+    assert imported(graph, MEASURING) - declared("measure") == {"ray"}
 
 
 def test_build_is_enough_for_all(graph) -> None:

@@ -21,7 +21,7 @@ def test_rows_with_the_lines_that_they_end_in(tmp_path: Path, encoding: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (f"{TABLE}c,caf\xe9\n".encode("latin-1"), "not UTF-8 (line 4); save it as UTF-8"),
         (b"PK\x03\x04\xff\xfe", "a workbook or archive, expected text; save it as CSV UTF-8"),
@@ -58,7 +58,7 @@ def test_the_delimiter_is_the_one_of_the_header(delimiter: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "message"),
     [
         ("word,txt", "here: no column 'text'; did you mean 'txt'?"),
         ("text,text", "here: more than one column 'text';"),
@@ -74,7 +74,7 @@ def test_with_tabs_alone_quotes_are_letters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "message"),
     [
         (
             "word,txt",
@@ -106,7 +106,7 @@ class Told(StrictModel):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "empty, expected keys; write `key: value`"),
         ("a title\n", "found str, expected keys; write `key: value`"),

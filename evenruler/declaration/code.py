@@ -76,7 +76,7 @@ class Code:
                 without_suffix = path.parent if path.name == "__init__.py" else path.with_suffix("")
                 module = ".".join(without_suffix.relative_to(root).parts)
                 self._paths[module] = path
-        self._known = read_json_file(root / KEPT, dict)
+        self._cached_facts = read_json_file(root / KEPT, dict)
         self._read: dict[str, dict[str, str | list[str]]] = {}
 
     def digest(self, stage: str, families: Iterable[str]) -> str:
@@ -106,7 +106,7 @@ class Code:
     def keep(self) -> None:
         """Write the cache of parsed modules."""
         facts_by_digest = {str(facts["bytes"]): facts for facts in self._read.values()}
-        if facts_by_digest.keys() != self._known.keys():
+        if facts_by_digest.keys() != self._cached_facts.keys():
             (self._root / KEPT).parent.mkdir(exist_ok=True)
             write_text_atomically(self._root / KEPT, json.dumps(facts_by_digest))
 
@@ -116,13 +116,13 @@ class Code:
             content = path.read_bytes()
             # Files in its folder that it names: templates, data, and modules that it copies into a
             # benchmark.
-            data = (
+            data_files = sorted(
                 file for file in path.parent.iterdir() if file.is_file() and file.suffix != ".pyc"
             )
-            named_files = sorted(file for file in data if f'"{file.name}"'.encode() in content)
+            named_files = [file for file in data_files if f'"{file.name}"'.encode() in content]
             parts = [RULES, content, *(other.read_bytes() for other in named_files)]
             whole = hashlib.sha256(b"\0".join(parts)).hexdigest()
-            facts = self._known.get(whole)
+            facts = self._cached_facts.get(whole)
             if facts is None:
                 tree = ast.parse(content)
                 imports = sorted(_repository_imports(tree))
@@ -194,12 +194,11 @@ def _normalise_tree(node: object) -> object:
         return [_normalise_tree(child) for child in node if not _is_docstring(child)]
     if not isinstance(node, ast.AST):
         return node
-    fields = (
-        (name, value) for name, value in ast.iter_fields(node) if value is not None and value != []
-    )
-    return type(node).__name__, [
-        (name, _normalise_tree(value)) for name, value in fields if name not in ("ctx", "kind")
-    ]
+    fields: list[tuple[str, object]] = []
+    for name, value in ast.iter_fields(node):
+        if name not in ("ctx", "kind") and value is not None and value != []:
+            fields.append((name, _normalise_tree(value)))
+    return type(node).__name__, fields
 
 
 def _is_docstring(node: object) -> bool:

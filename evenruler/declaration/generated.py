@@ -51,12 +51,13 @@ def artifacts_of(benchmarks: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The section `artifacts` of dvc.yaml: every declared benchmark by name, for `dvc artifacts
     get`.
     """
-    return {
-        name: {
+    artifacts: dict[str, dict[str, Any]] = {}
+    for name in sorted(benchmarks):
+        family = name.partition("-")[0]
+        artifacts[name] = {
             "path": f"benchmarks/{name}",
             "type": "dataset",
             "desc": f"Rows and card of {name}",
-            "labels": [name.partition("-")[0], "bias", "language-models"],
+            "labels": [family, "bias", "language-models"],
         }
-        for name in sorted(benchmarks)
-    }
+    return artifacts

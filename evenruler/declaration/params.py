@@ -33,8 +33,11 @@ class Params(Catalogue):
     @property
     def benchmarks(self) -> dict[str, str]:
         """Versions of all benchmarks of any scale, by name."""
-        names = [f"{entry.get('family')}-{name}" for name, entry in self.instruments.items()]
-        return {name: self.version(name) for name in names}
+        versions: dict[str, str] = {}
+        for name, entry in self.instruments.items():
+            benchmark = f"{entry.get('family')}-{name}"
+            versions[benchmark] = self.version(benchmark)
+        return versions
 
     def version(self, benchmark: str) -> str:
         """The current version of a benchmark."""

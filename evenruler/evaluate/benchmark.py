@@ -317,7 +317,8 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
     if lacking:
         n_more = len(lacking) - 1
         more = f" and {n_more} more" if n_more else ""
-        what = f"{manifest.name} {manifest.version} lacks {lacking[0]}{more}"
+        name_and_version = f"{manifest.name} {manifest.version}"
+        what = f"{name_and_version} lacks {lacking[0]}{more}"
         what += f", with which evenruler {__version__} measures"
         remedy = "take another version of the benchmark, or the evenruler that made it"
         raise UserError(what, where=place, remedy=remedy)

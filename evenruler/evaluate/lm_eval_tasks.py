@@ -36,7 +36,8 @@ def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -
         except UserError:
             raise
         except Exception as error:  # of the task's own code
-            message = f"its code fails ({type(error).__name__}: {error})".splitlines()[0]
+            cause = f"{type(error).__name__}: {error}"
+            message = f"its code fails ({cause})".splitlines()[0]
             raise UserError(
                 message[:200], where=f"{SCHEME}{name}", remedy="fix the task"
             ) from error
@@ -64,7 +65,8 @@ def _load_tasks(name: str) -> list[Any]:
         place = str(Path(name).resolve()) if is_file else name
         tasks = list(manager.load(place)["tasks"].values())
     except Exception as error:  # of data sets, of the Hub, of YAML and of the task's own code
-        message = f"it does not load ({type(error).__name__}: {error})".splitlines()[0]
+        cause = f"{type(error).__name__}: {error}"
+        message = f"it does not load ({cause})".splitlines()[0]
         lacking = isinstance(error, ImportError) and "lm_eval" in str(error)
         remedy = (
             "pip install 'evenruler[harness]'"

@@ -367,7 +367,8 @@ def summary_lines(result: Result) -> Iterator[str]:
 
 def _display_name(result: Result) -> str:
     benchmark = result.benchmark
-    return f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {result.model.name}"
+    model = result.model.name
+    return f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model}"
 
 
 def _limit_lines(result: Result) -> Iterator[str]:

@@ -369,9 +369,10 @@ def _threshold_dose(
             right = far.verdict == Verdict.EFFECT and (far.value or 0) * dose > 0
             counts.setdefault(abs(dose), []).append(right)
     outcomes_by_dose = sorted(counts.items())
-    counts_in_words = "; ".join(
-        f"{sum(outcomes)} of {len(outcomes)} at {dose:g}" for dose, outcomes in outcomes_by_dose
-    )
+    dose_counts: list[str] = []
+    for dose, outcomes in outcomes_by_dose:
+        dose_counts.append(f"{sum(outcomes)} of {len(outcomes)} at {dose:g}")
+    counts_in_words = "; ".join(dose_counts)
     threshold = next((dose for dose, outcomes in outcomes_by_dose if all(outcomes)), None)
     return threshold, counts_in_words
 

@@ -469,7 +469,10 @@ def _resolve_object(
                 for key, make in kinds.items()
                 if generation_settings.get(key) is not None
             }
-        slug = name or _model_slug(str(core.config.name_or_path).rpartition("/")[2] or called)
+        slug = name
+        if not slug:
+            basename = str(core.config.name_or_path).rpartition("/")[2]
+            slug = _model_slug(basename or called)
         entry = validate(ModelEntry, {**entry_fields, "source": f"loaded:{called}"}, Path(called))
         wrapped_model = in_memory.model_in_memory(
             slug, entry, LoadedModel(tokenizer, core), store, cache_key, backend_of
@@ -516,7 +519,8 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     classes = config.get("architectures")
     classes = classes if isinstance(classes, list) and classes else ["no class"]
     class_name = str(classes[0])
-    class_kind = next((kind for ending, kind in KINDS.items() if class_name.endswith(ending)), None)
+    fitting_kinds = (kind for ending, kind in KINDS.items() if class_name.endswith(ending))
+    class_kind = next(fitting_kinds, None)
     labels: list[str] = []
     named = config.get("id2label")
     if isinstance(named, dict):

@@ -140,12 +140,12 @@ class Session:
     """One model, loaded once, for several benchmarks."""
 
     def __init__(
-        self, chosen: ResolvedModel, store: RowStore, said: str, device: str | None = None
+        self, chosen: ResolvedModel, store: RowStore, label: str, device: str | None = None
     ) -> None:
-        """Set the model; `said`: the user's name for it, for errors. Weights are loaded when an
+        """Set the model; `label`: the user's name for it, for errors. Weights are loaded when an
         answer is missing.
         """
-        self._chosen, self._store, self._said, self._device = chosen, store, said, device
+        self._chosen, self._store, self._label, self._device = chosen, store, label, device
         # Unadapted, even if the catalogue says that the pipeline adapts it to corpora.
         self.subject = replace(model_meta_of(chosen.name, chosen.catalogue), adapted=None)
 
@@ -160,7 +160,7 @@ class Session:
         if chosen.model is not None:
             return chosen.model
         return load_model(
-            chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said
+            chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._label
         )
 
     def planned(
@@ -214,6 +214,7 @@ class Session:
         if entry.new_tokens:
             engine["new_tokens"] = entry.new_tokens
         subject_fields = {**asdict(subject), "operations": sorted(subject.operations)}
+        start = asdict(self.model.start) if self.model.start else None
         measured_model = MeasuredModel(
             name=self._chosen.name,
             source=model_source,
@@ -221,15 +222,16 @@ class Session:
             kind=subject.kind,
             chat=subject.chats,
             licence=entry.licence,
-            start=asdict(self.model.start) if self.model.start else None,
+            start=start,
             engine=engine,
             subject=json.loads(as_json(subject_fields)),
         )
+        effective_limit = None if questions == whole else limit
         settings = MeasurementSettings(
             prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
             size=size,
             form=subject.form,
-            limit=None if questions == whole else limit,
+            limit=effective_limit,
             **asdict(RESAMPLING),
         )
         result = Result(
@@ -285,11 +287,10 @@ class Session:
         try:
             return compute_measurement(planned, {}, self.model, self._device)
         except MissingAnswersError as error:
-            what = (
-                f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
-            )
+            n_lacking = error.amount.questions
+            what = f"it lacks {n_lacking:,} answers ({error.operation}) of {error.model}"
             raise UserError(
-                what, where=self._said, remedy="take the size and version that were answered"
+                what, where=self._label, remedy="take the size and version that were answered"
             ) from None
 
 
@@ -332,7 +333,8 @@ def compute_measurement(
     examples = _example_replies(ask_room, tables, plan, subject, answers) if shows else []
     stored, answer_frames = {}, {}  # in the schemas in which the pipeline stores them
     for table, schema in ask_room.ANSWERS.items():
-        stored[table] = table_of(answers[table][schema.names] if table in answers else [], schema)
+        rows = answers[table][schema.names] if table in answers else []
+        stored[table] = table_of(rows, schema)
         answer_frames[table] = stored[table].to_pandas()
     with _as_user_errors(benchmark):
         scores = ask_room.scores(tables, plan, answer_frames, subject)
@@ -349,13 +351,16 @@ def compute_measurement(
         "heard": server_identity(heard),
         "fingerprint": behaviour_of(model) if model else None,
     }
+    n_answers = {table: len(rows) for table, rows in answer_frames.items() if len(rows)}
+    measured_model = planned.result.model.model_copy(update=model_update)
     tools = sorted(answering.tools.items())
+    engines = {name: json.loads(tool.engine) for name, tool in tools}
     update: dict[str, Any] = {
         "figures": for_people(figures),
         "warnings": warnings,
-        "asked": {table: len(rows) for table, rows in answer_frames.items() if len(rows)},
-        "model": planned.result.model.model_copy(update=model_update),
-        "tools": {name: json.loads(tool.engine) for name, tool in tools},
+        "asked": n_answers,
+        "model": measured_model,
+        "tools": engines,
     }
     diagnosis_table_names = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
     diagnosis_tables = {
@@ -435,13 +440,13 @@ def _no_questions_error(
     benchmark: Benchmark,
     subject: Subject,
     lacking: Sequence[str],
-    others: Sequence[str],
+    other_forms: Sequence[str],
     limit: int | None,
 ) -> UserError:
     """The error where a benchmark has no question for a model.
 
-    `lacking`: by `left_out`; `others`: forms that have questions for it; `limit`: that which leaves
-    none.
+    `lacking`: by `left_out`; `other_forms`: those that have questions for it; `limit`: that which
+    leaves none.
     """
     reasons = [line.rpartition(": ")[2] for line in lacking]
     why = "; ".join(dict.fromkeys(reasons))
@@ -458,8 +463,8 @@ def _no_questions_error(
     if limit is not None:
         what = f"the first {limit:,} units have no question for {subject.name}"
         remedy = "say a larger --limit"
-    elif others:
-        remedy = f"say --form {' or '.join(others)}"
+    elif other_forms:
+        remedy = f"say --form {' or '.join(other_forms)}"
     elif subject.kind == "chat":
         remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
     return UserError(what, where=benchmark.name, remedy=remedy)
@@ -590,20 +595,23 @@ def nonresponse_warnings(answers: Tables, readings: Tables) -> list[str]:
         replies = rows["reply"].dropna().astype(str).str.strip()
         empty = int((replies == "").sum())
         if n_cut:
-            warnings.append(f"{n_cut:,} of {n:,} replies were {cut[0]}")
+            reason = cut[0]
+            warnings.append(f"{n_cut:,} of {n:,} replies were {reason}")
         if withheld:
             warnings.append(f"the model gave no reply to {withheld:,} of {n:,} prompts")
         if empty:
             warnings.append(f"{empty:,} of {n:,} replies are empty")
-    recorded = any(rows["replied"].notna().any() for rows in answers.values() if "replied" in rows)
+    replied = [rows["replied"] for rows in answers.values() if "replied" in rows]
+    recorded = any(times.notna().any() for times in replied)
     for rows in readings.values():
         if not {"reply", "rule"} <= {*rows}:
             continue
         is_unread = rows["rule"].map(NO_ANSWER).isin(["unread", "astray"])
         unread = rows.loc[is_unread, "reply"]
-        if len(unread) > MANY * len(rows):
-            counts = f"{len(unread):,} of {len(rows):,} replies"
-            share = f"{counts} ({len(unread) / len(rows):.0%})"
+        n_unread = len(unread)
+        if n_unread > MANY * len(rows):
+            counts = f"{n_unread:,} of {len(rows):,} replies"
+            share = f"{counts} ({n_unread / len(rows):.0%})"
             remedy = "" if recorded else "; if they are cut off, say a larger --new-tokens"
             warnings.append(f"no answer is found in {share}{such_as(unread)}{remedy}")
     return warnings

@@ -325,8 +325,9 @@ def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
     computed_lines = list(map(_without_digits, again.answer))
     n = min(len(stored_lines), len(computed_lines))
     n_most = max(len(stored_lines), len(computed_lines))
+    begin_alike = stored_lines[:n] == computed_lines[:n]
     # What weights of known strength gave may be known since, or here alone; it is the last line.
-    if stored_lines[:n] != computed_lines[:n] or n_most > n + 1 or not n:
+    if not begin_alike or n_most > n + 1 or not n:
         other.append("answer")
     if other:
         outcome = DIFFERS if result.evenruler == __version__ else OPEN
@@ -441,7 +442,8 @@ def _verify_fingerprint(
         else:
             difference = "in its tokens"
         # Another dtype or device class explains more than rounding does on one.
-        is_alike = all(engine.get(key) == stored_engine.get(key) for key in ("device", "dtype"))
+        keys = ("device", "dtype")
+        is_alike = all(engine.get(key) == stored_engine.get(key) for key in keys)
         yield (
             DIFFERS if is_alike else OPEN,
             f"fingerprint: {model} computes otherwise on fixed texts ({difference})",

@@ -80,7 +80,8 @@ def contrast_weights(
         if min(units.get(1, 0), units.get(-1, 0)) >= FEWEST:
             values = _unit_contrasts(real[by_unit != 0])
             first = np.array([signs[_name_slug(unit)] > 0 for unit in values.index])
-            along: Floats = np.where(first, 1 / first.sum(), -1 / (~first).sum())
+            first_weight, other_weight = 1 / first.sum(), -1 / (~first).sum()
+            along: Floats = np.where(first, first_weight, other_weight)
             return name, _contrast_rows(values, along)
         if set(by_word) >= {1, -1}:
             by_side = real.groupby(["unit", by_word.rename("side")])["value"]
@@ -429,9 +430,10 @@ def _plan_questions(
     with open_benchmark(place) as benchmark:
         session = Session(resolve_model(base, store), store, base)
         cost = without_prefixes(session, benchmark, how).cost
-    questions_text = ", ".join(
-        f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items()
-    )
+    question_counts: list[str] = []
+    for operation, n in cost.questions.items():
+        question_counts.append(f"{n:,} {CALLED.get(operation, operation)}")
+    questions_text = ", ".join(question_counts)
     parts = _planted_parts(benchmark.name, plants)
     asked_hash = content_sha256(benchmark.identity, how, parts)[:16]
     return asked_hash, f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"
@@ -460,14 +462,14 @@ def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
             if pd.notna(figure_row["correlation"])
             else ""
         )
-        order = f"{figure_row['monotone']:.2f}" if pd.notna(figure_row["monotone"]) else "constant"
+        monotone = figure_row["monotone"]
+        order = f"{monotone:.2f}" if pd.notna(monotone) else "constant"
         yield (
             f"  rank correlation with doses {order}{signs}; detected: "
             f"{figure_row['found'] or 'not tested'}"
         )
     for same, pairs in nothing.groupby("same"):
-        counts = ", ".join(
-            f"{n} {verdict}" for verdict, n in pairs["verdict"].value_counts().items()
-        )
+        n_by_verdict = pairs["verdict"].value_counts()
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in n_by_verdict.items())
         which = "that learned the same sentences" if same else "of two plants"
         yield f"Pairs of dose 0 {which}: {counts}"

@@ -165,7 +165,9 @@ def _correlation_figures(
         paired_measure.values[["value", "error"]] for paired_measure in (measure, other)
     ]
     x = pd.concat(value_tables, axis=1, join="inner").to_numpy(dtype=np.float64)
-    r = correlation_figure(R, jackknifed_r, x[:, 0], x[:, 2], level, unit)
+    first = x[:, :2]  # value and error
+    second = x[:, 2:]
+    r = correlation_figure(R, jackknifed_r, first[:, 0], second[:, 0], level, unit)
     yield r
     if r.value is None or len(x) < FEWEST_UNITS:
         yield Figure(
@@ -177,7 +179,7 @@ def _correlation_figures(
             TRUE, None, len(x), unit, reason="they share words, so their errors are correlated"
         )
         return
-    least = min(_reliability(x[:, :2]), _reliability(x[:, 2:]))
+    least = min(_reliability(first), _reliability(second))
     if least < LEAST_RELIABLE:
         why = (
             f"the less reliable one has a reliability of {least:z.2f}; at least {LEAST_RELIABLE} "
@@ -187,9 +189,11 @@ def _correlation_figures(
         return
 
     def without_errors(x: Floats) -> float:
-        reliable = _reliability(x[:, :2]) * _reliability(x[:, 2:])
+        first = x[:, :2]
+        second = x[:, 2:]
+        reliable = _reliability(first) * _reliability(second)
         if reliable > 0:
-            observed = correlation(x[:, 0], x[:, 2])
+            observed = correlation(first[:, 0], second[:, 0])
             return observed / float(np.sqrt(reliable))
         return np.nan
 
@@ -200,9 +204,10 @@ def _in_words(row: Any) -> str:
     if pd.isna(row["value"]):
         return str(row["reason"])
     value = f"{row['value']:z.2f}"
-    if pd.isna(row["low"]):
+    low, high = row["low"], row["high"]
+    if pd.isna(low):
         return value
-    return f"{value} [{row['low']:z.2f}, {row['high']:z.2f}]"
+    return f"{value} [{low:z.2f}, {high:z.2f}]"
 
 
 _WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("agreement.yaml"))

@@ -48,6 +48,8 @@ OperationInputs = Mapping[str, list[Any]]
 Columns = dict[str, Any]
 RequestFunction = Callable[[Tables, Plan, Tables, Subject], Sequence[RequestBatch]]
 """The function `requests` of a family."""
+_AskFunction = Callable[["Model", OperationInputs, Mapping[str, Any]], Columns]
+"""Asks a model for one operation: inputs and settings -> columns of answers."""
 
 CALLED: Mapping[str, str] = {
     "loglikelihood": "likelihoods",
@@ -72,15 +74,17 @@ def model_meta_of(name: str, catalogue: Catalogue) -> Subject:
         from evenruler.models.loading import read_adapter  # only encoders have one
 
         recipe = read_adapter(name).recipe
+    lineage = catalogue.lineage(name)
+    origin = catalogue.origins([name])[name]
     return Subject(
         name=name,
         kind=kind,
-        lineage=catalogue.lineage(name),
+        lineage=lineage,
         operations=operations_of(kind),
         chats=entry.chats,
         continues=entry.continues,
         forms=tuple(entry.configurations),
-        origin=catalogue.origins([name])[name],
+        origin=origin,
         adapted=entry.intervention,
         recipe=recipe,
     )
@@ -341,22 +345,33 @@ def _score_loglikelihoods(
     if "key" not in inputs:  # only texts with a key can have recorded replies
         return {name: answers[name] for name in ("nats", "tokens")}
     nothing = [None] * len(inputs["text"])
-    read = {name: pd.array(answers.get(name, nothing), dtype="str") for name in ("rule", "replied")}
-    return answers | read
+    for name in ("rule", "replied"):
+        answers[name] = pd.array(answers.get(name, nothing), dtype="str")
+    return answers
 
 
-_ASKED: Mapping[str, Callable[["Model", OperationInputs, Mapping[str, Any]], Columns]] = {
+def _score_words(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    likelihoods = model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])
+    return asdict(likelihoods)
+
+
+def _score_slor(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    return {"slor": model.slor(inputs["text"])}
+
+
+def _embed_texts(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    texts = inputs["text"]
+    return {"vector": list(model.embed(texts)) if texts else []}
+
+
+_ASKED: Mapping[str, _AskFunction] = {
     "loglikelihood": _score_loglikelihoods,
-    "words": lambda model, inputs, settings: asdict(
-        model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])
-    ),
+    "words": _score_words,
     "generate": _generate_replies,
     "entail": _score_entailment,
     "in_place": _in_place,
-    "slor": lambda model, inputs, _: {"slor": model.slor(inputs["text"])},
+    "slor": _score_slor,
     "classify": _classify_texts,
-    "embed": lambda model, inputs, _: {
-        "vector": list(model.embed(inputs["text"])) if inputs["text"] else []
-    },
+    "embed": _embed_texts,
 }
 assert set(_ASKED) == set(OPERATIONS)

@@ -220,6 +220,7 @@ def assemble_card(
     `limits`: all of them, where templates do not suffice; `parts`: the other fields of the card.
     """
     source = declaration.source
+    construct = with_capital(source.construct_)
     card_words = render_templates(
         words,
         declaration=declaration,
@@ -227,7 +228,7 @@ def assemble_card(
         settings=declaration.settings,
         tables=tables,
         plan=plan,
-        construct=with_capital(source.construct_),
+        construct=construct,
         judged=count_effects_by_model(evidence),
         tested=describe_tests(evidence),
         public=PUBLIC,
@@ -242,6 +243,9 @@ def assemble_card(
         Published(name, **table_words) for name, table_words in card_words["published"].items()
     ]
     papers = [Paper(**paper) for paper in card_words["papers"]]
+    shown = Example(example, card_words["example"]) if example else None
+    responsible = Responsible(**card_words["responsible"], synthetic=synthetic)
+    validity = Validity(**card_words["validity"])
     return Card(
         task_categories=card_words["task_categories"],
         tags=card_words["tags"],
@@ -249,9 +253,9 @@ def assemble_card(
         limits=limits,
         configs=configs,
         papers=papers,
-        example=Example(example, card_words["example"]) if example else None,
-        responsible=Responsible(**card_words["responsible"], synthetic=synthetic),
-        validity=Validity(**card_words["validity"]),
+        example=shown,
+        responsible=responsible,
+        validity=validity,
         withheld=card_words.get("withheld") or None,
         **parts,
     )
@@ -299,8 +303,11 @@ def count_effects_by_model(evidence: Evidence) -> str:
         shown[model] += record["verdict"] == Verdict.EFFECT
     if not total:
         return "No headline has a verdict: no model in use was asked, or none could answer."
-    effect_counts = ", ".join(f"{model} {shown[model]} of {total[model]}" for model in total)
-    return f"Headlines that show an effect beyond placebos, by model: {effect_counts}."
+    effect_counts: list[str] = []
+    for model, n in total.items():
+        effect_counts.append(f"{model} {shown[model]} of {n}")
+    counts_text = ", ".join(effect_counts)
+    return f"Headlines that show an effect beyond placebos, by model: {counts_text}."
 
 
 def describe_tests(evidence: Evidence) -> str:
@@ -312,9 +319,10 @@ def describe_tests(evidence: Evidence) -> str:
             "over units."
         )
     by_unit = group_by_key((record["unit"], record["n"]) for record in records)
-    units = ", ".join(
-        f"{unit} ({range_text(counts, 0)})" for unit, counts in sorted(by_unit.items())
-    )
+    unit_texts: list[str] = []
+    for unit, counts in sorted(by_unit.items()):
+        unit_texts.append(f"{unit} ({range_text(counts, 0)})")
+    units = ", ".join(unit_texts)
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)
     verdict_counts = ", ".join(
@@ -352,7 +360,8 @@ def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 
 def by_source(table: pd.DataFrame) -> str:
     """Row counts of a table by source."""
     counts = table["source"].value_counts().sort_index()
-    return "; ".join(f"{count:,} rows: {source}" for source, count in counts.items())
+    labels = (f"{count:,} rows: {source}" for source, count in counts.items())
+    return "; ".join(labels)
 
 
 def range_text(values: Iterable[float], decimals: int = 2) -> str:

@@ -42,12 +42,14 @@ def require_confirmed(figures: pd.DataFrame, columns: Sequence[FigureHeading]) -
     headlines = {column.figure for column in columns if column.role == "headline"}
     of_models = figures[figures["model"].notna()]
     confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
-    if bare := sorted(set(of_models["figure"][~confirmed]) & headlines):
+    bare = sorted(set(of_models["figure"][~confirmed]) & headlines)
+    if bare:
         raise ValueError(
             f"{', '.join(bare)}: a headline needs null, placebo and verdict "
             "(measurement.verdicts.judge)"
         )
-    if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
+    hidden = sorted(set(of_models["figure"][confirmed]) - headlines)
+    if hidden:
         raise ValueError(
             f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are "
             "shown"

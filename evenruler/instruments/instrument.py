@@ -138,9 +138,9 @@ def _named_words(value: Any) -> Any:
         raise ValueError(f"found {value!r}, expected a list: [{value}]")
     if not isinstance(value, list):
         return value
-    wrong = [word for word in value if isinstance(word, bool) or not isinstance(word, str | int)]
-    if wrong:
-        raise ValueError(f"found {wrong[0]!r} in the list, expected words")
+    for word in value:
+        if isinstance(word, bool) or not isinstance(word, str | int):
+            raise ValueError(f"found {word!r} in the list, expected words")
     by_slug: dict[str, list[str]] = {}
     for word in map(str, value):
         by_slug.setdefault(slug_of(word), []).append(word)
@@ -307,7 +307,8 @@ class Source(StrictModel):
                     prefix_texts.append(text_or_texts)
                 else:
                     prefix_texts.extend(text_or_texts)
-            if english := english_among(prefix_texts):
+            english = english_among(prefix_texts)
+            if english:
                 what = f"framings: {english!r} is English, and the texts are in {self.language!r}"
                 raise ValueError(f"{what}; write them in this language, or leave them out")
         return self
@@ -383,11 +384,10 @@ def plan_with_sizes(
     sizes: dict[str, dict[str, Any]] = {}
     for size, size_plan in plans.items():
         settings = declaration.sizes[size]
-        sizes[size] = {
-            "asks": {key: value for key, value in size_plan.items() if value != base[key]},
-            "detects": settings.detects(declaration.source),
-            **{form: settings.detects(declaration.source, form) for form in forms},
-        }
+        asks = {key: value for key, value in size_plan.items() if value != base[key]}
+        detects = settings.detects(declaration.source)
+        detects_by_form = {form: settings.detects(declaration.source, form) for form in forms}
+        sizes[size] = {"asks": asks, "detects": detects, **detects_by_form}
     return {**base, "size": declaration.settings.size, "sizes": sizes}
 
 

@@ -53,7 +53,9 @@ class Estimate:
         """P of the two one-sided tests (Schuirmann 1987): small where the value lies between -bound
         and bound.
         """
-        return max(self._above(bound - self.value), self._above(bound + self.value))
+        p_below = self._above(bound - self.value)
+        p_above = self._above(bound + self.value)
+        return max(p_below, p_above)
 
     def p_sign(self, sign: float) -> float:
         """One-sided p: small where the value has this sign (1 or -1)."""
@@ -61,7 +63,8 @@ class Estimate:
 
     def detectable(self, level: float = 0.95, power: float = 0.8) -> float:
         """The minimum detectable effect: the smallest true value found with this power."""
-        quantiles = stdtrit(self.df, 0.5 + level / 2) + stdtrit(self.df, power)
+        critical = stdtrit(self.df, 0.5 + level / 2)
+        quantiles = critical + stdtrit(self.df, power)
         return float(quantiles) * self.error
 
     def _above(self, distance: float) -> float:
@@ -202,13 +205,16 @@ def pair_placebos(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Pa
     are_tables = real.ndim == 2 and other.ndim == 2
     if not are_tables or len(real) != len(other) or len(real) < 2:
         raise ValueError("expected two tables of the same units, two at least")
-    n, m, k = len(real), real.shape[1], other.shape[1]
+    n, m = real.shape
+    k = other.shape[1]
     df = m + k - 2
     if min(m, k) < 1 or df < 1:
         raise ValueError(f"found {m} wordings and {k} placebos, expected three in all")
     both = (real, other)
-    wordings = sum(_sum_squares(x.mean(axis=0) - x.mean()) for x in both) / df
-    rest = sum(_sum_squares(_doubly_centred(x)) for x in both) / (df * (n - 1))
+    wording_squares = [_sum_squares(x.mean(axis=0) - x.mean()) for x in both]
+    wordings = sum(wording_squares) / df
+    rest_squares = [_sum_squares(_doubly_centred(x)) for x in both]
+    rest = sum(rest_squares) / (df * (n - 1))
 
     def weighted(of_real: float, of_placebo: float) -> Estimate:
         by_unit: Floats = of_real * real.mean(axis=1) - of_placebo * other.mean(axis=1)
@@ -217,12 +223,14 @@ def pair_placebos(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Pa
         parts = [unit_part, (wordings * of_wordings, float(df))]
         return sum_estimates(float(by_unit.mean()), parts, rest * of_wordings / n)
 
-    comparison = PairedPlacebos(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
+    difference, half = weighted(1, 1), weighted(0.5, 1)
+    comparison = PairedPlacebos(float(other.mean()), difference, half)
     return weighted(1, 0), comparison
 
 
 def _doubly_centred(x: Floats) -> Floats:
-    deviations: Floats = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
+    less_means = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True)
+    deviations: Floats = less_means + x.mean()
     return deviations
 
 
@@ -252,7 +260,8 @@ class PlaceboLists:
         """Typical size of a placebo effect: the SD of a mean over `pairs` differences of two
         placebo lists.
         """
-        return math.sqrt(2 / self.pairs) * float(np.std(self.values, ddof=1))
+        spread = float(np.std(self.values, ddof=1))
+        return math.sqrt(2 / self.pairs) * spread
 
     def p_half(self, effect: Estimate) -> float:
         """P of the null that placebos do half of the effect: small where they do more than half.
@@ -264,7 +273,8 @@ class PlaceboLists:
         if size == 0 or typical == 0:
             return float(typical == 0)
         df = len(self.values) - 1
-        error = math.sqrt(1 / (2 * df) + effect.variance / effect.value**2)
+        placebo_variance = 1 / (2 * df)
+        error = math.sqrt(placebo_variance + effect.variance / effect.value**2)
         return float(ndtr(-math.log(2 * typical / size) / error))
 
 
@@ -336,7 +346,8 @@ def variance_components(x: ArrayLike, facets: Sequence[str]) -> VarianceComponen
 
 def _effects(facets: Sequence[str]) -> Iterator[Effect]:
     """Every subset of facets, the empty one first."""
-    return chain.from_iterable(combinations(facets, size) for size in range(len(facets) + 1))
+    sizes = range(len(facets) + 1)
+    return chain.from_iterable(combinations(facets, size) for size in sizes)
 
 
 @dataclass(frozen=True)
@@ -383,7 +394,8 @@ class GroupDifference:
         variance = sum(term for term, _ in terms)
         if variance <= 0:
             return Interval(self.mean, math.nan, math.nan)
-        degrees = variance**2 / sum(term**2 / df for term, df in terms)
+        term_squares = sum(term**2 / df for term, df in terms)
+        degrees = variance**2 / term_squares
         return Estimate(self.mean, variance, degrees).interval(level)
 
 
@@ -396,12 +408,9 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> GroupDifference:
     Source: the mean squares of Brennan (2001) with words nested in fixed groups.
     """
     scores, signs = np.asarray(x, dtype=np.float64), np.asarray(groups)
-    if (
-        scores.ndim != 3
-        or signs.shape != scores.shape[2:]
-        or set(signs.tolist()) != {1, -1}
-        or signs.sum() != 0
-    ):
+    is_sign_per_word = scores.ndim == 3 and signs.shape == scores.shape[2:]
+    has_two_groups = is_sign_per_word and set(signs.tolist()) == {1, -1}
+    if not has_two_groups or signs.sum() != 0:
         raise ValueError(
             "expected scores of units x templates x words, and words in two groups of equal size"
         )
@@ -431,6 +440,7 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> GroupDifference:
     # alike.
     for effect in of_words:
         pooled = sum(group.mean_squares[effect] for group in group_components) / 2
-        coefficient = (-1) ** (len(effect) + 1) * 2 / (words * bias.size)
+        sign = (-1) ** (len(effect) + 1)
+        coefficient = sign * 2 / (words * bias.size)
         parts.append((coefficient, pooled, 2 * group_components[0].degrees[effect]))
     return GroupDifference(float(bias.mean()), {**of_both, **of_words}, parts)

@@ -143,10 +143,13 @@ def figures_to_dicts(figures: pd.DataFrame) -> list[dict[str, object]]:
     plain_records = []
     for record in figures.to_dict("records"):
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
-        plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record.get(key))}
+        for key in NUMBERS:
+            if not pd.isna(record.get(key)):
+                plain[key] = float(record[key])
         plain |= {"n": int(record["n"]), "unit": record["unit"]}
-        text_keys = ("levels", "reason", "verdict", "why", *ENDS)
-        plain |= {key: record[key] for key in text_keys if not pd.isna(record.get(key))}
+        for key in ("levels", "reason", "verdict", "why", *ENDS):
+            if not pd.isna(record.get(key)):
+                plain[key] = record[key]
         plain_records.append(plain)
     return plain_records
 
@@ -226,5 +229,8 @@ def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimal
     if pd.isna(record["value"]):
         return f"none ({record['reason']})"
     low, high = record.get("low"), record.get("high")
-    interval = "" if pd.isna(low) else f" [{low:z.{decimals}f}, {high:z.{decimals}f}]"
-    return f"{record['value']:z.{decimals}f}{interval}, n = {record['n']}"
+    style = f"z.{decimals}f"
+    interval = ""
+    if not pd.isna(low):
+        interval = f" [{low:{style}}, {high:{style}}]"
+    return f"{record['value']:{style}}{interval}, n = {record['n']}"

@@ -77,7 +77,10 @@ def correlation(x: ArrayLike, y: ArrayLike) -> float:
     """
     first = np.asarray(x, dtype=np.float64)
     second = np.asarray(y, dtype=np.float64)
-    if len(first) < 2 or constant_columns(np.column_stack([first, second])).any():
+    if len(first) < 2:
+        return math.nan
+    both = np.column_stack([first, second])
+    if constant_columns(both).any():
         return math.nan
     a, b = first - first.mean(), second - second.mean()
     r = a @ b / math.sqrt((a @ a) * (b @ b))
@@ -104,7 +107,8 @@ def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     z = NormalDist().inv_cdf((1 + level) / 2)
     divisor = 1 + z**2 / n
     middle = (share + z**2 / (2 * n)) / divisor
-    variance = share * (1 - share) / n + z**2 / (4 * n**2)
+    share_variance = share * (1 - share) / n
+    variance = share_variance + z**2 / (4 * n**2)
     half = z / divisor * math.sqrt(variance)
     # At the ends, nearly equal numbers are subtracted, whose last bits differ by machine.
     low = max(middle - half, 0.0) if share > 0 else 0.0

@@ -119,7 +119,8 @@ def nonresponse_reason(replies: ReplyCounts) -> str | None:
     """
     n_cut = len(replies.cut)
     if n_cut > MOST_CUT * replies.n:
-        return f"{n_cut:,} of {replies.n:,} replies were {replies.cut[0]}"
+        cut_reason = replies.cut[0]
+        return f"{n_cut:,} of {replies.n:,} replies were {cut_reason}"
     often = {
         "refused": replies.refused,
         "empty": replies.empty,
@@ -129,9 +130,12 @@ def nonresponse_reason(replies: ReplyCounts) -> str | None:
     counts = often | rare
     lacking = sum(counts.values())
     if lacking > MOST_UNANSWERED * replies.n:
-        shown_counts = {what: n for what, n in counts.items() if n or what in often}
-        counted_reasons = ", ".join(f"{n:,} {what}" for what, n in shown_counts.items())
-        return f"{lacking:,} of {replies.n:,} requests were not answered ({counted_reasons})"
+        counted_reasons: list[str] = []
+        for what, n in counts.items():
+            if n or what in often:
+                counted_reasons.append(f"{n:,} {what}")
+        reasons = ", ".join(counted_reasons)
+        return f"{lacking:,} of {replies.n:,} requests were not answered ({reasons})"
     n_given, distinct = replies.n - replies.withheld, replies.distinct
     if distinct is None or n_given < 2 or not_read(replies):
         return None

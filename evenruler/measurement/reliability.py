@@ -41,8 +41,9 @@ def cronbach_alpha(x: ArrayLike) -> float:
     items = matrix.shape[1]
     of_items = matrix.var(axis=0, ddof=1).sum()
     of_total = matrix.sum(axis=1).var(ddof=1)
+    alpha = items / (items - 1) * (1 - of_items / of_total)
     # Rounding can push it above 1.
-    return min(float(items / (items - 1) * (1 - of_items / of_total)), 1.0)
+    return min(float(alpha), 1.0)
 
 
 def feldt_interval(alpha: float, observations: int, items: int, level: float = 0.95) -> Interval:
@@ -170,19 +171,24 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     between = float(of_targets.var(ddof=1) * k)
     raters = float(of_raters.var(ddof=1) * n)
     residuals = matrix - of_targets[:, None] - of_raters + matrix.mean()
-    rest = float((residuals**2).sum() / ((n - 1) * (k - 1)))
-    value = (between - rest) / (between + (k - 1) * rest + k * (raters - rest) / n)
+    rest_df = (n - 1) * (k - 1)
+    rest = float((residuals**2).sum() / rest_df)
+    rater_part = k * (raters - rest) / n
+    value = (between - rest) / (between + (k - 1) * rest + rater_part)
     if rest <= 0:
         return Interval(value, math.nan, math.nan)
     ratio = raters / rest
     common = n * (1 + (k - 1) * value) - k * value
-    freedom = (k - 1) * (n - 1) * (k * value * ratio + common) ** 2
-    freedom /= (n - 1) * (k * value * ratio) ** 2 + common**2
+    rater_share = k * value * ratio
+    freedom = (k - 1) * (n - 1) * (rater_share + common) ** 2
+    freedom /= (n - 1) * rater_share**2 + common**2
     upper = stats.f.ppf(0.5 + level / 2, n - 1, freedom)
     lower = stats.f.ppf(0.5 + level / 2, freedom, n - 1)
     rater_term = k * raters + (k * n - k - n) * rest
-    low = n * (between - upper * rest) / (upper * rater_term + n * between)
-    high = n * (lower * between - rest) / (rater_term + n * lower * between)
+    low_total = upper * rater_term + n * between
+    low = n * (between - upper * rest) / low_total
+    high_total = rater_term + n * lower * between
+    high = n * (lower * between - rest) / high_total
     return Interval(float(value), float(low), float(high))
 
 
@@ -251,7 +257,9 @@ def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
     """
 
     def index(tokens: frozenset[str], other: frozenset[str]) -> float:
-        return len(tokens & other) / len(tokens | other) if tokens or other else 1.0
+        if not tokens and not other:
+            return 1.0
+        return len(tokens & other) / len(tokens | other)
 
     n = len(token_sets)
     indices = [index(tokens, other) for tokens, other in product(token_sets, repeat=2)]

@@ -171,7 +171,9 @@ def logit_transformation(lowest: float, highest: float) -> Transformation:
     width = highest - lowest
 
     def there(x: float) -> float:
-        return math.log((x - lowest) / (highest - x)) if lowest < x < highest else math.nan
+        if not lowest < x < highest:
+            return math.nan
+        return math.log((x - lowest) / (highest - x))
 
     def back(y: float) -> float:
         return lowest + width / (1 + math.exp(-y))
@@ -221,7 +223,8 @@ def jackknife_interval(value: float, without_one: Floats, level: float) -> tuple
     """Ends of the jackknife interval around a value, given the n leave-one-out values."""
     n = len(without_one)
     quantile = stdtrit(n - 1, 0.5 + level / 2)
-    half = float(quantile * without_one.std(ddof=0) * math.sqrt(n - 1))
+    spread = without_one.std(ddof=0)
+    half = float(quantile * spread * math.sqrt(n - 1))
     return value - half, value + half
 
 
@@ -265,7 +268,8 @@ def squared_shift(changes: ArrayLike) -> float:
     x = np.asarray(changes, dtype=np.float64)
     n = len(x)
     total = x.sum(axis=0)
-    return float((total @ total - (x**2).sum()) / (n * (n - 1)))
+    squares = (x**2).sum()
+    return float((total @ total - squares) / (n * (n - 1)))
 
 
 def _sign_batches(n: int, seed: int, draws: int) -> Iterator[Floats]:

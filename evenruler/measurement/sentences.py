@@ -140,9 +140,9 @@ def headline_sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
     sentences = [with_capital(f"{clause}{numbers}."), why]
     names_units = verdict == Verdict.EFFECT and record.get("most")
     if words is not None and words.ends and names_units:
-        sentences.append(
-            f"Most {words.ends[0]}: {record['most']}; most {words.ends[1]}: {record['least']}."
-        )
+        most = f"Most {words.ends[0]}: {record['most']}"
+        least = f"most {words.ends[1]}: {record['least']}"
+        sentences.append(f"{most}; {least}.")
     return " ".join(filter(None, sentences))
 
 
@@ -153,7 +153,8 @@ def _headline_numbers(record: Mapping[str, Any], measured_in: str) -> str:
         low, high = record.get(low_key), record.get(high_key)
         if low is None or high is None:
             return value
-        return f"{value} [{low:z.2f}, {high:z.2f}]".lstrip()
+        interval = f"[{low:z.2f}, {high:z.2f}]"
+        return f"{value} {interval}".lstrip()
 
     unit = f" {measured_in}" if measured_in else ""
     numbers = [with_ends(f"{record['value']:z.2f}{unit}", "low", "high")]

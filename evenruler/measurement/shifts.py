@@ -124,7 +124,8 @@ def shift_figures(
             control = interval.value
             # Reorderings do not centre on 0, so the interval does not hold for them.
             ends = (interval.low, interval.high) if figure == LEVEL else (None, None)
-            figures.append(Figure(f"placebo_{figure}", control, len(placebos), "placebos", *ends))
+            name, n_placebos = f"placebo_{figure}", len(placebos)
+            figures.append(Figure(name, control, n_placebos, "placebos", *ends))
         shift = float(np.sqrt((cues**2).mean()))
         figures.append(Figure(figure, shift, n, unit, control=control))
     return figures
@@ -139,12 +140,15 @@ def rms_placebo_shift(values: ArrayLike, level: float = 0.95) -> Interval:
     """
     check_level(level)
     x: Floats = np.asarray(values, dtype=np.float64)
-    if x.ndim != 1 or len(x) < FEWEST_FOR_SPREAD or not np.isfinite(x).all():
+    are_enough = x.ndim == 1 and len(x) >= FEWEST_FOR_SPREAD
+    if not are_enough or not np.isfinite(x).all():
         raise ValueError(
             f"expected numbers of at least {FEWEST_FOR_SPREAD} placebos, got {x.shape}"
         )
     k = len(x)
     square = float((x**2).sum())
-    low = math.sqrt(square / stats.chi2.ppf(0.5 + level / 2, k))
-    high = math.sqrt(square / stats.chi2.ppf(0.5 - level / 2, k))
+    upper_quantile = stats.chi2.ppf(0.5 + level / 2, k)
+    lower_quantile = stats.chi2.ppf(0.5 - level / 2, k)
+    low = math.sqrt(square / upper_quantile)
+    high = math.sqrt(square / lower_quantile)
     return Interval(math.sqrt(square / k), low, high)

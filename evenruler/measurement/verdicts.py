@@ -302,7 +302,8 @@ def holm(p: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p, kind="stable")
     sorted_p = np.asarray(p, dtype=np.float64)[order]
-    steps = np.maximum.accumulate(sorted_p * np.arange(len(p), 0, -1))
+    n_left = np.arange(len(p), 0, -1)
+    steps = np.maximum.accumulate(sorted_p * n_left)
     adjusted_p = np.empty(len(p))
     adjusted_p[order] = np.minimum(steps, 1)
     return [float(value) for value in adjusted_p]

@@ -78,7 +78,7 @@ LABEL: Final = re.compile(
 class LoggedReply(NamedTuple):
     """A reply to a question (without labels), and how it was read."""
 
-    asked: str
+    question: str
     options: tuple[str, ...]
     """In the order of their letters; empty if the file does not say it."""
     reply: str
@@ -252,7 +252,8 @@ def _of_bbq(rows: list[Row], column: str) -> Replies:
     models = sorted({str(row["model"]) for _, row in rows if "model" in row})
     if len(models) > 1:
         more = ", ..." if len(models) > 3 else ""
-        what = f"answers of {len(models)} models ({', '.join(models[:3])}{more})"
+        first_models = ", ".join(models[:3])
+        what = f"answers of {len(models)} models ({first_models}{more})"
         raise UserError(
             what, where=rows[0][0], remedy="put the rows of each model into a file of its own"
         )
@@ -295,7 +296,8 @@ def _are_places(answered: Sequence[_Answered], column: str) -> bool:
         if isinstance(answer, str) and answer.strip() and not _is_digit(answer, options):
             if all(isinstance(answered_row.row[column], str) for answered_row in digits):
                 return False  # a reply may be a lone digit
-            what = f"{column} is {answer[:60]!r}, and a number in {len(digits):,} other rows"
+            answer_label = repr(answer[:60])
+            what = f"{column} is {answer_label}, and a number in {len(digits):,} other rows"
             raise UserError(
                 what, where=where, remedy="write texts of options alone, or 0, 1 and 2 alone"
             )
@@ -352,9 +354,11 @@ def _likelihoods_of_harness(rows: list[Row]) -> AnswerLog:
     answer_log = AnswerLog("lm-evaluation-harness samples")
     for where, row in _once_a_document(rows):
         requests = [_values_of(argument) for argument in _values_of(row["arguments"])]
-        answers = [response[0] if len(response) == 1 else response for response in row["resps"]]
-        of_texts = all(len(request) == 2 and isinstance(request[1], str) for request in requests)
-        if not of_texts or any(isinstance(answer, str) or len(answer) != 2 for answer in answers):
+        answers: list[Any] = []
+        for response in row["resps"]:
+            answers.append(response[0] if len(response) == 1 else response)
+        of_texts = all(map(_is_prompt_and_text, requests))
+        if not of_texts or not all(map(_is_likelihood, answers)):
             remedy = "log a task of multiple choice, whose samples hold likelihoods"
             raise UserError(
                 "its task generates, and likelihoods are needed", where=where, remedy=remedy
@@ -366,18 +370,29 @@ def _likelihoods_of_harness(rows: list[Row]) -> AnswerLog:
     return answer_log
 
 
+def _is_prompt_and_text(request: list[Any]) -> bool:
+    return len(request) == 2 and isinstance(request[1], str)
+
+
+def _is_likelihood(answer: Any) -> bool:
+    """Whether an answer is a pair: the likelihood, and whether the text was the likeliest one."""
+    return not isinstance(answer, str) and len(answer) == 2
+
+
 def _once_a_document(rows: list[Row]) -> Iterator[Row]:
     """Each document once; several filters log the same answers again, UserError if they are
     others.
     """
     seen: dict[Any, tuple[object, object]] = {}
     for where, row in rows:
-        filter_, answers = seen.setdefault(row["doc_id"], (row.get("filter"), row["resps"]))
+        document = row["doc_id"]
+        filter_and_answers = (row.get("filter"), row["resps"])
+        filter_, answers = seen.setdefault(document, filter_and_answers)
         if answers is row["resps"]:
             yield where, row
         elif filter_ == row.get("filter") or answers != row["resps"]:
             raise UserError(
-                f"document {row['doc_id']} is answered twice",
+                f"document {document} is answered twice",
                 where=where,
                 remedy="take the log of one run",
             )
@@ -517,7 +532,8 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
         )
     failed = [str(logged_sample["id"]) for logged_sample in samples if logged_sample.get("error")]
     if failed:
-        what = f"{len(failed):,} of {len(samples):,} samples ended in an error, as {failed[0]}"
+        amount = f"{len(failed):,} of {len(samples):,} samples"
+        what = f"{amount} ended in an error, as {failed[0]}"
         raise UserError(
             what, where=where, remedy="run these again (inspect eval-retry), and take that log"
         )
@@ -631,7 +647,7 @@ def _add_reply(replies: Replies, about: dict[str, Any], replied: LoggedReply, wh
         about.get("question_index"),
         about.get("example_id", about.get("source_id")),
     ]
-    key = replied.asked if None in key_parts else "/".join(map(str, key_parts))
+    key = replied.question if None in key_parts else "/".join(map(str, key_parts))
     if replies.setdefault(key, replied) is not replied:
         remedy = (
             "take one log of one epoch, with category, question_index and example_id of each "
@@ -657,7 +673,7 @@ def _match_replies(
         if not replied.options:
             what = f"its log does not list the options of {key or question[-60:]!r} in their order"
             raise UserError(what, where=where, remedy="log documents with a list `choices`")
-        if replied.asked != question or not options <= {*replied.options}:
+        if replied.question != question or not options <= {*replied.options}:
             what = f"it answers another text than {key or question[-60:]!r} of this benchmark"
             raise UserError(
                 what, where=where, remedy="take the version of the benchmark that was answered"
@@ -732,7 +748,7 @@ class LoggedModel(Model):
         contexts = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
         replied = self._replied(texts, contexts, named)
-        scores = self._found(texts, contexts, named, between)
+        scores = self._recorded_scores(texts, contexts, named, between)
         lacking = [place for place, value in enumerate(scores) if value is None]
         if texts and len(lacking) == len(texts):
             what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
@@ -751,9 +767,8 @@ class LoggedModel(Model):
         ]
         if half:
             text = texts[half[0]]
-            what = (
-                f"it lacks the answers to {len(half):,} of {len(texts):,} texts, as {text[:60]!r}"
-            )
+            amount = f"{len(half):,} of {len(texts):,} texts"
+            what = f"it lacks the answers to {amount}, as {text[:60]!r}"
             raise UserError(
                 what,
                 where=str(self._path),
@@ -773,11 +788,13 @@ class LoggedModel(Model):
     ) -> bool:
         """Whether the file has an answer to one of these texts, or to another version of one."""
         try:
-            return any(value is not None for value in self._found(texts, before, keys, between))
+            return any(
+                value is not None for value in self._recorded_scores(texts, before, keys, between)
+            )
         except UserError:
             return True
 
-    def _found(
+    def _recorded_scores(
         self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str
     ) -> list[float | None]:
         if self._log.replies is not None:

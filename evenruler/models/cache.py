@@ -19,7 +19,8 @@ from evenruler.terminal import print_note, progress_bar
 Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
 
-Ask = Callable[[list[Question], frozenset[int]], Iterator[list[tuple[int, Answer]]]]
+_AnswerBatches = Iterator[list[tuple[int, Answer]]]
+Ask = Callable[[list[Question], frozenset[int]], _AnswerBatches[Answer]]
 """From distinct questions and the indices of missing ones to (index, answer) batches, which may
 include other indices."""
 
@@ -101,7 +102,7 @@ class Cache:
                 )  # by others meanwhile
                 missing = frozenset(i for i, key in enumerate(by_index) if key not in answer_by_key)
                 if missing:
-                    answer_by_key.update(self._asked(how, distinct, by_index, missing))
+                    answer_by_key.update(self._compute_missing(how, distinct, by_index, missing))
         pairs = list(zip(distinct, by_index, strict=True))
         journal_rows = (
             (key, canonical_json(as_key(question)), answer_by_key[key]) for question, key in pairs
@@ -153,7 +154,7 @@ class Cache:
             drawn_questions = [lacking[key] for key in drawn]
             unpack = how.form.unpack
             with self._lease():
-                now = self._asked(
+                now = self._compute_missing(
                     how, drawn_questions, drawn, everything, keeps=len(drawn) == len(held)
                 )
             for key in drawn:
@@ -169,7 +170,7 @@ class Cache:
         open_release().note(compared)
         return held
 
-    def _asked(
+    def _compute_missing(
         self,
         how: _CallSpec,
         questions: list[Any],
@@ -187,7 +188,10 @@ class Cache:
                     for i, answer in batch:
                         if not how.form.is_finite(answer):
                             raise not_a_number(self.name, questions[i])
-                    new = {keys[i]: how.form.pack(answer) for i, answer in batch if i in missing}
+                    new: dict[bytes, bytes] = {}
+                    for i, answer in batch:
+                        if i in missing:
+                            new[keys[i]] = how.form.pack(answer)
                     if keeps:
                         self.store.put(new.items())
                     answer_by_key.update(new)

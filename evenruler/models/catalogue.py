@@ -99,19 +99,19 @@ def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | No
     from evenruler.models.backends import openai
 
     served = entry.locations[0][1]
-    asked: Callable[[], AbstractContextManager[Any]] = nullcontext
+    server_context: Callable[[], AbstractContextManager[Any]] = nullcontext
     if entry.scheme == "ollama":
-        from evenruler.models.in_memory import at_ollama as asked
+        from evenruler.models.in_memory import at_ollama as server_context
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
     def describe() -> str:
-        with asked():
+        with server_context():
             return canonical_json(
                 openai.engine_fields(served, mode, entry.revision, entry.start, entry)
             ).decode()
 
     def backend() -> openai.OpenAI:
-        with asked():
+        with server_context():
             return openai.OpenAI(name, served, mode, entry.start or "", entry)
 
     return Model(name, entry, entry.kind, store, describe, backend, None, where)

@@ -132,7 +132,9 @@ class ThoughtParser:
             return tokens[n - 1] == self._end
         tail = tokens[max(0, n - self.window) : n]
         mark = self._thinking.end
-        return self._raw(tail).count(mark) > self._raw(tail[:-1]).count(mark)
+        n_marks = self._raw(tail).count(mark)
+        n_marks_before = self._raw(tail[:-1]).count(mark)
+        return n_marks > n_marks_before
 
     def is_over(self, n: int, place: int) -> bool:
         """Whether a reply of n tokens has used up its budget; `place`: number of thought tokens, 0
@@ -144,7 +146,8 @@ class ThoughtParser:
         """The tokens after the last thought; None if it does not end. `opened`, `is_whole` as in
         `Thinking`.
         """
-        places = (n for n in range(len(tokens), 0, -1) if self.ends(tokens, n))
+        backwards = range(len(tokens), 0, -1)
+        places = (n for n in backwards if self.ends(tokens, n))
         place = next(places, 0)
         opened = not place and (opened or not is_whole or not self._thinking.begin)
         answer = self._thinking.answer(self._raw(tokens), opened, is_whole)

@@ -100,26 +100,32 @@ def model_in_memory(
         parts = _engine_fields(core, tokenizer, cache_key, weights, name)
         return canonical_json({**parts, **({"start": entry.start} if entry.start else {})}).decode()
 
-    attributes, made = dict[str, Any](), None
+    attributes, latest_backend = dict[str, Any](), None
 
     def backend() -> Any:
         # A copy with shared weights, so that our settings, such as end tokens, do not affect the
         # user's model. Modules are shared, too, so it is made again only where an attribute of the
         # model itself was set.
-        nonlocal attributes, made
+        nonlocal attributes, latest_backend
         now = dict(vars(core))
         is_same = now.keys() == attributes.keys() and all(
             now[key] is attributes[key] for key in now
         )
-        if made is None or not is_same:
+        if latest_backend is None or not is_same:
             shared = copy.copy(core)
-            made = make(
+            latest_backend = make(
                 name, entry, entry.kind, LoadedModel(tokenizer, shared), shared.device.type, None
             )
             attributes = now
-        return made
+        return latest_backend
 
     return Model(name, entry, entry.kind, store, describe, backend, None, name, changeable=True)
+
+
+def _has_replaced_call(module: Any) -> bool:
+    """Whether a `forward` or `__call__` was set on a module itself."""
+    attributes = vars(module)
+    return "forward" in attributes or "__call__" in attributes
 
 
 def require_plain(core: Any, name: str) -> None:
@@ -130,7 +136,7 @@ def require_plain(core: Any, name: str) -> None:
         cause = "hooks change"
     elif has_global_hooks():
         cause = "hooks on all modules (torch.nn.modules.module) change"
-    elif any("forward" in vars(module) or "__call__" in vars(module) for module in core.modules()):
+    elif any(map(_has_replaced_call, core.modules())):
         cause = "a `forward` that was set on a module changes"
     else:
         return
@@ -356,7 +362,7 @@ class FunctionBackend:
         """
         allowed = current_budget()
         wanted_prompts = [prompts[place] for place in wanted]
-        letters = sum(len(prompt.text) + len(prompt.system or "") for prompt in wanted_prompts)
+        letters = sum(prompt.letters for prompt in wanted_prompts)
         with allowed.told(self._name, len(wanted), letters):
             for place in sorted(wanted):
                 allowed.take()
@@ -375,7 +381,8 @@ class FunctionBackend:
                 chat_messages(prompt.text, prompt.system), **settings, seed=prompt.seed
             )
         except Exception as error:  # the function may raise anything
-            failure = f"the function failed ({type(error).__name__}: {error})".splitlines()[0]
+            message = f"the function failed ({type(error).__name__}: {error})"
+            failure = message.splitlines()[0]
             raise UserError(f"{failure:.200}", where=self._name, remedy=self._remedy) from error
         if reply is None:
             return Reply(None, "the function gave none")

@@ -295,13 +295,15 @@ def note_unused(model: Any, tensors: Iterable[str], name: str, where: str) -> No
     unused = sorted(tensors)
     require_no_scales(unused, name, where)
     if unused:
-        print_note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
-        _notes[model] = (f"{OF_FILES}{len(unused)} tensors are not used, as {unused[0]}",)
+        n_unused, first = len(unused), unused[0]
+        print_note(f"{name}: {n_unused} tensors of its files are not used, as {first}")
+        _notes[model] = (f"{OF_FILES}{n_unused} tensors are not used, as {first}",)
 
 
 def require_no_scales(unused: Iterable[str], name: str, where: str) -> None:
     """UserError where tensors that are not used are scales or codes of quantised weights."""
-    if scales := [key for key in unused if SCALES.search(key)]:
+    scales = [key for key in unused if SCALES.search(key)]
+    if scales:
         what = f"{name} has scales of quantised weights, as {scales[0]}, that would not be used"
         raise UserError(what, where=where, remedy=UNQUANTISED)
 
@@ -348,7 +350,9 @@ def _weights_in(folder: Path) -> list[Path]:
     for suffix in ("safetensors", "bin"):
         for index in sorted(folder.glob(f"*.{suffix}.index.json")):
             shards = read_json_file(index, dict).get("weight_map")
-            names = {str(name) for name in shards.values()} if isinstance(shards, dict) else set()
+            names: set[str] = set()
+            if isinstance(shards, dict):
+                names.update(map(str, shards.values()))
             return [folder / name for name in sorted(names) if (folder / name).is_file()]
         files = sorted(folder.glob(f"*.{suffix}"))
         usual = [path for path in files if path.stem in ("model", "pytorch_model", "adapter_model")]

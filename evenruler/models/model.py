@@ -63,11 +63,13 @@ def _of_struct(layout: str) -> AnswerCodec[tuple[Any, ...]]:
 
 
 def _of_array(kind: str) -> AnswerCodec[NDArray[Any]]:
-    return AnswerCodec(
-        lambda row: np.asarray(row).astype(kind).tobytes(),
-        lambda stored: np.frombuffer(stored, dtype=kind),
-        lambda row: bool(np.isfinite(row).all()),
-    )
+    def pack(row: NDArray[Any]) -> bytes:
+        return np.asarray(row).astype(kind).tobytes()
+
+    def unpack(stored: bytes) -> NDArray[Any]:
+        return np.frombuffer(stored, dtype=kind)
+
+    return AnswerCodec(pack, unpack, lambda row: bool(np.isfinite(row).all()))
 
 
 LIKELIHOOD = _of_struct("<dq")  # nats, number of tokens
@@ -79,9 +81,18 @@ NUMBER: AnswerCodec[float] = AnswerCodec(
 )
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
 
+
+def _pack_logits_or_none(row: NDArray[Any] | None) -> bytes:
+    return b"" if row is None else LOGITS.pack(row)
+
+
+def _unpack_logits_or_none(stored: bytes) -> NDArray[Any] | None:
+    return LOGITS.unpack(stored) if stored else None
+
+
 LOGITS_OR_NONE: AnswerCodec[NDArray[Any] | None] = AnswerCodec(
-    lambda row: b"" if row is None else LOGITS.pack(row),
-    lambda stored: LOGITS.unpack(stored) if stored else None,
+    _pack_logits_or_none,
+    _unpack_logits_or_none,
     lambda row: row is None or LOGITS.is_finite(row),
 )
 """None for a text that is too long for the model."""
@@ -96,7 +107,9 @@ def likelihood_key(request: LikelihoodRequest) -> list[object]:
     return [request.prompt, request.text, *(["other start"] if request.other_start else [])]
 
 
-_KEPT: dict[str, tuple[str, AnswerCodec[Any], Callable[[Any], object]]] = {
+_StoredOperation = tuple[str, AnswerCodec[Any], Callable[[Any], object]]
+
+_KEPT: dict[str, _StoredOperation] = {
     "loglikelihood": ("likelihood/1", LIKELIHOOD, likelihood_key),
     "words": ("words/2", WORD, lambda request: [request.prompt, request.text, request.chat]),
     "in_place": (
@@ -123,8 +136,11 @@ answers of before."""
 
 def form_of(operation: str) -> AnswerCodec[Any]:
     """The serialisation of an operation's answers; `operation` includes its version."""
-    forms: dict[str, AnswerCodec[Any]] = {name: form for name, form, _ in _KEPT.values()}
-    forms |= {name: _KEPT[method][1] for method, name in IN_LOCAL_CHATS.items()}
+    forms: dict[str, AnswerCodec[Any]] = {}
+    for name, form, _ in _KEPT.values():
+        forms[name] = form
+    for method, name in IN_LOCAL_CHATS.items():
+        forms[name] = _KEPT[method][1]
     forms[fingerprints.OPERATION] = fingerprints.FORM
     return forms.get(operation.partition(":")[0], NUMBER)
 
@@ -572,8 +588,13 @@ class Model:
         sampling = replace(
             sampling, max_new_tokens=max(sampling.max_new_tokens, self.entry.new_tokens or 0)
         )
-        row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
-        systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
+        n_prompts = len(prompts)
+        row_seeds = [0] * n_prompts if seeds is None else [int(seed) for seed in seeds]
+        systems: Sequence[str | None]
+        if system is None or isinstance(system, str):
+            systems = [system] * n_prompts
+        else:
+            systems = system
         rows = zip(prompts, row_seeds, systems, strict=True)
         questions = [
             Prompt(text, sampling, seed, system_prompt, chat) for text, seed, system_prompt in rows

@@ -69,7 +69,8 @@ class LogLikelihoods:
         unread = np.isnan(self.nats)
         if unread.any():
             text = texts[int(unread.argmax())]
-            many = f"{int(unread.sum()):,} of {len(unread):,} texts"
+            n_unread = int(unread.sum())
+            many = f"{n_unread:,} of {len(unread):,} texts"
             what = f"words in {many} are unknown to its tokenizer, as in {text[:60]!r}"
             raise UserError(
                 what, where=model, remedy="leave these words out, or take another model"
@@ -164,6 +165,11 @@ class Prompt:
     seed: int  # seeds the reply's own generator
     system: str | None = None
     chat: bool = False
+
+    @property
+    def letters(self) -> int:
+        """Number of letters of the text and of the system prompt."""
+        return len(self.text) + len(self.system or "")
 
 
 CUT = "cut while thinking"  # prefix of the reason if a thought used up all tokens

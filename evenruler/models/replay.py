@@ -97,10 +97,8 @@ class ReplayCheck:
     @property
     def said(self) -> str:
         """As one line of text."""
-        line = (
-            f"{self.replayed:,} answers replayed from release {self.release}, {self.again:,} "
-            "asked again"
-        )
+        line = f"{self.replayed:,} answers replayed from release {self.release}"
+        line += f", {self.again:,} asked again"
         if self.again > self.replies:
             line += f", largest difference {self.difference:.2g}"
         return line + (
@@ -141,7 +139,7 @@ class AnswerRelease:
     @property
     def release(self) -> str:
         """The release's name."""
-        return str(self._said["release"])
+        return str(self._manifest["release"])
 
     @cached_property
     def share(self) -> float:
@@ -164,7 +162,12 @@ class AnswerRelease:
         if operation not in self._by_operation:
             self._by_operation[operation] = self._read(operation)
         held = self._by_operation[operation]
-        return {key: held[key[:HALF]] for key in keys if key[:HALF] in held}
+        answer_by_key: dict[bytes, bytes] = {}
+        for key in keys:
+            half = key[:HALF]
+            if half in held:
+                answer_by_key[key] = held[half]
+        return answer_by_key
 
     def again(self, keys: Iterable[bytes]) -> list[bytes]:
         """Keys to ask again: all, or blocks of neighbours that begin at random places."""
@@ -175,7 +178,8 @@ class AnswerRelease:
         drawn: set[int] = set()
         while len(drawn) < wanted:
             start = random.randrange(len(keys))
-            end = min(start + BLOCK, start + wanted - len(drawn), len(keys))
+            n_lacking = wanted - len(drawn)
+            end = min(start + BLOCK, start + n_lacking, len(keys))
             drawn |= set(range(start, end))
         return [keys[place] for place in sorted(drawn)]
 
@@ -184,7 +188,7 @@ class AnswerRelease:
         self.compared = self.compared + compared if self.compared else compared
 
     @cached_property
-    def _said(self) -> Mapping[str, Any]:
+    def _manifest(self) -> Mapping[str, Any]:
         path = self._folder / RELEASE
         if not path.exists():
             return {"files": {}}
@@ -197,7 +201,7 @@ class AnswerRelease:
             ) from None
 
     def _read(self, operation: str) -> dict[bytes, bytes]:
-        file_record = self._said["files"].get(file_of(operation))
+        file_record = self._manifest["files"].get(file_of(operation))
         if file_record is None:
             return {}
         path = self._folder / file_of(operation)
@@ -241,15 +245,18 @@ def note_down(
     """Append answers to the journal, if one is set: key, question as canonical JSON, packed
     answer.
     """
-    if folder := os.environ.get(JOURNAL):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        with (Path(folder) / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
-            file.write(
-                json.dumps({"model": model, "engine": engine, "operation": operation}) + "\n"
-            )
-            for key, question, answer in answers:
-                packed = base64.b85encode(answer).decode()
-                file.write(json.dumps([key.hex(), question.decode(), packed]) + "\n")
+    journal = os.environ.get(JOURNAL)
+    if not journal:
+        return
+    folder = Path(journal)
+    folder.mkdir(parents=True, exist_ok=True)
+    header = {"model": model, "engine": engine, "operation": operation}
+    with (folder / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(header) + "\n")
+        for key, question, answer in answers:
+            packed = base64.b85encode(answer).decode()
+            journal_row = [key.hex(), question.decode(), packed]
+            file.write(json.dumps(journal_row) + "\n")
 
 
 def read_journal(folder: Path) -> list[JournalEntry]:

@@ -71,9 +71,10 @@ def locate_model(
     where = where or declared_at(name)
     if entry.scheme == "untrained":
         return _untrained_folder(name, entry, store, catalogue or {})
-    local = [
-        path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations if scheme != "hub"
-    ]
+    local: list[Path] = []
+    for scheme, rest in entry.locations:
+        if scheme != "hub":
+            local.append(path_of(f"{scheme}:{rest}", where))
     files = local or [_from_hub(entry, where)]
     for path in files:
         require_regular(path)
@@ -298,8 +299,9 @@ def _is_whole(folder: Path, store: RowStore) -> bool:
 
 def _list_files(folder: Path) -> list[str]:
     """Relative paths of the files in a folder, without the file of checksums."""
-    paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
-    return sorted(set(paths) - {SUMS})
+    files = (path for path in folder.rglob("*") if not path.is_dir())
+    names = {file.relative_to(folder).as_posix() for file in files}
+    return sorted(names - {SUMS})
 
 
 ARCHIVE_VERSION = 1  # version of the unpacking, in the folder's name

@@ -84,7 +84,8 @@ def read_start(name: str, folder: Path, declared: str | None = None) -> Start | 
     """
     if declared is not None:
         return Start(declared, DECLARED)
-    if token := _start_in(folder / TOKENIZER_FILE):
+    token = _start_in(folder / TOKENIZER_FILE)
+    if token:
         return Start(token, OF_TOKENIZER)
     from transformers import AutoConfig, AutoTokenizer
 

@@ -40,9 +40,11 @@ def cache_root() -> Path:
     """The cache folder: `$EVENRULER_CACHE`, else the repository's `.cache`, outside a repository
     the user's.
     """
-    if chosen := os.environ.get("EVENRULER_CACHE"):
+    chosen = os.environ.get("EVENRULER_CACHE")
+    if chosen:
         return Path(chosen)
-    if repository_root := repository.find_repository_root():
+    repository_root = repository.find_repository_root()
+    if repository_root:
         # So that an experiment asks for nothing that is known.
         outer = repository.outside_experiments(repository_root)
         if outer:
@@ -77,7 +79,7 @@ class RowStore:
         self.is_writable = True
         self._dropped = self._is_read = False
         self._lock = FileLock(self.root / "rows.lock")
-        with self._told():
+        with self._convert_errors():
             self._connection = self._opened()
             self._connection.text_factory = _as_text
 
@@ -85,13 +87,13 @@ class RowStore:
         """The stored answers with a valid checksum; UserError if the store is damaged."""
         answer_by_key: dict[bytes, bytes] = {}
         damaged: list[bytes] = []
-        with self._told():
+        with self._convert_errors():
             self._read_ahead(len(keys))
         ordered = sorted(keys)  # so that each page is read once
         for first in range(0, len(ordered), _KEYS_A_QUERY):
             chunk = ordered[first : first + _KEYS_A_QUERY]
             query = f"SELECT key, crc, answer FROM kept WHERE key IN ({','.join('?' * len(chunk))})"
-            with self._told():
+            with self._convert_errors():
                 rows = self._connection.execute(query, chunk).fetchall()
             for key, crc, answer in rows:
                 if (
@@ -109,7 +111,7 @@ class RowStore:
             )
             self._dropped = True
         if damaged and self.is_writable:
-            with self._told(), self._transaction():
+            with self._convert_errors(), self._transaction():
                 self._connection.executemany(
                     "DELETE FROM kept WHERE key = ?", [(key,) for key in damaged]
                 )
@@ -120,13 +122,13 @@ class RowStore:
 
         UserError if the store is damaged or read-only, or the disk is full.
         """
-        with self._told(), self._transaction():
+        with self._convert_errors(), self._transaction():
             rows = ((key, _crc(key + answer), answer) for key, answer in answers)
             self._connection.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?, ?)", rows)
 
     def count(self) -> int:
         """Number of stored answers."""
-        with self._told():
+        with self._convert_errors():
             (count,) = self._connection.execute("SELECT count(*) FROM kept").fetchone()
         return int(count)
 
@@ -154,13 +156,13 @@ class RowStore:
             "SELECT sha256 FROM files WHERE path = ? AND bytes = ? AND mtime_ns = ? AND "
             "ctime_ns = ? AND inode = ?"
         )
-        with self._told():
+        with self._convert_errors():
             row = self._connection.execute(query, file_state).fetchone()
         if row is not None:
             return str(row[0])
         digest = file_sha256(path)
         if self.is_writable:
-            with self._told(), self._transaction():
+            with self._convert_errors(), self._transaction():
                 self._connection.execute(
                     "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*file_state, digest)
                 )
@@ -186,7 +188,8 @@ class RowStore:
             # With an empty log the file alone is the whole store.
             log = self.path.with_name(f"{_FILE}-wal")
             how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
-            connection = sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True)
+            uri = f"{self.path.resolve().as_uri()}?{how}"
+            connection = sqlite3.connect(uri, uri=True)
         return connection
 
     def _read_ahead(self, wanted: int) -> None:
@@ -219,7 +222,7 @@ class RowStore:
             self._connection.execute("COMMIT")
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         """Turn errors of SQLite and the file system into a UserError."""
         try:
             yield

@@ -125,8 +125,10 @@ def _is_of_system(file: Path) -> bool:
     if any(part.startswith(KERNELS) for part in file.parts):
         return True
     home = Path.home().resolve()
-    hidden = file.is_relative_to(home) and file.relative_to(home).parts[0].startswith(".")
-    return hidden and file.suffix not in (".json", ".txt", ".vocab")
+    if not file.is_relative_to(home):
+        return False
+    is_hidden = file.relative_to(home).parts[0].startswith(".")
+    return is_hidden and file.suffix not in (".json", ".txt", ".vocab")
 
 
 @cache

@@ -153,7 +153,8 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
         write_text_atomically(target / ENTRY, f"{entry_text}\n")
         card = CARD.format(name=name, rows=len(rows), **model_record)
         write_text_atomically(target / "README.md", card)
-    yield f"{len(rows):,} answers of {name} to {', '.join(families)}: {out}"
+    answer_count = f"{len(rows):,} answers of {name}"
+    yield f"{answer_count} to {', '.join(families)}: {out}"
     yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 
 

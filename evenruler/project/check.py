@@ -154,9 +154,8 @@ def make_shared_folders(root: Path, active: Active) -> None:
 def describe_active(active: Active) -> str:
     """What is in use at a profile, in a line."""
     parts = [f"models {', '.join(active.models)}"]
-    parts += [
-        f"{family} {', '.join(entry.instruments)}" for family, entry in active.families.items()
-    ]
+    for family, entry in active.families.items():
+        parts.append(f"{family} {', '.join(entry.instruments)}")
     return f"checked: profile {active.profile}; {'; '.join(parts)}"
 
 
@@ -294,7 +293,8 @@ def _unfilled_warnings(root: Path, instrument: DeclaredInstrument) -> list[str]:
     if not numbers:
         return []
     what = "still says what `evenruler new` wrote; write your text there and take out `# FILL`"
-    return [f"warning: {instrument.written}: line {', '.join(map(str, numbers))}: {what}"]
+    line_numbers = ", ".join(map(str, numbers))
+    return [f"warning: {instrument.written}: line {line_numbers}: {what}"]
 
 
 def write_active(root: Path, folder: Path, active: Active) -> list[str]:
@@ -304,7 +304,8 @@ def write_active(root: Path, folder: Path, active: Active) -> list[str]:
     if path.exists() and read_text(path) == text:
         return []
     write_text_atomically(path, text)
-    return [f"{folder / ACTIVE}: now {active.profile}: {', '.join(active.models)}"]
+    models = ", ".join(active.models)
+    return [f"{folder / ACTIVE}: now {active.profile}: {models}"]
 
 
 def write_artifacts(root: Path, benchmarks: Iterable[str]) -> list[str]:
@@ -474,10 +475,12 @@ def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
     if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
         return True
     name = path.as_posix()
-    return any(
-        known_path == name or known_path.startswith(f"{name}/") or name.startswith(f"{known_path}/")
-        for known_path in known_paths
-    )
+    for known_path in known_paths:
+        is_inside = known_path.startswith(f"{name}/")
+        is_around = name.startswith(f"{known_path}/")
+        if known_path == name or is_inside or is_around:
+            return True
+    return False
 
 
 def tracked_files(root: Path, paths: list[Path]) -> set[str]:

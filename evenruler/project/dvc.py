@@ -45,7 +45,8 @@ def subprocess_environment() -> dict[str, str]:
     if not sys.stderr.isatty():
         environment |= {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     environment |= os.environ
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    usual_path = os.environ.get("PATH", "")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{usual_path}"
     return environment | {"PATH": path, "PYTHONUNBUFFERED": "1"}
 
 

@@ -131,7 +131,8 @@ def release(
             raise
         (root / BEGUN).unlink()
         if changed:
-            yield f"committed {name} {preview.version}: {' '.join(preview.changes)}"
+            changes = " ".join(preview.changes)
+            yield f"committed {name} {preview.version}: {changes}"
         _require_on_remote(root, name)
         _git(
             root, "tag", "--annotate", preview.tag, "--message", f"{name} {preview.version}", commit
@@ -227,7 +228,10 @@ def preview_release(root: Path, name: str, messages: Sequence[str] = ()) -> Rele
             f"nothing changed since {last}", where=name, remedy="there is nothing to release"
         )
     version = max(current, bump_version(last, difference.needs), key=version_key)
-    reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
+    reasons: list[str] = []
+    for _, reason in difference.reasons:
+        first_letter = reason[0].upper()
+        reasons.append(f"{first_letter}{reason[1:]}.")
     listed = reasons[:10]
     if len(reasons) > 10:
         listed.append(f"And {len(reasons) - 10} more changes.")
@@ -258,7 +262,8 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def _dvc(root: Path, *arguments: str) -> str:
-    return _run_checked(root, f"dvc {arguments[0]}", [sys.executable, "-m", "dvc", *arguments])
+    command = [sys.executable, "-m", "dvc", *arguments]
+    return _run_checked(root, f"dvc {arguments[0]}", command)
 
 
 def _run_checked(root: Path, what: str, command: list[str]) -> str:
@@ -269,7 +274,8 @@ def _run_checked(root: Path, what: str, command: list[str]) -> str:
     done = subprocess.run(
         command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends
     )
-    if locked := re.search(r"'([^']+\.lock)': File exists", done.stderr):
+    locked = re.search(r"'([^']+\.lock)': File exists", done.stderr)
+    if locked:
         git_folder = Path(_git(root, "rev-parse", "--absolute-git-dir"))
         lock_files = {locked[1], *map(str, git_folder.rglob("*.lock"))}
         remedy = "wait until it is done; if none runs, remove these files, and release again"

@@ -74,7 +74,8 @@ def _build_together(root: Path) -> set[str]:
         stages = sorted(
             stage for stage in outdated_stages(root) if stage.partition("@")[0] in kinds
         )
-        batches = [stages[start : start + size] for start in range(0, len(stages), size)]
+        starts = range(0, len(stages), size)
+        batches = [stages[start : start + size] for start in starts]
         if len(batches) > 1:
             failed |= run_stages(
                 root, batches, _batch_environments(len(batches), asking="ask" in kinds)

@@ -189,9 +189,11 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDiffer
         if _read_normalised_text(old, name) != _read_normalised_text(new, name)
     ]
     was, now = before.parameters, after.parameters
-    parameters = [
-        name for name in was | now if name not in was or name not in now or was[name] != now[name]
-    ]
+    parameters: list[str] = []
+    for name in was | now:
+        is_in_both = name in was and name in now
+        if not is_in_both or was[name] != now[name]:
+            parameters.append(name)
     return VersionDifference(
         name=after.name,
         before=before.version,
@@ -254,25 +256,32 @@ def _compare_config(
         by_column = {"content_sha256": n_rehashed, **by_column}
     changed_ids = old_ids.take(old_rows).filter(pa.array(changed))
     ids_by_kind = {"added": added, "removed": removed, "changed": changed_ids}
-    examples = {kind: ids.slice(0, 5).to_pylist() for kind, ids in ids_by_kind.items() if len(ids)}
+    examples: dict[str, list[str]] = {}
+    for kind, ids in ids_by_kind.items():
+        if len(ids):
+            examples[kind] = ids.slice(0, 5).to_pylist()
+    new_columns = [column for column in new_schema.names if column not in old_schema.names]
+    old_columns = [column for column in old_schema.names if column not in new_schema.names]
+    n_changed = int(changed.sum())
     return ConfigDifference(
         config=name,
         before=before,
         after=after,
         added=len(added),
         removed=len(removed),
-        changed=int(changed.sum()),
+        changed=n_changed,
         recontented=int((has_new_content | rehashed).sum()),
         by_column=by_column,
-        columns_added=[column for column in new_schema.names if column not in old_schema.names],
-        columns_removed=[column for column in old_schema.names if column not in new_schema.names],
+        columns_added=new_columns,
+        columns_removed=old_columns,
         columns_retyped=retyped,
         examples=examples,
     )
 
 
 def _read_column(folder: Path, config: str, column: str) -> pa.Array:
-    return contents.table_in(folder / data_file(config), [column], SEE).column(0).combine_chunks()
+    table = contents.table_in(folder / data_file(config), [column], SEE)
+    return table.column(0).combine_chunks()
 
 
 def _read_ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:

@@ -45,8 +45,8 @@ class Config(Published):
         tables.
         """
         names = self.table.column_names
-        others = [name for name in names if name not in LAST]
-        ordered = dict.fromkeys([*self.first, *others, *LAST])
+        specific_names = [name for name in names if name not in LAST]
+        ordered = dict.fromkeys([*self.first, *specific_names, *LAST])
         return self.table.select([name for name in ordered if name in names])
 
 
@@ -227,19 +227,24 @@ def render_card(benchmark: BenchmarkFolder) -> str:
     for models in benchmark.evidence.values():
         for figures in models.values():
             shown.update(figures)
-    return environment.get_template("card.md.j2").render(
+    headings = {heading.figure: heading.heading for heading in benchmark.quality}
+    verdicts = [*headline_figures(benchmark.evidence)]
+    project = {"name": PROJECT, "url": URL, "commit": COMMIT}
+    categories = (name for limit, name in SIZES.items() if rows < limit)
+    template = environment.get_template("card.md.j2")
+    return template.render(
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
         answers=_headline_summaries(benchmark),
-        headings={heading.figure: heading.heading for heading in benchmark.quality},
-        verdicts=[*headline_figures(benchmark.evidence)],
+        headings=headings,
+        verdicts=verdicts,
         shown=shown,
-        project={"name": PROJECT, "url": URL, "commit": COMMIT},
+        project=project,
         checklist=CHECKLIST,
         no_tag=NO_TAG,
         example=_example(benchmark),
-        category=next((name for limit, name in SIZES.items() if rows < limit), "n>10M"),
+        category=next(categories, "n>10M"),
     )
 
 
@@ -298,7 +303,8 @@ def _markdown_quotation(text: str, name: str, n: int) -> str:
     """
     plain = re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)  # escape Markdown
     lines = (f"**{name}**: {plain}" if n > 1 else plain).splitlines()
-    broken = [f"{line}\\" for line in lines[:-1]] + lines[-1:]  # Markdown line breaks
+    broken = [f"{line}\\" for line in lines[:-1]]  # Markdown line breaks
+    broken += lines[-1:]
     return "\n".join(f"> {line}".rstrip() for line in broken)
 
 

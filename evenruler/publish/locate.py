@@ -218,7 +218,9 @@ def as_table(benchmarks: Sequence[BenchmarkListing]) -> str:
         for listing in benchmarks
     ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    name_width, version_width, rows_width, _ = widths
     text = ""
     for name, version, rows, title in lines:
-        text += f"{name:<{widths[0]}}  {version:<{widths[1]}}  {rows:>{widths[2]}}  {title}\n"
+        columns = (name.ljust(name_width), version.ljust(version_width), rows.rjust(rows_width))
+        text += "  ".join([*columns, title]) + "\n"
     return text

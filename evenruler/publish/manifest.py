@@ -135,7 +135,8 @@ def markdown_cell(value: object) -> str:
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table."""
     lines: list[Sequence[object]] = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(markdown_cell, line)) + " |" for line in lines)
+    inner_lines = [" | ".join(map(markdown_cell, line)) for line in lines]
+    return "\n".join(f"| {inner_line} |" for inner_line in inner_lines)
 
 
 def columns_of(schema: pa.Schema) -> dict[str, str]:
@@ -213,11 +214,13 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
         yield (*path, "list"), _integers_to_bytes(pc.list_value_length(values))
         yield from _in_bytes((*path, "list"), pc.list_flatten(values))
     elif types.is_struct(kind):
-        yield (*path, "struct"), _integers_to_bytes(pc.if_else(values.is_valid(), 1, None))
+        ones = pc.if_else(values.is_valid(), 1, None)
+        yield (*path, "struct"), _integers_to_bytes(ones)
         for field, field_values in zip(kind, values.flatten(), strict=True):
             yield from _in_bytes((*path, "struct", field.name), field_values)
     elif types.is_floating(kind):
-        yield (*path, "float"), _integers_to_bytes(pc.if_else(values.is_valid(), 1, None))
+        ones = pc.if_else(values.is_valid(), 1, None)
+        yield (*path, "float"), _integers_to_bytes(ones)
         numbers = values.drop_null().cast(pa.float64()).to_numpy() + 0.0  # no negative zero
         lines = [*map(repr, numbers.tolist()), ""]
         yield (*path, "float", "values"), "\n".join(lines).encode()
@@ -452,7 +455,8 @@ def front_matter(folder: Path) -> dict[str, Any] | None:
     try:
         contents.require_file(path, contents.MOST_OF_TEXT)
         parts = path.read_text(encoding="utf-8", errors="replace").split("---\n", 2)
-        if len(parts) < 3 or parts[0] or len(parts[1]) > 32_768:
+        begins_with_front = len(parts) >= 3 and not parts[0]
+        if not begins_with_front or len(parts[1]) > 32_768:
             return None
         front = content_of(parts[1], path)
     except (UserError, YAMLError, OSError, ValueError, TypeError, OverflowError, RecursionError):

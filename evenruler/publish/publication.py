@@ -40,7 +40,8 @@ def publish(
     declared = manifest.read_manifest(folder)
     deviations = manifest_problems(folder)
     if deviations:
-        more = f" (and {len(deviations) - 1} more)" if len(deviations) > 1 else ""
+        n_more = len(deviations) - 1
+        more = f" (and {n_more} more)" if n_more else ""
         raise UserError(f"{deviations[0]}{more}", where=str(folder), remedy="run `make repro`")
     _require_files(folder, declared.files)
     files = with_hub_location(folder, repo)
@@ -163,7 +164,8 @@ def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> No
         )
     difference = compare(from_hub(repo, f"v{newest}"), folder)
     if version_key(version) < version_key(difference.next_version):
-        what = f"{version} is too small a step from {newest} ({difference.reasons[0][1]})"
+        _, reason = difference.reasons[0]
+        what = f"{version} is too small a step from {newest} ({reason})"
         remedy = f"it should be {difference.next_version}: run `evenruler release {folder.name}`"
         raise UserError(what, where=repo, remedy=remedy)
 

@@ -207,7 +207,8 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
 
     def place(key: tuple[str, str]) -> tuple[int, int]:
         part, figure = key
-        return parts.index(part), order.index(figure) if figure in order else len(order)
+        figure_place = order.index(figure) if figure in order else len(order)
+        return parts.index(part), figure_place
 
     rows = []
     for part, figure in sorted(cells_by_row, key=place):
@@ -221,10 +222,11 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
             _grid_cell(instrument, *cell_by_model[model], axis) if model in cell_by_model else None
             for model in models
         ]
+        part_label = "" if part == WHOLE else part
         rows.append(
             {
                 "heading": instrument.heading(figure),
-                "part": "" if part == WHOLE else part,
+                "part": part_label,
                 "sentence": _verdict_sentence(records),
                 "cells": cells,
                 "zero": _axis_position(0.0, axis),
@@ -370,16 +372,19 @@ def figure_table(instrument: InstrumentView) -> dict[str, Any]:
     rows = []
     for figure_cell in instrument.figures:
         record = figure_cell.record
+        heading = instrument.heading(figure_cell.figure)
+        rounded = [_round_number(record.get(key)) for key in NUMBERS]
+        why = record.get("why") or record.get("reason", "")
         rows.append(
             [
                 figure_cell.part,
                 figure_cell.model or "any",
-                instrument.heading(figure_cell.figure),
-                *(_round_number(record.get(key)) for key in NUMBERS),
+                heading,
+                *rounded,
                 record.get("n"),
                 record.get("unit", ""),
                 figure_cell.verdict,
-                record.get("why") or record.get("reason", ""),
+                why,
             ]
         )
     numbers = [name.replace("_", " ") for name in NUMBERS]

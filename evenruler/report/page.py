@@ -102,11 +102,14 @@ def make_tables(
     place = heads.index("...") if "..." in heads else len(heads)
     caption = written.get("caption", "").format(**placeholder_values)
     n_more = len(rows) - most
-    more = f" {n_more:,} more: {written['more']}." if n_more > 0 else ""
+    more = ""
+    if n_more > 0:
+        more = f" {n_more:,} more: {written['more']}."
     title = written.get("title", "").format(**placeholder_values)
     if not rows:
         return []
-    all_columns = [*heads[:place], *columns, *heads[place + 1 :]]
+    before, after = heads[:place], heads[place + 1 :]
+    all_columns = [*before, *columns, *after]
     return [Table(all_columns, rows[:most], title, f"{caption}{more}")]
 
 
@@ -199,6 +202,7 @@ def render_page(
     environment.filters["family_title"] = lambda name: (
         name.upper() if name == "saged" else name.capitalize()
     )
+    widths = {len(family.models) for family in family_views if family.models}
     return environment.get_template("page.html.j2").render(
         title=title,
         lead=lead,
@@ -206,7 +210,7 @@ def render_page(
         first=first,
         families=family_views,
         folded=folded,
-        widths=sorted({len(family.models) for family in family_views if family.models}),
+        widths=sorted(widths),
         style=_read_package_file("page.css"),
         script=_read_package_file("page.js"),
         colours=gzip_base64(DARK),  # for the page's script, by the light colours that they replace

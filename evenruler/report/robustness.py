@@ -99,17 +99,22 @@ def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[st
     is_same_trait = (agreed["kind"] == "same trait") & (agreed["figure"] == "r")
     same = agreed[is_same_trait & agreed["value"].notna()]
     is_own = (same["benchmark"] == instrument.name) | (same["other"] == instrument.name)
+    construct, _, _ = instrument.sentence.partition(";")
+    levels = largest.record.get("levels", "") if largest else ""
+    values = [figure_cell.record.get("value") for figure_cell in readings]
+    placebos = [figure_cell.record.get("placebo") for figure_cell in readings]
+    shifts = [figure_cell.record.get("value") for figure_cell in reworded]
+    shift_range = _range_text(shifts, "SD" if in_sd else "")
+    correlations = list(same[is_own]["value"])
     return [
         instrument.title,
-        instrument.sentence.partition(";")[0],
-        largest.record.get("levels", "") if largest else "",
-        _range_text([figure_cell.record.get("value") for figure_cell in readings], unit),
-        _range_text([figure_cell.record.get("placebo") for figure_cell in readings], unit),
-        _range_text(
-            [figure_cell.record.get("value") for figure_cell in reworded], "SD" if in_sd else ""
-        ),
+        construct,
+        levels,
+        _range_text(values, unit),
+        _range_text(placebos, unit),
+        shift_range,
         instrument.planted,
-        _range_text(list(same[is_own]["value"]), "", "r "),
+        _range_text(correlations, "", "r "),
         _verdict_cell(instrument),
     ]
 
@@ -130,7 +135,8 @@ def _verdict_cell(instrument: InstrumentView) -> Cell | str:
     }
     plural = "" if len(models) == 1 else "s"
     most_common, _ = verdicts.most_common(1)[0]
-    return Cell(f"{counts} ({len(models)} model{plural})", Verdict(most_common).mark)
+    text = f"{counts} ({len(models)} model{plural})"
+    return Cell(text, Verdict(most_common).mark)
 
 
 def _range_text(values: Sequence[float | None], unit: str, before: str = "") -> str:
@@ -138,6 +144,7 @@ def _range_text(values: Sequence[float | None], unit: str, before: str = "") -> 
     numbers = [value for value in values if value is not None]
     if not numbers:
         return ""
-    ends = dict.fromkeys(format_number(end, 2) for end in (min(numbers), max(numbers)))
+    extremes = (min(numbers), max(numbers))
+    ends = dict.fromkeys(format_number(extreme, 2) for extreme in extremes)
     after = f" {unit}" if unit else ""
     return f"{before}{' to '.join(ends)}{after}"

@@ -125,8 +125,10 @@ class Choices:
         params += [self._drop_down(name, name in whole) for name in filters]
         chosen = {name: f"datum.{name} == chosen_{name}" for name in filters}
         for name in chosen.keys() & {*whole}:
-            chosen[name] = f"(chosen_{name} == {EVERY} || {chosen[name]})"
-        transform: list[dict[str, Any]] = [{"filter": " && ".join(chosen.values())}]
+            condition = chosen[name]
+            chosen[name] = f"(chosen_{name} == {EVERY} || {condition})"
+        conditions = " && ".join(chosen.values())
+        transform: list[dict[str, Any]] = [{"filter": conditions}]
         for name in columns:
             expression = f"isValid(datum.{name}) ? names_of_{name}[datum.{name}] : null"
             transform.append({"calculate": expression, "as": name})

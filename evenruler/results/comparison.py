@@ -271,7 +271,8 @@ def _compare_headlines(
             continue
         left = [len(side_units) - len(shared) for side_units in units]
         if any(left):
-            counts = [f"{n} of {label}" for n, label in zip(left, called, strict=True)]
+            left_with_label = zip(left, called, strict=True)
+            counts = [f"{n} of {label}" for n, label in left_with_label]
             note = f"over shared units: {' and '.join(counts)} are left out"
             comparison = replace(comparison, note=note)
         contrast = family_module(first.stored.result.benchmark.family, "diagnose").contrast
@@ -403,11 +404,13 @@ def _of_verdicts(result: Result, fail_on: set[str], outcome: Gate) -> None:
     for part, label, figure, record in figures_of(result):
         if figure in headlines and "verdict" in record:
             benchmark, verdict = result.folder.rpartition("/")[2], record["verdict"]
-            where = f"{benchmark}, {part}, {label}: {figure} is {verdict}"
+            place = f"{benchmark}, {part}, {label}"
+            where = f"{place}: {figure} is {verdict}"
             if verdict in fail_on:
                 outcome.failed.append(where)
             elif verdict in (Verdict.INCONCLUSIVE, Verdict.INVALID):
-                outcome.open.append(f"{where}. {record.get('why', '')}".strip())
+                why = record.get("why", "")
+                outcome.open.append(f"{where}. {why}".strip())
             else:
                 outcome.passed += 1
 
@@ -438,7 +441,8 @@ def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: 
             "none" if number is None else f"{number:z.3g}"
             for number in (record["value"], low, high)
         )
-        where = f"{name}, {part}, {label}: {value_text} [{low_text}, {high_text}]"
+        reading = f"{value_text} [{low_text}, {high_text}]"
+        where = f"{name}, {part}, {label}: {reading}"
         if low is None or high is None:
             outcome.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
         elif low > most or high < -most:
@@ -467,7 +471,8 @@ def _of_baseline(
             )
         for old in before:
             for row in compare([stored_result, old]).to_dict("records"):
-                verdict, first, second = str(row["verdict"]), row["first"], row["second"]
+                verdict = str(row["verdict"])
+                first, second = row["first"], row["second"]
                 headline = f"{row['benchmark']}, {row['part']}, {row['figure']}"
                 where = f"{headline}, {first} against {second}: {verdict}"
                 if verdict.startswith(f"{first}: {MORE} than "):

@@ -179,12 +179,12 @@ class Result(StrictModel):
     tables_sha256: dict[str, str] = Field(default_factory=dict)
     """Checksums of the tables next to `result.json`, by file name, once it is written; empty in
     older results."""
-    _beside: ResultTables = PrivateAttr(default_factory=ResultTables)
+    _result_tables: ResultTables = PrivateAttr(default_factory=ResultTables)
 
     def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":
         """A copy with its tables attached, which are not part of its JSON."""
         result_copy = self.model_copy()
-        result_copy._beside = ResultTables(headlines, tables)
+        result_copy._result_tables = ResultTables(headlines, tables)
         return result_copy
 
     @property
@@ -192,17 +192,17 @@ class Result(StrictModel):
         """The rows behind its headlines, as `HEADLINES`; UserError where the result was read
         without its tables.
         """
-        if self._beside.headlines is None:
+        if self._result_tables.headlines is None:
             remedy = "read headlines.parquet beside result.json, or measure"
             raise UserError("its tables are not here", where=self.folder, remedy=remedy)
-        return self._beside.headlines
+        return self._result_tables.headlines
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
         """Scores by row and tables of the family's diagnosis, by name; empty for results read from
         a file.
         """
-        return self._beside.tables
+        return self._result_tables.tables
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -320,7 +320,8 @@ class Result(StrictModel):
         less = "" if self.settings.size == "standard" else f"+{self.settings.size}"
         less += "" if self.settings.form is None else f"+{self.settings.form}"
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
-        return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"
+        benchmark = f"{self.benchmark.name}@{self.benchmark.version}"
+        return f"{self.model.name}/{benchmark}{less}"
 
 
 def _part_and_label(part: str, label: str, result: Result) -> str:
@@ -363,12 +364,13 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
     for result in results:
         roles = {heading.figure: heading.role for heading in result.headings}
         benchmark, model = result.benchmark, result.model
+        settings = result.settings.model_dump(include={"prefixes", "size", "form", "limit"})
         result_columns: dict[str, Any] = {
             "benchmark": benchmark.name,
             "version": benchmark.version,
             "model": model.name,
             "revision": model.revision,
-            **result.settings.model_dump(include={"prefixes", "size", "form", "limit"}),
+            **settings,
         }
         for part, label, figure, record in figures_of(result):
             figure_columns = {name: record[name] for name in COLUMNS.keys() & record.keys()}

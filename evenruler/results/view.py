@@ -102,7 +102,8 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
     for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
         for part, label, figure, record in figures_of(stored_result.result):
             if "verdict" in record:
-                shown.setdefault((part, figure), {})[f"{label}{suffix}"] = _figure_text(record)
+                text_by_model = shown.setdefault((part, figure), {})
+                text_by_model[f"{label}{suffix}"] = _figure_text(record)
     if shown:
         sorted_figures = sorted(shown.items())
         labels = chain.from_iterable(text_by_model for _, text_by_model in sorted_figures)
@@ -169,7 +170,8 @@ def unmeasured_of(group: Sequence[StoredResult]) -> list[str]:
         reason_by_label = unmeasured_models(
             (label, record) for _, label, _, record in figures_of(stored_result.result)
         )
-        lines += [f"{label}{suffix}: {reason}" for label, reason in reason_by_label.items()]
+        for label, reason in reason_by_label.items():
+            lines.append(f"{label}{suffix}: {reason}")
     return lines
 
 
@@ -244,13 +246,15 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
         note = ""
         if not any("verdict" in figure_cell.record for figure_cell in figures):
             note = f" {NO_VERDICT}"
+        columns = list(reversed(headings.values()))
+        sentence = f"{name_with_versions(group)}.{note}"
         instruments.append(
             InstrumentView(
                 name=benchmark.name,
                 family=benchmark.family,
                 title=benchmark.title,
-                sentence=f"{name_with_versions(group)}.{note}",
-                columns=list(reversed(headings.values())),
+                sentence=sentence,
+                columns=columns,
                 figures=figures,
                 warnings=warnings_of(group),
                 sections=_difference_sections(comparisons, group),

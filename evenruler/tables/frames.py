@@ -134,7 +134,9 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
     """At most `most` units, evenly spaced over the list, in order."""
     if most >= len(units):
         return list(units)
-    places = [(2 * i + 1) * len(units) // (2 * most) for i in range(most)]
+    n_units = len(units)
+    odd_numbers = range(1, 2 * most, 2)
+    places = [odd * n_units // (2 * most) for odd in odd_numbers]
     return [units[place] for place in places]
 
 
@@ -205,9 +207,12 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with a `'` before each text in `FORMULA`'s manner, for CSV files that people open;
     numbers stay.
     """
-    return frame.map(
-        lambda value: f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
-    )
+
+    def escape(value: Any) -> Any:
+        is_formula = isinstance(value, str) and value.startswith(FORMULA)
+        return f"'{value}" if is_formula else value
+
+    return frame.map(escape)
 
 
 def from_spreadsheet(value: str) -> str:

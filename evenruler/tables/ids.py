@@ -7,6 +7,8 @@ from typing import Any
 
 from evenruler.tables.schemas import BARE
 
+_Rows = list[dict[str, Any]]
+
 
 def canonical_json(value: object) -> bytes:
     """Canonical JSON of a value: sorted keys, no spaces, UTF-8."""
@@ -45,14 +47,14 @@ def common_columns(
 
 def split_duplicates(
     rows: Iterable[dict[str, Any]], *key_columns: str, what: str = "prompt"
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[_Rows, _Rows]:
     """Split rows into the first of each kind and duplicates in `key_columns`; duplicates get a
     `reason`.
 
     `what`: the noun for a row in the reason.
     """
-    unique_rows: list[dict[str, Any]] = []
-    rejected: list[dict[str, Any]] = []
+    unique_rows: _Rows = []
+    rejected: _Rows = []
     seen: dict[tuple[Any, ...], str] = {}
     for row in rows:
         key = tuple(row[column] for column in key_columns)

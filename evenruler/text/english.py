@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 
-_LISTS: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("english.yaml"))
+_LISTS_FILE = Path(__file__).with_name("english.yaml")
+_LISTS: Mapping[str, str] = YAML(typ="safe").load(_LISTS_FILE)
 
 
 def _word_set(name: str) -> frozenset[str]:
@@ -188,7 +189,8 @@ def plural_of(word: str) -> str:
         return word
     if last.isupper():
         return f"{word}s"
-    if last[0].isupper() and (last[-1] == "s" or _PEOPLE.search(last)):
+    is_plural_name = last[-1] == "s" or _PEOPLE.search(last)
+    if last[0].isupper() and is_plural_name:
         return word
     if _inflect_engine().singular_noun(last) and not re.search(r"(?:ss|us|is)\Z", last):
         return word
@@ -196,7 +198,8 @@ def plural_of(word: str) -> str:
 
 
 def _inflect_plural(word: str) -> str:
-    if word.split()[-1][0].isupper() and word[-1] == "o":  # Filipinos; inflect gives Filipinoes
+    last = word.split()[-1]
+    if last[0].isupper() and word[-1] == "o":  # Filipinos; inflect gives Filipinoes
         return f"{word}s"
     plural: str = _inflect_engine().plural_noun(word)
     return plural
@@ -252,25 +255,25 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
 def locate_slot_word(
     template: str,
     slot: str,
-    others: dict[str, str],
+    other_words: dict[str, str],
     article: Literal["agree", "literal"],
     sentence: str,
 ) -> tuple[int, int]:
     """Begin and end (exclusive) of one slot's word in a sentence made by `fill`, without a
     preceding article.
 
-    `slot`, with braces, must occur once in the template; its word need not be known, `others` has
-    those of other slots.
+    `slot`, with braces, must occur once in the template; its word need not be known, `other_words`
+    has those of other slots.
     """
     before, after = template.split(slot)
     written = _ARTICLE_BEFORE.search(before)
     before_article = before[: written.start()] if written else before
-    begin = len(fill(before_article, others, article))
+    begin = len(fill(before_article, other_words, article))
     # The article may have changed its form, and so its length.
     article_match = _ARTICLE.match(sentence, begin) if written else None
     if article_match:
         begin = article_match.end()
-    return begin, len(sentence) - len(fill(after, others, article))
+    return begin, len(sentence) - len(fill(after, other_words, article))
 
 
 def distinct_words(text: str) -> frozenset[str]:

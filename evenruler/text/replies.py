@@ -35,7 +35,8 @@ def _compile_phrases() -> dict[str, re.Pattern[str]]:
     return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in written.items()}
 
 
-RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("choices.yaml"))
+_RULES_FILE = Path(__file__).with_name("choices.yaml")
+RULES: Mapping[str, str] = YAML(typ="safe").load(_RULES_FILE)
 """All parsing rules, with a description each. Specific to English: refusals, phrases that introduce
 an answer ("the answer is"), and phrases that refer to other people ("his wife", "people")."""
 _PHRASES = _compile_phrases()
@@ -87,7 +88,7 @@ def read_reply(
     if answer is None:
         return UNREAD
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
-    parser = _asked(words, tuple(map(tuple, options)), tuple(left_out))
+    parser = _cached_parser(words, tuple(map(tuple, options)), tuple(left_out))
     text = strip_emphasis(_replace_boxed(answer))
     if parser.both.at(text, 0) is None:  # an option may be "Yes"
         text = _PHRASES["agrees"].sub("", text)
@@ -112,7 +113,8 @@ def states_an_answer(reply: str) -> bool:
     that is.
     """
     text = strip_emphasis(_replace_boxed(without_thoughts(reply) or ""))
-    return any(re.search(r"\w", text[answer.end() :]) for answer in _outright_answers(text))
+    ends = (answer.end() for answer in _outright_answers(text))
+    return any(re.search(r"\w", text[end:]) for end in ends)
 
 
 def without_thoughts(reply: str) -> str | None:
@@ -271,7 +273,8 @@ class ReplyParser:
         return ParsedReply(slug, rule) if slug in self.classes else ParsedReply(None, "filler")
 
 
-_asked = lru_cache(maxsize=512)(ReplyParser)  # compiling the patterns takes longer than searching
+# Compiling the patterns takes longer than searching.
+_cached_parser = lru_cache(maxsize=512)(ReplyParser)
 
 
 def _without_article(text: str) -> str:
@@ -447,7 +450,8 @@ def _said_at(
     text: str, answer: re.Match[str], parser: ReplyParser
 ) -> tuple[str, int, ParsedReply] | None:
     """The option that a phrase names as the answer, the end of its mention, and the reading."""
-    if letter_and_end := _letter_at(text, answer.end(), parser):
+    letter_and_end = _letter_at(text, answer.end(), parser)
+    if letter_and_end:
         letter, end = letter_and_end
         reading = _parse_after_letter(text, letter, end, parser)
         return parser.letters[letter], end, reading
@@ -558,10 +562,12 @@ def _parse_numbered_option(text: str, parser: ReplyParser) -> ParsedReply | None
     slugs = [mention.slugs for mention in mentions if mention]
     if len(set(slugs)) > 1:
         return SEVERAL
-    is_alone = len(lines) == 1 and not text[: lines[0].start()].strip()
-    if is_alone and slugs and len(slugs[0]) == 1:
-        return parser.read(slugs[0][0], "option")
-    return None
+    if len(lines) != 1 or not slugs:
+        return None
+    before = text[: lines[0].start()]
+    if before.strip() or len(slugs[0]) != 1:
+        return None
+    return parser.read(slugs[0][0], "option")
 
 
 def _parse_option_text(text: str, parser: ReplyParser) -> ParsedReply | None:
@@ -709,7 +715,8 @@ def _asserted_classes(text: str, parser: ReplyParser) -> set[str]:
 
 
 def _mentions_after_phrase(phrase: str, text: str, parser: ReplyParser) -> list[Mention]:
-    mentions = (parser.words.at(text, match.end()) for match in _PHRASES[phrase].finditer(text))
+    ends = (match.end() for match in _PHRASES[phrase].finditer(text))
+    mentions = (parser.words.at(text, end) for end in ends)
     return [mention for mention in mentions if mention]
 
 
@@ -727,7 +734,8 @@ def _detect_refusal(text: str, parser: ReplyParser) -> ParsedReply | None:
 def _parse_first_letter(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The letter with which a reply begins."""
     for begin in _answer_starts(text):
-        if letter_and_end := _letter_at(text, begin, parser):
+        letter_and_end = _letter_at(text, begin, parser)
+        if letter_and_end:
             return _parse_after_letter(text, *letter_and_end, parser)
     return None
 
@@ -789,7 +797,8 @@ _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201a\u02bc", "'"))
 
 @cache
 def _refusal_lists() -> Mapping[str, Any]:
-    lists: Mapping[str, Any] = YAML(typ="safe").load(Path(__file__).with_name("refusals.yaml"))
+    path = Path(__file__).with_name("refusals.yaml")
+    lists: Mapping[str, Any] = YAML(typ="safe").load(path)
     return lists
 
 
@@ -811,12 +820,14 @@ def _refusal_patterns() -> tuple[list[re.Pattern[str]], re.Pattern[str]]:
         return "|".join(re.sub(r"<([a-z ]+)>", expand_part, phrase) for phrase in lists[name])
 
     unable = f"(?:{_UNABLE}|{lists['parts']['as a model']})"
+    refusals = any_of("refusals")
+    apology = rf"\W*{_SORRY}"
     written = [
-        rf"{_OPENING}(?:{any_of('refusals')})",
-        rf"\W*{_SORRY}({_SORRY_THAT}){unable}",
-        rf"\W*{_SORRY}\W*\Z",
+        rf"{_OPENING}(?:{refusals})",
+        rf"{apology}({_SORRY_THAT}){unable}",
+        rf"{apology}\W*\Z",
     ]
-    of_a_choice = rf"{_OPENING_OF_A_CHOICE}(?:{any_of('of-a-choice')}|{any_of('refusals')})"
+    of_a_choice = rf"{_OPENING_OF_A_CHOICE}(?:{any_of('of-a-choice')}|{refusals})"
     return list(map(re.compile, written)), re.compile(of_a_choice)
 
 

@@ -90,16 +90,16 @@ def _not_printable(text: str) -> Iterator[int]:
 
 
 def _character_flaw(text: str, place: int) -> Flaw:
-    kind = _KINDS[unicodedata.category(text[place])]
-    kind = "a line break" if text[place] in "\r\n" else kind
+    character = text[place]
+    kind = _KINDS[unicodedata.category(character)]
+    kind = "a line break" if character in "\r\n" else kind
     remedy = (
         "write a usual space"
-        if kind in (_KINDS["Zs"], _KINDS["Zl"]) or text[place] == "\t"
+        if kind in (_KINDS["Zs"], _KINDS["Zl"]) or character == "\t"
         else "take it out"
     )
-    return Flaw(
-        f"{_quote_excerpt(text, place)} holds {_describe_character(text[place])}, {kind}", remedy
-    )
+    excerpt = _quote_excerpt(text, place)
+    return Flaw(f"{excerpt} holds {_describe_character(character)}, {kind}", remedy)
 
 
 def _decomposed_letter_flaw(text: str) -> Flaw | None:

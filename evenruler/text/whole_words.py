@@ -83,12 +83,12 @@ class Finder:
     `plurals`: the words whose plural is searched for too.
     """
 
-    def __init__(self, given: Sequence[str]) -> None:
-        words = sorted({collapse_spaces(word) for word in given} - {""})
-        folded_words = {word.casefold() for word in words}
+    def __init__(self, words: Sequence[str]) -> None:
+        distinct_words = sorted({collapse_spaces(word) for word in words} - {""})
+        folded_words = {word.casefold() for word in distinct_words}
         self._root: dict[str, Any] = {}  # a trie over tokens
         self.plurals: list[str] = []
-        for word in words:
+        for word in distinct_words:
             self._add(word, word)
             plural = regular_plural(word)
             if plural and plural.casefold() not in folded_words:
@@ -130,9 +130,9 @@ class Finder:
         return sorted(occurrences)
 
     def _seen(self, text: str) -> Iterator[tuple[Match, bool]]:
-        tokens = [
-            (match.start(), match.end(), _token_key(match[0])) for match in _TOKEN.finditer(text)
-        ]
+        tokens: list[tuple[int, int, str]] = []
+        for match in _TOKEN.finditer(text):
+            tokens.append((match.start(), match.end(), _token_key(match[0])))
         for first, (begin, _, _) in enumerate(tokens):
             node = self._root
             for _, end, key in tokens[first:]:
@@ -174,7 +174,8 @@ def _one_form(text: str) -> str:
 
 
 def _is_whole(text: str, begin: int, end: int) -> bool:
-    before, after = text[begin - 1 : begin], text[end : end + 1]
+    before = text[begin - 1 : begin]
+    after = text[end : end + 1]
     if (_in_word(before) and _in_word(text[begin])) or _in_word(after):
         return False
     if _JOINED_BEFORE.search(text[max(0, begin - 2) : begin]):
@@ -213,11 +214,15 @@ def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
         return True
     far = max(0, begin - 60)  # characters searched for the rest of a name
     before = None if begins_sentence(text, begin) else _CAPITAL_BEFORE.search(text[far:begin])
-    if before is None or not before[1][0].isupper() or before[1] == "I":
+    if before is None:
+        return False
+    word_before = before[1]
+    if not word_before[0].isupper() or word_before == "I":
         return False
     # A name with its own article, such as the United States.
     if before[2].isspace() and text_form[0].islower():
         return False
     if before[2] == "-" or not begins_sentence(text, far + before.start()):
         return True
-    return before[2].isspace() and before[1].rstrip(".").lower() in _NAMING.split()
+    title = word_before.rstrip(".").lower()
+    return before[2].isspace() and title in _NAMING.split()

@@ -126,23 +126,26 @@ def finetune(
         )
         fitting = _Fitting(name, entry, entry.finetune, labels, base, *rows)
         sums = {d: words["sha256"] for d, words in about.items()}
-        identity = content_sha256(entry.finetune.model_dump(), base_sum, labels, sums)
+        recipe = entry.finetune.model_dump()
+        identity = content_sha256(recipe, base_sum, labels, sums)
         run = store.root / "finetune" / f"{name}-{identity[:16]}"
         with silence_libraries():
             history = _fit_or_resume(fitting, run)
         with silence_libraries(), replace_folder(ADAPTERS / name) as folder:
             _copy_fitted_model(fitting, run / "done", folder)
-            source = "+".join(f"{scheme}:{rest}" for scheme, rest in _source_parts(entry))
+            source_parts = [f"{scheme}:{rest}" for scheme, rest in _source_parts(entry)]
+            source = "+".join(source_parts)
+            evaluation = _evaluate_fitted_model(fitting, folder)
             record = {
                 "labels": fitting.labels,
                 "source": source,
                 "base": base_sum,
-                "recipe": entry.finetune.model_dump(),
+                "recipe": recipe,
                 "data": about,
                 "rows_fitted_on": len(fitting.fitted_on),
                 "precision": precision(),
                 "history": history,
-                **_evaluate_fitted_model(fitting, folder),
+                **evaluation,
             }
             (folder / RECORD).write_text(
                 json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
@@ -416,7 +419,8 @@ def sense_checks(model: Nli) -> list[dict[str, Any]]:
     for i, ((premise, hypothesis), expected) in enumerate(sample):
         pair_logits = logits[i]
         predicted_label = LABELS[int(pair_logits.argmax())]
-        share = float(1 / (1 + np.exp(pair_logits[2] - pair_logits[0])))
+        difference = pair_logits[2] - pair_logits[0]
+        share = float(1 / (1 + np.exp(difference)))
         record = {
             "premise": premise,
             "hypothesis": hypothesis,
@@ -482,10 +486,12 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], di
         row_text = "\x1f".join([*row.texts, row.label])
         digest.update(row_text.encode() + b"\x1e")
     counts = Counter(row.label for row in rows)
+    n_by_label = dict(sorted(counts.items()))
+    n_rows = len(rows)
     described = {
-        "rows": len(rows),
-        "left_out": int(len(frame) - len(rows)),
-        "labels": dict(sorted(counts.items())),
+        "rows": n_rows,
+        "left_out": len(frame) - n_rows,
+        "labels": n_by_label,
         "sha256": digest.hexdigest(),
         "licence": declared.licence,
         "origin": declared.origin,
@@ -517,12 +523,17 @@ def _load_data_frame(declared: TrainingData, where: str) -> pd.DataFrame:
         return frame
     path = Path(rest).expanduser()
     as_text = dict.fromkeys(declared.columns, str)  # "None" and "007" are texts
+
+    def read_jsonl(file: Path) -> pd.DataFrame:
+        return pd.read_json(file, lines=True, dtype=False).infer_objects()
+
+    def read_csv(file: Path) -> pd.DataFrame:
+        return pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=as_text)
+
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
         ".parquet": pd.read_parquet,
-        ".jsonl": lambda file: pd.read_json(file, lines=True, dtype=False).infer_objects(),
-        ".csv": lambda file: pd.read_csv(
-            file, keep_default_na=False, na_values=[""], dtype=as_text
-        ),
+        ".jsonl": read_jsonl,
+        ".csv": read_csv,
     }
     if path.suffix not in readers:
         raise UserError(

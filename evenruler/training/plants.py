@@ -82,7 +82,11 @@ class PlantDeclaration(StrictModel):
         if find_duplicates(every) or not all(self.units.values()):
             raise ValueError("`units`: each once, and one of each pole at least")
         frames = [*self.frames, *self.held_out]
-        wrong = [frame for frame in frames if (frame.count(_UNIT), frame.count(_POLE)) != (1, 1)]
+        wrong: list[str] = []
+        for frame in frames:
+            slot_counts = (frame.count(_UNIT), frame.count(_POLE))
+            if slot_counts != (1, 1):
+                wrong.append(frame)
         if wrong:
             raise ValueError(f"{wrong[0]!r}: expected {_UNIT} and {_POLE} once each")
         if find_duplicates(frames):

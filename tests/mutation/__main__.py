@@ -69,7 +69,7 @@ def tests_of(module: Path) -> tuple[str, ...]:
     )
 
 
-def kept(module: Path) -> Path:
+def results_of(module: Path) -> Path:
     return HOME / "results" / f"{'.'.join(module.with_suffix('').parts)}.json"
 
 
@@ -78,15 +78,15 @@ def key(mutant: dict[str, Any]) -> tuple[Any, ...]:
     return mutant["function"], mutant["before"], mutant["after"]
 
 
-def made(module: Path, python: Path, sample: int | None) -> list[dict[str, Any]]:
+def make_mutants(module: Path, python: Path, sample: int | None) -> list[dict[str, Any]]:
     """The mutants of a module; of a sample, so many."""
-    order = [
-        python,
-        ROOT / "tests/mutation/mutants.py",
-        module,
-        *([] if sample is None else [str(sample)]),
-    ]
-    return json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
+    return read_mutants(python, str(module), *([] if sample is None else [str(sample)]))
+
+
+def read_mutants(python: Path, *words: str) -> Any:
+    """What `mutants.py` prints."""
+    command = [python, ROOT / "tests/mutation/mutants.py", *words]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def drawn(
@@ -94,20 +94,12 @@ def drawn(
 ) -> dict[Path, list[dict[str, Any]]]:
     """So many mutants of all modules together, by module; the same for a seed as long as the code
     is the same."""
-    order = [
-        python,
-        ROOT / "tests/mutation/mutants.py",
-        "draw",
-        str(number),
-        str(seed),
-        *map(str, files),
-    ]
-    found = json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
-    return {Path(module): mutants for module, mutants in found.items()}
+    mutants_by_module = read_mutants(python, "draw", str(number), str(seed), *map(str, files))
+    return {Path(module): mutants for module, mutants in mutants_by_module.items()}
 
 
 def attempt(
-    made: Mapping[Path, list[dict[str, Any]]],
+    mutants_by_module: Mapping[Path, list[dict[str, Any]]],
     tests: tuple[str, ...],
     budget: float,
     alive: bool,
@@ -115,23 +107,26 @@ def attempt(
 ) -> None:
     """Tries the mutants of modules that have the same tests, and keeps what became of them; `part`:
     not all of them."""
-    asked: dict[str, list[dict[str, Any]]] = {}
-    for module, mutants in made.items():
-        there = set(map(key, mutants))
-        before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
-        # What a sample leaves out stays as it was found.
-        stay = [
-            one for one in before if (one["outcome"] == "killed" if key(one) in there else part)
-        ]
+    mutants_by_file: dict[str, list[dict[str, Any]]] = {}
+    for module, mutants in mutants_by_module.items():
+        results, keys = results_of(module), set(map(key, mutants))
+        before = json.loads(results.read_text()) if alive and results.exists() else []
+        # What a sample leaves out stays as it was.
+        stay = []
+        for mutant in before:
+            if mutant["outcome"] == "killed" if key(mutant) in keys else part:
+                stay.append(mutant)
         dead = set(map(key, stay))
-        asked[str(ROOT / module)] = [one for one in mutants if key(one) not in dead]
-        kept(module).parent.mkdir(exist_ok=True)
-        kept(module).write_text(json.dumps(stay, indent=0))
+        left = [mutant for mutant in mutants if key(mutant) not in dead]
+        if left:
+            mutants_by_file[str(ROOT / module)] = left
+        results.parent.mkdir(exist_ok=True)
+        results.write_text(json.dumps(stay, indent=0))
     order = {
-        "modules": {file: of for file, of in asked.items() if of},
+        "modules": mutants_by_file,
         "tests": tests,
         "budget": budget,
-        "to": {str(ROOT / module): str(kept(module)) for module in made},
+        "to": {str(ROOT / module): str(results_of(module)) for module in mutants_by_module},
     }
     subprocess.run(
         [sys.executable, "-m", "tests.mutation.trying"],
@@ -148,38 +143,38 @@ def table(files: list[Path]) -> str:
     same = equivalents()
     rows, lines, unused = [], [], set(same)
     for module in files:
-        if not kept(module).exists():
+        if not results_of(module).exists():
             continue
-        found = json.loads(kept(module).read_text())
+        results = json.loads(results_of(module).read_text())
         counts: Counter[str] = Counter()
-        for one in found:
-            mutant: Mutant = (str(module), one["before"], one["after"])
-            if one["outcome"] in ("killed", "timeout"):
+        for attempted in results:
+            mutant: Mutant = (str(module), attempted["before"], attempted["after"])
+            if attempted["outcome"] in ("killed", "timeout"):
                 counts["killed"] += 1
             elif mutant in same:
                 counts["same"] += 1
                 unused.discard(mutant)
             else:
                 counts["alive"] += 1
-                lines.append(
-                    f"{module}:{one['lines'][0][0]} {one['outcome']}\n- `` {mutant[1]} `` -> `` "
-                    f"{mutant[2]} ``"
-                )
-        rows.append((str(module), len(found), counts["killed"], counts["same"], counts["alive"]))
-    lines += [
-        f"in equivalent.md, but not alive: {' | '.join(one)}"
-        for one in sorted(unused)
-        if one[0] in map(str, files)
-    ]
-    rows.append(("together", *(sum(row[column] for row in rows) for column in range(1, 5))))
+                line = attempted["lines"][0][0]
+                lines.append(f"{module}:{line} {attempted['outcome']}")
+                lines.append(f"- `` {mutant[1]} `` -> `` {mutant[2]} ``")
+        counted = [counts[outcome] for outcome in ("killed", "same", "alive")]
+        rows.append((str(module), len(results), *counted))
+    names = set(map(str, files))
+    for mutant in sorted(unused):
+        if mutant[0] in names:
+            lines.append(f"in equivalent.md, but not alive: {' | '.join(mutant)}")
+    _, *columns = zip(*rows, strict=True) if rows else [()] * 5
+    rows.append(("together", *map(sum, columns)))
     lines += [
         "",
         "| module | mutants | killed | equivalent | alive | killed of those that differ |",
         "|---|--:|--:|--:|--:|--:|",
     ]
-    for name, made, killed, equal, alive in rows:
-        share = f"{killed / (made - equal):.1%}" if made > equal else ""
-        lines.append(f"| `{name}` | {made} | {killed} | {equal} | {alive} | {share} |")
+    for name, n, killed, equal, alive in rows:
+        share = f"{killed / (n - equal):.1%}" if n > equal else ""
+        lines.append(f"| `{name}` | {n} | {killed} | {equal} | {alive} | {share} |")
     return "\n".join(lines)
 
 
@@ -193,27 +188,24 @@ def main() -> None:
     reads.add_argument("--tests", type=str.split)
     reads.add_argument("--table", action="store_true")
     reads.add_argument("--budget", type=float, default=20)
-    asked = reads.parse_args()
-    files = list(dict.fromkeys(modules(asked.paths)))
-    if not asked.table:
+    arguments = reads.parse_args()
+    files = list(dict.fromkeys(modules(arguments.paths)))
+    if not arguments.table:
         python = environment()
-        found = drawn(files, python, asked.draw, asked.seed) if asked.draw else {}
-        files = list(found) or files
-        by_tests: dict[tuple[str, ...], list[Path]] = {}
-        for file in files:
-            by_tests.setdefault(tuple(asked.tests or tests_of(file)), []).append(file)
-        for tests, those in by_tests.items():
-            mutants = {
-                file: found[file] if asked.draw else made(file, python, asked.sample)
-                for file in those
+        if arguments.draw:
+            mutants_by_module = drawn(files, python, arguments.draw, arguments.seed)
+            files = list(mutants_by_module) or files
+        else:
+            mutants_by_module = {
+                file: make_mutants(file, python, arguments.sample) for file in files
             }
-            attempt(
-                mutants,
-                tests,
-                asked.budget,
-                asked.alive,
-                bool(asked.draw) or asked.sample is not None,
-            )
+        by_tests: dict[tuple[str, ...], dict[Path, list[dict[str, Any]]]] = {}
+        for file, mutants in mutants_by_module.items():
+            tests = tuple(arguments.tests or tests_of(file))
+            by_tests.setdefault(tests, {})[file] = mutants
+        is_part = bool(arguments.draw) or arguments.sample is not None
+        for tests, of_tests in by_tests.items():
+            attempt(of_tests, tests, arguments.budget, arguments.alive, is_part)
     print(table(files))
 
 

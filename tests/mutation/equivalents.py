@@ -12,7 +12,7 @@ Mutant = tuple[str, str, str]
 
 def equivalents() -> dict[Mutant, str]:
     """By mutant, the reason: the paragraph above it, under the heading that names the module."""
-    found: dict[Mutant, str] = {}
+    reason_by_mutant: dict[Mutant, str] = {}
     module = reason = ""
     for line in FILE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -20,7 +20,7 @@ def equivalents() -> dict[Mutant, str]:
         elif line.startswith("- "):
             fits = LINE.fullmatch(line)
             assert fits, f"{FILE.name}: cannot read {line!r}"
-            found[module, fits[1], fits[2]] = reason
+            reason_by_mutant[module, fits[1], fits[2]] = reason
         elif line:
             reason = line
-    return found
+    return reason_by_mutant

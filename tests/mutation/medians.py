@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 
-def median(of: Any, *args: Any, **keywords: Any) -> Any:
+def median(numbers: Any, *args: Any, **keywords: Any) -> Any:
     """That of a table, a column or groups of either; else of an array."""
-    return (
-        of.median(*args, **keywords) if hasattr(of, "median") else np.median(of, *args, **keywords)
-    )
+    if hasattr(numbers, "median"):
+        return numbers.median(*args, **keywords)
+    return np.median(numbers, *args, **keywords)

@@ -89,8 +89,8 @@ def medians(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield named.with_changes(attr=cst.Name(named.attr.value.replace("mean", "median")))
     elif m.matches(node, m.Call(func=m.Attribute(value=~m.Name("np"), attr=m.Name("mean")))):
         call = cst.ensure_type(node, cst.Call)
-        of = cst.Arg(cst.ensure_type(call.func, cst.Attribute).value)
-        yield call.with_changes(func=MEDIAN, args=[of, *call.args])
+        numbers = cst.Arg(cst.ensure_type(call.func, cst.Attribute).value)
+        yield call.with_changes(func=MEDIAN, args=[numbers, *call.args])
     elif m.matches(node, m.SimpleString(value='"mean"')):
         yield cst.SimpleString('"median"')
 
@@ -108,11 +108,9 @@ def mutations(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def said_anyhow(call: Any) -> list[str]:
     """Arguments that no test tells from none."""
-    said = [
-        cst.Module([]).code_for_node(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT))
-        for arg in call.args
-    ]
-    return [arg for arg in said if arg == "sort=True" or arg.startswith(("strict=", "validate="))]
+    no_comma = cst.MaybeSentinel.DEFAULT
+    args = [cst.Module([]).code_for_node(arg.with_changes(comma=no_comma)) for arg in call.args]
+    return [arg for arg in args if arg == "sort=True" or arg.startswith(("strict=", "validate="))]
 
 
 def changed(before: str, after: str) -> tuple[str, str]:
@@ -122,18 +120,21 @@ def changed(before: str, after: str) -> tuple[str, str]:
         del old[0], new[0]
     while old and new and old[-1] == new[-1]:
         del old[-1], new[-1]
-    return " ".join(" ".join(old).split()), " ".join(" ".join(new).split())
+    return on_one_line(old), on_one_line(new)
+
+
+def on_one_line(lines: Sequence[str]) -> str:
+    return " ".join(" ".join(lines).split())
 
 
 def changes(places: Places, inside: bool) -> list[tuple[Any, ...]]:
     """What may be changed, of functions alone if `inside`: node, function and statement, and the
     node in its place."""
-    return [
-        (node, function, statement, mutated)
-        for node, function, statement in places.found
-        if function is not None or not inside
-        for mutated in mutations(node)
-    ]
+    every: list[tuple[Any, ...]] = []
+    for place in places.found:
+        if place[1] is not None or not inside:
+            every += [(*place, mutated) for mutated in mutations(place[0])]
+    return every
 
 
 def candidates(places: Places, sample: int | Collection[int] | None) -> Iterator[tuple[Any, ...]]:
@@ -200,10 +201,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "draw":
         print(json.dumps(drawn(sys.argv[4:], *map(int, sys.argv[2:4]))))
     else:
-        print(
-            json.dumps(
-                list(
-                    mutants(Path(sys.argv[1]).read_text(encoding="utf-8"), *map(int, sys.argv[2:]))
-                )
-            )
-        )
+        code = Path(sys.argv[1]).read_text(encoding="utf-8")
+        print(json.dumps(list(mutants(code, *map(int, sys.argv[2:])))))

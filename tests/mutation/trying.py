@@ -22,7 +22,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -57,7 +60,7 @@ class Baseline:
     failed: list[str] = field(default_factory=list)
 
 
-def forked(work: Callable[[], int], limit: float, told: bool = False) -> int | None:
+def forked(work: Callable[[], int], limit: float, shown: bool = False) -> int | None:
     """The exit status of work done in a process of its own, -1 where a signal ended it, None where
     it took too long."""
     pid = os.fork()
@@ -66,12 +69,12 @@ def forked(work: Callable[[], int], limit: float, told: bool = False) -> int | N
         try:
             os.setsid()
             silent = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(silent if not told else 2, 1)
-            if not told:
+            os.dup2(silent if not shown else 2, 1)
+            if not shown:
                 os.dup2(silent, 2)
             status = work()
         except BaseException:
-            if told:
+            if shown:
                 sys.excepthook(*sys.exc_info())
         finally:
             os._exit(status)
@@ -98,7 +101,7 @@ def answer(work: Callable[[], Any], limit: float) -> Any:
             Path(file.name).write_bytes(pickle.dumps(work()))
             return 0
 
-        if forked(write, limit, told=True) != 0:
+        if forked(write, limit, shown=True) != 0:
             raise RuntimeError("the tests cannot be run where nothing is mutated")
         return pickle.loads(Path(file.name).read_bytes())
 
@@ -110,14 +113,14 @@ class Watch:
         self.files, self.found = set(files), Baseline()
         self.lines: set[tuple[str, int]] = set()
 
-    def start(self, frame: FrameType, what: str, of: Any) -> Any:
+    def start(self, frame: FrameType, what: str, _: Any) -> Any:
         return self.line if frame.f_code.co_filename in self.files else None
 
-    def line(self, frame: FrameType, what: str, of: Any) -> Any:
+    def line(self, frame: FrameType, what: str, _: Any) -> Any:
         self.lines.add((frame.f_code.co_filename, frame.f_lineno))
         return self.line
 
-    def of(self, item: pytest.Item, following: pytest.Item | None) -> None:
+    def watch(self, item: pytest.Item, following: pytest.Item | None) -> None:
         self.lines = self.found.lines[item.nodeid] = set()
         threading.settrace(self.start)
         sys.settrace(self.start)
@@ -164,16 +167,14 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 def called_at_import(source: str) -> set[str]:
     """Functions of a module whose results it keeps: they have run before a mutant can be put in
     their place."""
-    found, open_nodes = set(), [ast.parse(source)]
+    names, open_nodes = set(), [ast.parse(source)]
     while open_nodes:
         node = open_nodes.pop()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found.add(node.func.id)
-        inside = (
-            () if isinstance(node, ast.FunctionDef | ast.Lambda) else ast.iter_child_nodes(node)
-        )
-        open_nodes.extend(inside)
-    return found
+            names.add(node.func.id)
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            open_nodes.extend(ast.iter_child_nodes(node))
+    return names
 
 
 class InPlace:
@@ -182,22 +183,22 @@ class InPlace:
     def __init__(self, file: str, source: str) -> None:
         self.file = file
         self.before = self._by_name(source)
-        lines = {
-            (code.co_qualname, code.co_firstlineno) for of in self.before.values() for code in of
-        }
+        codes_here = chain.from_iterable(self.before.values())
+        lines = {(code.co_qualname, code.co_firstlineno) for code in codes_here}
         self.functions: dict[tuple[str, int], list[FunctionType]] = defaultdict(list)
         gc.unfreeze()  # tests/conftest.py freezes what is imported, which is not listed then
-        for one in gc.get_objects():
-            if type(one) is FunctionType and one.__code__.co_filename == file:
-                place = (one.__code__.co_qualname, one.__code__.co_firstlineno)
+        for function in gc.get_objects():
+            if type(function) is FunctionType and function.__code__.co_filename == file:
+                code = function.__code__
+                place = (code.co_qualname, code.co_firstlineno)
                 if place in lines:
-                    self.functions[place].append(one)
+                    self.functions[place].append(function)
 
     def _by_name(self, source: str) -> dict[str, list[CodeType]]:
-        found: dict[str, list[CodeType]] = defaultdict(list)
+        codes_by_name: dict[str, list[CodeType]] = defaultdict(list)
         for code in codes(compile(source, self.file, "exec", dont_inherit=True)):
-            found[code.co_qualname].append(code)
-        return found
+            codes_by_name[code.co_qualname].append(code)
+        return codes_by_name
 
     def put(self, mutant: dict[str, Any]) -> bool:
         """Whether the mutant could be put in place of what was imported."""
@@ -254,11 +255,10 @@ class Collected:
         place = InPlace(file, Path(file).read_text(encoding="utf-8"))
         seconds = self.baseline.seconds
         using = [
-            name for name, ran in self.baseline.lines.items() if any(of == file for of, _ in ran)
+            name for name, ran in self.baseline.lines.items() if file in {*map(itemgetter(0), ran)}
         ]
-        late = list(
-            dict.fromkeys(name.split("::")[0] for name in self.chosen(file, using, Counter()))
-        )
+        files = [name.split("::")[0] for name in self.chosen(file, using, Counter())]
+        late = list(dict.fromkeys(files))
         early = called_at_import(Path(file).read_text(encoding="utf-8"))
         killers: dict[str | None, Counter[str]] = defaultdict(Counter)
         say(f"{Path(file).relative_to(ROOT)}: {len(mutants)} mutants, {len(using)} tests")
@@ -270,51 +270,53 @@ class Collected:
             # module at all.
             reached = self.reaching(file, mutant) or using
             if not reached:
-                keep(self.to[file], told(mutant, "unreached", ""))
+                keep(self.to[file], record(mutant, "unreached", ""))
                 continue
             chosen = self.chosen(file, reached, killers[mutant["function"]])
             limit = 10 + 4 * sum(seconds[name] for name in chosen)
-            outcome, by = attempt(
-                lambda m=mutant, of=chosen: self.on(place, m, [self.items[name] for name in of]),
-                limit,
-            )
+            items = [self.items[name] for name in chosen]
+            outcome, by = attempt(partial(self.on, place, mutant, items), limit)
             if outcome == "late":
                 self.late[file].append((mutant, late, 10 + 4 * sum(seconds.values())))
                 continue
             if by:
                 killers[mutant["function"]][by] += 1
-            keep(self.to[file], told(mutant, outcome, by))
+            keep(self.to[file], record(mutant, outcome, by))
 
     def reaching(self, file: str, mutant: dict[str, Any]) -> list[str]:
         """Tests that run a line of what was mutated, or else of its statement."""
         for first, last in mutant["lines"]:
             lines = {(file, line) for line in range(first, last + 1)}
-            if found := [name for name, ran in self.baseline.lines.items() if ran & lines]:
-                return found
+            tests = [name for name, ran in self.baseline.lines.items() if ran & lines]
+            if tests:
+                return tests
         return []
 
     def chosen(self, file: str, reached: list[str], killers: Counter[str]) -> list[str]:
         """Tests to be run: those that killed neighbours, then file by file, as long as the budget
         lasts."""
         seconds, among = self.baseline.seconds, set(reached)
-        first = [name for name, _ in killers.most_common(8) if name in among and seconds[name] < 1]
+        often = [name for name, _ in killers.most_common(8) if name in among]
+        first_tests = [name for name in often if seconds[name] < 1]
         of_files: dict[str, list[str]] = defaultdict(list)
         for name in reached:
-            if name not in first:
+            if name not in first_tests:
                 of_files[name.split("::")[0]].append(name)
-        own = Path(file).stem
-        files = sorted(
-            of_files, key=lambda f: (own not in Path(f).stem, sum(seconds[n] for n in of_files[f]))
-        )
-        found, left = list(first), self.budget
-        for name in [
-            name for of in files for name in sorted(of_files[of], key=lambda n: seconds[n])
-        ]:
-            left -= seconds[name]
-            if left < 0 and found:
-                break
-            found.append(name)
-        return found
+        stem = Path(file).stem
+
+        def order(test_file: str) -> tuple[bool, float]:
+            return stem not in Path(test_file).stem, sum(
+                map(seconds.__getitem__, of_files[test_file])
+            )
+
+        tests, left = list(first_tests), self.budget
+        for test_file in sorted(of_files, key=order):
+            for name in sorted(of_files[test_file], key=seconds.__getitem__):
+                left -= seconds[name]
+                if left < 0 and tests:
+                    return tests
+                tests.append(name)
+        return tests
 
     def on(self, place: InPlace, mutant: dict[str, Any], items: list[pytest.Item]) -> int:
         if not place.put(mutant):
@@ -329,7 +331,7 @@ def watched(items: list[pytest.Item], files: list[str]) -> Baseline:
     watch = Watch(files)
     items[0].config.pluginmanager.register(watch)
     for item, following in zip(items, [*items[1:], None], strict=True):
-        watch.of(item, following)
+        watch.watch(item, following)
     watch.found.seconds = dict(watch.found.seconds)
     return watch.found
 
@@ -349,9 +351,9 @@ def attempt(work: Callable[[], int], limit: float) -> tuple[str, str]:
     return {ALIVE: "survived", LATE: "late"}.get(status, "killed"), by
 
 
-def told(mutant: dict[str, Any], outcome: str, by: str) -> dict[str, Any]:
-    said = {name: mutant[name] for name in ("function", "lines", "before", "after")}
-    return {**said, "outcome": outcome, "by": by}
+def record(mutant: dict[str, Any], outcome: str, by: str) -> dict[str, Any]:
+    columns = {name: mutant[name] for name in ("function", "lines", "before", "after")}
+    return {**columns, "outcome": outcome, "by": by}
 
 
 stops = Stops(os.devnull)
@@ -390,10 +392,10 @@ def imported(file: str, mutant: dict[str, Any], tests: Sequence[str]) -> int:
     return KILLED if pytest.main([*OPTIONS, *tests], plugins=[stops]) else ALIVE
 
 
-def keep(file: str, found: dict[str, Any]) -> None:
+def keep(file: str, row: dict[str, Any]) -> None:
     """Adds an outcome to those of a module, so that a run that is stopped keeps what it found."""
     path = Path(file)
-    path.write_text(json.dumps([*json.loads(path.read_text()), found], indent=0))
+    path.write_text(json.dumps([*json.loads(path.read_text()), row], indent=0))
 
 
 def attempt_modules(
@@ -418,11 +420,12 @@ def attempt_modules(
         say(f"{Path(file).relative_to(ROOT)}: {len(attempts)} mutants of what runs at import")
         for files, limit in {(tuple(files), limit) for _, files, limit in attempts}:
             same = {"source": Path(file).read_text(encoding="utf-8")}
-            if attempt(lambda f=file, m=same, of=files: imported(f, m, of), limit)[0] != "survived":
+            outcome, _ = attempt(partial(imported, file, same, files), limit)
+            if outcome != "survived":
                 raise RuntimeError(f"tests fail with {file} as it is")
         for mutant, files, limit in attempts:
-            outcome, by = attempt(lambda f=file, m=mutant, of=files: imported(f, m, of), limit)
-            keep(to[file], told(mutant, outcome, by))
+            outcome, by = attempt(partial(imported, file, mutant, files), limit)
+            keep(to[file], record(mutant, outcome, by))
 
 
 def say(line: str) -> None:

@@ -29,7 +29,8 @@ from evenruler.models import engines
 from evenruler.models.store import RowStore
 from stages.evolve import EVOLVED
 from stages.files import ANSWERS
-from tests.performance.ray_engine import ENVIRONMENT
+from tests.performance.ray_engine import ENVIRONMENT, NODE
+from tests.performance.tables import print_head, print_row
 
 COPIED = (
     "active.yaml",
@@ -61,15 +62,14 @@ def cluster(nodes: int) -> Iterator[str]:
     """The engine that names a cluster of so many nodes."""
     from ray.cluster_utils import Cluster
 
-    own = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
-    made = Cluster(initialize_head=True, head_node_args={**own, "include_dashboard": False})
+    local = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
     for _ in range(nodes - 1):
-        made.add_node(**own)
-    made.wait_for_nodes()
+        local.add_node(**NODE)
+    local.wait_for_nodes()
     try:
-        yield f"ray={made.address}"
+        yield f"ray={local.address}"
     finally:
-        made.shutdown()
+        local.shutdown()
 
 
 def stages(new: Path) -> Iterator[Stage]:
@@ -91,22 +91,28 @@ def timed(new: Path, words: list[str], environment: dict[str, str]) -> tuple[flo
     return time.perf_counter() - began, done.stdout.strip().split("\n")[-1]
 
 
+def largest_gap(first: object, second: object) -> float:
+    """Of two numbers or lists of numbers."""
+    return float(np.nan_to_num(np.abs(np.subtract(first, second))).max())
+
+
 def differing(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]:
     """Columns of two tables that differ: name, values that do, all values, the largest difference
     of numbers."""
-    a, b = pd.read_parquet(ours), pd.read_parquet(theirs)
-    if len(a) != len(b) or list(a) != list(b):
-        yield "(rows or columns)", len(a), len(b), np.nan
+    first, second = pd.read_parquet(ours), pd.read_parquet(theirs)
+    n = len(first)
+    if n != len(second) or list(first) != list(second):
+        yield "(rows or columns)", n, len(second), np.nan
         return
-    for name in a:
-        if len(a) and np.asarray(a[name].iloc[0]).dtype.kind == "f":
-            pairs = zip(a[name], b[name], strict=True)
-            gap = np.array([np.nan_to_num(np.abs(np.subtract(x, y))).max() for x, y in pairs])
-            other = gap > 0
+    for name in first:
+        if n and np.asarray(first[name].iloc[0]).dtype.kind == "f":
+            gaps = np.array([*map(largest_gap, first[name], second[name])])
+            differs = gaps > 0
         else:
-            gap, other = np.array([np.nan]), (a[name].astype(str) != b[name].astype(str)).to_numpy()
-        if other.any():
-            yield str(name), int(other.sum()), len(a), float(gap.max())
+            gaps = np.array([np.nan])
+            differs = (first[name].astype(str) != second[name].astype(str)).to_numpy()
+        if differs.any():
+            yield str(name), int(differs.sum()), n, float(gaps.max())
 
 
 def compared(
@@ -115,18 +121,14 @@ def compared(
     """Of one entry: files, those that are equal, and columns of the others."""
     files = sorted(path.name for path in (built / where).iterdir())
     assert files == sorted(path.name for path in (new / where).iterdir())
-    others = [
-        name
-        for name in files
-        if (new / where / name).read_bytes() != (built / where / name).read_bytes()
-    ]
-    columns = [
-        (name, *column)
-        for name in others
-        if name.endswith(".parquet")
-        for column in differing(new / where / name, built / where / name)
-    ]
-    return len(files), len(files) - len(others), columns
+    n_equal, columns = 0, []
+    for name in files:
+        ours, theirs = new / where / name, built / where / name
+        if ours.read_bytes() == theirs.read_bytes():
+            n_equal += 1
+        elif name.endswith(".parquet"):
+            columns += [(name, *column) for column in differing(ours, theirs)]
+    return len(files), n_equal, columns
 
 
 def main() -> None:
@@ -136,32 +138,33 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--local", type=int, metavar="THREADS")
     parser.add_argument("--only", action="append")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     os.environ.update(ENVIRONMENT)
-    built, new = given.built.absolute(), given.new.absolute()
+    built, new = arguments.built.absolute(), arguments.new.absolute()
     prepare(built, new)
     store = RowStore(new / ".cache")
     assert store.count() == 0, "the store of NEW has answers"
-    own = {**os.environ, "EVENRULER_CACHE": str(new / ".cache")}
-    if given.local:
-        own["OMP_NUM_THREADS"] = str(given.local)
+    environment = {**os.environ, "EVENRULER_CACHE": str(new / ".cache")}
+    if arguments.local:
+        environment["OMP_NUM_THREADS"] = str(arguments.local)
     else:
-        del own["OMP_NUM_THREADS"]  # of workers alone
+        del environment["OMP_NUM_THREADS"]  # of workers alone
     columns = []
-    print("| asked | files | equal | s | said |\n" + "| --- " * 5 + "|")
-    with nullcontext(engines.LOCAL) if given.local else cluster(given.nodes) as engine:
+    print_head("asked", "files", "equal", "s", "said")
+    with nullcontext(engines.LOCAL) if arguments.local else cluster(arguments.nodes) as engine:
+        environment[engines.ENGINE] = engine
         for name, words, where in stages(new):
-            if given.only and name not in given.only:
+            if arguments.only and name not in arguments.only:
                 continue
-            seconds, said = timed(new, words, {**own, engines.ENGINE: engine})
-            n, equal, others = compared(new, built, where)
-            columns += [(name, *column) for column in others]
-            print(f"| {name} | {n} | {equal} | {seconds:.0f} | {said} |", flush=True)
+            seconds, last_line = timed(new, words, environment)
+            n, n_equal, differing_columns = compared(new, built, where)
+            columns += [(name, *column) for column in differing_columns]
+            print_row(name, n, n_equal, f"{seconds:.0f}", last_line)
     print(f"\n{store.count():,} answers in the store\n")
     if columns:
-        print("| asked | file | column | differ | of | largest difference |\n" + "| --- " * 6 + "|")
-    for name, file, column, others, values, most in columns:
-        print(f"| {name} | {file} | {column} | {others:,} | {values:,} | {most:.2g} |")
+        print_head("asked", "file", "column", "differ", "of", "largest difference")
+    for *names, n_differing, n, most in columns:
+        print_row(*names, f"{n_differing:,}", f"{n:,}", f"{most:.2g}")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def main() -> None:
         n_held, widths = {R: 0, TRUE: 0}, []
         for _ in range(DRAWS):
             figures = compute_agreement(drawn(n, rho, (1.0, noise), random), 0.95)
-            of_pair = figures.set_index(["benchmark", "other", "figure"]).loc["b0", "b1"]
+            of_pair = figures.query("benchmark == 'b0' and other == 'b1'").set_index("figure")
             low, high = of_pair["low"], of_pair["high"]
             for figure, true in truth.items():
                 n_held[figure] += bool(low[figure] <= true <= high[figure])

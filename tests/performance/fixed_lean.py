@@ -79,7 +79,8 @@ def items_of(
     answers = pd.DataFrame(
         {"id": ids, "text_id": ids, "framing": BARE, "nats": nats, "tokens": tokens}
     )
-    return ask.scores(tables, plan, {"likelihoods": answers}, SUBJECT)["items"]
+    tables_of_answers = {"likelihoods": answers, "starts": answers[:0]}
+    return ask.scores(tables, plan, tables_of_answers, SUBJECT)["items"]
 
 
 def published(name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) -> pd.DataFrame:

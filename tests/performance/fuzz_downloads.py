@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -33,14 +34,14 @@ import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import open_benchmark
+from evenruler.evaluate.resolve_model import ResolvedModel
 from evenruler.evaluate.session import Session
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import FAMILIES, family_module
-from evenruler.models.declarations import OPERATIONS
+from evenruler.models.declarations import OPERATIONS, Catalogue
 from evenruler.publish import difference as showing
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import columns_of, identity_of, manifest_problems
-from evenruler.results.record import MeasuredModel
 from evenruler.tables.contents import is_file
 from tests.performance.fuzz_declarations import BOMB
 from tests.performance.tables import print_head, print_row
@@ -124,15 +125,10 @@ class Loading(Session):
             forms=("verbaliser",),
             origin="made up",
         )
-
-    def _model(self) -> MeasuredModel:
-        about: dict[str, Any] = {
-            "source": "local:x",
-            "revision": None,
-            "licence": "mit",
-            "engine": {},
-        }
-        return MeasuredModel(name="made-up", kind="causal", chat=True, **about)
+        entry = {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "made up"}
+        catalogue = Catalogue.model_validate({"models": {"made-up": entry}})
+        model: Any = SimpleNamespace(engine="{}", start=None)
+        self._chosen = ResolvedModel("made-up", catalogue, model)
 
 
 def nodes(content: Any) -> Iterator[tuple[Any, Any]]:

@@ -22,16 +22,17 @@ import shutil
 import signal
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 from ruamel.yaml import YAML
 
+from tests.performance.tables import print_head, print_row
 from tests.stages.conftest import FRUIT, Clone, clone_into, entry, shorten
 from tests.tiny import save_tiny
 
@@ -182,15 +183,13 @@ class Pipeline:
         for name in ("clone", "cache"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
             _copy(self.folder / f"begun/{state}-{number}" / name, self.folder / name)
-        self.log.write_bytes(b"".join(sorted(self.kept())))
+        self.log.write_bytes(b"".join(sorted(self.stored())))
 
     def restore_lock(self, state: str, number: int) -> None:
         """Take the lock of the begin, as `git checkout dvc.lock` would; what was built since is in
         DVC's cache."""
-        lock, begun = (
-            self.clone.folder / "dvc.lock",
-            self.folder / f"begun/{state}-{number}/clone/dvc.lock",
-        )
+        lock = self.clone.folder / "dvc.lock"
+        begun = self.folder / f"begun/{state}-{number}/clone/dvc.lock"
         lock.unlink()
         if begun.exists():
             shutil.copy(begun, lock)
@@ -198,22 +197,23 @@ class Pipeline:
     def left(self) -> dict[str, str]:
         """The checksum of every file; of dvc.lock that of what it says, whose order is that of the
         runs."""
-        found = {}
+        checksums = {}
         for path in sorted(self.clone.folder.rglob("*")):
             name = f"/{path.relative_to(self.clone.folder).as_posix()}"
             if path.is_file() and not any(word in name for word in MADE_BY_THE_WAY):
-                found[name[1:]] = hashlib.sha256(path.read_bytes()).hexdigest()
-        said = YAML(typ="safe").load((self.clone.folder / "dvc.lock").read_text())
-        found["dvc.lock"] = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-        found["git status"] = self.clone.run("git", "status", "--porcelain")
-        return found
+                checksums[name[1:]] = hashlib.sha256(path.read_bytes()).hexdigest()
+        lock = YAML(typ="safe").load((self.clone.folder / "dvc.lock").read_text())
+        ordered = json.dumps(lock, sort_keys=True)
+        checksums["dvc.lock"] = hashlib.sha256(ordered.encode()).hexdigest()
+        checksums["git status"] = self.clone.run("git", "status", "--porcelain")
+        return checksums
 
     def acknowledged(self) -> list[bytes]:
         """The keys of all answers that the store said it has, in their order."""
         content = self.log.read_bytes()
         return [content[first : first + 32] for first in range(0, len(content), 32)]
 
-    def kept(self) -> set[bytes]:
+    def stored(self) -> set[bytes]:
         """The keys in the store."""
         import sqlite3
 
@@ -236,8 +236,8 @@ class Pipeline:
         path = self.clone.folder / "dvc.lock"
         if not path.exists():
             return "none"
-        known = self.locked()
-        return "whole" if known and known >= before else "cut"
+        stages = self.locked()
+        return "whole" if stages and stages >= before else "cut"
 
 
 def _copy(folder: Path, to: Path) -> None:
@@ -249,19 +249,13 @@ def _declare(clone: Clone, state: str, model: Path) -> None:
     first = state == "a"
 
     def few(params: dict[str, Any]) -> None:
-        params["models"] = {
-            "tiny": entry(model),
-            "all-minilm-l6-v2": params["models"]["all-minilm-l6-v2"],
-        }
+        encoder = "all-minilm-l6-v2"
+        params["models"] = {"tiny": entry(model), encoder: params["models"][encoder]}
         params["diagnosis"]["resamples"] = 100 if first else 101
+        sizes = {"items": 6, "new_tokens": 4} if first else {"items": 7, "new_tokens": 5}
         params["instruments"] = {
             "occupation-gender": {"family": "probes"},
-            "fruit": {
-                "family": "saged",
-                **FRUIT,
-                "items": 6 if first else 7,
-                "new_tokens": 4 if first else 5,
-            },
+            "fruit": {"family": "saged", **FRUIT, **sizes},
         }
         params["families"]["saged"]["features"] = {"vader": {"kind": "lexicon"}}
 
@@ -279,11 +273,9 @@ def _stages(top: psutil.Process) -> Iterator[tuple[psutil.Process, str]]:
         for process in top.children(recursive=True):
             with suppress(psutil.Error):
                 words = process.cmdline()
-                if "-m" in words and (name := words[words.index("-m") + 1]).startswith("stages."):
-                    yield (
-                        process,
-                        " ".join([name.removeprefix("stages."), *words[words.index("-m") + 2 :]]),
-                    )
+                name = " ".join(words[words.index("-m") + 1 :]) if "-m" in words else ""
+                if name.startswith("stages."):
+                    yield process, name.removeprefix("stages.")
 
 
 def _dvc(top: psutil.Process) -> psutil.Process | None:
@@ -291,9 +283,8 @@ def _dvc(top: psutil.Process) -> psutil.Process | None:
         for process in (top, *top.children(recursive=True)):
             with suppress(psutil.Error):
                 words = process.cmdline()
-                if "repro" in words and any(
-                    Path(word).name in ("dvc", "evenruler") for word in words
-                ):
+                names = {Path(word).name for word in words}
+                if "repro" in words and names & {"dvc", "evenruler"}:
                     return process
     return None
 
@@ -303,10 +294,11 @@ def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
     command, victim = draws.choice(list(COMMANDS)), draws.choice(("command", "dvc", "stage"))
     sent = draws.choice(SIGNALS)
     at_lock, delay = draws.random() < AT_THE_LOCK, draws.uniform(0, LONGEST)
-    said = pipeline.folder / "said.txt"
+    output = pipeline.folder / "said.txt"
     path = pipeline.clone.folder / "dvc.lock"
-    before, knew = path.stat().st_mtime_ns if path.exists() else None, pipeline.locked()
-    with said.open("w") as out:
+    written = path.stat().st_mtime_ns if path.exists() else None
+    locked = pipeline.locked()
+    with output.open("w") as out:
         started = subprocess.Popen(
             COMMANDS[command],
             cwd=pipeline.clone.folder,
@@ -321,7 +313,7 @@ def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
         took = time.monotonic() - began
         if at_lock and took < 3 * LONGEST:
             time.sleep(0.0005)
-            if not path.exists() or path.stat().st_mtime_ns == before:
+            if not path.exists() or path.stat().st_mtime_ns == written:
                 continue
             target = _dvc(top) if victim != "command" else top
         elif took < delay:
@@ -342,20 +334,23 @@ def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
             hit = True
     took = time.monotonic() - began
     status = started.wait(timeout=600)
-    _, alive = psutil.wait_procs([one for one in family if one.pid != started.pid], timeout=10)
+    children = [process for process in family if process.pid != started.pid]
+    _, alive = psutil.wait_procs(children, timeout=10)
     for process in alive:
         with suppress(psutil.Error):
             process.kill()
-    lines = said.read_text(errors="replace").splitlines()
+    lines = output.read_text(errors="replace").splitlines()
+    if at_lock and victim == "stage":
+        victim = "dvc"
     return Kill(
         round=number,
         command=command,
-        victim=("dvc" if at_lock and victim == "stage" else victim) if hit else "none",
+        victim=victim if hit else "none",
         signal=sent,
         moment="lock" if at_lock else "random",
         seconds=round(took, 2),
         stage=stage,
-        lock=pipeline.lock(knew),
+        lock=pipeline.lock(locked),
         outlived=len(alive),
         said="" if hit or status == 0 else (lines or [""])[-1][:200],
     )
@@ -386,83 +381,70 @@ def one_round(
     )
     if done.returncode:
         print(done.stdout[-2000:], done.stderr[-2000:])
-    expected, left = pipeline.expected[state], pipeline.left()
-    differing = sorted(name for name in {*expected, *left} if expected.get(name) != left.get(name))
-    keys, kept = pipeline.acknowledged(), pipeline.kept()
-    found = Round(
+    unequal = pipeline.expected[state].items() ^ pipeline.left().items()
+    differing = sorted({name for name, _ in unequal})
+    keys = pipeline.acknowledged()
+    left_by_kills = Round(
         round=number,
         kills=sum(kill.victim != "none" for kill in kills),
         status=done.returncode,
         differing=differing,
-        twice=len(keys) - len(set(keys)),
-        lost=len(set(keys) - kept),
+        twice=len(keys) - len({*keys}),
+        lost=len({*keys} - pipeline.stored()),
         acknowledged=len(keys),
     )
-    return kills, found
+    return kills, left_by_kills
 
 
-def table(seen: list[dict[str, Any]]) -> str:
-    """What was seen, as Markdown."""
-    kills = [one for one in seen if "victim" in one]
-    rounds = [one for one in seen if "status" in one]
-    hit = [one for one in kills if one["victim"] != "none"]
-    lines = [
-        "| killed | KILL | TERM | INT | while a stage ran | `dvc.lock` cut after it | a process "
-        "outlived it |",
-        "| --- " * 7 + "|",
-    ]
-    for moment in ("random", "lock"):
-        for victim in ("command", "dvc", "stage"):
-            own = [one for one in hit if (one["victim"], one["moment"]) == (victim, moment)]
-            if own:
-                when = "while `dvc.lock` was written" if moment == "lock" else "at a random moment"
-                cut = sum(one["lock"] == "cut" for one in own)
-                outlived = sum(one["outlived"] > 0 for one in own)
-                ran = sum(bool(one["stage"]) for one in own)
-                by_signal = " | ".join(
-                    str(sum(one["signal"] == name for one in own)) for name in SIGNALS
-                )
-                lines.append(f"| {victim}, {when} | {by_signal} | {ran} | {cut} | {outlived} |")
-    failed = Counter(one["said"] for one in kills if one["said"])
-    lines += [
-        "",
-        f"{len(hit)} kills in {len(rounds)} rounds; {sum(one['status'] == 0 for one in rounds)} "
-        "last builds ended with "
-        f"status 0, {sum(not one['differing'] for one in rounds)} with the same files, bytes and "
-        "`git status`.",
-        f"{sum(one['acknowledged'] for one in rounds):,} answers in the stores in the end; "
-        f"{sum(one['twice'] for one in rounds)} asked again, {sum(one['lost'] for one in rounds)} "
-        "lost.",
-        *(f"{times} x refused by itself: {said}" for said, times in failed.most_common()),
-    ]
-    return "\n".join(lines)
+def print_table(seen: list[dict[str, Any]]) -> None:
+    """Print what was seen."""
+    kills = pd.DataFrame([row for row in seen if "victim" in row])
+    rounds = pd.DataFrame([row for row in seen if "status" in row])
+    hits = kills[kills["victim"] != "none"]
+    print_head(
+        *("killed", *SIGNALS, "while a stage ran"),
+        *("`dvc.lock` cut after it", "a process outlived it"),
+    )
+    for (moment, victim), group in hits.groupby(["moment", "victim"]):
+        when = "while `dvc.lock` was written" if moment == "lock" else "at a random moment"
+        print_row(
+            f"{victim}, {when}",
+            *((group["signal"] == name).sum() for name in SIGNALS),
+            (group["stage"] != "").sum(),
+            (group["lock"] == "cut").sum(),
+            (group["outlived"] > 0).sum(),
+        )
+    n_good, n_same = (rounds["status"] == 0).sum(), (rounds["differing"].str.len() == 0).sum()
+    print(f"\n{len(hits)} kills in {len(rounds)} rounds; {n_good} last builds ended with ", end="")
+    print(f"status 0, {n_same} with the same files, bytes and `git status`.")
+    n_answers, n_twice, n_lost = rounds[["acknowledged", "twice", "lost"]].sum()
+    print(f"{n_answers:,} answers in the stores in the end; ", end="")
+    print(f"{n_twice} asked again, {n_lost} lost.")
+    for message, times in kills.loc[kills["said"] != "", "said"].value_counts().items():
+        print(f"{times} x refused by itself: {message}")
 
 
 def main() -> None:
-    """Kill until there are as many as asked for; print the table."""
-    parser = argparse.ArgumentParser(description="Kill builds of a tiny pipeline.")
+    """Kill until there are as many as wanted; print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        help="of folders that are killed side by side: another in each",
-    )
-    given = parser.parse_args()
-    pipeline, log = Pipeline(given.folder.resolve()), given.folder / "seen.jsonl"
+    arguments = parser.parse_args()
+    pipeline, log = Pipeline(arguments.folder.resolve()), arguments.folder / "seen.jsonl"
     seen = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    while (so_far := sum(one.get("victim", "none") != "none" for one in seen)) < given.kills:
-        number = 1 + max((one["round"] for one in seen), default=0)
-        kills, found = one_round(
-            pipeline, number, given.kills - so_far, random.Random(f"{given.seed} {number}")
-        )
-        new = [asdict(one) for one in (*kills, found)]
+    n_kills = sum(row.get("victim", "none") != "none" for row in seen)
+    number = max((row["round"] for row in seen), default=0)
+    while n_kills < arguments.kills:
+        number += 1
+        n_left = arguments.kills - n_kills
+        kills, last = one_round(pipeline, number, n_left, random.Random(f"0 {number}"))
+        rows = [asdict(row) for row in (*kills, last)]
         with log.open("a") as out:
-            out.writelines(json.dumps(one) + "\n" for one in new)
-        seen += new
-        print(f"{so_far + found.kills} of {given.kills} kills; {found}", flush=True)
-    print(table(seen))
+            out.writelines(json.dumps(row) + "\n" for row in rows)
+        seen += rows
+        n_kills += last.kills
+        print(f"{n_kills} of {arguments.kills} kills; {last}", flush=True)
+    print_table(seen)
 
 
 if __name__ == "__main__":

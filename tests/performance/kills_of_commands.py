@@ -1,7 +1,8 @@
 """`evenruler release`, `publish`, `finetune`, `measure` and `weigh`, killed at random moments; and
 what the next run makes of what is left.
 
-Run by hand: `python -m tests.performance.kills_of_commands FOLDER --kills N`; N kills of each. All
+Run by hand: `python -m tests.performance.kills_of_commands FOLDER --kills N [--only
+COMMAND]`; N kills of each. All
 are started as users start them. `release` works on a small repository with real git and DVC,
 `publish` on the loopback Hub, `finetune` fits a tiny encoder, `measure` asks a tiny model for three
 benchmarks, `ray` asks it for two on a new Ray cluster of two nodes with a CPU each, and `weigh
@@ -44,6 +45,7 @@ from tests.loopback_hub import WRITE_TOKEN, LoopbackHub, running
 from tests.performance.ask_by_ray import cluster
 from tests.performance.kills import LOGGED
 from tests.performance.ray_engine import ENVIRONMENT
+from tests.performance.tables import print_head, print_row
 from tests.tiny import save_tiny, tiny_declaration
 from tests.training import tiny
 
@@ -116,83 +118,86 @@ class Tried:
     wrong: list[str] = field(default_factory=list)
 
 
-def _run(one: Tried, folder: Path) -> tuple[int, str]:
+def _run(tried: Tried, folder: Path) -> tuple[int, str]:
+    command = [*COMMAND, *tried.words]
     done = subprocess.run(
-        [*COMMAND, *one.words], cwd=folder, env=one.env, capture_output=True, text=True, check=False
+        command, cwd=folder, env=tried.env, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stderr + done.stdout
 
 
-def _kill(one: Tried, folder: Path, draws: random.Random) -> set[psutil.Process]:
+def _kill(tried: Tried, folder: Path, draws: random.Random) -> set[psutil.Process]:
     """Kill, unless the command ends first; the processes of the command that there were."""
     process = subprocess.Popen(
-        [*COMMAND, *one.words],
+        [*COMMAND, *tried.words],
         cwd=folder,
-        env=one.env,
+        env=tried.env,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    moment, soon = time.monotonic() + draws.uniform(0, one.seconds), draws.random() < 0.5
+    moment, soon = time.monotonic() + draws.uniform(0, tried.seconds), draws.random() < 0.5
     while process.poll() is None and time.monotonic() < moment:
         time.sleep(0.01)
-        if soon and one.half(folder):
-            moment, soon = time.monotonic() + draws.uniform(0, one.seconds / 10), False
+        if soon and tried.half(folder):
+            moment, soon = time.monotonic() + draws.uniform(0, tried.seconds / 10), False
     if process.poll() is not None:
         return set()
-    others, command = one.others(), psutil.Process(process.pid)
-    there = {command, *command.children(recursive=True), *filter(_is_worker, others)}
-    one.kills += 1
-    if others and draws.random() < 0.6:
-        other = draws.choice(others)
-        other.kill()
-        other.wait()  # to its workers a node that nobody waited for still lives
-        one.halves += one.half(folder)
-        if status := process.wait(timeout=900):
-            one.wrong.append(f"status {status} of a command that was not killed")
+    helpers, command = tried.others(), psutil.Process(process.pid)
+    there = {command, *command.children(recursive=True), *filter(_is_worker, helpers)}
+    tried.kills += 1
+    if helpers and draws.random() < 0.6:
+        victim = draws.choice(helpers)
+        victim.kill()
+        victim.wait()  # to its workers a node that nobody waited for still lives
+        tried.halves += tried.half(folder)
+        status = process.wait(timeout=900)
+        if status:
+            tried.wrong.append(f"status {status} of a command that was not killed")
         return there
     if draws.random() < 0.5:
         process.kill()
     else:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    one.halves += one.half(folder)
+    tried.halves += tried.half(folder)
     return there
 
 
-def _left_alone(one: Tried, folder: Path) -> tuple[int, str]:
+def _left_alone(tried: Tried, folder: Path) -> tuple[int, str]:
     """Run until it ends by itself and names no lock of git; those are removed as it says."""
     time.sleep(1)  # a git that was not killed with the command ends
     for _ in range(3):
-        status, said = _run(one, folder)
-        named = re.findall(r"[^\s,:]+\.lock(?=[,:])", said) if "remove these files" in said else []
-        if not named:
+        status, message = _run(tried, folder)
+        if "remove these files" not in message:
             break
-        one.locks += 1
-        for path in named:
+        tried.locks += 1
+        for path in re.findall(r"[^\s,:]+\.lock(?=[,:])", message):
             Path(path).unlink()
-    if one.name == "release" and status == 2 and "nothing changed since" in said:
-        return 0, said  # the tag was made before the kill
-    return status, said
+    if tried.name == "release" and status == 2 and "nothing changed since" in message:
+        return 0, message  # the tag was made before the kill
+    return status, message
 
 
-def one_round(one: Tried, folder: Path, draws: random.Random) -> None:
+def one_round(tried: Tried, folder: Path, draws: random.Random) -> None:
     """Kill, run, compare."""
-    place, seen, wrong = one.begin(folder), set[psutil.Process](), len(one.wrong)
+    place, seen, n_wrong = tried.begin(folder), set[psutil.Process](), len(tried.wrong)
     for _ in range(draws.randint(1, 3)):
-        seen |= _kill(one, place, draws)
-    status, said = _left_alone(one, place)
-    left = one.left(place)
-    if alive := psutil.wait_procs([*seen, *filter(_is_worker, one.others())], timeout=60)[1]:
-        one.wrong.append(f"left after a minute: {alive}")
-    if status or left != one.expected:
-        one.wrong.append(
-            f"status {status}: {said.strip().splitlines()[-1:]}; {_differing(left, one.expected)}"
+        seen |= _kill(tried, place, draws)
+    status, message = _left_alone(tried, place)
+    left = tried.left(place)
+    _, alive = psutil.wait_procs([*seen, *filter(_is_worker, tried.others())], timeout=60)
+    if alive:
+        tried.wrong.append(f"left after a minute: {alive}")
+    if status or left != tried.expected:
+        last_line, differing = message.strip().splitlines()[-1:], _differing(left, tried.expected)
+        tried.wrong.append(f"status {status}: {last_line}; {differing}")
+    tried.rounds += 1
+    tried.same += len(tried.wrong) == n_wrong
+    if len(tried.wrong) > n_wrong:
+        shutil.copytree(
+            place, folder / f"wrong-{tried.name}-{len(tried.wrong)}", dirs_exist_ok=True
         )
-    one.rounds += 1
-    one.same += len(one.wrong) == wrong
-    if len(one.wrong) > wrong:
-        shutil.copytree(place, folder / f"wrong-{one.name}-{len(one.wrong)}", dirs_exist_ok=True)
 
 
 def _differing(left: Any, expected: Any) -> str:
@@ -256,9 +261,8 @@ def _released(root: Path) -> dict[str, Any]:
 
 def _half_released(root: Path) -> bool:
     """It has written something, and has no tag."""
-    begun = (root / ".cache/release.json").exists() or _git(
-        root, "rev-list", "--count", f"{LAST}..HEAD"
-    ) == "2\n"
+    n_commits = _git(root, "rev-list", "--count", f"{LAST}..HEAD")
+    begun = (root / ".cache/release.json").exists() or n_commits == "2\n"
     return begun and TAG not in _git(root, "tag")
 
 
@@ -283,9 +287,8 @@ def _published(hub: LoopbackHub) -> Callable[[Path], Any]:
     def left(_: Path) -> Any:
         repo = hub.repos[REPO]
         files = {name: blob.sha256 for name, blob in repo.files("main").items()}
-        own = [commit.message for commit in repo.commits.values()]
         return files | {
-            "(commits)": own,
+            "(commits)": [commit.message for commit in repo.commits.values()],
             "(tags)": {tag: commit == repo.head for tag, commit in repo.tags.items()},
         }
 
@@ -338,40 +341,32 @@ def _is_worker(process: psutil.Process) -> bool:
 
 def _workers_and_node() -> list[psutil.Process]:
     """The workers of the cluster that was started here, and the node that is not its head."""
-    found = []
+    processes = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if _is_worker(process) or (
-                process.name() == "raylet" and "--head" not in process.cmdline()
-            ):
-                found.append(process)
-    return found
+            is_node = process.name() == "raylet" and "--head" not in process.cmdline()
+            if is_node or _is_worker(process):
+                processes.append(process)
+    return processes
 
 
 def _half_asked(results: int, root: Path) -> bool:
     """An answer is kept, and a result is missing."""
-    return (root / ".cache/rows.sqlite").exists() and len(
-        [*root.glob("results/*/*/result.json")]
-    ) < results
+    n_written = len([*root.glob("results/*/*/result.json")])
+    return (root / ".cache/rows.sqlite").exists() and n_written < results
 
 
 def _asking(
-    name: str, asked: tuple[str, ...], begin: Callable[[Path], Path], env: dict[str, str]
+    name: str, benchmarks: tuple[str, ...], begin: Callable[[Path], Path], env: dict[str, str]
 ) -> Tried:
     """A measurement with some benchmarks."""
-    words = (
-        "measure",
-        "local:tiny",
-        "--size",
-        "trial",
-        "--limit",
-        "5",
-        *(f"--with={one}" for one in asked),
-    )
-    return Tried(name, words, begin, _asked, env, partial(_half_asked, len(asked)))
+    words = ["measure", "local:tiny", "--size", "trial", "--limit", "5"]
+    words += [f"--with={benchmark}" for benchmark in benchmarks]
+    is_half = partial(_half_asked, len(benchmarks))
+    return Tried(name, tuple(words), begin, _measured, env, is_half)
 
 
-def _asked(root: Path) -> dict[str, Any]:
+def _measured(root: Path) -> dict[str, Any]:
     """Every file of the results, how many answers are kept, and how many were asked again that were
     kept."""
     files = {
@@ -416,77 +411,66 @@ def _fitted(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (root / "data/adapters/tiny").glob("*")}
 
 
+def _commands(hub: LoopbackHub, folder: Path, ended: ExitStack) -> list[Tried]:
+    """All commands to be killed."""
+    with_token = Client(hub, ROOT, folder / "home").env(WRITE_TOKEN) | {"PYTHONPATH": str(ROOT)}
+    logged = ENV | {
+        "EVENRULER_CACHE": ".cache",
+        "HF_HUB_OFFLINE": "1",
+        "ACKNOWLEDGED": str(folder / "measure/log"),
+    }
+    logged["PYTHONPATH"] = os.pathsep.join([str(folder / "measure/hook"), str(ROOT)])
+    on_nodes = logged | ENVIRONMENT | {"PYTHONPATH": logged["PYTHONPATH"]}
+    nodes = partial(_cluster, env=on_nodes, ended=ended)
+    published, half_published = _published(hub), partial(_half_published, hub)
+    to_publish = ("publish", "framing-age", "--to", REPO)
+    to_weigh = ("weigh", "mine.yaml", "--base", "tiny", "--record")
+    return [
+        Tried("release", ("release", NAME), _repository, _released, ENV, _half_released),
+        Tried("publish", to_publish, _publisher(hub), published, with_token, half_published),
+        Tried("finetune", ("finetune", "tiny"), _workshop, _fitted, ENV, _half_fitted),
+        _asking("measure", MEASURED, _desk, logged),
+        replace(_asking("ray", MEASURED[:2], nodes, on_nodes), others=_workers_and_node),
+        Tried("weigh", to_weigh, _scales, _weighed, ENV, _half_weighed),
+    ]
+
+
+def _kill_often(tried: Tried, folder: Path, n_kills: int) -> None:
+    """Measure what a command leaves that nobody kills, then kill it."""
+    draws = random.Random(f"0 {tried.name}")
+    for _ in range(2):  # the first reads everything from the disk
+        place, began = tried.begin(folder), time.monotonic()
+        status, message = _run(tried, place)
+        assert status == 0, message
+        tried.seconds, tried.expected = time.monotonic() - began, tried.left(place)
+    print(f"{tried.name}: {tried.seconds:.1f} s when nobody kills it", flush=True)
+    while tried.kills < n_kills:
+        one_round(tried, folder, draws)
+        counts = f"{tried.kills} kills, {tried.halves} half way, {tried.rounds} rounds"
+        print(f"{tried.name}: {counts}, {tried.same} the same", *tried.wrong[-1:], flush=True)
+
+
 def main() -> None:
-    """Kill each command as often as asked for; print the table."""
-    parser = argparse.ArgumentParser(description="Kill commands at random moments.")
+    """Kill each command as often as wanted; print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--only", choices=("release", "publish", "finetune", "measure", "ray", "weigh")
-    )
-    given = parser.parse_args()
-    folder = given.folder.resolve()
+    parser.add_argument("--only", help="the name of a command")
+    arguments = parser.parse_args()
+    folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with running() as hub, ExitStack() as ended:
-        there = Client(hub, ROOT, folder / "home").env(WRITE_TOKEN) | {"PYTHONPATH": str(ROOT)}
-        logged = ENV | {
-            "EVENRULER_CACHE": ".cache",
-            "HF_HUB_OFFLINE": "1",
-            "ACKNOWLEDGED": str(folder / "measure/log"),
-        }
-        logged["PYTHONPATH"] = os.pathsep.join([str(folder / "measure/hook"), str(ROOT)])
-        on_nodes = logged | ENVIRONMENT | {"PYTHONPATH": logged["PYTHONPATH"]}
-        nodes = partial(_cluster, env=on_nodes, ended=ended)
-        every = [
-            Tried("release", ("release", NAME), _repository, _released, ENV, _half_released),
-            Tried(
-                "publish",
-                ("publish", "framing-age", "--to", REPO),
-                _publisher(hub),
-                _published(hub),
-                there,
-                partial(_half_published, hub),
-            ),
-            Tried("finetune", ("finetune", "tiny"), _workshop, _fitted, ENV, _half_fitted),
-            _asking("measure", MEASURED, _desk, logged),
-            replace(_asking("ray", MEASURED[:2], nodes, on_nodes), others=_workers_and_node),
-            Tried(
-                "weigh",
-                ("weigh", "mine.yaml", "--base", "tiny", "--record"),
-                _scales,
-                _weighed,
-                ENV,
-                _half_weighed,
-            ),
-        ]
-        for one in every:
-            if given.only not in (None, one.name):
-                continue
-            draws = random.Random(f"{given.seed} {one.name}")
-            for _ in range(2):  # the first reads everything from the disk
-                place, began = one.begin(folder), time.monotonic()
-                status, said = _run(one, place)
-                assert status == 0, said
-                one.seconds, one.expected = time.monotonic() - began, one.left(place)
-            print(f"{one.name}: {one.seconds:.1f} s when nobody kills it", flush=True)
-            while one.kills < given.kills:
-                one_round(one, folder, draws)
-                counted = (
-                    f"{one.kills} kills, {one.halves} half way, {one.rounds} rounds, "
-                    f"{one.same} the same"
-                )
-                print(f"{one.name}: {counted}", *one.wrong[-1:], flush=True)
-    print(
-        "| command | kills | of them half way | rounds | last runs with status 0 and the same left "
-        "| locks of git |"
+        commands = _commands(hub, folder, ended)
+        for tried in commands:
+            if arguments.only in (None, tried.name):
+                _kill_often(tried, folder, arguments.kills)
+    print_head(
+        *("command", "kills", "of them half way", "rounds"),
+        *("last runs with status 0 and the same left", "locks of git"),
     )
-    print("| --- " * 6 + "|")
-    for one in every:
-        print(
-            f"| `{one.name}` | {one.kills} | {one.halves} | {one.rounds} | {one.same} | "
-            f"{one.locks} |"
-        )
+    for tried in commands:
+        counts = tried.kills, tried.halves, tried.rounds, tried.same, tried.locks
+        print_row(f"`{tried.name}`", *counts)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Run by hand: `pip install -c constraints.txt -e '.[compare]'`, then `python -m
 tests.performance.likelihood`. Prints Markdown tables: texts/s, seconds, peak memory, largest
-difference from ours. Each contender runs in a process of its own, on the same texts (the validation set, every
-sentence once), model, threads and dtype; loading the model is not timed.
+difference from ours. Each contender runs in a process of its own, on the same texts (the validation
+set, every sentence once), model, threads and dtype; loading the model is not timed.
 """
 
 import argparse

@@ -47,6 +47,7 @@ COMMANDS = (
 PIPELINE = "profiles/paper"
 MADE, BESIDE, EVOLVED = "rehearsal", "docs/papers-ours.csv", "-evolved"
 VOCABULARY = 1500
+NOTABLE = re.compile("left out|warning|could not|error")
 yaml = YAML()
 yaml.width = 10_000
 
@@ -335,10 +336,9 @@ def tokenizer_of(shape: Shape, *, is_causal: bool) -> Any:
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    texts = sorted(
-        path for family in FAMILIES for path in (ROOT / "data/sources" / family).glob("*.yaml")
-    )
-    tokenizer.train_from_iterator([text.read_text() for text in texts], trainer)
+    sources = ROOT / "data/sources"
+    paths = [path for path in sources.glob("*/*.yaml") if path.parent.name in FAMILIES]
+    tokenizer.train_from_iterator([path.read_text() for path in sorted(paths)], trainer)
     if not is_causal:
         begin, end = shape.bos or shape.eos, shape.eos
         tokenizer.post_processor = processors.TemplateProcessing(
@@ -346,9 +346,9 @@ def tokenizer_of(shape: Shape, *, is_causal: bool) -> Any:
             pair=f"{begin} $A {end} $B:1 {end}:1",
             special_tokens=[(mark, tokenizer.token_to_id(mark)) for mark in {begin, end}],
         )
-    roles = {"pad_token": "<pad>", "eos_token": shape.eos} | (
-        {"bos_token": shape.bos} if shape.bos else {}
-    )
+    roles = {"pad_token": "<pad>", "eos_token": shape.eos}
+    if shape.bos:
+        roles["bos_token"] = shape.bos
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, clean_up_tokenization_spaces=False, **roles
     )
@@ -388,8 +388,7 @@ def every(values: Any, least: int) -> Any:
     """One in twenty of a list or mapping, evenly spread, but so many at least."""
     keys = list(values)
     wanted = min(len(keys), max(least, len(keys) // 20))
-    kept = {keys[i * len(keys) // wanted] for i in range(wanted)}
-    left = [key for key in keys if key in kept]
+    left = [keys[place * len(keys) // wanted] for place in range(wanted)]
     return {key: values[key] for key in left} if isinstance(values, dict) else left
 
 
@@ -473,11 +472,12 @@ class Rehearsal:
             "saged": {"items": 2, "reseeded": 1, "prefixed": 1, "new_tokens": 8},
             "fixed": {"most": 1, "prefixed": 2, "most_placebos": 3},
         }
-        for family, own in few.items():
-            params["families"][family] |= own
+        for family, settings in few.items():
+            params["families"][family] |= settings
             for entry in params["instruments"].values():
-                for key in [key for key in own if key in entry and entry["family"] == family]:
-                    del entry[key]
+                if entry["family"] == family:
+                    for key in settings:
+                        entry.pop(key, None)
         for corpus in params["families"]["questionnaires"]["corpora"].values():
             corpus["epochs"] = 2
         # Contrasts that stand in no table of a paper are built, and nobody is asked.
@@ -494,27 +494,29 @@ class Rehearsal:
         status."""
         began, name = time.monotonic(), " ".join(command)
         print(f"$ {name}", flush=True)
+        programs = [str(self.bin), str(Path(sys.executable).parent), os.environ["PATH"]]
+        environment = {
+            **os.environ,
+            "PATH": os.pathsep.join(programs),
+            "PYTHONPATH": f"{self.folder}{os.pathsep}{self.bin.parent}",
+            "EVENRULER_CACHE": str(self.folder / ".cache/answers"),
+            "DVC_NO_ANALYTICS": "1",
+            "HF_HUB_OFFLINE": "1",
+        }
         with subprocess.Popen(
             command,
             cwd=self.folder,
-            env={
-                **os.environ,
-                "PATH": f"{self.bin}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-                "PYTHONPATH": f"{self.folder}{os.pathsep}{self.bin.parent}",
-                "EVENRULER_CACHE": str(self.folder / ".cache/answers"),
-                "DVC_NO_ANALYTICS": "1",
-                "HF_HUB_OFFLINE": "1",
-            },
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         ) as process:
             assert process.stdout is not None
             lines = []
-            with (self.folder / MADE / "said.txt").open("a") as kept:
-                print(f"$ {name}", file=kept)
+            with (self.folder / MADE / "said.txt").open("a") as output:
+                print(f"$ {name}", file=output)
                 for line in process.stdout:
-                    print(line, end="", file=kept, flush=True)
+                    print(line, end="", file=output, flush=True)
                     lines.append(line)
         self.said += lines
         self.took[name] = time.monotonic() - began
@@ -533,53 +535,37 @@ class Rehearsal:
         rows = []
         for path in sorted((self.folder / PIPELINE / "data/answers").glob("*/*/*.parquet")):
             table = pd.read_parquet(path)
-            own = {"family": path.parts[-3], "model": path.parts[-2], "table": path.stem}
-            forms = (
-                table["configuration"].value_counts()
-                if "configuration" in table
-                else {"": len(table)}
-            )
-            rows += [{**own, "form": str(form), "n": int(n)} for form, n in forms.items() if n]
+            place = (*path.parts[-3:-1], path.stem)
+            counts = {"": len(table)}
+            if "configuration" in table:
+                counts = table["configuration"].value_counts().to_dict()
+            rows += [(*place, str(form), int(n)) for form, n in counts.items() if n]
         return pd.DataFrame(rows, columns=["family", "model", "table", "form", "n"])
 
     def log(self) -> Iterator[str]:
         """What was asked of each architecture, and what was left out."""
         params, answers = self.params(), self.answers()
         yield "# The scale `paper`, rehearsed\n"
-        yield (
-            "; ".join(f"`{name}` {seconds / 60:.1f} minutes" for name, seconds in self.took.items())
-            + "\n"
-        )
+        times = [f"`{name}` {seconds / 60:.1f} minutes" for name, seconds in self.took.items()]
+        yield "; ".join(times) + "\n"
         for name in dict.fromkeys([*SHAPES, *sorted(answers["model"].unique())]):
             shape = SHAPES.get(name)
             yield f"## {name}\n"
             yield f"{shape.model_type}: {shape.features}\n" if shape else "as it is\n"
-            own = answers[answers["model"] == name]
-            for family, found in own.groupby("family"):
-                asked = (
-                    f"{row.n:,} {row.table}{f' ({row.form})' if row.form else ''}"
-                    for row in found.itertuples()
-                )
-                yield f"- {family}: {', '.join(asked)}"
-            about = [
-                line.strip() for line in self.said if re.search(rf"(?<![\w-]){name}(?![\w-])", line)
-            ]
-            wanted = ("left out", "warning", "could not", "error")
-            for line in dict.fromkeys(
-                line
-                for line in about
-                if any(word in line for word in wanted) and "tokens more" not in line
-            ):
-                yield f"- said: {line[:400]}"
+            of_model = answers[answers["model"] == name]
+            for family, rows in of_model.groupby("family"):
+                counts = [f"{row.n:,} {row.table} {row.form}".strip() for row in rows.itertuples()]
+                yield f"- {family}: {', '.join(counts)}"
+            about = re.compile(rf"(?<![\w-]){name}(?![\w-])")
+            for line in dict.fromkeys(filter(about.search, self.said)):
+                if NOTABLE.search(line) and "tokens more" not in line:
+                    yield f"- said: {line.strip()[:400]}"
             yield ""
         yield "## Left out\n"
         for stage, why in (params.get("left_out") or {}).items():
             yield f"- {stage}: {why}"
-        lacking = [
-            name
-            for name, entry in params["models"].items()
-            if entry.get("revision") == "to be given"
-        ]
+        revisions = {name: entry.get("revision") for name, entry in params["models"].items()}
+        lacking = [name for name, revision in revisions.items() if revision == "to be given"]
         yield f"- no commit: {', '.join(lacking)}"
 
     def wrong(self) -> Iterator[str]:
@@ -594,57 +580,46 @@ class Rehearsal:
             if not metrics.exists() or not json.loads(metrics.read_text()):
                 yield f"{family} has no figures"
             for name in families[family].instruments:
-                if not (
-                    self.folder / PIPELINE / f"benchmarks/{family}-{name}/evidence.json"
-                ).exists():
-                    yield f"benchmarks/{family}-{name} is not built"
+                benchmark = f"benchmarks/{family}-{name}"
+                if not (self.folder / PIPELINE / benchmark / "evidence.json").exists():
+                    yield f"{benchmark} is not built"
         deleted = subprocess.run(
             ["git", "ls-files", "-d"], cwd=self.folder, capture_output=True, text=True, check=True
         )
         yield from (f"deleted: {line}" for line in deleted.stdout.splitlines())
         yield from self._evolved(params)
         yield from self._tables()
-        asked = set(self.answers()["model"])
-        yield from (
-            f"{name} was asked nothing"
-            for name in SHAPES
-            if name not in asked and name not in TOOLS
-        )
-        yield from (
-            f"left out: {stage}: {why}" for stage, why in (params.get("left_out") or {}).items()
-        )
-        yield from (
-            f"a traceback: {line.strip()}" for line in self.said if line.startswith("Traceback")
-        )
+        for name in sorted(SHAPES.keys() - set(self.answers()["model"]) - {*TOOLS}):
+            yield f"{name} was asked nothing"
+        for stage, why in (params.get("left_out") or {}).items():
+            yield f"left out: {stage}: {why}"
+        if any(line.startswith("Traceback") for line in self.said):
+            yield "a traceback"
 
     def _evolved(self, params: Any) -> Iterator[str]:
-        for name in (name for name in params["instruments"] if name.endswith(EVOLVED)):
+        for name in params["instruments"]:
+            if not name.endswith(EVOLVED):
+                continue
             folder = self.folder / PIPELINE / "data/evolved" / name
             if not (folder / "history.parquet").exists():
                 yield f"{name} did not evolve"
                 continue
-            history, tries = (
-                pd.read_parquet(folder / f"{table}.parquet") for table in ("history", "tries")
-            )
-            if not history["generation"].max() or set(tries["operator"]) != {"smollm3-3b"}:
-                yield (
-                    f"{name}: {history['generation'].max()} generations, by "
-                    f"{set(tries['operator'])}"
-                )
+            n_generations = pd.read_parquet(folder / "history.parquet")["generation"].max()
+            operators = set(pd.read_parquet(folder / "tries.parquet")["operator"])
+            if not n_generations or operators != {"smollm3-3b"}:
+                yield f"{name}: {n_generations} generations, by {operators}"
 
     def _tables(self) -> Iterator[str]:
         """Tables of papers: of every model that was asked, some row of each table where the model
         stands is filled."""
         cells = pd.read_csv(self.folder / BESIDE, dtype=str, keep_default_na=False)
-        asked = set(self.answers()["model"])
-        for (paper, table), own in cells.groupby(["paper", "table"]):
-            if own["figure"].str.fullmatch("|not run|none.*").all():
+        is_asked = cells["ours"].isin(self.answers()["model"])
+        for (paper, table), rows in cells.groupby(["paper", "table"]):
+            if rows["figure"].str.fullmatch("|not run|none.*").all():
                 yield f"{paper}, {table}: no figure of ours"
-            empty = own.loc[own["ours"].isin(asked) & (own["figure"] == "not run"), "ours"]
-            yield from (
-                f"{paper}, {table}: {model} was asked and is not run"
-                for model in sorted(set(empty))
-            )
+            empty = rows.loc[is_asked & (rows["figure"] == "not run"), "ours"]
+            for model in sorted(set(empty)):
+                yield f"{paper}, {table}: {model} was asked and is not run"
 
 
 def fewer_attributes(source: Any) -> None:
@@ -655,16 +630,17 @@ def fewer_attributes(source: Any) -> None:
     for words in ("keys", "rivals"):
         for end in ("high", "low"):
             source[words][end] = every(source[words][end], 8)
-    kept = {*source["keys"]["high"], *source["keys"]["low"]}
-    source["attributes"] = [word for word in source["attributes"] if word in kept]
+    keys = {*source["keys"]["high"], *source["keys"]["low"]}
+    source["attributes"] = [word for word in source["attributes"] if word in keys]
 
 
 def fewer_items(source: Any) -> None:
     """Three items with their twins, the fewest of which alpha can be told, in one wording."""
     source["items"] = every(source["items"], 3)
     for item in source["items"].values():
-        for asked in (item, *item["twins"]):
-            asked["terms"] = {end: words[:1] for end, words in asked["terms"].items()}
+        for question in (item, *item["twins"]):
+            terms = question["terms"]
+            question["terms"] = {end: words[:1] for end, words in terms.items()}
 
 
 def fewer_concepts(source: Any) -> None:

@@ -10,10 +10,13 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from tests.performance.tables import print_head, print_row
 
 ENVIRONMENT = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # or it listens on all addresses
@@ -22,16 +25,17 @@ ENVIRONMENT = {
     "PYTHONPATH": str(Path(__file__).parents[2]),
     "OMP_NUM_THREADS": "1",
 }
+NODE = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
 MODEL = "smollm2-135m-instruct"
 
 
 def texts(n: int) -> list[str]:
     """Sentences of which some begin alike, as probes do."""
+    people = ("man", "woman", "boy", "girl", "brother")
+    jobs = ("nurse", "pilot", "cook", "judge")
     return [
         f"In the {number}th story, the main character is a {who} who works as a {what}."
-        for number in range(n // 20)
-        for who in ("man", "woman", "boy", "girl", "brother")
-        for what in ("nurse", "pilot", "cook", "judge")
+        for number, who, what in product(range(n // 20), people, jobs)
     ]
 
 
@@ -43,10 +47,10 @@ def timed(ask: Callable[[], object]) -> float:
 
 def main() -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description="Time the Ray engine.")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--texts", type=int, default=1200)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     os.environ.update(ENVIRONMENT)
 
     import ray
@@ -60,55 +64,45 @@ def main() -> None:
     from evenruler.models.store import RowStore
 
     params = load_params()
-    requests = [LikelihoodRequest(text) for text in texts(given.texts)]
+    requests = [LikelihoodRequest(text) for text in texts(arguments.texts)]
     wanted = frozenset(range(len(requests)))
 
     def model() -> Any:
-        return load(
-            MODEL, params, store=RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))
-        ).backend
+        store = RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))
+        return load(MODEL, params, store=store).backend
 
-    def asked(of: Any) -> Callable[[], object]:
-        return lambda: sum(len(batch) for batch in of.loglikelihood(requests, wanted))
+    def asking(backend: Any) -> Callable[[], object]:
+        return lambda: sum(map(len, backend.loglikelihood(requests, wanted)))
 
-    own = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
-    nodes = Cluster(initialize_head=True, head_node_args={**own, "include_dashboard": False})
+    nodes = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
     local_model = model()
-    local = asked(local_model)
+    local = asking(local_model)
     os.environ[engines.ENGINE] = f"ray={nodes.address}"
-    workers = asked(model())
+    workers = asking(model())
 
     def there() -> None:
-        ray.get(
-            [
-                member.actor.__ray_ready__.remote()
-                for member in cluster.join_cluster(nodes.address).members(0)
-            ]
-        )
+        members = cluster.join_cluster(nodes.address).members(0)
+        ray.get([member.actor.__ray_ready__.remote() for member in members])
 
     rows = []
     for threads in (1, 2):
         if threads == 2:
-            nodes.add_node(**own)
+            nodes.add_node(**NODE)
             nodes.wait_for_nodes()
         torch.set_num_threads(threads)
         there()
         local(), workers()
         there()  # and the model in each: they do one thing after the other
-        seconds = np.array([(timed(local), timed(workers)) for _ in range(given.repeats)])
+        times = [(timed(local), timed(workers)) for _ in range(arguments.repeats)]
+        seconds = np.array(times)
         ratios = seconds[:, 1] / seconds[:, 0]
-        rows.append(
-            (threads, *np.median(seconds, 0), np.median(ratios), ratios.min(), ratios.max())
-        )
+        ratio = np.median(ratios), ratios.min(), ratios.max()
+        rows.append((threads, *np.median(seconds, 0), *ratio))
     packs = [len(pack) for pack in local_model.loglikelihood.packs(requests).indices]
-    print(f"{MODEL}, {len(requests)} sentences in packs of {packs}, {given.repeats} turns")
-    print(
-        "| threads, workers | one process, s | workers, s | ratio | least | most |\n"
-        + "| --- " * 6
-        + "|"
-    )
+    print(f"{MODEL}, {len(requests)} sentences in packs of {packs}, {arguments.repeats} turns")
+    print_head("threads, workers", "one process, s", "workers, s", "ratio", "least", "most")
     for threads, *numbers in rows:
-        print(f"| {threads} | " + " | ".join(f"{number:.2f}" for number in numbers) + " |")
+        print_row(threads, *(f"{number:.2f}" for number in numbers))
     ray.shutdown()
     nodes.shutdown()
 

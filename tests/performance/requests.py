@@ -7,9 +7,9 @@ often it came: 500; 429 with Retry-After; a line that is dropped; half a body; a
 late, but in time; one that comes after the client has given up (which it does after two seconds
 here). The server counts, for each question, the answers that it sent in time.
 
-All questions are asked in three runs: one whose budget ends at a third, one that is killed (SIGKILL)
-at two thirds, and one that finishes with what is left of 1.06 requests a question. One more run with
-a budget of 0 has to find every answer in the store.
+All questions are asked in three runs: one whose budget ends at a third, one that is killed
+(SIGKILL) at two thirds, and one that finishes with what is left of 1.06 requests a question. One
+more run with a budget of 0 has to find every answer in the store.
 
 What must hold, or the script fails: every question has its own answer, once; no question is
 answered twice by the server, but for at most `AT_ONCE` that were on their way when the run was

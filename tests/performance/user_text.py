@@ -46,6 +46,8 @@ STATES = (
     "Alabama, Kansas, Utah, Louisiana, Minnesota, Pennsylvania, Washington, Illinois, New York, "
     "New Jersey, Massachusetts, Maryland, Missouri, Tennessee"
 )
+WOMEN = "woman women girl girls mother daughter actress she her herself female"
+MEN = "man men boy boys father son actor he his himself male"
 
 # By domain and concept, its words in one order.
 DOMAINS: dict[str, dict[str, list[str]]] = {
@@ -59,32 +61,8 @@ DOMAINS: dict[str, dict[str, list[str]]] = {
     "professions": {word: [word] for word in PROFESSIONS.split()},
     "states": {name.lower().replace(" ", "-"): [name] for name in STATES.split(", ")},
     "women-men": {
-        "women": [
-            "woman",
-            "women",
-            "girl",
-            "girls",
-            "mother",
-            "daughter",
-            "actress",
-            "she",
-            "her",
-            "herself",
-            "female",
-        ],
-        "men": [
-            "man",
-            "men",
-            "boy",
-            "boys",
-            "father",
-            "son",
-            "actor",
-            "he",
-            "his",
-            "himself",
-            "male",
-        ],
+        "women": WOMEN.split(),
+        "men": MEN.split(),
     },
 }
 

@@ -149,8 +149,8 @@ class TestFailure:
     @pytest.mark.parametrize(
         "step",
         [
-            "write.render_card",
-            "write.pq.write_table",
+            "folder.render_card",
+            "folder.pq.write_table",
         ],
         ids=["card", "rows"],
     )

@@ -1,12 +1,12 @@
 """The stage `declared`: what it writes, and what it refuses."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from evenruler.declaration.code import code_digests
 from evenruler.project.check import check
-from evenruler.strict import read_yaml
 from stages import declared
 from tests.profiles import set_profile
 from tests.project import told
@@ -30,9 +30,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def test_writes_the_digests(root: Path) -> None:
     declared.main()
-    text = (root / declared.DECLARED).read_text()
-    assert text.startswith(declared.HEAD)
-    written = read_yaml(root / declared.DECLARED)
+    written = json.loads((root / declared.DECLARED).read_bytes())
     assert written["code"] == code_digests(root)
     assert written["versions"]["doctors"] == "1.2.0"
 
@@ -85,7 +83,7 @@ def test_refuses_one_that_is_missing(root: Path, error_of) -> None:
 def test_takes_the_profile_in_use(root: Path) -> None:
     set_profile(root, "paper")
     declared.main()
-    assert "later" in read_yaml(root / declared.DECLARED)["settings"]
+    assert "later" in json.loads((root / declared.DECLARED).read_bytes())["settings"]
 
 
 def test_refuses_a_mistyped_key_of_the_other_profile(root: Path, error_of) -> None:

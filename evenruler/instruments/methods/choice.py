@@ -117,12 +117,14 @@ def parse_choices(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFram
     rows = answers.merge(
         questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1"
     )
-    readings = []
+    readings: list[tuple[str | None, str]] = []
     for row in rows.to_dict("records"):
         options = ((FIRST, row[FIRST]), (SECOND, row[SECOND]))
         ordered = options if row["turn"] == 0 else options[::-1]
-        withheld = pd.isna(row["reply"])
-        readings.append((None, WITHHELD) if withheld else _parse_choice(row["reply"], ordered))
+        if pd.isna(row["reply"]):
+            readings.append((None, WITHHELD))
+        else:
+            readings.append(_parse_choice(row["reply"], ordered))
     return rows[[*ANSWERS.names]].join(pd.DataFrame(readings, columns=["said", "rule"]))
 
 
@@ -182,7 +184,8 @@ def check_known_answers(
     right, n = known_counts
     if n and wilson(right / n, n)[0] > LEAST:
         return ValidityCheck()
-    if why := not_read(count_replies(control)):  # these may hold the right answers
+    why = not_read(count_replies(control))  # these may hold the right answers
+    if why:
         return ValidityCheck(doubt=f"{why} (control pairs)")
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     unread_label = f" (no answer is found in replies to {unread})" if unread else ""

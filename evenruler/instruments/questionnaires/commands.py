@@ -57,8 +57,9 @@ def translate_scale(
     for doubt in facts.doubts:
         say(f"{path.name}: {doubt}")
     for slug, draft in drafts.items():
+        place = f"{path.name}: line {draft.line} ({slug})"
         for doubt in draft.doubts:
-            say(f"{path.name}: line {draft.line} ({slug}): {doubt}")
+            say(f"{place}: {doubt}")
     say(f"{path.name}: {in_words(drafts)}")
     passed = sum(draft.passes for draft in drafts.values())
     say(

@@ -100,6 +100,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
         raise UserError(what, where=name, remedy=remedy)
     roles = min(len(settings.roles), settings.most_roles)
     has_favour_by_role = bool(features) and roles > 1
+    n_figures = 1 + len(features) + int(has_favour_by_role)
     return Design(
         roots=_fewest_roots(asked_prompts),
         concepts=n_concepts,
@@ -110,7 +111,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
         of_roots=_fewest_roots(prompts),
         built=built is not None,
         asked=settings.asked,
-        figures=1 + len(features) + int(has_favour_by_role),
+        figures=n_figures,
     )
 
 

@@ -71,7 +71,7 @@ class HalvingOnOutOfMemory(Generic[Answer]):
     """Answers a pack as a whole or, if memory runs out, in halves, with one message."""
 
     def __init__(self, answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]) -> None:
-        self._answer, self._said = answer, False
+        self._answer, self._has_warned = answer, False
 
     def __call__(self, pack: Sequence[int]) -> list[tuple[int, Answer]]:
         """The answers; failed attempts leave no trace. UserError if a single question does not
@@ -85,12 +85,12 @@ class HalvingOnOutOfMemory(Generic[Answer]):
         # Outside the except block, so that the tensors of the failed attempt are freed.
         if len(pack) == 1:
             raise UserError("the GPU has too little memory for one text alone", remedy=MAKE_ROOM)
-        if not self._said:
+        if not self._has_warned:
             print_note(
                 "the GPU ran out of memory: packs that do not fit are answered in halves. Numbers "
                 "differ from those of "
                 "whole packs by rounding; replies, where rounding decides a token"
             )
-            self._said = True
+            self._has_warned = True
         half = len(pack) // 2
         return [*self(pack[:half]), *self(pack[half:])]

@@ -245,7 +245,8 @@ class Classifier:
         """
         sides = [list(side) for side in zip(*texts, strict=True)]
         encoded: Encoded = self.tokenizer(*sides)
-        too_long = [i for i, ids in enumerate(encoded["input_ids"]) if len(ids) > self._longest]
+        lengths = map(len, encoded["input_ids"])
+        too_long = [i for i, length in enumerate(lengths) if length > self._longest]
         if not too_long:
             return encoded
         if len(sides) == 2:
@@ -256,7 +257,8 @@ class Classifier:
                     what = f"a hypothesis of {len(ids)} tokens, {self._name} takes {self._longest}"
                     raise UserError(what, where=repr(hypothesis[:40]), remedy="shorten it")
         what = "premises" if len(sides) == 2 else "texts"
-        print_note(f"{self._name}: {len(too_long)} {what} cut to fit into {self._longest} tokens")
+        amount = f"{len(too_long)} {what}"
+        print_note(f"{self._name}: {amount} cut to fit into {self._longest} tokens")
         cut: Encoded = self.tokenizer(*sides, truncation="only_first", max_length=self._longest)
         return cut
 
@@ -373,7 +375,8 @@ def labelled_sample() -> list[tuple[EntailmentPair, str]]:
         .joinpath("entailment_sample.yaml")
         .read_text(encoding="utf-8")
     )
-    sample: Mapping[str, list[list[str]]] = YAML(typ="safe", pure=True).load(text)
+    parser = YAML(typ="safe", pure=True)
+    sample: Mapping[str, list[list[str]]] = parser.load(text)
     labelled_pairs: list[tuple[EntailmentPair, str]] = []
     for label in LABELS:
         labelled_pairs += [((premise, hypothesis), label) for premise, hypothesis in sample[label]]

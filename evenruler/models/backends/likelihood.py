@@ -5,6 +5,7 @@ in tokens.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -155,14 +156,16 @@ class LikelihoodScorer:
         the cache.
         """
         arrays = (nodes.depths, nodes.seen_depths, needed, nodes.places, nodes.begins, nodes.ends)
-        depths, seen, keep, *places = (torch.from_numpy(array).to(self._device) for array in arrays)
+        tensors = (torch.from_numpy(array).to(self._device) for array in arrays)
+        depths, seen, keep, *places = tensors
         sees = seen_from(*places)
         ids = torch.from_numpy(nodes.tokens)[None].to(self._device)
         distances = depths[None, :, None] - seen
+        mask = attention_mask(self._model, sees[None], distances)
         inputs: dict[str, Any] = {
             "input_ids": ids,
             "position_ids": depths[None],
-            "attention_mask": attention_mask(self._model, sees[None], distances),
+            "attention_mask": mask,
             "use_cache": cache is not None,
         }
         if cache is not None:
@@ -246,17 +249,19 @@ class LikelihoodScorer:
         kinds = torch.zeros((len(TRIED), size), dtype=torch.bool, device=self._device)
         tokens = [token % size for token in TRIED]
         kinds[range(len(TRIED)), tokens] = True
+        in_two_steps = partial(self._in_two_steps, pair, kinds)
         return self._why_off(
             "cache",
             lambda: self._plain(pair, kinds)[1],
-            lambda: self._in_two_steps(pair, kinds)[1],
-            lambda: self._in_two_steps(pair, kinds, apart=False)[1],
+            lambda: in_two_steps()[1],
+            lambda: in_two_steps(apart=False)[1],
         )
 
     def _pair(self) -> list[TokenSequence]:
         ids = tuple(token % self._config.vocab_size for token in TRIED)
         shared = ids[:2]
-        return [TokenSequence(shared + ids[2:5]), TokenSequence(shared + ids[5:])]
+        endings = (ids[2:5], ids[5:])
+        return [TokenSequence(shared + ending) for ending in endings]
 
     def _why_off(self, what: str, plain: Answer, ours: Answer, wrong: Answer) -> str | None:
         """None if `ours` is close to `plain` and closer than `wrong`; else the deviation or
@@ -299,7 +304,8 @@ def pad_sequences(
         padding = width - len(tokens)
         fillers = [filler] * padding
         rows.append([*tokens[:place], *fillers, *tokens[place:]])
-        masks.append([1] * place + [0] * padding + [1] * n_after)
+        mask = [1] * place + [0] * padding + [1] * n_after
+        masks.append(mask)
     return torch.tensor(rows, device=device), torch.tensor(masks, device=device)
 
 

@@ -97,7 +97,7 @@ class OpenAI:
             "chat_template_kwargs": template,
             "thinking_token_budget": budget,
         }
-        self._told = {key: value for key, value in parameters.items() if value}
+        self._extra_parameters = {key: value for key, value in parameters.items() if value}
         user_settings = {
             "reasoning_effort": settings.effort,
             "chat_template_kwargs": settings.template,
@@ -128,7 +128,7 @@ class OpenAI:
             if prompt.sampling.top_k:
                 raise ValueError("a server knows no top_k")
         wanted_prompts = [prompts[i] for i in wanted]
-        letters = sum(len(prompt.text) + len(prompt.system or "") for prompt in wanted_prompts)
+        letters = sum(prompt.letters for prompt in wanted_prompts)
         with self._server.budget.told(self._name, len(wanted), letters):
             # Hold refused prompts back until something was accepted with the same settings.
             refused: dict[Sampling, list[tuple[int, Reply]]] = {}
@@ -297,13 +297,13 @@ class OpenAI:
         try:
             self._echoes([text], 1)
         except _UnscoredError as error:
-            raise prompt_logprobs.none_given(self._name, error.said) from None
+            raise prompt_logprobs.none_given(self._name, error.refusal) from None
         return 1
 
     def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
-        return [_echo_or_raise(outcome) for outcome in self._given(texts, new)]
+        return [_echo_or_raise(outcome) for outcome in self._echo_outcomes(texts, new)]
 
-    def _given(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
+    def _echo_outcomes(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
         """Echo texts in one request, or one by one if the server refuses them together."""
         # Temperature 1 gives the model's own log-probabilities even if the server applies it.
         question = {"echo": True, "max_tokens": new, "logprobs": 1, "temperature": 1}
@@ -316,7 +316,7 @@ class OpenAI:
             single_outcomes: list[Echo | UserError] = []
             for text in texts:
                 try:
-                    single_outcomes += self._given([text], new)
+                    single_outcomes += self._echo_outcomes([text], new)
                 except UserError as fault:  # nothing more is asked
                     return [*single_outcomes, *[fault] * (len(texts) - len(single_outcomes))]
             return single_outcomes
@@ -345,7 +345,7 @@ class OpenAI:
     ) -> BatchOutcome[tuple[int, Scored]]:
         """Score a batch of texts and their prompts; a failing text does not affect the others."""
         texts = _texts_to_echo(batch, requests)
-        outcome_by_text = dict(zip(texts, self._given(texts, manner.new), strict=True))
+        outcome_by_text = dict(zip(texts, self._echo_outcomes(texts, manner.new), strict=True))
         answers, fault = [], None
         for i in batch:
             prompt, text = requests[i].prompt, requests[i].text
@@ -373,7 +373,7 @@ class OpenAI:
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "seed": prompt.seed % SEEDS,
-            **self._told,
+            **self._extra_parameters,
         }
         if chats:
             question["messages"] = chat_messages(prompt.text, prompt.system)
@@ -457,11 +457,11 @@ class OpenAI:
 
 
 class _UnscoredError(UserError):
-    def __init__(self, name: str, text: str, said: str) -> None:
-        self.said = said
+    def __init__(self, name: str, text: str, refusal: str) -> None:
+        self.refusal = refusal
         remedy = "shorten it, or leave the model out"
         super().__init__(
-            f"the server does not score {text[:40]!r} ({said})", where=name, remedy=remedy
+            f"the server does not score {text[:40]!r} ({refusal})", where=name, remedy=remedy
         )
 
 

@@ -174,8 +174,10 @@ def apart_where_alike(echo: Echo, other: Echo) -> float:
 
 
 def _max_difference(nats: Sequence[float | None], other: Sequence[float | None]) -> float:
-    pairs = zip(nats, other, strict=True)
-    differences = (abs(a - b) for a, b in pairs if a is not None and b is not None)
+    differences: list[float] = []
+    for a, b in zip(nats, other, strict=True):
+        if a is not None and b is not None:
+            differences.append(abs(a - b))
     return max(differences, default=0.0)
 
 

@@ -166,7 +166,8 @@ def generate_batch(
     new_tokens = []
     begin = 1 if decodes else width
     for row, tokens in enumerate(output[:, begin:].tolist()):
-        end = next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))
+        numbered_tokens = enumerate(tokens, start=1)
+        end = next((n for n, token in numbered_tokens if token in ends), len(tokens))
         new_tokens.append(tokens[: min(end, over.get(row, end))])
     return new_tokens
 

@@ -216,18 +216,21 @@ class Seq2Seq:
         ids, _ = pad_sequences(words, self.model.device)  # right padding has no effect
         logits = self.model(decoder_input_ids=ids, use_cache=True, **read).logits
         nats = torch.cat([first, logits], 1).double().log_softmax(-1)
-        token_nats = nats[:, :-1].gather(-1, ids[..., None])
+        columns = ids[..., None]
+        token_nats = nats[:, :-1].gather(-1, columns)
         steps = token_nats[..., 0]
         lengths = torch.tensor([len(word) for word in words], device=self.model.device)
         last = lengths[:, None]
-        places = last[..., None].expand(-1, -1, nats.shape[-1])
+        vocabulary_size = nats.shape[-1]
+        places = last[..., None].expand(-1, -1, vocabulary_size)
         following = nats.gather(1, places)[:, 0]
         kind_nats = [following[:, kind].logsumexp(-1) for kind in self._endings]
         kinds = torch.stack(kind_nats, 1)
         kinds.clamp_(max=0)  # rounding could exceed certainty
         whole = steps.cumsum(-1).gather(1, last - 1)
         kinds[whole[:, 0] < RARE] = 0
-        numbers = torch.cat([whole, kinds, steps[:, :1]], 1).tolist()
+        first_nats = steps[:, :1]
+        numbers = torch.cat([whole, kinds, first_nats], 1).tolist()
         return [(*word_numbers, word[0]) for word_numbers, word in zip(numbers, words, strict=True)]
 
     def _read(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:

@@ -88,9 +88,9 @@ Answer = TypeVar("Answer")
 class RefusalError(Exception):
     """The server refuses this question (HTTP 400); others may work."""
 
-    def __init__(self, said: str, named: str | None) -> None:
+    def __init__(self, message: str, named: str | None) -> None:
         self.named = named
-        super().__init__(said)
+        super().__init__(message)
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,8 @@ class Server:
             of_itself: dict[str, Any] = {
                 key: self.plain(detail) for key, detail in said_of_itself.items() if detail
             }
-            left = sorted(key for key, name in called.items() if name is None and key in SAMPLING)
+            dropped = (key for key, name in called.items() if name is None)
+            left = sorted(key for key in dropped if key in SAMPLING)
             if left:
                 of_itself["own"] = left
             return ServerReply(answer["choices"], usage, of_itself)
@@ -398,7 +399,9 @@ class Server:
                 what = f"a reply repeats a secret, {KEY} or one in {URL}, so it is not stored"
                 raise ServerStoppedError(what, where=self.name, remedy=remedy)
         self._answered, who = True, answered.get("model")
-        if isinstance(who, str) and who and not any(is_version(who, name) for name in self._names):
+        if not isinstance(who, str) or not who:
+            return answered
+        if not any(is_version(who, name) for name in self._names):
             other = self.plain(
                 who.rpartition("/")[2] if who[0] == "/" else who
             )  # llama.cpp reports its file's path
@@ -523,7 +526,8 @@ def _retry_pause(headers: Mapping[str, str], tries: int, waited: float) -> float
         try:
             pause = parsedate_to_datetime(named).timestamp() - time.time()
         except ValueError:
-            pause = min(2.0 ** (tries - 2), 64) * (1 - random.random() / 4)
+            longest = min(2.0 ** (tries - 2), 64)
+            pause = longest * (1 - random.random() / 4)
             return pause if waited + pause <= PATIENCE else None
     return max(pause, 0.0) if pause <= PATIENCE else None
 

@@ -257,6 +257,7 @@ OPERATIONS: Final = frozenset(
 """Backend operations that are answered in packs (`backends/packs.py`)."""
 
 Pack = tuple[int, ...]  # indices of questions that are answered together
+_AnswerPacks = Iterator[list[tuple[int, Any]]]
 _calls = count()
 
 
@@ -267,7 +268,7 @@ class Call:
         """Set up a call to an operation of the backend; nothing is asked yet."""
         self._ray, self._cluster, self._model = model.cluster.ray, model.cluster, model
         self._number = next(_calls)
-        self._given = (
+        self._call_arguments = (
             model.told_apart,
             model.load,
             self._number,
@@ -289,7 +290,7 @@ class Call:
         )  # by pack; by node for workers lost before they started the call
         self._looks = self._looks_in_vain = 0
 
-    def answers(self, wanted: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
+    def answers(self, wanted: frozenset[int]) -> _AnswerPacks:
         """Yield (index, answer) pairs of each pack that contains a wanted question, as packs
         complete.
 
@@ -314,14 +315,15 @@ class Call:
         for member in self._cluster.members(self._model.gpus):
             if member not in self._members:
                 self._members.append(member)
-                self._beginning[member.actor.begin.remote(*self._given)] = member
+                self._beginning[member.actor.begin.remote(*self._call_arguments)] = member
 
     def _ready(self) -> list[Any]:
         """References that are ready, waiting up to LOOK seconds; if none is, look for nodes that
         came or went.
         """
         ready: list[Any] = []
-        if waited_for := [*self._out, *self._beginning]:
+        waited_for = [*self._out, *self._beginning]
+        if waited_for:
             ready, _ = self._ray.wait(waited_for, timeout=LOOK)
         else:
             time.sleep(LOOK)
@@ -432,7 +434,7 @@ class ClusterModel:
 
     def __getattr__(
         self, operation: str
-    ) -> Callable[[Sequence[Any], frozenset[int]], Iterator[list[tuple[int, Any]]]]:
+    ) -> Callable[[Sequence[Any], frozenset[int]], _AnswerPacks]:
         """A backend operation that is answered in packs."""
         if operation not in OPERATIONS:
             raise AttributeError(f"no operation {operation!r} is answered in packs")

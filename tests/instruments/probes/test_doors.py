@@ -419,7 +419,8 @@ class TestCards:
             f"version: {project.declared[TRADES].version}"
             in shown.harness["probes_trades__seed.yaml"]
         )
-        assert json.loads(shown.harness["criterion.json"])["engineer"] == 90
+        attributes = project.frames(TRADES)[0]["attributes"].set_index("attribute")
+        assert attributes.loc["engineer", "criterion"] == 90
 
     def test_of_what_evolved(self, project: Whole) -> None:
         shown = card(project.declared[EVOLVED], *project.frames(EVOLVED), {})

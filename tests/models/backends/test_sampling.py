@@ -95,7 +95,7 @@ class TestDraw:
         numbers = [0.0, 0.44, 0.45, 0.77, 0.78, 0.99]
         assert self.drawn(numbers, scores, Sampling(top_k=3)) == [1, 1, 3, 3, 2, 2]
 
-    @pytest.mark.parametrize(("top_p", "kept"), [(0.39, 1), (0.41, 2), (0.95, 4), (1e-9, 1)])
+    @pytest.mark.parametrize(("top_p", "n_left"), [(0.39, 1), (0.41, 2), (0.95, 4), (1e-9, 1)])
     def test_top_p_keeps_the_fewest_that_reach_it(self, top_p, n_left) -> None:
         scores = torch.log(torch.tensor([0.1, 0.4, 0.2, 0.3]))
         grid = (np.arange(1000) + 0.5) / 1000

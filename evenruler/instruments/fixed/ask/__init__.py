@@ -116,7 +116,8 @@ def _after_other_start(
     rows = sample_texts(tables, plan)
     started_items = evenly_spread(sorted(set(rows["item"])), MOST_STARTED)
     rows = rows[rows["item"].isin(started_items)]
-    separators = rows["prompt"].eq("").map({True: SPACE, False: plan["between"]})
+    is_bare = rows["prompt"].eq("")
+    separators = is_bare.map({True: SPACE, False: plan["between"]})
     rows = rows.assign(text_id=rows["id"], between=separators)
     for between, texts in rows.groupby("between", sort=False):
         inputs = {"text": texts["text"].tolist(), "before": texts["prompt"].tolist()}
@@ -151,10 +152,12 @@ def scores(
         what = f"{subject.name} has no answer to any item of {plan['name']}{reason}"
         raise UserError(what, remedy="look at its answers")
     placed = [framed_items.assign(framing=name) for name, framed_items in items_by_framing.items()]
+    placed_items = concat_frames([items[:0].assign(framing=BARE), *placed])
+    started_items = _score_items(tables["texts"], plan, answers["starts"])
     return {
         "items": items,
-        "placed": concat_frames([items[:0].assign(framing=BARE), *placed]),
-        "started": _score_items(tables["texts"], plan, answers["starts"]),
+        "placed": placed_items,
+        "started": started_items,
         "replies": replies,
     }
 

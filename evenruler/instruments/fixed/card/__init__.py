@@ -29,17 +29,21 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         share = figures.get("turned", {}).get("value")
         if share is not None:
             turned.append(f"{share:.0%} on {model}")
+    prefixes = plan_at_size(plan)["prefixes"]
+    counted = f"{n_items:,} items in {n_units:,} {source.units}"
+    facts = {
+        "scores": SCORES[source.score],
+        "placebos": list(prefixes.values()),
+        "counted": counted,
+        "files": "; ".join(files),
+        "turned": turned,
+    }
+    parameters = {"most": settings.most, "score": source.score, "layout": source.layout}
     return assemble_card(
         words,
         *(declaration, tables, plan, evidence),
-        said={
-            "scores": SCORES[source.score],
-            "placebos": list(plan_at_size(plan)["prefixes"].values()),
-            "counted": f"{n_items:,} items in {n_units:,} {source.units}",
-            "files": "; ".join(files),
-            "turned": turned,
-        },
+        said=facts,
         synthetic=False,
         quality=headings(plan),
-        parameters={"most": settings.most, "score": source.score, "layout": source.layout},
+        parameters=parameters,
     )

@@ -163,10 +163,10 @@ class Settings(instrument.BaseSettings):
         """Minimum detectable lean by part, as stated in the source; None unless all items are
         asked.
         """
-        detectable_leans = ", ".join(
-            f"a lean of {lean:.2f} ({part})" for part, lean in source.detects.items()
-        )
-        return detectable_leans if self.most >= EVERY else None
+        detectable_leans: list[str] = []
+        for part, lean in source.detects.items():
+            detectable_leans.append(f"a lean of {lean:.2f} ({part})")
+        return ", ".join(detectable_leans) if self.most >= EVERY else None
 
     def warnings(self, source: Any) -> list[str]:
         """Warnings for readers of its figures."""

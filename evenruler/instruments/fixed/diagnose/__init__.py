@@ -72,7 +72,7 @@ class Lean:
     """[g, p, p] of covariates with each other; the first is the intercept."""
     moments: Floats
     """[g, p] of covariates with the lean."""
-    each: float
+    smallest_share: float
     """The smallest share of the weight on either side of a confound."""
 
     @classmethod
@@ -91,7 +91,7 @@ class Lean:
         for confound in confounds:
             sides.append(weight[confound >= 0].sum())
             sides.append(weight[confound <= 0].sum())
-        each = float(min(sides) / max(weight.sum(), 1.0))
+        smallest_share = float(min(sides) / max(weight.sum(), 1.0))
         lean = items["lean"].to_numpy(dtype=np.float64)
         weighted = weight[:, None] * x
         n_units, n_columns = len(units), x.shape[1]
@@ -100,7 +100,7 @@ class Lean:
         row_products = weighted[:, :, None] * x[:, None, :]
         np.add.at(products, codes, row_products)
         np.add.at(moments, codes, weighted * lean[:, None])
-        return cls(np.asarray(units, dtype=object), products, moments, each)
+        return cls(np.asarray(units, dtype=object), products, moments, smallest_share)
 
     @property
     def counts(self) -> Floats:
@@ -121,7 +121,7 @@ class Lean:
         """Whether the intercept is identified beside the confounds: not if nearly every first text
         is longer, say.
         """
-        if self.each < LEAST_EACH:
+        if self.smallest_share < LEAST_EACH:
             return False
         whole = self.products.sum(axis=0)
         tolerance = _SINGULAR * np.abs(whole).max()
@@ -532,7 +532,7 @@ def _start_flips(
 def _placebo_change(
     figure_function: FigureFunction,
     bare: Sums,
-    others: Sequence[Sums],
+    sums_after_placebos: Sequence[Sums],
     level: float,
     n: int,
 ) -> Figure:
@@ -546,7 +546,7 @@ def _placebo_change(
     changes_by_placebo = []
     with np.errstate(invalid="ignore", divide="ignore"):
         bare_scores = np.array([figure_function(bare[rows]) for rows in samples])
-        for placebo_sums in others:
+        for placebo_sums in sums_after_placebos:
             scores = np.array([figure_function(placebo_sums[rows]) for rows in samples])
             changes_by_placebo.append(scores - bare_scores)
     # [placebos, 1 + units]: all units, then leaving out each unit.

@@ -32,7 +32,8 @@ def sections(shown: ReportInput) -> list[Section]:
         row = {str(key): value for key, value in record.items()}
         is_benchmark = all_figures["benchmark"] == row["benchmark"]
         of_model = all_figures[is_benchmark & (all_figures["model"] == row["model"])]
-        near = of_model[of_model["part"].isin([WHOLE, row["part"]])].set_index("figure")
+        is_near = of_model["part"].isin([WHOLE, row["part"]])
+        near = of_model[is_near].set_index("figure")
         described = [
             format_figure(near.loc[name]) if name in near.index else "" for name in DESCRIBED
         ]

@@ -33,7 +33,7 @@ from evenruler.tables.ids import common_columns, row_id
 
 __all__ = ["build"]
 
-_Told = TypeVar("_Told")
+_Content = TypeVar("_Content")
 
 Files = Mapping[str, Path]
 """Paths by the name of the file in the source."""
@@ -84,7 +84,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     twice = [name for name, n in counts.items() if n > 1]
     if twice:
         raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
-    texts = [" ".join(filter(None, [item.prompt, *item.texts.values()])) for item in items]
+    texts: list[str] = []
+    for item in items:
+        parts = filter(None, [item.prompt, *item.texts.values()])
+        texts.append(" ".join(parts))
     require_language(source, texts, f"{declaration.name}: language")
     if not says_language(source):  # its texts are English
         source = source.model_copy(update={"language": source.language})
@@ -116,8 +119,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     if not source.passed_on:
         tables["ids"] = tables["texts"].select(schemas.IDS.names)
     units = len({item.unit for item in sample})
-    summary = f"{len(sample):,} items in {units:,} {source.units}, {len(left_out):,} rejected"
-    n_beyond = len(usable_items) - len(sample)
+    n_items = len(sample)
+    counted = f"{n_items:,} items in {units:,} {source.units}"
+    summary = f"{counted}, {len(left_out):,} rejected"
+    n_beyond = len(usable_items) - n_items
     if n_beyond > 0:
         summary += f", {n_beyond:,} beyond {most:,} a unit and condition"
     plan = plan_with_sizes(
@@ -194,7 +199,10 @@ def _text_rows(
     frequent: dict[str, float] | None,
 ) -> Iterator[dict[str, Any]]:
     for item in items:
-        words = {role: Counter(WORD.findall(text.lower())) for role, text in item.texts.items()}
+        words: dict[str, Counter[str]] = {}
+        for role, text in item.texts.items():
+            words[role] = Counter(WORD.findall(text.lower()))
+        carried = {name: getattr(item, name) for name in CARRIED}
         for role, text in item.texts.items():
             other_role = SECOND if role == FIRST else FIRST
             differing_words = words[role] - words.get(other_role, Counter())
@@ -215,11 +223,13 @@ def _text_rows(
                 item.criterion,
             )
             text_id = row_id(family="fixed", benchmark=benchmark, item=item.name, role=role)
+            common = common_columns(text_id, source, *row_content)
+            key = item.keys.get(role, f"{item.name}/{role}")
             yield {
-                **common_columns(text_id, source, *row_content),
-                **{name: getattr(item, name) for name in CARRIED},
+                **common,
+                **carried,
                 "item": item.name,
-                "key": item.keys.get(role, f"{item.name}/{role}"),
+                "key": key,
                 "role": role,
                 "text": text,
                 "right": is_right,
@@ -408,13 +418,17 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             if not fault and not right:
                 fault = "no option is named as the right one"
             category, question = identity[:2]
+            unit = f"{category} {question}"
+            texts = {role: row[f"ans{place}"] for role, place in places.items()}
+            keys = {role: "/".join((*identity, place)) for role, place in places.items()}
+            prompt = f"{row['context']}\n\nQ: {row['question']}\nA:"
             yield BenchmarkItem(
                 name="/".join(identity),
-                unit=f"{category} {question}",
+                unit=unit,
                 part=category,
-                texts={role: row[f"ans{place}"] for role, place in places.items()},
-                keys={role: "/".join((*identity, place)) for role, place in places.items()},
-                prompt=f"{row['context']}\n\nQ: {row['question']}\nA:",
+                texts=texts,
+                keys=keys,
+                prompt=prompt,
                 condition=conditions[row["context_condition"]],
                 stratum=row["question_polarity"],
                 right=right,
@@ -422,7 +436,9 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             )
 
 
-LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[BenchmarkItem]]]] = {
+_LayoutReader = Callable[[Files, Source], Iterator[BenchmarkItem]]
+
+LAYOUTS: Final[Mapping[Layout, _LayoutReader]] = {
     "pairs": read_pairs,
     "winogender": read_winogender,
     "winobias": read_winobias,
@@ -442,11 +458,11 @@ def read_items(files: Files, source: Source) -> list[BenchmarkItem]:
         raise UserError(what, where=where, remedy=REMEDY) from None
 
 
-def _unique_dict(name_content_pairs: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
+def _unique_dict(name_content_pairs: Iterable[tuple[str, _Content]]) -> dict[str, _Content]:
     """A dictionary of the pairs; ValueError where a name occurs twice, since the later would
     replace the earlier.
     """
-    content_by_name: dict[str, _Told] = {}
+    content_by_name: dict[str, _Content] = {}
     for name, content in name_content_pairs:
         if name in content_by_name:
             raise ValueError(f"{name!r} stands twice, {str(content)[:80]}")

@@ -140,7 +140,8 @@ def scores(
     """Answers by `schemas.FORMS` and `REPLIES`: with model, lineage and the framing of their
     prompts.
     """
-    rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
+    columns = ["id", "framing"]
+    rows = pd.concat([tables["prompts"][columns], tables["content-free"][columns]])
     framings = rows.set_index("id")["framing"]
     scored_tables: dict[str, pd.DataFrame] = {}
     for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):

@@ -29,7 +29,10 @@ Answer = dict[str, Any]
 """`task`, `framing`, `stimulus` (None where the prompt has no content), `order` of options (empty
 where words are read), and `masses`: probability by letter or class."""
 
-Cells = dict[tuple[str, str], dict[str, list[list[float]]]]
+Cell = tuple[str, str]
+"""Task and framing."""
+
+Cells = dict[Cell, dict[str, list[list[float]]]]
 """By task and framing, by stimulus: the mass of every class, of each of its prompts."""
 
 Apds = dict[int, dict[str, dict[str, list[float]]]]
@@ -42,7 +45,8 @@ class ContrastTask:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.plan: dict[str, Any] = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        plan_text = (folder / "plan.json").read_text(encoding="utf-8")
+        self.plan: dict[str, Any] = json.loads(plan_text)
         self.classes = [outcome["outcome"] for outcome in self.plan["outcomes"]]
         self.class_by_form: dict[str, str] = {}
         for outcome in self.plan["outcomes"]:
@@ -59,7 +63,9 @@ class ContrastTask:
 
         prompts = asked_prompts(self._read_rows("prompts"), self.plan)
         cells = {(row["task"], row["framing"]) for row in prompts}
-        words = [form for outcome in self.plan["outcomes"] for form in outcome["forms"]]
+        words: list[str] = []
+        for outcome in self.plan["outcomes"]:
+            words += outcome["forms"]
         docs = [_prompt_with_forms(row, row["stimulus"], row["order"], words) for row in prompts]
         if self.plan["calibrated"]:
             for row in self._read_rows("content-free"):
@@ -219,17 +225,17 @@ def cue_numbers(framing: str) -> dict[str, int]:
     return {factor: int(number or 0) for factor, _, number in parts}
 
 
-def _letter_priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
+def _letter_priors(empty: Iterable[Answer]) -> dict[Cell, dict[str, float]]:
     """By cell, each letter's share of the letters after prompts without content, mean over
     these.
     """
-    shares: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    shares: dict[Cell, dict[str, list[float]]] = {}
     for answer in empty:
         cell = (answer["task"], answer["framing"])
         total = math.fsum(answer["masses"].values())
         for letter, mass in answer["masses"].items():
-            shares[cell][letter].append(mass / total)
-    priors: dict[tuple[str, str], dict[str, float]] = {}
+            shares.setdefault(cell, {}).setdefault(letter, []).append(mass / total)
+    priors: dict[Cell, dict[str, float]] = {}
     for cell, letters in shares.items():
         priors[cell] = {letter: fmean(letter_shares) for letter, letter_shares in letters.items()}
     return priors

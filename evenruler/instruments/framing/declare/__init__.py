@@ -90,7 +90,10 @@ class FramingPlan(source.AskingSettings):
     @property
     def left_out(self) -> list[str]:
         """Phrases of replies in which these words do not count."""
-        return [phrase for entry in self.outcomes for phrase in entry.not_]
+        phrases: list[str] = []
+        for entry in self.outcomes:
+            phrases += entry.not_
+        return phrases
 
 
 EFFECT = "effect: "

@@ -224,12 +224,15 @@ class ContrastSource(Source):
             _require_distinct_texts(f"in class {name} the form", [*outcome.forms, *outcome.terms])
         for (first_name, first), (second_name, second) in combinations(outcomes.items(), 2):
             words = [*first.forms, *first.terms, *second.forms, *second.terms]
-            if same_forms := find_duplicates(words):
+            same_forms = find_duplicates(words)
+            if same_forms:
                 raise ValueError(
                     f"the form {describe_duplicates(*same_forms)} is in two classes, {first_name} and "
                     f"{second_name}"
                 )
-        forms = [form.lower() for outcome in outcomes.values() for form in outcome.forms]
+        forms: list[str] = []
+        for outcome in outcomes.values():
+            forms += [form.lower() for form in outcome.forms]
         for form, longer in permutations(forms, 2):
             # No letter follows the shorter one, so that its probability would include that of the
             # longer one.
@@ -362,7 +365,8 @@ class ContrastSource(Source):
 
 
 def _require_distinct_texts(what: str, texts: Iterable[str]) -> None:
-    if same_texts := find_duplicates(texts):
+    same_texts = find_duplicates(texts)
+    if same_texts:
         raise ValueError(f"{what} {describe_duplicates(*same_texts)} stands there twice")
 
 

@@ -172,7 +172,8 @@ class TaskEntry(StrictModel):
         """
         for factor, placebos in self.placebos.items():
             for cell in placebos.cells:
-                if template := placebos.template(cell, variant):
+                template = placebos.template(cell, variant)
+                if template:
                     for number, text in placebos.numbered.items():
                         yield factor, cell, number, text, template.replace(PLACEBO, text)
 
@@ -302,9 +303,10 @@ def _faults_of_template(
         yield (
             f"{where}: no decision point; the template ends with {ANSWER}, where the model answers"
         )
-    if slot_counts[OPTIONS] != bool(options):
+    n_lists = slot_counts[OPTIONS]
+    if n_lists != bool(options):
         written = f"{len(options)} options" if options else "no options"
-        yield f"{where}: {written}, and the template holds {OPTIONS} {slot_counts[OPTIONS]} times"
+        yield f"{where}: {written}, and the template holds {OPTIONS} {n_lists} times"
     for slot in needed:
         if not slot_counts[slot]:
             yield f"{where}: no {slot} in the template"
@@ -377,7 +379,8 @@ def _prompt_key(task: TaskEntry, cell: str, template: str, variant: str) -> tupl
 
 
 def _placebo_name(task: str, factor: str, number: int, text: str) -> str:
-    return f"task {task}, {_replacement_label(number)} of {factor} ({text!r})"
+    label = _replacement_label(number)
+    return f"task {task}, {label} of {factor} ({text!r})"
 
 
 def _replacement_label(number: int) -> str:

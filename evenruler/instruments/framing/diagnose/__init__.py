@@ -86,9 +86,9 @@ def figures(
         "exclusions": excluded,
         "effects": effects.compute_effects(counted, framing_plan.factors),
         "shifts": effects.compute_shifts(covered, framing_plan.factors),
-        "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
-        "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
     }
+    diagnosis_tables["continuations"] = pd.DataFrame(columns=schemas.CONTINUATIONS.names)
+    diagnosis_tables["replications"] = pd.DataFrame(columns=schemas.REPLICATIONS.names)
     neutral = framing_plan.continuation
     if neutral is not None:
         real = read[read["framing"].map(placebo_of) == 0]
@@ -266,7 +266,9 @@ def _continuation_figures(
         if not n:
             yield part, Figure(CONTINUATION, None, 0, "replies", reason="no reply is of the class")
             continue
-        ends = wilson(row["named"] / n, n, level) if n >= FEWEST_UNITS else (None, None)
+        ends: tuple[float | None, float | None] = (None, None)
+        if n >= FEWEST_UNITS:
+            ends = wilson(row["named"] / n, n, level)
         yield part, Figure(CONTINUATION, float(row["share"]), n, "replies", *ends)
 
 
@@ -282,10 +284,12 @@ def _replication_figures(replications: pd.DataFrame) -> Iterator[tuple[str, Figu
         n = int(row["n"])
         if not str(measure).startswith(AS):
             for side in ("before", "after"):
-                low, high = row[f"{side}_low"], row[f"{side}_high"]
+                low = row[f"{side}_low"]
+                high = row[f"{side}_high"]
                 name = f"{measure}: {side}"
                 yield part, Figure(name, row[side], n, UNIT, low, high, reason=reason)
         ends = (row["low"], row["high"])
         name = f"{measure}: change"
-        change = Figure(name, row["change"], n, UNIT, *ends, None, reason, row["control"])
+        control = row["control"]
+        change = Figure(name, row["change"], n, UNIT, *ends, None, reason, control)
         yield part, change

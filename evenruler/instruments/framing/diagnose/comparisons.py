@@ -116,7 +116,8 @@ def _contrast_classes(
     error = math.sqrt(max(variance, 0.0))
     if error < _ROUNDING:
         return row | {"reason": "the shifts have no spread to judge by"}
-    p = float(2 * stats.t.sf(abs(difference) / error, fit.df))
+    t_statistic = abs(difference) / error
+    p = float(2 * stats.t.sf(t_statistic, fit.df))
     critical = float(stats.t.isf((1 - level) / 2, fit.df))
     if corrected_for is not None:
         # `studentized_range.sf` is inaccurate for small p; the correction never lowers p.
@@ -177,7 +178,8 @@ def _fit_fixed_effects(shifts: pd.DataFrame) -> _Fit | str:
     result = OLS(shift, design).fit(cov_type="cluster", cov_kwds=clusters, use_t=True)
     k = classes.shape[1]
     covariance = np.asarray(result.cov_params())
-    return _Fit(result.params[:k], covariance[:k, :k], stimuli - 1)
+    means = result.params[:k]
+    return _Fit(means, covariance[:k, :k], stimuli - 1)
 
 
 def _code_dummy_variables(shifts: pd.DataFrame) -> tuple[Floats, Floats, Floats]:

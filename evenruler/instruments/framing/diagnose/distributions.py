@@ -156,13 +156,14 @@ def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -
 def _by_cell(weighed: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Mass, coverage and share by cell, stimulus and class: sums over forms, means over orders."""
     cell = [*_MODEL, "benchmark", "metric", *_STIMULUS]
-    by_prompt = weighed.groupby([*cell, "id", "outcome"])["mass"].sum().unstack("outcome")
+    masses = weighed.groupby([*cell, "id", "outcome"])["mass"].sum()
+    by_prompt = masses.unstack("outcome")
     by_prompt = by_prompt.reindex(columns=list(outcomes), fill_value=0.0).fillna(0.0)
     cells = by_prompt.groupby(level=cell)
     means = cells.mean()
     long = means.melt(var_name="outcome", value_name="mass", ignore_index=False).reset_index()
-    extra = pd.DataFrame({"coverage": means.sum(axis=1), "n": cells.size()}).reset_index()
-    class_masses = long.merge(extra, on=cell, validate="m:1")
+    extra = pd.DataFrame({"coverage": means.sum(axis=1), "n": cells.size()})
+    class_masses = long.merge(extra.reset_index(), on=cell, validate="m:1")
     coverage = class_masses["coverage"]
     return class_masses.assign(share=class_masses["mass"] / coverage.where(coverage > 0))
 
@@ -236,13 +237,15 @@ def count_continuations(
     rows = []
     for key, of_model in choices.groupby(CONFIGURATION, sort=True):
         replies = of_model[of_model["outcome"] == neutral]
-        names = replies["reply"].map(lambda reply: words.search(reply) is not None).astype(bool)
+        has_keyword = replies["reply"].map(lambda reply: words.search(reply) is not None)
+        names = has_keyword.astype(bool)
         cues = replies["framing"].map(cues_of)
         for factor, cue in [(EVERY, False), *product(factors, (False, True))]:
             is_counted = [factor == EVERY or (factor in reply_cues) == cue for reply_cues in cues]
             part = names[is_counted]
             share = part.mean() if len(part) else math.nan
-            rows.append((*key, factor, cue, len(part), int(part.sum()), share))
+            n_named = int(part.sum())
+            rows.append((*key, factor, cue, len(part), n_named, share))
     return pd.DataFrame(rows, columns=CONTINUATIONS.names)
 
 
@@ -268,7 +271,8 @@ def without_excluded(
     distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]
 ) -> pd.DataFrame:
     """Distributions without excluded cells of `metrics`; those of other metrics stay."""
-    is_out = exclusions["excluded"].astype(bool) & exclusions["metric"].isin(list(metrics))
+    is_of_metrics = exclusions["metric"].isin(list(metrics))
+    is_out = exclusions["excluded"].astype(bool) & is_of_metrics
     out = exclusions[is_out]
     gone = set(out[[*CELL, "metric"]].itertuples(index=False, name=None))
     cells = distributions[[*CELL, "metric"]].itertuples(index=False, name=None)

@@ -145,13 +145,15 @@ def pair_framings(
     cued_framings = {}
     for framing in framings:
         real, placebo = real_framing(framing), placebo_of(framing)
-        if unknown := set(cues_of(real)) - set(factors):
+        unknown = set(cues_of(real)) - set(factors)
+        if unknown:
             raise ValueError(
                 f"the framing {framing!r} has the cue {min(unknown)!r}, expected "
                 f"{', '.join(factors)}"
             )
         # False if it lacks the cue, or if the placebo replaces the cue of another factor.
-        has_cue = factor in cues_of(real) and framing in (real, with_placebo(real, factor, placebo))
+        replaced = with_placebo(real, factor, placebo)
+        has_cue = factor in cues_of(real) and framing in (real, replaced)
         without_cue = remove_cue(real, factor)
         if has_cue and without_cue in framings:
             cued_framings[without_cue, placebo] = framing
@@ -198,7 +200,7 @@ class Effects:
     measured: pd.DataFrame
     """By `schemas.DISTRIBUTIONS`, with excluded cells, to explain why a figure is lacking."""
     exclusions: pd.DataFrame
-    asked: FramingPlan
+    framing_plan: FramingPlan
     level: float
 
     def figures(self) -> Iterator[Figure]:
@@ -214,18 +216,19 @@ class Effects:
         columns: list[tuple[str, int, str]] = []
         weights: list[float] = []
         lacking: str | None = None
-        for factor in self.asked.factors:
+        for factor in self.framing_plan.factors:
             measured_tasks = [task for task in tasks if (factor, 0, task) in table_columns]
             unfit: dict[str, str] = {}
             if self.measured["metric"].iloc[0] != CHOICE:  # choices have no such cells left
                 for task in measured_tasks:
                     why = low_coverage(
-                        self.measured, self.exclusions, self.asked.factors, factor, task
+                        self.measured, self.exclusions, self.framing_plan.factors, factor, task
                     )
                     if why:
                         unfit[task] = why
             for task in tasks:
-                yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
+                figure_name = f"{factor}, {task}"
+                yield self._figure(factor, [task], figure_name, unfit.get(task))
             with_placebos = {
                 task
                 for column_factor, placebo, task in table_columns
@@ -249,7 +252,7 @@ class Effects:
             reason = f"over {', '.join(counted)} only: {left_out}" if left_out else None
             yield figure if figure.value is None else replace(figure, reason=reason)
             columns += [(factor, 0, task) for task in counted]
-            weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
+            weights += [1 / len(counted) / len(self.framing_plan.factors) for _ in counted]
             if not lacking and not counted:
                 lacking = self._why_none(factor)
         # The mean of the factors' effects is the paper's probability of a shift.
@@ -297,7 +300,7 @@ class Effects:
             measured = measured[measured["task"].isin(tasks)]
         framings = measured.groupby("task")["framing"].unique()
         has_pairs = any(
-            pair_framings(list(of_task), self.asked.factors, factor) for of_task in framings
+            pair_framings(list(of_task), self.framing_plan.factors, factor) for of_task in framings
         )
         if not has_pairs:
             return f"no two cells differ in {factor} alone"
@@ -348,7 +351,8 @@ def counted_tasks(
 def _column_means(rows: Floats) -> Floats:
     """[columns] mean over rows, ignoring NaN."""
     is_number = ~np.isnan(rows)
-    means: Floats = np.where(is_number, rows, 0.0).sum(axis=0) / is_number.sum(axis=0)
+    sums = np.where(is_number, rows, 0.0).sum(axis=0)
+    means: Floats = sums / is_number.sum(axis=0)
     return means
 
 
@@ -367,7 +371,8 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
         )
     for first, second in combinations(outcomes, 2):  # as the paper compares them (figures 1 to 3)
         apart = (by_stimulus[second] - by_stimulus[first]).to_numpy()
-        yield jackknife_figure(f"{SHIFT}{second} - {first}", np.mean, apart, PLAIN, level, UNIT)
+        name = f"{SHIFT}{second} - {first}"
+        yield jackknife_figure(name, np.mean, apart, PLAIN, level, UNIT)
 
 
 def part_headlines(

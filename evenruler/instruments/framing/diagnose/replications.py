@@ -39,7 +39,7 @@ class StudyMeasure:
 
     name: str
     metric: str
-    of: Callable[[Stimuli, int], float]
+    statistic: Callable[[Stimuli, int], float]
     stimuli: Stimuli
     """The stimuli with a value on both sides."""
     why_none: str | None = None
@@ -55,7 +55,7 @@ class StudyMeasure:
 
     def change(self, stimuli: Stimuli) -> float:
         """After minus before."""
-        return self.of(stimuli, 1) - self.of(stimuli, 0)
+        return self.statistic(stimuli, 1) - self.statistic(stimuli, 0)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,8 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
     gaps = np.abs(shares[..., 0] - shares[..., 1])
     distances = np.stack([np.nansum(gaps, axis=2), _tasks_with_values(shares)], axis=-1)
     tasks_with_mass = _tasks_with_values(mass)
-    by_stimulus = np.nansum(mass, axis=2) / np.maximum(tasks_with_mass, 1)[..., None]
+    n_tasks = np.maximum(tasks_with_mass, 1)
+    by_stimulus = np.nansum(mass, axis=2) / n_tasks[..., None]
 
     def share(sums: Floats) -> float:
         return float(sums[0] / sums[1])
@@ -141,10 +142,13 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
     def add(stimuli: Stimuli, side: int) -> float:
         # Normalises both. Not scipy's `jensenshannon`, which is NaN where rounding makes its square
         # negative.
+        class_masses = by_stimulus[side, stimuli].T
         with np.errstate(invalid="ignore"):
-            p, q = (masses / masses.sum() for masses in by_stimulus[side, stimuli].T)
+            p, q = (masses / masses.sum() for masses in class_masses)
         middle = (p + q) / 2
-        divergence = (rel_entr(p, middle).sum() + rel_entr(q, middle).sum()) / 2
+        p_divergence = rel_entr(p, middle).sum()
+        q_divergence = rel_entr(q, middle).sum()
+        divergence = (p_divergence + q_divergence) / 2
         return float(np.sqrt(np.maximum(divergence / np.log(2), 0.0)))
 
     stimuli_with_mass = _stimuli_with_values(tasks_with_mass)
@@ -188,14 +192,16 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
 def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> list[StudyMeasure]:
     order = list(dict.fromkeys(groups.values()))
     group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
-    sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
+    measured_metrics = set(answers.distributions["metric"])
+    sampled = len(answers.replies) > 0 or "choice" in measured_metrics
 
     def s(sums: Floats) -> float:
         first, second = sums[0] / sums[1]
         return float(first - second) / 2
 
     def h(sums: Floats) -> float:
-        return float(entr(sums / sums.sum()).sum() / np.log(2))
+        nats = entr(sums / sums.sum()).sum()
+        return float(nats / np.log(2))
 
     study_measures = []
     metrics = ("token", "choice") if sampled else ("token",)
@@ -203,8 +209,10 @@ def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> 
         shares = answers.prompts(metric, "share")
         totals = np.nansum(shares, axis=2)
         tasks = _tasks_with_values(shares)
-        preferences = np.stack([totals[..., 0] - totals[..., 1], tasks], axis=-1)
-        by_group = preferences[..., None] * np.eye(2)[group][:, None]
+        differences = totals[..., 0] - totals[..., 1]
+        preferences = np.stack([differences, tasks], axis=-1)
+        is_in_group = np.eye(2)[group]
+        by_group = preferences[..., None] * is_in_group[:, None]
         answered_stimuli = _stimuli_with_values(tasks)
         lacking = (
             "a group has no stimulus with a value on both sides"
@@ -248,11 +256,11 @@ def _mean_absolute_change(name: str, metric: str, measures: Sequence[StudyMeasur
         f"{measure.name} is null: {measure.reason}" for measure in measures if measure.reason
     ]
 
-    def of(units: Stimuli, side: int) -> float:
+    def mean_change(units: Stimuli, side: int) -> float:
         changes = [abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures]
         return side * float(np.mean(changes))
 
-    return StudyMeasure(name, metric, of, stimuli, reasons[0] if reasons else None)
+    return StudyMeasure(name, metric, mean_change, stimuli, reasons[0] if reasons else None)
 
 
 def compute_replications(
@@ -296,9 +304,8 @@ def compute_replications(
     for key, ways in sorted(
         zip(model_configurations.itertuples(index=False, name=None), models, strict=True)
     ):
-        model_distributions, replies = (
-            frame[(frame[of_model] == list(key)).all(axis=1)] for frame in (distributions, choices)
-        )
+        model_distributions = distributions[(distributions[of_model] == list(key)).all(axis=1)]
+        replies = choices[(choices[of_model] == list(key)).all(axis=1)]
         stimuli = pd.Index(sorted({*model_distributions["stimulus"], *replies["stimulus"]}))
         answers = partial(
             Answers, model_distributions, replies, outcomes, stimuli=stimuli, elsewhere=ways > 1
@@ -321,7 +328,9 @@ def compute_replications(
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
 
-def _replication_row(measure: StudyMeasure, beside: Sequence[StudyMeasure], level: float) -> Row:
+def _replication_row(
+    measure: StudyMeasure, placebo_measures: Sequence[StudyMeasure], level: float
+) -> Row:
     """A measure without and with the cue, its change, and as control the mean change with
     placebos.
     """
@@ -335,13 +344,27 @@ def _replication_row(measure: StudyMeasure, beside: Sequence[StudyMeasure], leve
         return row
     if not measure.name.startswith(AS):
         row |= _measure_row(
-            lambda units: measure.of(units, 0), measure, "before", "before_", measure.lowest, level
+            lambda units: measure.statistic(units, 0),
+            measure,
+            "before",
+            "before_",
+            measure.lowest,
+            level,
         )
         row |= _measure_row(
-            lambda units: measure.of(units, 1), measure, "after", "after_", measure.lowest, level
+            lambda units: measure.statistic(units, 1),
+            measure,
+            "after",
+            "after_",
+            measure.lowest,
+            level,
         )
     row |= _measure_row(measure.change, measure, "change", "", measure.lowest - 1.0, level)
-    placebo_changes = [other.change(other.stimuli) for other in beside if not other.reason]
+    placebo_changes = [
+        placebo_measure.change(placebo_measure.stimuli)
+        for placebo_measure in placebo_measures
+        if not placebo_measure.reason
+    ]
     return row | (
         {"control": finite_or_none(float(np.mean(placebo_changes)))} if placebo_changes else {}
     )

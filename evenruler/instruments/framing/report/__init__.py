@@ -177,15 +177,15 @@ def coverage_tables(source: ContrastSource, exclusions: pd.DataFrame) -> list[Ta
             shares = [covered(metric, slug, cell, model) for model in models]
             if any(shares):
                 cues = " + ".join(map(slug_to_words, cues_of(cell))) or "no cue"
-                rows.append([METRICS[metric], f"{task.title}: {cues}", *shares])
+                label = f"{task.title}: {cues}"
+                rows.append([METRICS[metric], label, *shares])
     excluded_counts: list[str] = []
     for metric in METRICS:
         metric_rows = real[real["metric"] == metric]
         for model, group in metric_rows.groupby("model", sort=True):
             n_excluded = int(group["excluded"].sum()) or "none"
-            excluded_counts.append(
-                f"{model}, {METRICS[metric]}, {n_excluded} of {len(group)} cells"
-            )
+            part = f"{model}, {METRICS[metric]}"
+            excluded_counts.append(f"{part}, {n_excluded} of {len(group)} cells")
     least: list[str] = []
     for metric, meaning in CAPTIONS["least"].items():
         metric_rows = real[real["metric"] == metric]
@@ -201,9 +201,9 @@ def continuation_tables(source: ContrastSource, continuations: pd.DataFrame) -> 
     """Share of replies of the neutral class that name another class (appendix A.3)."""
     if source.continuation is None or continuations.empty:
         return []
-    row_by_cue = {
-        (row["model"], row["factor"], row["cue"]): row for row in continuations.to_dict("records")
-    }
+    row_by_cue: dict[Any, Mapping[Any, Any]] = {}
+    for row in continuations.to_dict("records"):
+        row_by_cue[row["model"], row["factor"], row["cue"]] = row
     columns = {("all", False): "all replies"}
     for factor, cue in product(source.factors, (False, True)):
         preposition = "with" if cue else "without"
@@ -213,7 +213,8 @@ def continuation_tables(source: ContrastSource, continuations: pd.DataFrame) -> 
         if not record or not record["n"]:
             return NONE
         percentage = 100 * record["share"]
-        return f"{percentage:.2f}% ({record['named']} of {record['n']})"
+        counts = f"{record['named']} of {record['n']}"
+        return f"{percentage:.2f}% ({counts})"
 
     models = sorted(continuations["model"].unique())
     rows: list[list[str]] = []
@@ -246,25 +247,25 @@ def _contrast_section(contrast: str, source: ContrastSource, tables: Tables) -> 
         )
     effects, figures, exclusions = here["effects"], here["figures"], here["exclusions"]
     effects_of_cues = effects[effects["placebo"] == 0]
-    record_by_figure = {
-        (row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")
-    }
+    record_by_figure: dict[Any, Mapping[Any, Any]] = {}
+    for row in figures.to_dict("records"):
+        record_by_figure[row["metric"], row["model"], row["figure"]] = row
     word_effects = effects[effects["metric"] == "token"]
     word_figures = figures[figures["metric"] == "token"]
     word_shifts = here["shifts"][here["shifts"]["metric"] == "token"]
-    parts: list[Table | Picture] = [
-        *effects_with_controls(source, record_by_figure, effects),
-        *_cues_among_placebos(source, word_effects, word_figures),
-        *_sensitivity_pictures(source, word_effects, word_figures),
-        *overall_table(record_by_figure),
-        *_shift_pictures(source, word_shifts, word_figures),
-        *comparison_tables(here["comparisons"]),
-        *coverage_tables(source, exclusions),
-        *_metric_pictures(source, effects_of_cues, figures),
-        *continuation_tables(source, here["continuations"]),
-        *_replication_parts(source, here["replications"]),
-    ]
-    cues = [f"{slug_to_words(factor)} ({meaning})" for factor, meaning in source.factors.items()]
+    parts: list[Table | Picture] = [*effects_with_controls(source, record_by_figure, effects)]
+    parts += _cues_among_placebos(source, word_effects, word_figures)
+    parts += _sensitivity_pictures(source, word_effects, word_figures)
+    parts += overall_table(record_by_figure)
+    parts += _shift_pictures(source, word_shifts, word_figures)
+    parts += comparison_tables(here["comparisons"])
+    parts += coverage_tables(source, exclusions)
+    parts += _metric_pictures(source, effects_of_cues, figures)
+    parts += continuation_tables(source, here["continuations"])
+    parts += _replication_parts(source, here["replications"])
+    cues: list[str] = []
+    for factor, meaning in source.factors.items():
+        cues.append(f"{slug_to_words(factor)} ({meaning})")
     sampled = exclusions[exclusions["metric"] == "choice"]
     sampled_models = sorted(sampled["model"].unique())
     sampling_note = f"Replies were sampled from {join_names(sampled_models)}."
@@ -299,12 +300,16 @@ def _order_and_label_rows(
     """Rows in the order of the declaration, sorted by `first` before other columns, with words in
     place of slugs.
     """
+    factors = {slug: slug_to_words(slug) for slug in source.factors}
+    task_titles = {slug: task.title for slug, task in source.tasks.items()}
+    outcomes = {slug: slug for slug in source.outcomes}
+    stimulus_texts = {slug: entry.text for slug, entry in source.stimuli.items()}
     words: dict[str, dict[str, str]] = {
         "metric": METRICS,
-        "factor": {slug: slug_to_words(slug) for slug in source.factors},
-        "task": {slug: task.title for slug, task in source.tasks.items()},
-        "outcome": {slug: slug for slug in source.outcomes},
-        "stimulus": {slug: entry.text for slug, entry in source.stimuli.items()},
+        "factor": factors,
+        "task": task_titles,
+        "outcome": outcomes,
+        "stimulus": stimulus_texts,
     }
     here = {column: column_words for column, column_words in words.items() if column in table}
     for column, word_by_slug in here.items():
@@ -385,10 +390,11 @@ def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> li
     for record in records:
         model, measure = str(record["model"]), str(record["measure"])
         metric = METRICS.get(record["metric"], str(record["metric"]))
-        before_and_after = [
-            with_interval(record[moment], record[f"{moment}_low"], record[f"{moment}_high"])
-            for moment in ("before", "after")
-        ]
+        before_and_after: list[str] = []
+        for moment in ("before", "after"):
+            low = record[f"{moment}_low"]
+            high = record[f"{moment}_high"]
+            before_and_after.append(with_interval(record[moment], low, high))
         change = format_figure({**record, "value": record["change"]}, decimals=3)
         control = format_number(record["control"], 3)
         rows.append([model, measure, metric, *before_and_after, change, control])

@@ -112,6 +112,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
     kinds = [kind for kind in DOTS if kind in set(data["kind"])]
     areas = {kind: area for kind, (_, area) in DOTS.items()}
     data = data.assign(area=data["kind"].map(areas))
+    colours = [DOTS[kind][0] for kind in kinds]
     width = _panel_width(effects["task"], 720)
     return CHARTS.chart(
         "cues",
@@ -121,7 +122,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
         height=26 * len(models),
         models=models,
         kinds=kinds,
-        colours=[DOTS[kind][0] for kind in kinds],
+        colours=colours,
     )
 
 
@@ -178,12 +179,14 @@ def _draw_violins(
     title = "APD: 0, the same shares of classes; 1, none in common" if column is None else "APD"
     fields = [{"field": name, "type": "nominal"} for name in dots.columns if name != "apd"]
     apd_field = {"field": "apd", "type": "quantitative", "title": "APD", "format": ".3f"}
+    width, height = size
+    facet = _facet_spec(dots[row], dots[column] if column else None, width)
     return CHARTS.chart(
         "violins",
         _with_means(dots, means, panel),
-        facet=_facet_spec(dots[row], dots[column] if column else None, size[0]),
-        width=size[0],
-        height=size[1],
+        facet=facet,
+        width=width,
+        height=height,
         panel=panel,
         title=title,
         known=[*fields, apd_field],

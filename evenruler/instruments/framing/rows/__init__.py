@@ -129,7 +129,9 @@ def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
     shuffled = [options[place] for place in permutation]
     # Rotated by two, an order and its reverse take odd and even positions.
     step = 1 if len(shuffled) % 2 else 2
-    turned = [shuffled[start:] + shuffled[:start] for start in range(0, len(shuffled), step)]
+    turned: list[list[str]] = []
+    for start in range(0, len(shuffled), step):
+        turned.append(shuffled[start:] + shuffled[:start])
     pairs: list[list[str]] = []
     for forward in turned or [[]]:
         pairs += [forward, forward[::-1]]
@@ -200,10 +202,11 @@ def _render_prompt(
     task: tasks.TaskEntry, template: str, stimulus: str, options: Sequence[str]
 ) -> str:
     """The prompt, up to where the model answers."""
-    listed = task.separator.join(
-        fill(task.option or "", {tasks.LETTER: letter, tasks.OPTION: option}, "literal")
-        for letter, option in zip(LETTERS, options, strict=False)
-    )
+    lettered_options: list[str] = []
+    for letter, option in zip(LETTERS, options, strict=False):
+        option_filling = {tasks.LETTER: letter, tasks.OPTION: option}
+        lettered_options.append(fill(task.option or "", option_filling, "literal"))
+    listed = task.separator.join(lettered_options)
     filling = {tasks.STIMULUS: stimulus, tasks.ANSWER: "", tasks.OPTIONS: listed}
     return fill(template, filling, "literal").rstrip()
 

@@ -157,9 +157,10 @@ def scores(
     embeddings = dict(
         zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True)
     )
+    unread = likelihoods.loc[likelihoods["value"].isna(), ["id"]]
     score_tables = {
         "scores": known_likelihoods.assign(**of_subject, measure="loglikelihood"),
-        "unread": likelihoods.loc[likelihoods["value"].isna(), ["id"]],
+        "unread": unread,
         "started": known_started.assign(**of_subject),
         "diversity": template_diversities(tables, embeddings).assign(model=subject.name),
     }
@@ -314,7 +315,9 @@ def choice_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     bare = bare[bare["attribute"].isin(chosen)]
     with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
     axis = axis_of(attributes)
-    target_pairs: list[tuple[Any, ...]] = [(TARGETS, *pair) for pair in choice_plan["pairs"]]
+    target_pairs: list[tuple[Any, ...]] = []
+    for pair in choice_plan["pairs"]:
+        target_pairs.append((TARGETS, *pair))
     noun_pairs: list[tuple[Any, ...]] = []
     for number, placebo_pairs in enumerate(choice_plan["placebo_pairs"], 1):
         noun_pairs += [(f"nouns {number}", *pair) for pair in placebo_pairs]
@@ -372,10 +375,10 @@ def writing_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
     writing_plan, attributes = plan["written"], tables["attributes"].set_index("attribute")
     about = evenly_spread(sorted(writing_plan["about"]), plan["written_prompts"])
     positions = axis_of(attributes).dropna()
-    prompt_rows: list[tuple[Any, ...]] = [
-        (BARE, slug, attributes["word"][slug], subject, positions[slug], None)
-        for slug, subject in product(positions.index, about)
-    ]
+    prompt_rows: list[tuple[Any, ...]] = []
+    for slug, subject in product(positions.index, about):
+        attribute_word = attributes["word"][slug]
+        prompt_rows.append((BARE, slug, attribute_word, subject, positions[slug], None))
     known_words = by_group(plan, "known").items() if prompt_rows else ()
     for (right, few), subject in product(known_words, evenly_spread(about, 2)):
         prompt_rows += [(KNOWN, word, word, subject, np.nan, right) for word in few]
@@ -442,10 +445,10 @@ def template_diversities(
             np.stack([embeddings[without_slots(text)] for text in texts])
         )
         lexical = measurement.lexical_diversity([distinct_words(text) for text in texts])
-        rows += [
-            {**key, "template": template, SEMANTIC: float(near), LEXICAL: float(other)}
-            for template, near, other in zip(templates["template"], semantic, lexical, strict=True)
-        ]
+        diversities = zip(templates["template"], semantic, lexical, strict=True)
+        for template, near, other in diversities:
+            diversity = {SEMANTIC: float(near), LEXICAL: float(other)}
+            rows.append({**key, "template": template, **diversity})
     columns = ["set", "run", "generation", "template", SEMANTIC, LEXICAL]
     return pd.DataFrame(rows, columns=columns).astype({"generation": "Int16"})
 

@@ -2,7 +2,7 @@
 lm-evaluation-harness.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,20 +46,33 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     groups = [f"{len(words)} words for {group}" for group, words in source.targets.items()]
     labels = sorted(set(attributes["criterion_label"].dropna()))
     is_exact = attributes["match"] == "exact"
+    n_targets = sum(map(len, source.targets.values()))
+    odd: list[str] = []
+    for name, end in correlations.items():
+        if end is not None and end <= 0:
+            odd.append(name)
     card_values = {
         "evolve": evolve,
         "without_number": len(attributes) - len(criterion),
         "groups": " and ".join(groups),
-        "targets": sum(map(len, source.targets.values())),
+        "targets": n_targets,
         "labels": ", ".join(labels),
         "exact": int(is_exact.sum()),
         "moved": by_model(evidence, "level_shift"),
         "beside": by_model(evidence, "level_shift", "control"),
         "correlations": correlations,
-        "odd": [name for name, end in correlations.items() if end is not None and end <= 0],
+        "odd": odd,
     }
+    published_tables = {name: WORDS["tables"][name] for name in published}
+    titles = {name: template_set.title for name, template_set in source.sets.items()}
+    quality_of_any = [FigureHeading(**figure) for figure in WORDS["any_model"]]
+    compared: Sequence[FigureHeading] = ()
+    if evolve:
+        compared = [FigureHeading(**figure) for figure in WORDS["compared"]]
+    harness = harness_files(declaration.name, source, criterion, declaration.version)
+    harness_task = task_name(declaration.name)
     return assemble_card(
-        {**WORDS, "published": {name: WORDS["tables"][name] for name in published}},
+        {**WORDS, "published": published_tables},
         declaration,
         tables,
         plan,
@@ -68,11 +81,11 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         example=_example_id(tables, evolve),
         parameters=parameters,
         quality=headings(plan),
-        titles={name: template_set.title for name, template_set in source.sets.items()},
-        quality_of_any=[FigureHeading(**figure) for figure in WORDS["any_model"]],
-        compared=[FigureHeading(**figure) for figure in WORDS["compared"]] if evolve else (),
-        harness=harness_files(declaration.name, source, criterion, declaration.version),
-        harness_task=task_name(declaration.name),
+        titles=titles,
+        quality_of_any=quality_of_any,
+        compared=compared,
+        harness=harness,
+        harness_task=harness_task,
     )
 
 

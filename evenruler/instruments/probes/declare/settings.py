@@ -215,8 +215,10 @@ def split_attributes(attributes: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 Article = Literal["agree", "literal"]
+_ArticleOfAll = Annotated[Article, Tag("[one]")]
+_ArticleBySet = Annotated[dict[Slug, Article], Tag("[by set]")]
 ArticleSetting = Annotated[
-    Annotated[Article, Tag("[one]")] | Annotated[dict[Slug, Article], Tag("[by set]")],
+    _ArticleOfAll | _ArticleBySet,
     Discriminator(lambda value: "[by set]" if isinstance(value, dict) else "[one]"),
 ]
 """For all template sets, or by set."""
@@ -395,9 +397,9 @@ class Settings(BaseSettings):
         if nouns:
             mean = fmean(lengths(nouns))
             if not least - 1 <= mean <= most + 1:
+                target_lengths = f"targets {least:.1f} to {most:.1f}"
                 warnings.append(
-                    f"placebo nouns have {mean:.1f} tokens, targets {least:.1f} to {most:.1f}: "
-                    "take others"
+                    f"placebo nouns have {mean:.1f} tokens, {target_lengths}: take others"
                 )
         return warnings
 

@@ -70,8 +70,9 @@ def _read_criterion(
     )
     rows: dict[str, dict[str, str]] = {}
     for line, row in numbered_rows:
-        if wrong := find_flaw(row["attribute"]):
-            raise UserError(wrong.what, where=f"{path}: line {line}", remedy=wrong.remedy)
+        flaw = find_flaw(row["attribute"])
+        if flaw:
+            raise UserError(flaw.what, where=f"{path}: line {line}", remedy=flaw.remedy)
         slug = slug_of(row["attribute"])
         if slug in rows:
             where = f"{path}: line {line} ({row['attribute']})"

@@ -297,7 +297,8 @@ def _headline_and_rows(
     made_of = rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
         return None
-    real, nouns = made_of[made_of["pole"] != 0], made_of[made_of["pole"] == 0]
+    real = made_of[made_of["pole"] != 0]
+    nouns = made_of[made_of["pole"] == 0]
     return gain.gain_of(real, nouns, rivals), made_of
 
 

@@ -129,7 +129,10 @@ def _of_both(
         for x, reason in zip(matrices, none, strict=True)
     )
     named = zip(set_names, (evolved_value, other_value), none, strict=True)
-    reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
+    reasons: list[str] = []
+    for name, value, reason in named:
+        if value is None:
+            reasons.append(f"{name}: {reason or UNDEFINED}")
     if reasons or n < FEWEST_UNITS:
         few = f"no interval: fewer than {FEWEST_UNITS} {quality.UNIT}"
         return _comparison_row(
@@ -201,11 +204,10 @@ def compare_runs(record: Record, resampling: Resampling) -> pd.DataFrame:
         both, model = (POPULATION, RANDOM), record.plan["evolved"]["model"]
         guided_diversity = _last_of(diversity, GUIDED)
         random_diversity = _last_of(diversity, RANDOM)
-        compared_rows = [
-            *compare_sets(both, (last, other), None, resampling),
-            *diversities_compared(both, guided_diversity, random_diversity),
-            *compare_sets((CHOSEN, RANDOM), (chosen_biases, other), criterion, resampling),
-        ]
+        population_rows = compare_sets(both, (last, other), None, resampling)
+        diversity_rows = diversities_compared(both, guided_diversity, random_diversity)
+        chosen_rows = compare_sets((CHOSEN, RANDOM), (chosen_biases, other), criterion, resampling)
+        compared_rows = [*population_rows, *diversity_rows, *chosen_rows]
         rows = [
             {"benchmark": record.instrument, "model": model, "transfer": False, **row}
             for row in compared_rows

@@ -86,7 +86,8 @@ def between_keys(keying: Floats) -> Floats:
     keyed -1.
     """
     is_high, is_low = keying > 0, keying < 0
-    weights: Floats = np.where(is_high, 1 / is_high.sum(), -1 / is_low.sum())
+    high_weight, low_weight = 1 / is_high.sum(), -1 / is_low.sum()
+    weights: Floats = np.where(is_high, high_weight, low_weight)
     return weights
 
 
@@ -121,7 +122,8 @@ class Scores:
         wide = wide.sort_index().sort_index(axis=1)
         columns: Any = wide.columns
         words = columns.droplevel("at").unique()
-        scores = wide.to_numpy(dtype=np.float64).reshape(len(wide), -1, len(words))
+        cells = wide.to_numpy(dtype=np.float64)
+        scores = cells.reshape(len(wide), -1, len(words))
         axis = wide.index.get_level_values("beside").to_numpy(np.float64)
         poles = words.get_level_values("pole").to_numpy(np.int8)
         lists = list(words.get_level_values("group"))
@@ -151,10 +153,11 @@ class Scores:
         else:
             attributes = Facet.of(len(self.axis))
         lists_of_words = zip(self.poles, self.lists, strict=True)
+        word_lists = [f"{pole} {name}" for pole, name in lists_of_words]
         return {
             "attributes": attributes,
             "templates": Facet.of(self.values.shape[1]),
-            "words": Facet([f"{pole} {name}" for pole, name in lists_of_words]),
+            "words": Facet(word_lists),
         }
 
     def gain(self, attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
@@ -198,7 +201,8 @@ def gain_headline(
     """
     smallest, facets = SMALLEST[figure], target_scores.facets()
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    if few := _too_few(target_scores, facets):
+    few = _too_few(target_scores, facets)
+    if few:
         return HeadlineTest(figure, UNIT, levels, None, smallest, lacking=few)
     effect, placebo = target_scores.gain_over(facets), None
     if placebos is not None:
@@ -248,7 +252,8 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
     levels, facets = {UNIT: len(scores.axis)}, scores.facets()
     if len(scores.lists) == 1:
         del facets["words"]
-    if few := _too_few(scores, facets):
+    few = _too_few(scores, facets)
+    if few:
         return HeadlineTest(figure, UNIT, levels, None, smallest, lacking=few)
     effect = scores.gain_over(facets)
     p, whole = effect.p(), effect.interval()
@@ -276,7 +281,8 @@ def _beside_rival(headline: HeadlineTest, target_scores: Scores, rival: Scores) 
     effect = headline.effect
     assert effect is not None
     interval = rest.interval()
-    low, high = (f"{round_significant(end):.2g}" for end in (interval.low, interval.high))
+    low = f"{round_significant(interval.low):.2g}"
+    high = f"{round_significant(interval.high):.2g}"
     rival_gain = effect.value - rest.value
     note = f"Rival words gain {rival_gain:.2g}; beyond them it is [{low}, {high}]."
     if headline.p is None:
@@ -322,7 +328,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     members = Facet(first_noun_scores.lists).members()
     facets = {**first_target_scores.facets(), "placebo lists": Facet.of(len(members))}
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    if few := _too_few(first_target_scores, facets):
+    few = _too_few(first_target_scores, facets)
+    if few:
         return HeadlineTest(GAIN, UNIT, levels, None, smallest, lacking=few)
     with_nouns = np.isin(first_target_scores.units, first_noun_scores.units)
 
@@ -438,7 +445,8 @@ def _why_no_verdict(target_scores: Scores, placebo: PlaceboLists | None) -> str 
         return f"{n_lists} placebo lists (at least {FEWEST_PLACEBOS} needed)"
     axis = target_scores.axis
     if target_scores.keyed:
-        fewest = min(int((axis > 0).sum()), int((axis < 0).sum()))
+        n_high, n_low = int((axis > 0).sum()), int((axis < 0).sum())
+        fewest = min(n_high, n_low)
         least, what = FEWEST_KEYED, "attributes of one key"
     else:
         fewest = len(axis)
@@ -452,13 +460,15 @@ def check_validity(
     """Whether a set measures on a model at all: alpha has to reach `floor`; `items`: by
     `quality.items_of`.
     """
-    if same := all_equal_reason(cube.biases(), f"attributes in {len(cube.templates)} templates"):
+    same = all_equal_reason(cube.biases(), f"attributes in {len(cube.templates)} templates")
+    if same:
         return ValidityCheck(unfit=same)
     turned = items[~items["control"] & (items["high"] < 0)]["template"]
     if len(turned):
         several = "templates say" if len(turned) > 1 else "a template says"
         return ValidityCheck(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
-    if shared := shared_words(cube.targets, cube.poles.tolist()):
+    shared = shared_words(cube.targets, cube.poles.tolist())
+    if shared:
         return ValidityCheck(
             doubt=f"targets of one group share a word ({', '.join(shared)}), so they are not "
             "independent"
@@ -478,11 +488,11 @@ class _Part:
     name: str
     figure: str
     """`SHARE_GAIN` or `WRITTEN_GAIN`."""
-    asked: pd.DataFrame
+    questions: pd.DataFrame
     """Questions with `unit, at, group, word, keying, beside, framing, pole`, and with `share` of
     the first group and `unanswered`."""
     fit: ValidityCheck
-    known: tuple[int, int]
+    known_counts: tuple[int, int]
     """Number of right answers to questions with known answers, and number of these questions."""
     rested_on: "pd.Series[str]"
     """By unit, a hash of its published rows, or of its prompts."""
@@ -501,11 +511,11 @@ def choice_figures(
     made_of = []
     read_parts = _choice_parts if choice.TABLE in scores else _writing_parts
     for part in read_parts(tables, plan, scores):
-        points, left = _percentage_points(part.asked)
+        points, left = _percentage_points(part.questions)
         same = all_equal_reason(points.loc[points["framing"] == BARE, "value"], "choices")
         fit = ValidityCheck(unfit=same) if same and part.fit.unfit is None else part.fit
-        silence = part.asked[part.asked["framing"] == BARE].assign(
-            value=100 * part.asked["unanswered"]
+        silence = part.questions[part.questions["framing"] == BARE].assign(
+            value=100 * part.questions["unanswered"]
         )
         of_gain = points[points["framing"] != RIVAL]
         for figure, figure_rows in (
@@ -639,11 +649,12 @@ def _share_figures(
     """Share of right known answers, share of the first group, and of written sentences, share that
     name a group.
     """
-    right, n = part.known
+    right, n = part.known_counts
     wrote = part.figure == WRITTEN_GAIN
     if n:
         unit = "sentences" if wrote else "pairs"
-        yield Figure(KNOWN, right / n, n, unit, *wilson(right / n, n))
+        share_right = right / n
+        yield Figure(KNOWN, share_right, n, unit, *wilson(share_right, n))
     bare_points = points[points["framing"] == BARE]
     named = bare_points[bare_points["share"].isin([0, 1])] if wrote else bare_points
     shares_by_figure = {

@@ -133,7 +133,9 @@ def cubes_after_prefixes(
         for benchmark, rows in prefixed.groupby("benchmark"):
             scored = rows["id"].isin(model_likelihoods["id"])
             is_asked = rows["attribute"].isin(rows.loc[scored, "attribute"])
-            lacking = int((is_asked & ~scored).sum()) if scored.any() else len(rows)
+            lacking = len(rows)
+            if scored.any():
+                lacking = int((is_asked & ~scored).sum())
             if lacking:
                 raise ValueError(
                     f"{model}: {lacking} sentences of {benchmark} after prefixes have no score"
@@ -232,7 +234,8 @@ def halving_weights(poles: NDArray[np.int8]) -> Floats:
     n = len(first)
     if n != len(other) or n < 2:
         return np.empty((0, len(poles)))
-    ways = product(combinations(first, n // 2), combinations(other, n - n // 2))
+    n_half = n // 2
+    ways = product(combinations(first, n_half), combinations(other, n - n_half))
     halves = (
         np.isin(np.arange(len(poles)), [*from_first, *from_other])
         for from_first, from_other in ways

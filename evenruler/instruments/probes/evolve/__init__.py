@@ -77,8 +77,8 @@ class EvolutionRun:
         tries = self.tries
         taken = sum(attempt.reason is None for attempt in tries)
         sentences = sum(measured.sentences for _, measured in self.measured())
-        last = self.generations[-1]
-        summary = f"{last.number} generations, {taken} of {len(tries):,} replies taken"
+        n_generations = self.generations[-1].number
+        summary = f"{n_generations} generations, {taken} of {len(tries):,} replies taken"
         return f"{self.name} run: {summary}, {sentences:,} sentences"
 
     @property
@@ -259,8 +259,9 @@ def evolve(
     for name in TOLD:
         frames_of_table = [run_frames[name] for run_frames in frames]
         rows[name] = pd.concat(frames_of_table, ignore_index=True)
+    slugs = [template.slug for template in pool.templates]
     choices: dict[str, Any] = {
-        "template": [template.slug for template in pool.templates],
+        "template": slugs,
         "root": pool.roots,
         "closeness": pool.closeness,
         "item_rest_correlation": pool.item_rest(),

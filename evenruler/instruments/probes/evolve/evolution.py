@@ -126,10 +126,9 @@ class Evolution:
         places = list(self._places(last, order, number))
         tries = list(self._fill(places, number, seen))
         children = {place.child: place.acceptability for place in places if place.child is not None}
-        print_note(
-            f"{self._run} run, generation {number} of {self._settings.generations}: "
-            f"{len(children)} new templates of {len(places)} wanted, from {len(tries)} replies"
-        )
+        generation_label = f"{self._run} run, generation {number} of {self._settings.generations}"
+        new_templates = f"{len(children)} new templates of {len(places)} wanted"
+        print_note(f"{generation_label}: {new_templates}, from {len(tries)} replies")
         measurement_by_template: dict[Template, tuple[TemplateMeasurement, float]] = {}
         for generation in done:
             pairs = zip(generation.measured, generation.acceptability, strict=True)

@@ -74,11 +74,13 @@ def raw_fitness_parts(
     gradient_focus = [
         float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients
     ]
+    alpha_contribution = 0 - alpha_of_others.clip(-clip, clip)
+    semantic = np.nan_to_num(semantic_diversity(rows))
     frame = pd.DataFrame(
         {
-            "alpha_contribution": 0 - alpha_of_others.clip(-clip, clip),
+            "alpha_contribution": alpha_contribution,
             "gradient_focus": gradient_focus,
-            "semantic_diversity": np.nan_to_num(semantic_diversity(rows)),
+            "semantic_diversity": semantic,
             "lexical_diversity": np.nan_to_num(lexical_diversity(token_sets)),
         }
     )
@@ -151,7 +153,8 @@ def guided_share(generation: int, generations: int, guided: tuple[float, float])
     if not 1 <= generation <= generations:
         raise ValueError(f"generation {generation} of {generations}")
     first, last = guided
-    return first + (last - first) * (generation - 1) / max(1, generations - 1)
+    n_steps = max(1, generations - 1)
+    return first + (last - first) * (generation - 1) / n_steps
 
 
 MOST_SETS: Final = 300_000
@@ -208,11 +211,12 @@ def pool_of(
     for words in tokens:
         jaccard_rows.append([_jaccard_similarity(words, other_words) for other_words in tokens])
     biases = [measured[template].biases for template in templates]
+    cosine = _round_array(directions @ directions.T)
     return CandidatePool(
         templates=tuple(templates),
         roots=tuple(roots),
         biases=np.array(biases).T,
-        cosine=_round_array(directions @ directions.T),
+        cosine=cosine,
         jaccard=_round_array(np.array(jaccard_rows)),
         closeness=_round_array(closeness),
     )
@@ -319,7 +323,8 @@ def set_worth(
     if not sets or len(sets[0]) < 2:
         return np.zeros(len(sets))
     pairs = np.array([list(combinations(chosen, 2)) for chosen in sets])
-    first_of_pair, second_of_pair = pairs[:, :, 0], pairs[:, :, 1]
+    first_of_pair = pairs[:, :, 0]
+    second_of_pair = pairs[:, :, 1]
     r, cosine, jaccard = (
         matrix[first_of_pair, second_of_pair].mean(axis=1)
         for matrix in (correlation_matrix(pool.biases), pool.cosine, pool.jaccard)

@@ -132,7 +132,8 @@ def few_shot_prompt(wish: RewordingRequest, seed: int) -> str:
     ]
     examples = []
     for sentence in sentences:
-        reworded = f"{opening} {sentence[0].lower()}{sentence[1:]}"
+        first_letter = sentence[0].lower()
+        reworded = f"{opening} {first_letter}{sentence[1:]}"
         examples.append(f"Sentence: {sentence}\n{label}: {reworded}\n")
     return "\n".join([*examples, f"Sentence: {text}\n{label}:"])
 

@@ -99,7 +99,8 @@ def rejection_reason(
     `fold`.
     """
     parent, word = wish.parent.text, wish.word
-    if reason := _form_fault(text, parent, max_words):
+    reason = _form_fault(text, parent, max_words)
+    if reason:
         return reason
     if normalise_text(text) == normalise_text(parent):
         return "same as the parent"
@@ -172,7 +173,8 @@ def _has_repetition(text: str) -> bool:
     twice.
     """
     words = tokens(text)
-    runs = list(zip(*(words[i:] for i in range(RUN)), strict=False))
+    shifted_words = [words[i:] for i in range(RUN)]
+    runs = list(zip(*shifted_words, strict=False))
     has_doubled_word = any(word == after != "that" for word, after in pairwise(words))
     has_loop = len(set(runs)) < len(runs)
     has_single_word_run = any(len(set(run)) == 1 for run in runs)

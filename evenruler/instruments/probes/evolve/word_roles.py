@@ -61,7 +61,8 @@ def remove_word(text: str, begin: int, word: str) -> str:
     following = _RUN.match(tail)
     if following and "{" not in following[0]:
         head = _agree_article(before, following[0]).rstrip()
-    if head[-1] in _PAUSES and tail[:1] and tail[0] in _PAUSES + _ENDS:
+    is_mark_next = tail != "" and tail[0] in _PAUSES + _ENDS
+    if head[-1] in _PAUSES and is_mark_next:
         head = head[:-1]
     apart = before[-1].isspace() and after[:1].isspace()
     return f"{head} {tail}".rstrip() if apart else head + tail
@@ -104,7 +105,8 @@ def _capitalise_first_word(text: str) -> str:
     if not first:
         return text
     begin = first.start()
-    return text[:begin] + text[begin].upper() + text[begin + 1 :]
+    capital = text[begin].upper()
+    return text[:begin] + capital + text[begin + 1 :]
 
 
 if TYPE_CHECKING:

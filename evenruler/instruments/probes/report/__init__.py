@@ -222,7 +222,8 @@ def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
 def _comparison_row(record: Mapping[Any, Any]) -> list[str | Cell]:
     difference = format_figure({**record, "value": record["difference"]})
     if not is_missing(record["difference"]):
-        lacking = f" ({record['reason']})" if isinstance(record["reason"], str) else ""
+        reason = record["reason"]
+        lacking = f" ({reason})" if isinstance(reason, str) else ""
         difference = f"{difference}\u00a0{record['unit']}{lacking}"
     heading = COMPARED.get(record["figure"], record["figure"].replace("_", " "))
     if isinstance(record["half"], str):
@@ -278,6 +279,7 @@ def rewording_tables(shares: pd.DataFrame) -> list[Table]:
             reason_labels.append(f"others ({n_others})")
         reasons = ", ".join(reason_labels)
         named = (name if isinstance(name, str) else "" for name in key)
-        passed_label = f"{passed:,} ({100 * passed / n:.0f}%)"
-        rows.append([*named, f"{n:,}", passed_label, f"{taken:,}", reasons])
+        percentage = 100 * passed / n
+        numbers = [f"{n:,}", f"{passed:,} ({percentage:.0f}%)", f"{taken:,}"]
+        rows.append([*named, *numbers, reasons])
     return make_tables(WORDS["tables"]["rewordings"], rows, most=MOST_REASONS)

@@ -43,7 +43,9 @@ def _choose_labelled_points(
         return bool(is_beside or abs(up[point] - up[other]) > APART)
 
     order = biases.sort_values(kind="stable").index
-    ends = zip(order[:NAMED_AT_EACH_END], order[::-1][:NAMED_AT_EACH_END], strict=True)
+    lowest = order[:NAMED_AT_EACH_END]
+    highest = order[::-1][:NAMED_AT_EACH_END]
+    ends = zip(lowest, highest, strict=True)
     named_points: list[Any] = []
     for candidate in dict.fromkeys(chain.from_iterable(ends)):
         if all(are_apart(candidate, point) for point in named_points):
@@ -110,15 +112,19 @@ def draw_generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
     )
     data = data.assign(figure=data["figure"].map(labels)).dropna(subset=["figure"])
     runs = [run for run in RUNS if run in set(data["run"])]
+    last = int(data["generation"].max())
+    colours = [RUNS[run] for run in runs]
+    dashes = [[1, 0], [6, 3]][: len(runs)]
+    of_runs = CHARTS.part("of_runs") if len(runs) > 1 else None
     return CHARTS.chart(
         "generations",
         data,
         figures=list(labels.values()),
-        ticks=list(range(int(data["generation"].max()) + 1)),
+        ticks=list(range(last + 1)),
         runs=runs,
-        colours=[RUNS[run] for run in runs],
-        dashes=[[1, 0], [6, 3]][: len(runs)],
-        of_runs=CHARTS.part("of_runs") if len(runs) > 1 else None,
+        colours=colours,
+        dashes=dashes,
+        of_runs=of_runs,
     )
 
 
@@ -126,7 +132,8 @@ def fitness_parts(templates: pd.DataFrame) -> Any:
     """Contributions of the parts to the fitness, stacked, for each template of a population in its
     order.
     """
-    named = templates.assign(said=templates["place"].astype(str) + ". " + templates["text"])
+    numbered_texts = templates["place"].astype(str) + ". " + templates["text"]
+    named = templates.assign(said=numbered_texts)
     columns, labels = ["said", "text", "elite", "fitness"], list(PARTS.values())
     parts = named.rename(columns=PARTS).melt(columns, labels, "part", "value").round(DIGITS)
     parts = parts.assign(order=parts["part"].map(labels.index))

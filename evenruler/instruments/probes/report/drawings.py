@@ -57,23 +57,27 @@ def family_tree(history: pd.DataFrame) -> Any:
     )
     # Edges from the parent, in the generation before the birth, to the child.
     children = tree.dropna(subset=["parent"])
+    parent_lanes = tree["lane"].loc[children["parent"]].to_numpy()
     edges = {
         "generation": children["born"] - 1,
         "born": children["born"],
-        "lane": tree["lane"].loc[children["parent"]].to_numpy(),
+        "lane": parent_lanes,
         "to": children["lane"],
         "operation": children["operation"],
     }
     named = nodes[nodes["place"].notna()].assign(last=last, generation=last)
     named = named.fillna({"parent": NONE})
     named = named.assign(said=named["shown"] + ". " + named["text"])
+    founders = nodes[nodes["parent"].isna()]
     data = {
         "lives": lives,
         "edges": pd.DataFrame(edges),
         "nodes": nodes.fillna({"parent": NONE}),
-        "founders": nodes[nodes["parent"].isna()],
+        "founders": founders,
         "named": named,
     }
+    colours = [OPERATIONS[name][0] for name in here]
+    shapes = [OPERATIONS[name][1] for name in here]
     return CHARTS.chart(
         "tree",
         data,
@@ -82,16 +86,17 @@ def family_tree(history: pd.DataFrame) -> Any:
         last=last,
         ticks=list(range(last + 1)),
         here=here,
-        colours=[OPERATIONS[name][0] for name in here],
-        shapes=[OPERATIONS[name][1] for name in here],
+        colours=colours,
+        shapes=shapes,
     )
 
 
 def _format_nodes(tree: pd.DataFrame) -> pd.DataFrame:
     """One row per template, formatted for display; `generation`: where it is drawn."""
     shown = [NONE if pd.isna(place) else f"{place:.0f}" for place in tree["place"]]
-    ages = zip(tree["born"], tree["last"], strict=True)
-    lived = [f"{born} to {last}" if last > born else str(born) for born, last in ages]
+    lived: list[str] = []
+    for born, last in zip(tree["born"], tree["last"], strict=True):
+        lived.append(f"{born} to {last}" if last > born else str(born))
     named = tree.assign(
         operation=tree["operation"].fillna(START), generation=tree["born"], shown=shown, lived=lived
     )
@@ -216,7 +221,8 @@ def lay_out_text(
         if column and column + sum(widths) > COLUMNS:
             line, column = line + 1, 0.0
         for (part, value), width in zip(parts, widths, strict=True):
-            placed.append(TextPiece(line, round(column, 2), round(width, 2), part, value))
+            begin = round(column, 2)
+            placed.append(TextPiece(line, begin, round(width, 2), part, value))
             column += width
         column += 1
     return placed

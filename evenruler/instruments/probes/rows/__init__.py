@@ -134,7 +134,8 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
 
 def _sentence_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
     target_rows: list[tuple[str, int, str, str]] = []
-    for (group, targets), pole in zip(source.targets.items(), (1, -1), strict=True):
+    groups_with_poles = zip(source.targets.items(), (1, -1), strict=True)
+    for (group, targets), pole in groups_with_poles:
         target_rows += [(group, pole, target, word) for target, word in targets.items()]
     for template in _template_rows(name, source, settings):
         for (attribute, attribute_word), (group, pole, target, target_word) in product(
@@ -166,9 +167,11 @@ def _template_rows(name: str, source: ProbeSource, settings: Settings) -> Iterat
             content = [entry.text, entry.keying]
             if entry.control:  # keeps checksums of the others
                 content.append("control")
+            columns = common_columns(template_id, source, *content, variant=variant)
+            text_source = template_set.source or source.source
             yield {
-                **common_columns(template_id, source, *content, variant=variant),
-                "source": template_set.source or source.source,
+                **columns,
+                "source": text_source,
                 "licence": template_set.licence or source.licence,
                 "set": set_name,
                 "template": slug,
@@ -188,8 +191,9 @@ def _attribute_rows(name: str, source: ProbeSource) -> Iterator[Row]:
         if word in keyed:
             content.append(keyed[word])
         attribute_id = row_id(family="probes", benchmark=name, attribute=slug)
+        columns = common_columns(attribute_id, source, *content)
         yield {
-            **common_columns(attribute_id, source, *content),
+            **columns,
             "attribute": slug,
             "word": word,
             "criterion": value,

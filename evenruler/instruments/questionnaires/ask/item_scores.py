@@ -406,16 +406,19 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
         scored = contrast_score if identity["configuration"] == OPTIONS else item_score
         score = item["keying"] * scored(pss, is_source, weights)
         shares = pss.to_numpy()
+        separation = silhouette(shares, is_source)
+        pss_low, pss_high = float(shares.min()), float(shares.max())
+        n_cells = int(is_source.sum()) * len(weights)
         rows.append(
             {
                 **identity,
                 "subscale": item["subscale"],
                 "keying": item["keying"],
                 "score": score,
-                "silhouette": silhouette(shares, is_source),
-                "pss_low": float(shares.min()),
-                "pss_high": float(shares.max()),
-                "n": int(is_source.sum()) * len(weights),
+                "silhouette": separation,
+                "pss_low": pss_low,
+                "pss_high": pss_high,
+                "n": n_cells,
             }
         )
     return pd.DataFrame(rows)
@@ -537,7 +540,7 @@ def scores(
     for _, group in then.groupby(STAGE, sort=True):
         stage_scores = scored(adapted_prompts, group)
         adapted.append(stage_scores.assign(**group[STAGE].iloc[0]))
-    known = concat_frames([of_facts(answers["known_answers"], plan), chat_facts])
+    facts = concat_frames([of_facts(answers["known_answers"], plan), chat_facts])
     weight_by_order = options.by_order(shares, prompts)
     return {
         "cells": cells,
@@ -546,7 +549,7 @@ def scores(
         "prefixed": concat_frames(prefixed),
         "adapted": concat_frames(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
-        "known": known.assign(model=subject.name),
+        "known": facts.assign(model=subject.name),
         "chosen": chosen.assign(model=subject.name),
         "by_order": weight_by_order.rename_axis("turn").rename("points").reset_index(),
         "content": content_figures(item_tables, twins, plan, answers),

@@ -163,7 +163,9 @@ def _by_reply(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
             gap_word = _find_gap_word(row["reply"], row)
             if gap_word is not None:
                 rule, outcome = "option", gap_word
-        shares = None if outcome is None else [float(word == outcome) for word in row["words"]]
+        shares: list[float] | None = None
+        if outcome is not None:
+            shares = [float(word == outcome) for word in row["words"]]
         parsed_replies.append((rule, shares))
     rules_and_shares = pd.DataFrame(parsed_replies, columns=["rule", "shares"], index=rows.index)
     return rows.assign(**rules_and_shares, mass=np.nan)

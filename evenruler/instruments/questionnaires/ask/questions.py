@@ -72,9 +72,9 @@ def locate_intensifiers(tables: Tables) -> dict[str, list[str]]:
         first = INTENSIFIER in row["premise_template"]
         side = "premise" if first else "hypothesis"
         sentence = row[side]
-        begin, end = locate_slot_word(
-            row[f"{side}_template"], INTENSIFIER, {TERM: row["word"]}, row["variant"], sentence
-        )
+        template = row[f"{side}_template"]
+        filling = {TERM: row["word"]}
+        begin, end = locate_slot_word(template, INTENSIFIER, filling, row["variant"], sentence)
         before = "" if first else f"{row['premise']} "
         after = f" {row['hypothesis']}" if first else ""
         parts["before"].append(before + sentence[:begin])
@@ -237,11 +237,16 @@ def adaptation_course(answers: Tables, model: str) -> pd.DataFrame:
     loss_reasons = (
         losses["loss"].isna().map({True: "no token of what is held out can be asked about"})
     )
-    measure_frames = [
-        _measure_rows(accuracies, "accuracy", value=accuracies["mean"], n=accuracies["size"]),
-        _measure_rows(replies, "reply", text=replies["reply"], reason=replies["reason"], n=1),
-        _measure_rows(losses, "loss", value=losses["loss"], reason=loss_reasons, n=losses["n"]),
-    ]
+    accuracy_rows = _measure_rows(
+        accuracies, "accuracy", value=accuracies["mean"], n=accuracies["size"]
+    )
+    reply_rows = _measure_rows(
+        replies, "reply", text=replies["reply"], reason=replies["reason"], n=1
+    )
+    loss_rows = _measure_rows(
+        losses, "loss", value=losses["loss"], reason=loss_reasons, n=losses["n"]
+    )
+    measure_frames = [accuracy_rows, reply_rows, loss_rows]
     course = pd.concat(measure_frames, ignore_index=True).assign(model=model)
     return course.sort_values(STAGE, kind="stable")
 

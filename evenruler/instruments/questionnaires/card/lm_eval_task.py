@@ -189,7 +189,8 @@ class QuestionnaireTask:
 
 def _log_softmax(values: Sequence[float]) -> list[float]:
     top = max(values)
-    total = top + math.log(math.fsum(math.exp(value - top) for value in values))
+    exponentials = (math.exp(value - top) for value in values)
+    total = top + math.log(math.fsum(exponentials))
     return [value - total for value in values]
 
 

@@ -206,9 +206,11 @@ class Settings(BaseSettings):
             return None
         if min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS:
             return None
-        wanted = next(n for n in count(self.least) if minimum_detectable_effect(n) <= self.smallest)
+        enough = (n for n in count(self.least) if minimum_detectable_effect(n) <= self.smallest)
+        wanted = next(enough)
+        detectable = minimum_detectable_effect(n_items)
         return (
-            f"{minimum_detectable_effect(n_items):.1f} points beyond twins, where items vary by "
+            f"{detectable:.1f} points beyond twins, where items vary by "
             f"{SPREAD:g}; "
             f"{self.smallest:g} points would take {wanted} items of {FEWEST_TWINS} twins"
         )
@@ -274,10 +276,10 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     in the folder of `path`. UserError where a file is missing or invalid.
     """
     written, scale = load_questionnaire(path, shared / "scales")
-    corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
+    folder = shared / "corpora"
+    corpora = {name: load_corpus(folder / f"{name}.yaml") for name in settings.corpora}
     # Corpora may only refer to existing questionnaires, and each intervention has at most one
     # control.
-    folder = shared / "corpora"
     questionnaire_names = {path.stem for path in path.parent.glob("*.yaml")}
     controlled_interventions: set[str] = set()
     interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}

@@ -5,7 +5,6 @@ A control corpus should match its intervention in everything but the construct.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -51,10 +50,13 @@ class ControlMatching(StrictModel):
 
 def profile_sentences(sentences: Sequence[str]) -> dict[str, float]:
     """Means over the sentences of a corpus, keyed as the fields of `Match`."""
+    valences = [valence(sentence) for sentence in sentences]
+    lengths = [len(sentence.split()) for sentence in sentences]
+    is_first_person = [bool(_FIRST_PERSON.search(sentence)) for sentence in sentences]
     return {
-        "valence": mean(valence(sentence) for sentence in sentences),
-        "words": mean(len(sentence.split()) for sentence in sentences),
-        "first_person": mean(bool(_FIRST_PERSON.search(sentence)) for sentence in sentences),
+        "valence": mean(valences),
+        "words": mean(lengths),
+        "first_person": mean(is_first_person),
     }
 
 
@@ -71,10 +73,11 @@ def control_mismatches(
             corpus_mean = corpus_profile[key]
             most = getattr(match, key)
             if abs(control_mean - corpus_mean) > most:
+                control_label = f"control {control} has {key} {control_mean:.2f}"
+                corpus_label = f"{match.to} {corpus_mean:.2f}"
                 yield (
-                    f"control {control} has {key} {control_mean:.2f}, {match.to} "
-                    f"{corpus_mean:.2f}; they may differ by "
-                    f"{most:g}: fix the sentences, or `matched.{key}`"
+                    f"{control_label}, {corpus_label}; they may differ by {most:g}: "
+                    f"fix the sentences, or `matched.{key}`"
                 )
 
 
@@ -145,7 +148,8 @@ class CorpusSource(StrictModel):
     @field_validator("sentences")
     @classmethod
     def _distinct(cls, sentences: list[str]) -> list[str]:
-        if duplicate := find_duplicates(sentences):
+        duplicate = find_duplicates(sentences)
+        if duplicate:
             raise ValueError(f"{duplicate[1]!r} stands twice")
         return sentences
 
@@ -258,9 +262,9 @@ def first_pairs(pairs: Sequence[LabelledPair], n: int) -> list[LabelledPair]:
     """At most n pairs of each set, taken in turn from each label, so that labels are as balanced as
     possible.
     """
-    by_set: dict[str, dict[str, list[LabelledPair]]] = defaultdict(lambda: defaultdict(list))
+    by_set: dict[str, dict[str, list[LabelledPair]]] = {}
     for pair in pairs:
-        by_set[pair.set][pair.label].append(pair)
+        by_set.setdefault(pair.set, {}).setdefault(pair.label, []).append(pair)
     chosen_pairs: list[LabelledPair] = []
     for by_label in by_set.values():
         in_turn = chain.from_iterable(zip_longest(*by_label.values()))

@@ -228,16 +228,16 @@ def _name_slots(template: str) -> str:
 
 def placebo_warnings(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
     """Warnings on too few twins, or twins with another number of terms, on which shares depend."""
-    if len(twins) < FEWEST_TWINS:
-        yield (
-            f"{len(twins)} twin{'s' * (len(twins) > 1)} (at least {FEWEST_TWINS} needed): its "
-            "scale gets no verdict"
-        )
+    n_twins = len(twins)
+    if n_twins < FEWEST_TWINS:
+        twin_noun = "twins" if n_twins > 1 else "twin"
+        yield f"{n_twins} {twin_noun} (at least {FEWEST_TWINS} needed): its scale gets no verdict"
     for number, twin in enumerate(twins, start=1):
         for polarity, wanted in item.terms.by_polarity.items():
             n_terms = len(twin.terms.by_polarity[polarity])
-            if n_terms != len(wanted):
-                yield f"twin {number} has {n_terms} {polarity} terms, the item {len(wanted)}"
+            n_wanted = len(wanted)
+            if n_terms != n_wanted:
+                yield f"twin {number} has {n_terms} {polarity} terms, the item {n_wanted}"
 
 
 def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:

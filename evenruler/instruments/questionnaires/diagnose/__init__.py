@@ -74,23 +74,25 @@ def figures(
     judged = {"accuracy_of_any": accuracy, "cells": cells, "chosen": scores["chosen"]}
     fits = population.fitness_by_form(judged, subject.forms, plan["accuracy"]["bar"])
     on_the_way = answer_trajectories(items, scores["adapted"], intensifiers)
-    figure_frames = [
-        model_figures(items, scores["twins"], cells, accuracy, fits, resampling.level),
-        of_options(cells, scores["by_order"]["points"], resampling.level),
-        pd.DataFrame(_corpus_change_rows(name, on_the_way, resampling.level)),
-        shifts,
-    ]
+    twins = scores["twins"]
+    answer_figures = model_figures(items, twins, cells, accuracy, fits, resampling.level)
+    option_figures = of_options(cells, scores["by_order"]["points"], resampling.level)
+    change_rows = _corpus_change_rows(name, on_the_way, resampling.level)
+    figure_frames = [answer_figures, option_figures, pd.DataFrame(change_rows), shifts]
+    figure_table = pd.concat(figure_frames).reindex(columns=schemas.FIGURES.names)
     labelled_items = items.assign(model=population.method_label(items))
+    headlines = _made_of(items, twins, tables["prompts"])
+    for_all = {table: scores[score] for table, score in FOR_ALL.items()}
     return {
         **judged,
         "items": items,
-        "twins": scores["twins"],
+        "twins": twins,
         "quality": of_silhouettes(labelled_items),
-        "figures": pd.concat(figure_frames).reindex(columns=schemas.FIGURES.names),
+        "figures": figure_table,
         "trajectories": on_the_way,
         "changes": intervention_changes(on_the_way, plan),
-        "headlines": _made_of(items, scores["twins"], tables["prompts"]),
-        **{table: scores[score] for table, score in FOR_ALL.items()},
+        "headlines": headlines,
+        **for_all,
     }
 
 
@@ -117,14 +119,16 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     scales = population.scale_scores(items, members)
     of_population = population_figures(items, scales, content, resampling, members)
     quality = of_content(content)
+    accuracy = _concat_found(records, "accuracy_of_any").drop_duplicates()
+    course = _concat_found(records, "course_of_any").drop_duplicates()
     tables = {
-        "accuracy": _concat_found(records, "accuracy_of_any").drop_duplicates(),
+        "accuracy": accuracy,
         "population": population_rows,
         "scales": scales,
         "content": content,
         "quality": quality,
         "figures": pd.concat([confirmed, of_population, agreed]),
-        "course": _concat_found(records, "course_of_any").drop_duplicates(),
+        "course": course,
     }
     judged = concat_frames([quality, *(record.found["quality"] for record in records)])
     counted = judged[judged["model"].isna() | judged["model"].isin(members)]

@@ -290,18 +290,17 @@ def prefix_shift_figures(
             for prefix, prefix_scores in after.groupby("framing")
         }
         shifts = prefix_shifts(group.set_index("item")["score"], by_prefix, placebos)
-        figures = shift_figures(
-            shifts, level, UNIT, _missing_shift_reason(str(configuration), asked=bool(by_prefix))
-        )
+        reason = _missing_shift_reason(str(configuration), has_prefixes=bool(by_prefix))
+        figures = shift_figures(shifts, level, UNIT, reason)
         rows += as_rows(
             figures, questionnaire, label_with_method(str(model), str(configuration)), WHOLE
         )
     return pd.DataFrame(rows)
 
 
-def _missing_shift_reason(configuration: str, *, asked: bool) -> str | None:
+def _missing_shift_reason(configuration: str, *, has_prefixes: bool) -> str | None:
     if configuration in BY_FACTS:
         return NO_QUESTION
     if configuration != VERBALISER:
         return NO_PROMPT
-    return None if asked else UNASKED
+    return None if has_prefixes else UNASKED

@@ -184,15 +184,16 @@ def beside_control(
         placebo, _over_fits(differences), _over_fits(corpus_changes / 2 - control)
     )
     specific = comparison.difference
+    interval = specific.interval()
     return HeadlineTest(
         name,
         FITS,
         levels,
-        effect=specific.interval(),
+        effect=interval,
         smallest=smallest,
         p_null=effect.p(),
         placebo=placebo,
-        specific=specific.interval(),
+        specific=interval,
         detectable=specific.detectable(),
         p=assertion_p_values(effect, effect.p(), comparison, smallest),
     )
@@ -226,7 +227,8 @@ def _accuracy_lost(
     accuracy = course[is_accuracy & course["corpus"].isin(corpora)]
     for corpus, group in accuracy.groupby("corpus", sort=True):
         last = group[group["epoch"] == group["epoch"].max()]
-        record = interval_of(float(last["value"].mean()), int(last["n"].iloc[0]), level)
+        n_pairs = int(last["n"].iloc[0])
+        record = interval_of(float(last["value"].mean()), n_pairs, level)
         adapted_fitness = check_accuracy_validity({**record, "chance": 1 / len(LABELS)}, bar)
         if adapted_fitness.unfit is not None:
             return f"adapted to {corpus}, {adapted_fitness.unfit}"
@@ -427,7 +429,8 @@ def of_items(
             rest_controls = np.delete(controls, place, axis=1)
             _, paired = beyond_twins(rest_answers, rest_controls)
             without = paired.difference.interval()
-            yield item, Figure(OF_ITEMS[2], without.value, n - 1, UNIT, without.low, without.high)
+            figure = Figure(OF_ITEMS[2], without.value, n - 1, UNIT, without.low, without.high)
+            yield item, figure
 
 
 THIRD = 1 / 3
@@ -570,9 +573,8 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
         if fits == 1:
             variance = float(table.var(ddof=1)) / items
             return sum_estimates(float(table.mean()), [(variance, items - 1.0)])
-        return jackknife_crossed(
-            lambda f, i: float(table[np.ix_(f, i)].mean()), [Facet.of(fits), Facet.of(items)]
-        )
+        facets = [Facet.of(fits), Facet.of(items)]
+        return jackknife_crossed(lambda f, i: float(table[np.ix_(f, i)].mean()), facets)
 
     effect = weighted(1, 0)
     placebo = float(twin_answers.mean())

@@ -104,12 +104,11 @@ def check_accuracy_validity(record: Mapping[Any, Any] | None, bar: float) -> Val
         return ValidityCheck(unfit=NOT_ASKED)
     if record["low"] > bar:
         return ValidityCheck()
-    accuracy_label = f"{record['accuracy']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
+    accuracy_label = "{accuracy:.2f} [{low:.2f}, {high:.2f}]".format_map(record)
     questions = FACTS if record.get("set") == FACTS else "labelled pairs"
     reason = f"its accuracy on {record['n']} {questions} is {accuracy_label}"
-    return ValidityCheck(
-        unfit=f"{reason}, interval not above {bar:g} (chance {record['chance']:.2f})"
-    )
+    chance = f"chance {record['chance']:.2f}"
+    return ValidityCheck(unfit=f"{reason}, interval not above {bar:g} ({chance})")
 
 
 def fitness_by_form(

@@ -71,11 +71,13 @@ def _quality_rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
         threshold = THRESHOLDS.get(record["measure"])
         verdict_name = threshold_verdict(record["measure"], float(record["value"]))
         needs_work = verdict_name in ("weak", "poor")
+        good = threshold.good if threshold else None
+        advice = threshold.advice if threshold and needs_work else None
         yield {
             **{str(column): cell for column, cell in record.items()},
-            "threshold": threshold.good if threshold else None,
+            "threshold": good,
             "verdict": verdict_name,
-            "advice": threshold.advice if threshold and needs_work else None,
+            "advice": advice,
         }
 
 

@@ -66,23 +66,25 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     cells = _in_words(declared, tables["cells"], _model_headings(tables))
     chart = heat_maps(cells, templates)
     accuracy = tables["accuracy"]
-    accuracy_by_key = {
-        (row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")
-    }
+    accuracy_by_key: dict[Any, Mapping[Any, Any]] = {}
+    for row in accuracy.to_dict("records"):
+        accuracy_by_key[row["model"], row["configuration"], row["set"]] = row
     other_sets = sorted(set(accuracy["set"]) - {MNLI})
     sets = {MNLI: "MNLI"} | {name: str(name) for name in other_sets}
     rows: list[list[str | Cell]] = []
     for record in tables["population"].to_dict("records"):
         model, form = record["model"], record["configuration"]
-        identity = [str(model), str(record["kind"]), str(record["lineage"]), str(form)]
+        kind, lineage = record["kind"], record["lineage"]
+        identity = [str(label) for label in (model, kind, lineage, form)]
         bar = "" if is_missing(record["bar"]) else f"{record['bar']:.2f}"
         accuracies = [_accuracy_text(accuracy_by_key.get((model, form, name))) for name in sets]
         standing = Cell(str(record["standing"]), "found" if record["member"] else "unfit")
         rows.append([*identity, bar, *accuracies, standing])
     measured = [f"accuracy, {name} pairs" for name in sets.values()]
     picture = Picture(**WORDS["pictures"]["heat_maps"], chart=chart)
+    model_tables = make_tables(WORDS["tables"]["models"], rows, measured)
     parts: dict[str, list[Table | Picture]] = {
-        "models": [*make_tables(WORDS["tables"]["models"], rows, measured)],
+        "models": [*model_tables],
         "scores": scores,
         "items": [*_item_tables(tables), picture],
     }
@@ -95,10 +97,10 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
 def _accuracy_text(record: Mapping[Any, Any] | None) -> str:
     if record is None:
         return "not asked"
-    ends = f"[{record['low']:.3f}, {record['high']:.3f}]"
+    accuracy = "{accuracy:.3f} [{low:.3f}, {high:.3f}], n = {n:,}".format_map(record)
+    guessing = f"guessing {record['chance']:.3f}"
     auc = "" if is_missing(record["auc"]) else f"; AUC {record['auc']:.3f}"
-    accuracy = f"{record['accuracy']:.3f} {ends}, n = {record['n']:,}"
-    return f"{accuracy}; guessing {record['chance']:.3f}{auc}"
+    return f"{accuracy}; {guessing}{auc}"
 
 
 def _score_table(questionnaire: str, source: Source, tables: Tables) -> Table:
@@ -132,7 +134,8 @@ def _score_table(questionnaire: str, source: Source, tables: Tables) -> Table:
                 rows.append([f"{label}{_subscale_suffix(subscale)}", figure])
     twinless = "" if source.twins else " Its items have no twins, so no score has a verdict."
     caption = f"Measures {source.construct_}; {source.direction}.{twinless}"
-    return Table(["", *models.values()], rows, f"{source.title} ({questionnaire})", caption)
+    title = f"{source.title} ({questionnaire})"
+    return Table(["", *models.values()], rows, title, caption)
 
 
 def _figure_cell(record: Mapping[Any, Any] | None) -> str | Cell:
@@ -187,7 +190,7 @@ def _item_tables(tables: Tables) -> list[Table]:
     ranges: dict[Any, dict[str, str]] = {}
     for model, row in zip(model_labels(items), items.to_dict("records"), strict=True):
         range_by_model = ranges.setdefault((row["questionnaire"], row["item"]), {})
-        range_by_model[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
+        range_by_model[model] = "PSS {pss_low:.2f} to {pss_high:.2f}".format_map(row)
     population = tables["population"]
     counts = set(model_labels(population[population["member"]]))
     measured = set(quality["measure"].map(CONTENT))
@@ -252,7 +255,8 @@ def _quality_cell(
     label, verdict = f"{record['value']:.2f}", record["verdict"]
     if not pd.isna(record["model"]):
         mark = MARKS[verdict] if record["model"] in counts else "told"
-        return Cell(f"{label} {verdict}, {ranges[record['model']]}", mark)
+        pss_range = ranges[record["model"]]
+        return Cell(f"{label} {verdict}, {pss_range}", mark)
     if verdict != "told":
         label = f"{label} {verdict}"
     elif record["measure"] == "similarity_to_paraphrase":
@@ -357,14 +361,16 @@ def _intervention_tables(
             for figure_record in figures[is_here].to_dict("records")
         }
         changes = [format_figure(record_by_figure.get(figure), 3) for figure in changed]
-        row: list[str | Cell] = [str(benchmark), str(model), *changes, format_figure(record, 3)]
+        row: list[str | Cell] = [str(benchmark), str(model), *changes]
+        row.append(format_figure(record, 3))
         expected = corpus.expect.get(str(benchmark), OPEN)
         row.append({"none": "stays", OPEN: "nothing"}.get(expected, expected))
         if pd.isna(record["verdict"]):
             row.append("")
         else:
             row.append(Cell(record["verdict"], Verdict(record["verdict"]).mark))
-        row.append("" if pd.isna(record["why"]) else str(record["why"]))
+        why = record["why"]
+        row.append("" if pd.isna(why) else str(why))
         rows.append(row)
     of_control = f" Control: {corpora[control].about}." if control else ""
     return make_tables(
@@ -385,7 +391,9 @@ def _course_tables(course: pd.DataFrame) -> list[Table]:
         first_fit = part[part["fit"] == 1].set_index("epoch")["value"]
         course_of_fit = [format_number(first_fit.get(epoch)) for epoch in epochs]
         last = part[part["epoch"] == part["epoch"].max()]["value"]
-        ends = [format_number(last.mean()), format_number(last.std(ddof=1)), str(len(last))]
+        mean = format_number(last.mean())
+        sd = format_number(last.std(ddof=1))
+        ends = [mean, sd, str(len(last))]
         rows.append([str(model), str(corpus), label, *course_of_fit, *ends])
     return make_tables(WORDS["tables"]["course"], rows, [f"epoch {epoch}" for epoch in epochs])
 
@@ -394,11 +402,12 @@ def _reply_tables(replies: pd.DataFrame) -> list[Table]:
     rows = []
     first = replies[replies["fit"] == 1].sort_values("epoch")
     for (model, corpus), part in first.groupby(["model", "corpus"], sort=True):
-        records = part.to_dict("records")
-        texts = [
-            f"none ({record['reason']})" if pd.isna(record["text"]) else str(record["text"])
-            for record in records
-        ]
+        texts: list[str] = []
+        for record in part.to_dict("records"):
+            text = record["text"]
+            if pd.isna(text):
+                text = f"none ({record['reason']})"
+            texts.append(str(text))
         last = texts[-1] if len(texts) > 1 else ""
         rows.append([str(model), str(corpus), texts[0], last])
     return make_tables(WORDS["tables"]["replies"], rows)
@@ -411,7 +420,8 @@ def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> An
     and PSS of model i in the columns `p{i}` and `s{i}`. Names and order of items, terms and models
     are as in `cells`; `templates`: by item, the lines that show its prompts.
     """
-    items, models = list(cells["item"].unique()), list(cells["model"].unique())
+    items = list(cells["item"].unique())
+    models = list(cells["model"].unique())
     lines = {"name": "templates", "value": [list(templates[name]) for name in items]}
     params = [_drop_down("item", items), _drop_down("model", models), lines]
     maps = [
@@ -482,7 +492,8 @@ def draw_trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> Any:
             table = table.round(DIGITS)
             first, every = f"first_{place}", f"differences_{place}"
             data |= {first: table[:1], every: table}
-            beside = CHARTS.part("differences", first=first, all=every)
-            panels = CHARTS.part("beside", panels=[panels, beside])
-        rows.append({**panels, "title": {"text": f"{model}: {intervention}", "anchor": "start"}})
+            difference_panel = CHARTS.part("differences", first=first, all=every)
+            panels = CHARTS.part("beside", panels=[panels, difference_panel])
+        title = {"text": f"{model}: {intervention}", "anchor": "start"}
+        rows.append({**panels, "title": title})
     return CHARTS.chart("trajectories", data, rows=rows)

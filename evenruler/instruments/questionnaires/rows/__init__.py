@@ -44,7 +44,8 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
         "rejected": table_of(rows.rejected, schemas.REJECTED),
     }
-    messages = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
+    n_prompts, n_rejected = len(rows.prompts), len(rows.rejected)
+    messages = [f"{n_prompts:,} prompts, {n_rejected:,} rejected"]
     plan = plan_with_sizes(
         declaration, lambda settings: _build_plan(declaration.name, source, settings, catalogue)
     )
@@ -58,18 +59,22 @@ def _build_plan(name: str, source: Source, settings: Settings, catalogue: Catalo
         *("asked", "temperature", "three_way", "stop_below", "smallest", "least", "embedder"),
         *("prefixed", "orders", "fits", "adapted", "adapted_pairs"),
     )
+    setting_values = {key: getattr(settings, key) for key in as_set}
+    accuracy = _accuracy_plan(source, settings)
+    # The file of unpublished wording, with items in the order of its lines; no text of it.
+    wording = None if file is None else {"file": file, "items": list(source.items)}
+    judge = _judge_plan(settings.acceptability, catalogue)
+    corpora = {
+        corpus: _corpus_plan(name, corpus, source, settings) for corpus in sorted(source.corpora)
+    }
     return {
-        **{key: getattr(settings, key) for key in as_set},
-        "accuracy": _accuracy_plan(source, settings),
-        # The file of unpublished wording, with items in the order of its lines; no text of it.
-        "wording": None if file is None else {"file": file, "items": list(source.items)},
-        "judge": _judge_plan(settings.acceptability, catalogue),
+        **setting_values,
+        "accuracy": accuracy,
+        "wording": wording,
+        "judge": judge,
         "prefixes": framings.prefixes if framings else {},
         "placebos": framings.placebo_names if framings else [],
-        "corpora": {
-            corpus: _corpus_plan(name, corpus, source, settings)
-            for corpus in sorted(source.corpora)
-        },
+        "corpora": corpora,
     }
 
 
@@ -82,13 +87,18 @@ def _accuracy_plan(source: Source, settings: Settings) -> dict[str, Any]:
     weight_by_word: dict[str, float] = {}
     for level in source.responses.levels:
         weight_by_word |= dict.fromkeys(level.words.values(), level.weight)
+    sources = {f"{pair.source}; {pair.licence}" for pair in pairs}
+    planned_pairs = [
+        pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs
+    ]
+    planned_facts = [
+        fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts
+    ]
     return {
         "bar": settings.accuracy,
-        "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
-        "pairs": [
-            pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs
-        ],
-        "facts": [fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts],
+        "sources": sorted(sources),
+        "pairs": planned_pairs,
+        "facts": planned_facts,
         "words": weight_by_word,
     }
 
@@ -149,18 +159,22 @@ def fill_templates(
 def _item_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
     for slug, item, twin, wording in source.worded:
         # The whole question: the stem of the questionnaire, and the item.
-        original = None if twin else " ".join(filter(None, (source.original.stem, item.original)))
+        question = filter(None, (source.original.stem, item.original))
+        original = None if twin else " ".join(question)
         content = (original, item.subscale, item.keying, wording.premise, wording.hypothesis)
         identity = row_id(family=FAMILY, benchmark=name, item=slug, **twin_of(twin))
+        common = common_columns(identity, source, *content, variant=VARIANT)
+        origin: Row = {} if twin else _source_and_licence(source)
+        wording_kind = None if twin else source.original.wording
         yield {
-            **common_columns(identity, source, *content, variant=VARIANT),
-            **({} if twin else _source_and_licence(source)),
+            **common,
+            **origin,
             "item": slug,
             "twin": twin,
             "subscale": item.subscale,
             "keying": item.keying,
             "original": original,
-            "wording": None if twin else source.original.wording,
+            "wording": wording_kind,
             "premise": wording.premise,
             "hypothesis": wording.hypothesis,
         }

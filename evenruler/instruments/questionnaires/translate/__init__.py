@@ -151,13 +151,15 @@ def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
         is_reversed = reversed_rows(marks, keyed[0], str(path))
     rows: dict[int, dict[str, str]] = {}
     for line, row in lines:
-        rows[line] = {name: " ".join(text.split()) for name, text in row.items() if text.strip()}
+        cells = {name: " ".join(text.split()) for name, text in row.items()}
+        rows[line] = {name: text for name, text in cells.items() if text}
     if not rows:
         raise UserError(
             "holds no item", where=str(path), remedy="write a row an item, in the column `item`"
         )
     first = min(rows)
-    whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
+    first_row = rows[first]
+    whole = {name: first_row.pop(name) for name in names if name in first_row}
     facts = validate(ScaleFacts, whole, path, under=f"line {first}")
     items: dict[int, ScaleItem] = {}
     for line, row in rows.items():
@@ -171,9 +173,10 @@ def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
 
 def in_words(drafts: Mapping[str, "Draft"]) -> str:
     """Which items are keyed in reverse, in a line."""
-    reversed_items = [
-        f"line {draft.line} ({slug})" for slug, draft in drafts.items() if draft.row.reverse
-    ]
+    reversed_items: list[str] = []
+    for slug, draft in drafts.items():
+        if draft.row.reverse:
+            reversed_items.append(f"line {draft.line} ({slug})")
     verb = "is" if len(reversed_items) == 1 else "are"
     summary = f"{len(reversed_items)} of {len(drafts)} items {verb} reversed"
     if not reversed_items:
@@ -194,7 +197,7 @@ def draft_items(
         earlier_wordings = [
             earlier_draft.wording for earlier_draft in drafts.values() if earlier_draft.passes
         ]
-        lint = partial(lint_wording, scale=scale, others=earlier_wordings)
+        lint = partial(lint_wording, scale=scale, earlier_wordings=earlier_wordings)
         draft = _draft_item(line, row, facts.stem or "", lint, writer)
         first_source_term = draft.wording["terms"]["source"][:1]
         slug_parts = [f"item-{number:0{n_digits}}", *map(slug_of, first_source_term)]
@@ -213,9 +216,10 @@ def _draft_item(
     writer: CausalModel | None,
 ) -> Draft:
     since = ""
-    time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
+    question = f"{stem} {row.item}"
+    time = re.search(WORDS["time"], question, re.IGNORECASE)
     if time:
-        period = re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0])
+        period = re.sub(r"\d+", _spell_number, time[0])
         since = period.capitalize()
     doubts = [
         doubt["says"]
@@ -235,7 +239,8 @@ def _draft_item(
                 wording = draft_wording
             lint(draft_wording)
         except ValueError as error:
-            of_reply = f"seed {len(reasons) - 1}: {phrasing!r}: " if reasons else ""
+            seed = len(reasons) - 1
+            of_reply = f"seed {seed}: {phrasing!r}: " if reasons else ""
             reasons.append(f"{of_reply}{error}")
         else:
             if reasons:
@@ -243,7 +248,14 @@ def _draft_item(
                     f"a model says {phrasing!r}, as of the item itself rules say: {reasons[0]}"
                 )
             return Draft(line, row, draft_wording, True, doubts + unsure, reasons[1:])
-    return Draft(line, row, wording, False, [f"no item yet: {reasons[0]}", *doubts], reasons[1:])
+    draft_doubts = [f"no item yet: {reasons[0]}", *doubts]
+    return Draft(line, row, wording, False, draft_doubts, reasons[1:])
+
+
+def _spell_number(number: re.Match[str]) -> str:
+    """A number in words, where the word list has it; else its digits."""
+    digits = number[0]
+    return str(WORDS["numbers"].get(digits, digits))
 
 
 def _item_paraphrases(item: str, writer: CausalModel | None) -> Iterator[str]:
@@ -255,18 +267,21 @@ def _item_paraphrases(item: str, writer: CausalModel | None) -> Iterator[str]:
             yield reply.strip().split("\n")[0]
 
 
-def lint_wording(wording: Wording, scale: source.ResponseScale, others: Sequence[Wording]) -> None:
-    """ValueError where the linter refuses an item, by itself or next to others."""
+def lint_wording(
+    wording: Wording, scale: source.ResponseScale, earlier_wordings: Sequence[Wording]
+) -> None:
+    """ValueError where the linter refuses an item, by itself or next to earlier ones."""
     try:
         item = source.Wording.model_validate(wording)
     except ValidationError as error:
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
-    if word := source.own_intensifier(item, scale):
-        raise ValueError(f"the intensifier {word!r} stands in a template")
+    intensifier = source.own_intensifier(item, scale)
+    if intensifier:
+        raise ValueError(f"the intensifier {intensifier!r} stands in a template")
     taken_words: set[str] = set()
-    for other in others:
-        if all(other[side] == text for side, text in item.templates.items()):
-            taken_words.update(*other["terms"].values())
+    for earlier in earlier_wordings:
+        if all(earlier[side] == text for side, text in item.templates.items()):
+            taken_words.update(*earlier["terms"].values())
     for word in item.terms.words:
         if word in taken_words:
             raise ValueError(f"another item asks the same of {word!r}")

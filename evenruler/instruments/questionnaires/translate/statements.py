@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 WORDS: Mapping[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 """Word lists and patterns of English."""
 
-OPPOSITES = [[side.strip().split(", ") for side in row.split("|")] for row in WORDS["opposites"]]
+
+def _split_sides(row: str) -> list[list[str]]:
+    """The words on each side of a row of opposites."""
+    return [side.strip().split(", ") for side in row.split("|")]
+
+
+OPPOSITES = [_split_sides(row) for row in WORDS["opposites"]]
 """Near synonyms, and their opposites."""
 
 FEWEST, MOST = 2, 4
@@ -192,7 +198,8 @@ def _turn_question_round(doc: "Doc", subject: "Token") -> str:
     if end == len(doc):  # are my thoughts in a muddle
         end = next((token.i for token in subject.subtree if token.dep_ == "prep"), end)
     verb = [] if first.lemma_ == "do" else [first.lower_]
-    return " ".join([doc[1:end].text, *verb, doc[end:].text])
+    subject_text, rest = doc[1:end].text, doc[end:].text
+    return " ".join([subject_text, *verb, rest])
 
 
 def _of_oneself(token: "Token") -> str:
@@ -240,7 +247,8 @@ def _content_span(
         raise ValueError("what it says is a clause")
     end = phrases[-1].end
     terms = [phrase.text for phrase in phrases]
-    done = next((token for token in head.rights if token.dep_ == "xcomp" and token.conjuncts), None)
+    complements = (token for token in head.rights if token.dep_ == "xcomp" and token.conjuncts)
+    done = next(complements, None)
     if done is not None:  # able to stop or control
         both = (done, *done.conjuncts)
         end = both[-1].i + 1
@@ -265,7 +273,10 @@ def _phrase_span(head: "Token") -> "Span":
             end = token.right_edge
         elif token.dep_ == "pobj":
             end = token
-    before = [t.left_edge.i for t in head.lefts if t.dep_ not in ("cc", "punct", "mark", "nsubj")]
+    modifiers = [
+        token for token in head.lefts if token.dep_ not in ("cc", "punct", "mark", "nsubj")
+    ]
+    before = [token.left_edge.i for token in modifiers]
     return head.doc[min(before, default=head.i) : end.i + 1]
 
 
@@ -311,9 +322,11 @@ def _synonyms_and_opposites(term: str, tag: str | None) -> tuple[list[str], list
     """
     words = term.lower().split()
     for n in range(len(words), 0, -1):
-        start, end = " ".join(words[:n]), " ".join(words[-n:])
+        start = " ".join(words[:n])
+        end = " ".join(words[-n:])
+        may_begin = n == len(words) or tag in (None, "VB", "VBP")
         for like, unlike in _pair_opposites():
-            if start in like and (n == len(words) or tag in (None, "VB", "VBP")):
+            if start in like and may_begin:
                 before, after = "", " ".join(words[n:])
             elif end in like and (n > 1 or end.endswith("ly")):  # worry too much: worry too little
                 before, after = " ".join(words[:-n]), ""

@@ -59,7 +59,8 @@ def cluster_texts(
     )
     onto = np.eye(few)[fitted.labels_]
     sizes = weights @ onto
-    centres = (onto * weights[:, None]).T @ points / sizes[:, None]
+    weighted = onto * weights[:, None]
+    centres = weighted.T @ points / sizes[:, None]
     # Texts are sorted here, so `argmax` gives the first text of each cluster.
     ranking = np.lexsort((onto.argmax(axis=0), -sizes))
     members = np.empty(len(texts), dtype=np.int64)
@@ -239,14 +240,14 @@ class ToolAnswers:
 
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str | None]:
         """A scorer's reply to each prompt, None where a server gave none."""
-        reply_by_prompt = self._by("scored", scorer, "reply", asked="prompt")
+        reply_by_prompt = self._by("scored", scorer, "reply", text_column="prompt")
         scorer_replies = [reply_by_prompt[prompt] for prompt in prompts]
         return [None if pd.isna(reply) else str(reply) for reply in scorer_replies]
 
-    def _by(self, table: str, tool: str, answer: str, asked: str = "text") -> dict[str, Any]:
+    def _by(self, table: str, tool: str, answer: str, text_column: str = "text") -> dict[str, Any]:
         table_answers = self._answers[table]
         tool_answers = table_answers[table_answers["tool"] == tool]
-        return dict(zip(tool_answers[asked], tool_answers[answer], strict=True))
+        return dict(zip(tool_answers[text_column], tool_answers[answer], strict=True))
 
 
 TOO_LONG = "longer than the model takes"
@@ -268,7 +269,7 @@ class ReplyTexts:
     foreign: NDArray[np.bool_]
     """[texts] whether a text is in another language than the prompts, so that most tools would
     misread it."""
-    known: dict[tuple[str | None, bool], Floats] = field(default_factory=dict)
+    cached_embeddings: dict[tuple[str | None, bool], Floats] = field(default_factory=dict)
     """Cached embeddings of the texts, by embedder and whether names are masked."""
 
     def read(self, feature: Feature) -> list[str]:
@@ -278,12 +279,12 @@ class ReplyTexts:
     def embeddings(self, models: ToolAnswers, feature: Feature) -> Floats:
         """[texts, dimensions] embeddings of the texts as a feature reads them, cached."""
         key = (feature.model, feature.mask)
-        if key not in self.known:
+        if key not in self.cached_embeddings:
             vectors: NDArray[Any] = np.zeros((0, 1))
             if self.texts:
                 vectors = models.vectors(feature.model, self.read(feature))
-            self.known[key] = np.asarray(vectors, dtype=np.float64)
-        return self.known[key]
+            self.cached_embeddings[key] = np.asarray(vectors, dtype=np.float64)
+        return self.cached_embeddings[key]
 
 
 @dataclass(frozen=True)
@@ -392,7 +393,8 @@ def _distance_columns(
     of_replies = points[replies.reply[there]]
     of_baselines = points[replies.baseline[there]]
     value[there] = distances(of_replies, of_baselines, feature.metric or "cosine")
-    numbers, lacking = np.zeros(len(points)), np.full(len(points), "", dtype=object)
+    numbers = np.zeros(len(points))
+    lacking = np.full(len(points), "", dtype=object)
     _, of_reply = _take_numbers("reply", numbers, lacking, replies.reply)
     _, of_baseline = _take_numbers("baseline", numbers, lacking, replies.baseline)
     absent = _join_reasons(of_reply, of_baseline)
@@ -403,8 +405,10 @@ def _distance_columns(
 def _cluster_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
-    columns, by = list[FeatureColumn](), sorted(feature.by or [])
-    parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
+    columns: list[FeatureColumn] = []
+    by = sorted(feature.by or [])
+    grouped = replies.frame.groupby(["domain", "model", *by], sort=True)
+    parts: dict[Any, Any] = grouped.groups
     for part, rows in parts.items():
         domain, model, *values = map(str, part)
         conditions = [f"{column}={value}" for column, value in zip(by, values, strict=True)]
@@ -430,7 +434,8 @@ def _cluster_part(
     bare = (framings == BARE) & has_text
     clustered = bare if bare.any() else has_text
     places, counts = np.unique(reply_places[clustered], return_counts=True)
-    numbers, topics = np.full((len(rows), k), np.nan), list[dict[str, object]]()
+    numbers = np.full((len(rows), k), np.nan)
+    topics: list[dict[str, object]] = []
     if len(places):
         texts = [replies.read(feature)[place] for place in places]
         embeddings = replies.embeddings(models, feature)
@@ -464,7 +469,8 @@ def _scorer_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
     questions, places = scorer_prompts(feature, replies)
-    low, high = float(feature.low or 0), float(feature.high or 0)
+    low = float(feature.low or 0)
+    high = float(feature.high or 0)
     scorer_replies = models.replies(str(feature.model), questions)
     scores = [parse_score(reply, low, high) for reply in scorer_replies]
     values = [np.nan if isinstance(score, str) else score for score in scores]
@@ -490,7 +496,9 @@ def scorer_prompts(feature: Feature, replies: ReplyTexts) -> tuple[list[str], Pl
     return questions, places
 
 
-_MEASURE: Mapping[str, Callable[[str, Feature, ToolAnswers, ReplyTexts], list[FeatureColumn]]] = {
+_MeasureFunction = Callable[[str, Feature, ToolAnswers, ReplyTexts], list[FeatureColumn]]
+
+_MEASURE: Mapping[str, _MeasureFunction] = {
     "lexicon": _lexicon_columns,
     "classifier": _classifier_columns,
     "distance": _distance_columns,

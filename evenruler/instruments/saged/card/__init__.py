@@ -31,29 +31,37 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     branched = is_branched(prompts)
     # The example is a branched prompt if there are any.
     shown = prompts.sort_values("is_root", kind="stable").head(1).to_dict("records")
-    baseline_kinds = [_baseline_kind(row) for row in shown]
+    baseline_kind = "".join(_baseline_kind(row) for row in shown)
     rejection_reasons = tables["rejected"]["reason"].value_counts()
     items_by_root = prompts.groupby("root_concept")["root_id"].nunique()
-    facts = {
-        "reasons": rejection_reasons.head(1).to_dict(),
+    main_reason = rejection_reasons.head(1).to_dict()
+    has_baselines = bool(prompts["baseline"].notna().any())
+    row_facts: dict[str, object] = {
+        "reasons": main_reason,
         "branched": branched,
-        "compared": bool(prompts["baseline"].notna().any()),
-        "from_table": source.material.kind == "table",
-        "concepts": ", ".join(source.members.values()),
+        "compared": has_baselines,
         "asked": set(prompts["concept"]),
         "n_items": items_by_root.max(),
+        "beside": baseline_kind,
+    }
+    is_from_table = source.material.kind == "table"
+    source_facts: dict[str, object] = {
+        "from_table": is_from_table,
+        "concepts": ", ".join(source.members.values()),
         "least": FEWEST_INVENTED,
         "direction": with_capital(source.direction),
-        "favour": in_words(plan),
-        "masked": [name for name, feature in plan["features"].items() if feature["mask"]],
-        "beside": "".join(baseline_kinds),
     }
+    masked = [name for name, feature in plan["features"].items() if feature["mask"]]
+    plan_facts: dict[str, object] = {"favour": in_words(plan), "masked": masked}
+    words = read_yaml(Path(__file__).with_name("words.yaml"))
+    example = shown[0]["id"] if shown else None
+    synthetic = branched or source.assemble.model is not None
     return assemble_card(
-        read_yaml(Path(__file__).with_name("words.yaml")),
+        words,
         *(declaration, tables, plan, evidence),
-        said=facts,
-        example=shown[0]["id"] if shown else None,
-        synthetic=branched or source.assemble.model is not None,
+        said=row_facts | source_facts | plan_facts,
+        example=example,
+        synthetic=synthetic,
         parameters=source.assemble.model_dump(),
         quality=headings(plan),
     )

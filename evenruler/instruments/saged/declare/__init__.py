@@ -131,7 +131,8 @@ def parse_replacements(words: Mapping[str, str], where: str) -> Replacements:
     if not clean or not all(clean) or not all(clean.values()):
         what = "a word or a replacement is empty" if clean else "no word to replace"
         raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
-    if duplicates := find_duplicates(map(collapse_spaces, words)):
+    duplicates = find_duplicates(map(collapse_spaces, words))
+    if duplicates:
         are_ascii = duplicates[0].isascii() and duplicates[1].isascii()
         first, second = map(repr if are_ascii else ascii, duplicates)
         raise UserError(
@@ -142,7 +143,8 @@ def parse_replacements(words: Mapping[str, str], where: str) -> Replacements:
     plurals = {word: plural_of(clean[word]) for word in sought.plurals}
     held: dict[str, list[str]] = {}
     for word, replacement in clean.items():
-        matches = [*sought.anywhere(replacement), *sought.anywhere(plurals.get(word, ""))]
+        plural = plurals.get(word, "")
+        matches = [*sought.anywhere(replacement), *sought.anywhere(plural)]
         if matches:
             held[word] = [match.word for match in matches]
     _refuse_what_is_held(clean, held, where)
@@ -219,7 +221,8 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     occurs twice, or a placeholder is not declared for every concept.
     """
     path = folder / str(source.material.path)
-    row_by_id, texts = dict[str, Row](), set[tuple[str, str]]()
+    row_by_id: dict[str, Row] = {}
+    texts: set[tuple[str, str]] = set()
     for line, cells in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
         stripped_cells = {name: cell.strip() for name, cell in cells.items()}
         row = _parse_prompt(domain, source, path, line, stripped_cells)
@@ -243,10 +246,13 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     key = row_id(family=FAMILY, benchmark=domain, concept="", page=path.name)
     sentences = (row["sentence"] for row in rows)
     of_every_row = ("source_tag", "page_id", "revision_id", "url", "language")
+    common = common_columns(key, source, *sentences, variant="table")
+    licence = source.material.licence or source.licence
+    shared_cells = {name: rows[0][name] for name in of_every_row}
     about = {
-        **common_columns(key, source, *sentences, variant="table"),
-        "licence": source.material.licence or source.licence,
-        **{name: rows[0][name] for name in of_every_row},
+        **common,
+        "licence": licence,
+        **shared_cells,
         "title": path.stem,
         "concept": "",
         "sentences": len(rows),

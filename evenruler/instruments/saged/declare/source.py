@@ -316,8 +316,9 @@ class Branching(StrictModel):
         """Add replacements for the roots that have `words`, by position."""
         for concept, concept_words in self.words.items():
             first, words = next(iter(self.words.items()))
-            if len(concept_words) != len(words):
-                what = f"{len(concept_words)} words of {concept}, but {len(words)} of {first}"
+            n_words, n_first = len(concept_words), len(words)
+            if n_words != n_first:
+                what = f"{n_words} words of {concept}, but {n_first} of {first}"
                 raise ValueError(f"`words` has {what}; one stands for the other by its place")
         for root in self.roots:
             if root not in self.words:
@@ -441,20 +442,23 @@ class Source(BaseSource):
     def _check_owners(self) -> None:
         """Check that every keyword belongs to one concept, once."""
         for slug in self.concepts:
-            if duplicates := find_duplicates(self.keywords_of(slug)):
+            duplicates = find_duplicates(self.keywords_of(slug))
+            if duplicates:
                 raise ValueError(
                     f"the keyword {describe_duplicates(*duplicates[::-1])} is given twice for {slug}"
                 )
         pairs: list[tuple[str, str]] = []
         for slug in self.concepts:
             pairs += [(keyword, slug) for keyword in self.keywords_of(slug)]
-        if duplicates := find_duplicates(keyword for keyword, _ in pairs):
+        duplicates = find_duplicates(keyword for keyword, _ in pairs)
+        if duplicates:
             earlier, later = duplicates
             first = next(slug for keyword, slug in pairs if keyword == earlier)
             second = dict(pairs)[later]
             called = describe_duplicates(later, earlier)
             raise ValueError(f"the keyword {called} belongs to two concepts, {first} and {second}")
-        if duplicates := find_duplicates(concept.name for concept in self.concepts.values()):
+        duplicates = find_duplicates(concept.name for concept in self.concepts.values())
+        if duplicates:
             raise ValueError(f"two concepts are called {describe_duplicates(*duplicates)}")
 
     def with_found(

@@ -85,11 +85,12 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         ranges,
         *(pd.DataFrame(rows, columns=quality.COLUMNS) for rows in quality_rows),
     ]
+    rates = count_nonresponse(domain, replies, prompts)
     return {
         "summaries": summaries,
         "compared": disparities,
         "shapes": shaped,
-        "rates": count_nonresponse(domain, replies, prompts),
+        "rates": rates,
         "baselines": tools,
         "context_bias": context_bias(members),
         "favour": favour,

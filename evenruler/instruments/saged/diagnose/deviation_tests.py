@@ -53,7 +53,8 @@ class MaxDeviationTest:
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(inside == 0, 0.0, inside / self.errors)
         df = np.maximum(self.roots - 1, 1)
-        p = np.where(np.isnan(t), np.nan, stats.t.sf(t, df))
+        one_sided_p = stats.t.sf(t, df)
+        p = np.where(np.isnan(t), np.nan, one_sided_p)
         return float(np.nanmax(p))
 
     @property
@@ -232,7 +233,8 @@ def detectable_beyond(
     )
     # Deviations sum to 0: the others share the opposite deviation, over concepts and over roles.
     other_roles = max(roles - 1, 1)
-    return float(np.sqrt(share * square * (concepts - 1) / concepts * other_roles / roles))
+    over_concepts = share * square * (concepts - 1) / concepts
+    return float(np.sqrt(over_concepts * other_roles / roles))
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,8 @@ class NonresponseTest(MaxDeviationTest):
             end = self.overall + sign * bound
             if 0 < end < 1:  # no share lies beyond 0 and 1
                 far = bound - sign * self.values
-                errors = np.sqrt(end * (1 - end) / np.maximum(self.roots, 1))
+                variances = end * (1 - end) / np.maximum(self.roots, 1)
+                errors = np.sqrt(variances)
                 p.append(float(np.nanmax(stats.norm.sf(far / errors))))
         return max(p)
 

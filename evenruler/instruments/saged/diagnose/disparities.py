@@ -296,7 +296,8 @@ def grubbs_critical_value(n: NDArray[np.intp]) -> Floats:
     testable_n = np.where(n >= FEWEST, n, np.nan)
     t = stats.t.isf(ALPHA / (2 * testable_n), testable_n - 2)
     share = t**2 / (testable_n - 2 + t**2)
-    return np.asarray((testable_n - 1) / np.sqrt(testable_n) * np.sqrt(share))
+    largest_z = (testable_n - 1) / np.sqrt(testable_n)
+    return np.asarray(largest_z * np.sqrt(share))
 
 
 def classify_shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:

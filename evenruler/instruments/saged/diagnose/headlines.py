@@ -163,7 +163,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     key = ["unit", "at", "word", "pole"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
     both = both.assign(value=both["value_first"] - both["value_second"])
-    roots, roles = sorted(both["unit"].unique()), sorted(both["at"].unique())
+    roots = sorted(both["unit"].unique())
+    roles = sorted(both["at"].unique())
 
     def scores(pole: int) -> tuple[Floats, list[str]]:
         pole_rows = both[both["pole"] == pole]
@@ -249,6 +250,9 @@ def _build_headlines(
     real = layout.without({*controls, *left})
     is_invented = layout.replies["concept"].isin(set(controls) - left).to_numpy()
     invented_layout = layout.where(is_invented)
+    concepts = sorted(real.replies["concept"].unique())
+    invented_names = sorted(invented_layout.replies["concept"].unique())
+    left_out = sorted(left - set(controls))
     favour: list[_Headline] = []
     by_roles: list[_Headline] = []
     for name, feature in features.items():
@@ -267,18 +271,20 @@ def _build_headlines(
                 f"{name} could be computed for {share} of the replies (at least "
                 f"{settings.coverage:.0%} needed)"
             )
+        real_scores = _mean_over_configurations(real_cube)
+        invented_scores = _mean_over_configurations(invented_cube)
         headline = _Headline(
             FAVOUR,
             name,
             feature.favour,
             deviation_tests.max_deviation_test,
-            scores=_mean_over_configurations(real_cube),
-            concepts=sorted(real.replies["concept"].unique()),
-            invented=_mean_over_configurations(invented_cube),
-            names=sorted(invented_layout.replies["concept"].unique()),
+            scores=real_scores,
+            concepts=concepts,
+            invented=invented_scores,
+            names=invented_names,
             roots=roots,
             smallest=settings.smallest * feature.range,
-            left=sorted(left - set(controls)),
+            left=left_out,
             fitness=ValidityCheck(unfit),
         )
         favour.append(headline)
@@ -308,7 +314,8 @@ def _mean_deviations(layout: ScoreArrays, lines: Codes, roots: list[str]) -> Flo
     values = pd.DataFrame(layout.values[lines].T)
     place = [layout.replies["root_id"], layout.replies["concept"]]
     off = values - values.groupby(place[0]).transform("mean")
-    off = off.where(off.abs() > ROUNDING * values.abs().max(), 0 * off)
+    rounding = ROUNDING * values.abs().max()
+    off = off.where(off.abs() > rounding, 0 * off)
     every = pd.MultiIndex.from_product([roots, sorted(place[1].unique())])
     means = off.groupby(place).mean().reindex(every).to_numpy(dtype=np.float64)
     return means.T.reshape(len(lines), *every.levshape)
@@ -332,7 +339,8 @@ def _test_headline(headline: _Headline, settings: Disparities, level: float, see
     invented = None
     if deviation_tests.n_scored_concepts(headline.invented) >= FEWEST_INVENTED:
         invented = headline.find(headline.invented, seed, 1)
-    enough = headline.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
+    fewest = max(FEWEST_ROOTS, settings.least)
+    enough = headline.n.min() >= fewest and real.p_null < level
     named_concepts = (
         deviation_tests.step_down_max_t(headline.scores, seed, level, shuffles, headline.find)
         if enough
@@ -378,12 +386,14 @@ def _verdict_input(headline: _Headline, finding: _Found, least: int) -> Headline
     seen_beyond = deviation_tests.detectable_beyond(real, finding.invented, finding.level)
     p_effect = max(real.p_null, beyond)
     p_unspecific = max(real.p_null, within)
+    p_values = PValues(effect=p_effect, none=within, unspecific=p_unspecific)
+    placebo = float(np.sqrt(mean_square))
     return figure(
         levels | {"invented names": names},
-        placebo=float(np.sqrt(mean_square)),
+        placebo=placebo,
         specific=effect,
         detectable=max(seen, seen_beyond),
-        p=PValues(effect=p_effect, none=within, unspecific=p_unspecific),
+        p=p_values,
         note=f"Stands out (permutation test): {who}." if who else None,
     )
 
@@ -401,7 +411,8 @@ def _outlier_text(headline: _Headline, finding: _Found) -> str:
     for place, interval in islice(finding.named.items(), MOST_NAMED):
         direction = _direction_word(headline, interval.value)
         whom = _concept_label(headline, place, f", {verb} {direction} than average")
-        phrases.append(f"{whom} ({interval.value:.2g} [{interval.low:.2g}, {interval.high:.2g}])")
+        limits = f"[{interval.low:.2g}, {interval.high:.2g}]"
+        phrases.append(f"{whom} ({interval.value:.2g} {limits})")
     if len(finding.named) > MOST_NAMED:
         phrases.append(f"and {len(finding.named) - MOST_NAMED} more")
     if headline.left:
@@ -424,7 +435,8 @@ def _concept_rows(headline: _Headline, finding: _Found) -> Iterator[dict[str, ob
                 row["difference"] = real.values[position]
                 if n.min() >= FEWEST_ROOTS:
                     row |= {"low": real.low[position], "high": real.high[position]}
-                if interval := finding.named.get(position):
+                interval = finding.named.get(position)
+                if interval:
                     row |= {
                         "named": _direction_word(headline, interval.value),
                         "low": interval.low,

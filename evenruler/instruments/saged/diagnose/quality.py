@@ -274,7 +274,8 @@ def context_bias(layout: ScoreArrays) -> pd.DataFrame:
     items = layout.coded("id")
     once = np.unique(items, return_index=True)[1]  # a baseline is measured once
     # The third of each baseline, 0 to 2; -1 if none.
-    contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)
+    shape = (len(layout.series), len(once))
+    contexts = np.full(shape, -1, dtype=np.int8)
     for feature in layout.series["feature"].unique():
         lines = np.flatnonzero(layout.series["feature"] == feature)
         scores = np.fmax.reduce(
@@ -282,7 +283,8 @@ def context_bias(layout: ScoreArrays) -> pd.DataFrame:
         )  # the same whatever model is asked
         there = np.flatnonzero(~np.isnan(scores))
         ranks = rankdata(scores[there]) - 0.5
-        contexts[np.ix_(lines, there)] = np.floor(3 * ranks / max(len(there), 1))
+        n_scored = max(len(there), 1)
+        contexts[np.ix_(lines, there)] = np.floor(3 * ranks / n_scored)
     rows: list[tuple[object, ...]] = []
     series = layout.series[SERIES].itertuples(index=False, name=None)
     for key, third_by_item, values, baselines in zip(

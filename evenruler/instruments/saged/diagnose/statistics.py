@@ -38,7 +38,8 @@ def count(values: Floats) -> Floats:
 
 def count_true(flags: NDArray[np.bool_]) -> Floats:
     """Number of true flags; twice as fast as summing bools."""
-    return np.asarray(flags.view(np.int8).sum(axis=-1, dtype=np.int32), dtype=np.float64)
+    counts = flags.view(np.int8).sum(axis=-1, dtype=np.int32)
+    return np.asarray(counts, dtype=np.float64)
 
 
 def ratio(above: Floats, below: NDArray[Any]) -> Floats:
@@ -124,7 +125,8 @@ def _sort_values(values: Floats) -> Floats:
 
 def at_places(ordered: Floats, place: NDArray[np.generic]) -> Floats:
     """[...] the values of [..., n] at these indices."""
-    return np.take_along_axis(ordered, place.astype(np.intp)[..., None], axis=-1)[..., 0]
+    indices = place.astype(np.intp)[..., None]
+    return np.take_along_axis(ordered, indices, axis=-1)[..., 0]
 
 
 def mean(values: Floats, baseline: Floats | None = None) -> Floats:
@@ -144,7 +146,8 @@ def mode(values: Floats, baseline: Floats | None = None, *, width: float = 0.1) 
     multiples = _sort_values(np.round(values / width))
     place = np.arange(multiples.shape[-1])
     begins = np.ones(multiples.shape, dtype=bool)
-    begins[..., 1:] = multiples[..., 1:] != multiples[..., :-1]  # NaN, at the end, never form a run
+    previous = multiples[..., :-1]
+    begins[..., 1:] = multiples[..., 1:] != previous  # NaN, at the end, never form a run
     start_of_run = np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
     run = place - start_of_run
     return at_places(multiples, run.argmax(axis=-1)) * width
@@ -297,10 +300,14 @@ STATISTICS: Mapping[str, BlockStatistic] = {
 USES_BASELINE = frozenset({"correlation", "kl_divergence", "precision"})
 """Statistics that compare raw values with their baselines; meaningless for calibrated values."""
 
-_FROM_0, _ABOVE_0, _WHOLE = (0, math.inf), (0, math.inf, "neither end"), (1, 1_000_000, "whole")
+_FROM_0 = (0, math.inf)
+_ABOVE_0 = (0, math.inf, "neither end")
+_WHOLE = (1, 1_000_000, "whole")
 _STANDARDS = ("mean", "median", "mode", "quantile")
 _METHODS = ("larger", "smaller", "within_range", "within_percentage")
-_OPTIONS: Mapping[str, Mapping[str, tuple[float | str | None, tuple[Any, ...]]]] = {
+_OptionRule = tuple[float | str | None, tuple[Any, ...]]
+"""The default of an option, and its allowed words or range."""
+_OPTIONS: Mapping[str, Mapping[str, _OptionRule]] = {
     "mode": {"width": (0.1, _ABOVE_0)},
     "quantile_range": {"q": (0.25, (0, 0.5))},
     "percentile_range": {"low": (5.0, (0, 100)), "high": (95.0, (0, 100))},
@@ -316,9 +323,13 @@ _OPTIONS: Mapping[str, Mapping[str, tuple[float | str | None, tuple[Any, ...]]]]
 }
 """By statistic and option: the default, and the allowed words or range."""
 
+
+def _read_defaults(rules: Mapping[str, _OptionRule]) -> dict[str, float | str | None]:
+    return {name: default for name, (default, _) in rules.items()}
+
+
 OPTIONS: Mapping[str, Mapping[str, float | str | None]] = {
-    kind: {name: default for name, (default, _) in options.items()}
-    for kind, options in _OPTIONS.items()
+    kind: _read_defaults(rules) for kind, rules in _OPTIONS.items()
 }
 """By statistic, its options with their defaults; one that is not here has none.
 
@@ -519,7 +530,8 @@ def undefined_reason(
         compared = " with a baseline"
     n, fewest = int(count(values)), _FEWEST.get(kind, 1)
     if n < fewest:
-        message = f"{n or 'no'} value{'s' if n > 1 else ''}{compared}"
+        ending = "s" if n > 1 else ""
+        message = f"{n or 'no'} value{ending}{compared}"
         return message if fewest == 1 else f"{message}, needs {fewest}"
     needs_spread = kind in ("skewness", "kurtosis", "correlation")
     if needs_spread and not deviations(values)[2]:

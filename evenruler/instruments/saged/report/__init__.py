@@ -82,7 +82,9 @@ def _readable_rows(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
     return table
 
 
-def _domain_section(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
+def _domain_section(
+    name: str, settings: Settings, shown: Tables, other_groupings: list[str]
+) -> Section:
     here = {table: rows[rows["domain"] == name] for table, rows in shown.items()}
     parts = [
         *_rate_tables(here),
@@ -99,9 +101,10 @@ def _domain_section(name: str, settings: Settings, shown: Tables, others: list[s
         sentences.append(
             f"Declared but not measured at this scale or on this machine: {join_names(lacking)}."
         )
-    if others:
+    if other_groupings:
+        columns = join_names(other_groupings)
         sentences.append(
-            f"Groups by {join_names(others)} are in the tables of the diagnosis, not on this page."
+            f"Groups by {columns} are in the tables of the diagnosis, not on this page."
         )
     return Section("Replies", " ".join(sentences), parts, name)
 
@@ -154,8 +157,10 @@ def _rate_text(rates: pd.DataFrame, column: str) -> str:
     by = rates.groupby("concept", sort=True)[["n", column]].sum()
     shares = by[column] / by["n"].where(by["n"] > 0)
     most = shares.sort_values(ascending=False, kind="stable").index[0]
-    n_most, n_asked = int(by.loc[most, column]), by.loc[most, "n"]
-    return f"{percent:.1f}%, {total:,} (most: {most}, {n_most} of {n_asked})"
+    n_most = int(by.loc[most, column])
+    n_asked = by.loc[most, "n"]
+    most_text = f"most: {most}, {n_most} of {n_asked}"
+    return f"{percent:.1f}%, {total:,} ({most_text})"
 
 
 def _topic_tables(tables: Tables, settings: Settings) -> list[Table]:
@@ -166,8 +171,10 @@ def _topic_tables(tables: Tables, settings: Settings) -> list[Table]:
         cluster_labels = []
         for cluster in group.sort_values("cluster").to_dict("records"):
             words = ", ".join(list(cluster["words"])[:MOST_WORDS]) or "no words"
-            cluster_labels.append(f"{cluster['cluster']}: {words} ({cluster['n']:,})")
-        rows.append([str(feature), str(model), str(part), "; ".join(cluster_labels)])
+            number, n = cluster["cluster"], cluster["n"]
+            cluster_labels.append(f"{number}: {words} ({n:,})")
+        clusters = "; ".join(cluster_labels)
+        rows.append([str(feature), str(model), str(part), clusters])
     return make_tables(TABLES["topics"], rows)
 
 
@@ -204,14 +211,14 @@ def _figure_tables(tables: Tables) -> list[Table]:
 
 def _not_computed(tables: Tables) -> list[Table]:
     """Null values in all tables of the diagnosis, counted by reason."""
-    disparities, tool = tables["disparities"], tables["tool_bias"]
+    summaries, disparities = tables["summaries"], tables["disparities"]
     parts = {
-        "summaries": tables["summaries"].assign(what=tables["summaries"]["statistic"]),
+        "summaries": summaries.assign(what=summaries["statistic"]),
         "disparities": disparities.assign(what=_in_words(disparities)),
         "shapes": tables["shapes"].assign(what="shape"),
-        "bias of the tool": tool.assign(what="mean", calibration=""),
-        "bias of the context": tables["context_bias"].assign(what="mean"),
     }
+    parts["bias of the tool"] = tables["tool_bias"].assign(what="mean", calibration="")
+    parts["bias of the context"] = tables["context_bias"].assign(what="mean")
     columns, kinds = ["table", "calibration", "what", "feature", "reason"], ["table", "calibration"]
     whole = pd.concat(
         [part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True

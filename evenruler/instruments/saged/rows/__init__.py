@@ -69,9 +69,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         what = f"`of` is {read.of}, but there are {branched} branched rows"
         remedy = "read those that there are"
         raise UserError(what, where=f"{name}: branch.read", remedy=remedy)
+    sources = declaration.made["sources"]
     tables = {
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
-        "sources": declaration.made["sources"],
+        "sources": sources,
         "rejected": table_of(rows.rejected, schemas.REJECTED),
         "tries": table_of(rows.tries, schemas.TRIES),
     }

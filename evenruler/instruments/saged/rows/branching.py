@@ -40,14 +40,14 @@ def unbranchable_reasons(
     keyword: str,
     maps: Mapping[str, Replacements],
     concept_words: Collection[str],
-    others: Collection[str],
+    other_words: Collection[str],
 ) -> dict[str, str]:
     """The branches that a sentence cannot be branched to, and why.
 
     `keyword`: the one that it was found by; `maps`: replacements by branch; `concept_words`,
-    `others`: all words of its concept, and of the others.
+    `other_words`: all words of its concept, and of the others.
     """
-    reason = _of_sentence(sentence, concept_words, others) if sentence else NOTHING
+    reason = _of_sentence(sentence, concept_words, other_words) if sentence else NOTHING
     if reason:
         return dict.fromkeys(maps, reason)
     doc = parse_docs([sentence], [keyword])[0]
@@ -65,9 +65,11 @@ def unbranchable_reasons(
     return {branch: fault for branch, fault in fault_by_branch.items() if fault}
 
 
-def _of_sentence(sentence: str, concept_words: Collection[str], others: Collection[str]) -> str:
+def _of_sentence(
+    sentence: str, concept_words: Collection[str], other_words: Collection[str]
+) -> str:
     """Why a sentence cannot be branched at all; empty where it can."""
-    foreign = set(others) - set(concept_words)
+    foreign = set(other_words) - set(concept_words)
     sought = cached_finder(tuple(sorted({*concept_words, *foreign})))
     matches = sought.anywhere(sentence)
     faults = [(OTHER, match.begin, match.end) for match in matches if match.word in foreign]
@@ -132,7 +134,8 @@ def _replacement_fault(doc: "Doc", place: Match, replacements: Replacements) -> 
     conjunct = _first_conjunct(head)
     qualifies = conjunct.dep_ in ("amod", "compound", "nmod") and conjunct.head.i >= span.end
     # "The French love wool": the verb behind it was taken for a noun.
-    verbless = the and not any(token.tag_.startswith(("VB", "MD")) for token in doc)
+    tags = (token.tag_ for token in doc)
+    verbless = the and not any(tag.startswith(("VB", "MD")) for tag in tags)
     bare = verbless or not (qualifies or joined)
     describing = (token for token in head.lefts if token.dep_ in _DESCRIBING)
     described = kind.startswith("JJ") or any(token not in span for token in describing)
@@ -264,7 +267,8 @@ def _replacement_site(text: str, match: Match) -> _ReplacementSite:
     ):
         article, article_begin = before[1], before.start()
     behind = text[match.end : match.end + 2]
-    has_apostrophe = behind[:1] in ("'", "\u2019") and not behind[1:].isalnum()
+    mark, following = behind[:1], behind[1:]
+    has_apostrophe = mark in ("'", "\u2019") and not following.isalnum()
     bare = (
         has_apostrophe
         and written[-1] in "sS"
@@ -300,9 +304,10 @@ def _replace_words(
             new = right + text[article_begin + len(article) : begin] + new
             begin = article_begin
         length += begin - done
-        spans.append(ReplacedSpan(length, length + len(new), text[begin:end], new))
+        new_end = length + len(new)
+        spans.append(ReplacedSpan(length, new_end, text[begin:end], new))
         parts += (text[done:begin], new)
-        length, done = length + len(new), end
+        length, done = new_end, end
     return Branched("".join([*parts, text[done:]]), tuple(spans))
 
 
@@ -314,7 +319,8 @@ def is_plural(name: str, names: Iterable[str]) -> bool:
     """
     if not name.endswith("s") or name.endswith("ss"):
         return False
-    return _has_the(name) or name.split()[-1].islower() or name[:-1] in names
+    last_word = name.split()[-1]
+    return _has_the(name) or last_word.islower() or name[:-1] in names
 
 
 @cache

@@ -64,19 +64,19 @@ class _Root:
 
     def __init__(self, source: Source, root: str, maps: Mapping[str, Replacements]) -> None:
         self.maps = maps
-        self.own = set(source.keywords_of(root))
-        self.others: set[str] = set()
+        self.root_words = set(source.keywords_of(root))
+        self.other_words: set[str] = set()
         for concept in source.concepts:
             if concept != root:
-                self.others.update(source.keywords_of(concept))
+                self.other_words.update(source.keywords_of(concept))
         for branch in maps.values():
-            self.own.update(branch.words)
-            self.others.update(word.removeprefix("the ") for word in branch.words.values())
+            self.root_words.update(branch.words)
+            self.other_words.update(word.removeprefix("the ") for word in branch.words.values())
 
     def unfit(self, sentence: Row, prompt: str) -> dict[str, str]:
         """The branches in which an item can have no row, and why."""
         reason_by_branch = unbranchable_reasons(
-            sentence["sentence"], sentence["keyword"], self.maps, self.own, self.others
+            sentence["sentence"], sentence["keyword"], self.maps, self.root_words, self.other_words
         )
         for branch, replacements in self.maps.items():
             if not cached_finder(replacements.key).matches(prompt):
@@ -229,7 +229,7 @@ def _item_rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator
 def _refuse_leaks(texts: Iterable[str], about: _Root, where: str) -> None:
     """UserError where a branched text still contains a word of its root."""
     for text in texts:
-        leaked_words = find_leaks(text, about.own)
+        leaked_words = find_leaks(text, about.root_words)
         if leaked_words:
             what = f"{leaked_words[0]!r} of the root is still in {text[:60]!r}"
             raise UserError(
@@ -243,7 +243,8 @@ def _cut_after_replacements(cut: int, branched: Iterable[Branched]) -> int:
     """
     replaced: set[tuple[int, int]] = set()
     for text in branched:
-        replaced.update((begin, begin + len(span.word)) for begin, span in text.places)
+        for begin, span in text.places:
+            replaced.add((begin, begin + len(span.word)))
     while ends := [end for begin, end in replaced if begin < cut < end]:
         cut = max(ends)
     return cut

@@ -74,7 +74,7 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
     if len(questions) > 1 or questions[0].count("?") > 1:
         return "", "several questions"
     question = questions[0]
-    words = question.split()
+    n_words = len(question.split())
     question_words = set(re.findall(r"\w+", question.casefold()))
     words_behind_first = re.findall(r"\w+", question)[1:]
     names = {word[:_STEM] for word in words_behind_first if word[0].isupper()}
@@ -84,12 +84,13 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
         begins_sentence(question, word.start()) for word in re.finditer(r"(?<=\s)\S", question)
     )
     is_about_wording = bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence)
+    has_fitting_length = FEWEST <= n_words <= MOST
     is_copy = bool(_word_runs(question) & _word_runs(INSTRUCTION))
     gives_all_away = all(word[:_STEM] in question_stems for word in _long_words(sentence))
     faults = {
         "several sentences": has_several_sentences,
         f"no {keyword!r} in it": not find_words(question, [keyword]),
-        f"{len(words)} words, not {FEWEST} to {MOST}": not FEWEST <= len(words) <= MOST,
+        f"{n_words} words, not {FEWEST} to {MOST}": not has_fitting_length,
         "no question word": not question_words & _ASKING,
         "it asks for nothing in particular": bool(_NOTHING.match(question)),
         "it asks the reader": bool(question_words & {"you", "your", "yours"}),
@@ -144,7 +145,8 @@ def _strip_label_and_quotes(line: str) -> str:
 def _word_runs(text: str) -> set[tuple[str, ...]]:
     """All runs of `_COPIED` words in a text, in lower case."""
     words = re.findall(r"\w+", text.casefold())
-    return {tuple(words[i : i + _COPIED]) for i in range(len(words) - _COPIED + 1)}
+    n_runs = len(words) - _COPIED + 1
+    return {tuple(words[i : i + _COPIED]) for i in range(n_runs)}
 
 
 def _long_words(text: str) -> list[str]:

@@ -130,7 +130,10 @@ def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords
         for key, (word, _) in forms_by_key.items()
         if not counts[key]
     ]
-    hits = [KeywordHit(forms_by_key[key][0], "links", n) for key, n in counts.items()]
+    hits: list[KeywordHit] = []
+    for key, n in counts.items():
+        title = forms_by_key[key][0]
+        hits.append(KeywordHit(title, "links", n))
     return RankedKeywords(_rank_hits(hits), refused)
 
 
@@ -207,10 +210,12 @@ def merge_rankings(
                 left_out.append((hits, f"found for {other_concepts} as well"))
             else:
                 accepted_hits.append(hits)
-        keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in accepted_hits[:most]]
+        for hits in accepted_hits[:most]:
+            keywords.append(Keyword(concept, hits[0].word, tuple(hits)))
         beyond = [(hits, f"{most} are enough") for hits in accepted_hits[most:]]
         for hits, reason in [*beyond, *left_out]:
-            refused.append(line.format(concept, hits[0].word, hits[0].way, reason))
+            best = hits[0]
+            refused.append(line.format(concept, best.word, best.way, reason))
     return Findings(keywords, refused)
 
 
@@ -313,7 +318,8 @@ def parse_list(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
     else:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
     bullets = [_BULLET.match(line) for line in lines]
-    is_list = bracketed or len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
+    has_separator = any(map(_SEPARATOR.search, lines))
+    is_list = bracketed or len(lines) > 1 or any(bullets) or has_separator
     refused: dict[str, str] = {}
     words: dict[str, str] = {}
     for line, bullet in zip(lines, bullets, strict=True):

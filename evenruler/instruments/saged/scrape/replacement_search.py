@@ -91,10 +91,9 @@ def found_replacements(
         lacking += [
             Branch(root, branch, words, lacking=reason) for branch, reason in faults.items()
         ]
-        all_left += [
-            *left,
-            *(f"{root}: left {word!r}: it stays as it is for {to}" for word, to in stay.items()),
-        ]
+        all_left += left
+        for word, to in stay.items():
+            all_left.append(f"{root}: left {word!r}: it stays as it is for {to}")
     return Replaced([*filled, *lacking], all_left)
 
 
@@ -149,7 +148,8 @@ class _Search:
             else:
                 chosen[word] = why[word.casefold()]
         if beyond:
-            left.append(f"{self.root}: left {', '.join(beyond)}: {self.how.most} are enough")
+            beyond_words = ", ".join(beyond)
+            left.append(f"{self.root}: left {beyond_words}: {self.how.most} are enough")
         return chosen, left
 
     def replies(

@@ -70,7 +70,10 @@ class WikiUnavailableError(Exception):
     """
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
-        super().__init__(reason if wait is None else f"{reason}, to be asked again in {wait:.0f} s")
+        message = reason
+        if wait is not None:
+            message = f"{reason}, to be asked again in {wait:.0f} s"
+        super().__init__(message)
         self.wait = wait
 
 
@@ -85,11 +88,9 @@ class RateLimitedTransport(httpx.BaseTransport):
 
     def __init__(self, address: str, contact: str, patience: RetryPolicy) -> None:
         self._address, self._patience = httpx.URL(address), patience
+        user_agent = f"evenruler/{version('evenruler')} ({contact})"
         self._client = httpx.Client(
-            headers={
-                "User-Agent": f"evenruler/{version('evenruler')} ({contact})",
-                "Accept-Encoding": "gzip",
-            },
+            headers={"User-Agent": user_agent, "Accept-Encoding": "gzip"},
             timeout=patience.timeout,
             follow_redirects=True,
             event_hooks={"request": [self._require_same_host]},
@@ -369,14 +370,18 @@ class Wiki(AbstractContextManager["Wiki"]):
         if not sections:
             return MissingPage(requested_title, "a page without text")
         source, material = self._source, self._source.material
+        if not url:
+            wiki_root = self.where.removesuffix("api.php")
+            url = f"{wiki_root}index.php?oldid={revision}"
+        origin = source.source if material.api else "Wikipedia"
         return Page(
             asked=requested_title,
             title=title,
             page_id=int(page),
             revision_id=int(revision),
-            url=url or f"{self.where.removesuffix('api.php')}index.php?oldid={revision}",
+            url=url,
             language=language or source.language,
-            source=source.source if material.api else "Wikipedia",
+            source=origin,
             licence=material.licence or "cc-by-sa-4.0",
             sections=tuple(sections),
         )
