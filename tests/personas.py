@@ -13,12 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from scipy.stats import norm
 
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.methods import choice
 from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import choice_questions
+from evenruler.instruments.questionnaires.ask import options as questionnaires
 from evenruler.tables.schemas import BARE
+from evenruler.text.replies import LETTERS
 from tests.loopback_openai import ScriptedServer, said_in
 
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -163,3 +166,63 @@ class PersonaServer(ScriptedServer):
     def reply(self, question: dict[str, Any]) -> str:
         """What it says to a prompt."""
         return self.said[said_in(question)]
+
+
+def rated(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """Every question of a questionnaire to a chat, by options, with its item, twin and polarity;
+    facts with theirs."""
+    questions = questionnaires.option_questions(tables, plan)
+    about = tables["prompts"][["id", "item", "twin", "polarity", "keying"]]
+    return questions.merge(about, on="id", how="left", validate="m:1")
+
+
+@dataclass(frozen=True)
+class Rater:
+    """How often a chat says that things are so."""
+
+    mood: float = 0.0
+    """Points beyond twins: of source terms more, of inverse terms less, items keyed."""
+    knows: bool = True
+    """Whether it says of facts what is so."""
+    agrees: float = 0.0
+    """Points more whatever is said."""
+    of_items: float = 0.4
+    """SD over items and twins of their mood."""
+    noise: float = 0.7
+    """SD of an answer."""
+    always: str | None = None
+    """What it says whatever it is asked."""
+    last: float = 0.0
+    """The share of replies that take the last option."""
+    style: Style = STYLES["terse"]
+    weights: dict[str, float] = field(default_factory=dict, hash=False)
+    """Of the words."""
+
+    def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
+        """To rows of `rated`."""
+        random = np.random.default_rng(seed)
+        keys = [key for key, _ in rows.groupby(["item", "twin"])]
+        mood_by_item = {key: random.normal(0, self.of_items) for key in keys}
+        questions = rows.to_dict("records")
+        return [self._reply(row, mood_by_item, *random.normal(size=2)) for row in questions]
+
+    def _reply(
+        self, row: dict[str, Any], mood_by_item: dict[Any, float], drawn: float, turns: float
+    ) -> str:
+        if self.always is not None:
+            return self.always
+        if row["known"] and self.knows:
+            points = 4.0 if row["id"].endswith("right") else -4.0
+        elif row["known"]:
+            points = 4 * drawn
+        else:
+            mood = mood_by_item[row["item"], row["twin"]]
+            mood = mood + self.mood * row["keying"] * (row["twin"] == 0)
+            points = mood if row["polarity"] == "source" else -mood
+            points = points + self.noise * drawn
+        points += self.agrees
+        distances = [abs(self.weights[word] - points) for word in row["words"]]
+        place = distances.index(min(distances))
+        if norm.cdf(turns) < self.last:
+            place = len(distances) - 1
+        return self.style(LETTERS[place], row["words"][place])

@@ -78,8 +78,9 @@ def open_benchmark(place: str) -> Iterator[Benchmark]:
 
     `place`: a folder, the name of a shipped benchmark, `USER/REPO[@TAG]` on the Hub (the newest
     version without a tag), a git tag, or `REVISION:benchmarks/NAME`; or an unpublished source,
-    `FILE.yaml` (`of_file`). UserError where there is none, its family is unknown, its rows or plan
-    differ from its manifest, or it was made by another evenruler and lacks what this one reads.
+    `FILE.yaml` (`build_from_source`). UserError where there is none, its family is unknown, its
+    rows or plan differ from its manifest, or it was made by another evenruler and lacks what this
+    one reads.
     """
     if place.endswith((".yaml", ".yml")):
         with build_from_source(Path(place)) as benchmark:

@@ -139,10 +139,10 @@ def measure_each(
 ) -> Iterator[str]:
     """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.
 
-    `named`: further arguments of `chosen`. A benchmark that cannot be opened stops the run before
-    anything is asked; other UserErrors are raised together at the end. `lm_eval:TASK` is a task of
-    lm-evaluation-harness, whose documents are grouped into units by the column `unit`. Without
-    benchmarks, the one that the recorded answers belong to is used.
+    `named`: further arguments of `resolve_model`. A benchmark that cannot be opened stops the run
+    before anything is asked; other UserErrors are raised together at the end. `lm_eval:TASK` is a
+    task of lm-evaluation-harness, whose documents are grouped into units by the column `unit`.
+    Without benchmarks, the one that the recorded answers belong to is used.
     """
     started = time.monotonic()
     store = RowStore()

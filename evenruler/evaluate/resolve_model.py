@@ -109,7 +109,7 @@ def resolve_model(
 
 
 def _require_slug(name: str | None) -> None:
-    """UserError where a name for results is no slug."""
+    """UserError where a name for results is not a valid one."""
     if name is not None and name != _model_slug(name):
         raise UserError(
             f"found {name!r}",

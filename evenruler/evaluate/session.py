@@ -445,8 +445,8 @@ def _no_questions_error(
 ) -> UserError:
     """The error where a benchmark has no question for a model.
 
-    `lacking`: by `left_out`; `other_forms`: those that have questions for it; `limit`: that which
-    leaves none.
+    `lacking`: by `unanswerable_tables`; `other_forms`: those that have questions for it; `limit`:
+    that which leaves none.
     """
     reasons = [line.rpartition(": ")[2] for line in lacking]
     why = "; ".join(dict.fromkeys(reasons))

@@ -101,7 +101,7 @@ def shift_figures(
 ) -> list[Figure]:
     """How much cues shift scores, in SDs of the scores, with placebos as control.
 
-    `rows`: from `of_prefixes`. `level`: coverage of the interval of `placebo_level_shift`, whose
+    `rows`: from `prefix_shifts`. `level`: coverage of the interval of `placebo_level_shift`, whose
     units are prefixes. `unit`: the scored units. `lacking`: why there are no rows, if not because
     too few units were asked.
     """

@@ -115,7 +115,7 @@ def judge_headlines(
     `layout`: of one model; where the domain is not branched, concepts have different texts, so that
     nothing is confirmed. `silent`: by `silence_of`; `features`: the confirmatory ones, in their
     order; `controls`: invented concepts, the placebo; `unmeasured`: why the replies measure nothing
-    (`measurement.answered`).
+    (`measurement.nonresponse`).
 
     Gives figures by `schemas.FIGURES` (`part`: "all roles", then the feature if there is one);
     every concept by `schemas.FAVOUR`; and the scores behind the figures by

@@ -50,8 +50,8 @@ def count_nonresponse(
 
 
 def unmeasured_reason(generations: pd.DataFrame) -> str | None:
-    """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where
-    they measure.
+    """Why the replies of a model measure nothing, by the rule of `measurement.nonresponse`; None
+    where they measure.
 
     `generations`: all of one framing; a refusal in another language counts as a refusal.
     """
