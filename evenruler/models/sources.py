@@ -408,8 +408,8 @@ def convert_gguf(path: Path, folder: Path, where: str) -> None:
     # The weights are float32 now, so the config must not call them quantised.
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-    model.hf_quantizer = None
-    model.is_quantized = False
+    setattr(model, "hf_quantizer", None)  # noqa: B010  # of modules torch types tensors alone
+    setattr(model, "is_quantized", False)  # noqa: B010
     with silence_libraries():
         model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
@@ -431,7 +431,7 @@ def _read_once() -> Iterator[None]:
     class Reader(gguf.GGUFReader):
         """Reads the file as plain arrays: slicing `np.memmap` a million times is slow."""
 
-        @property
+        @property  # type: ignore[override]  # a plain array, no memmap
         def data(self) -> NDArray[Any]:
             return self._data
 

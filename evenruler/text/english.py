@@ -367,6 +367,6 @@ def vader_scores(texts: Sequence[str]) -> NDArray[np.float64]:
 @cache
 def _vader_analyzer() -> "SentimentIntensityAnalyzer":
     """VADER's analyser, which reads its lexicon when it is made."""
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
     return SentimentIntensityAnalyzer()

@@ -517,7 +517,7 @@ class SentenceEmbedder:
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False
             )
-        model: PreTrainedModel = self._model[0].auto_model
+        model: PreTrainedModel = cast("PreTrainedModel", self._model[0].auto_model)
         files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
         held: set[str] = set()
         for path in files:
