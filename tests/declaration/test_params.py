@@ -165,6 +165,27 @@ REFUSED = [
         id="kind",
     ),
     pytest.param(
+        "    scale: paper",
+        "    scale: papre",
+        "models.big.scale",
+        ["'papre'", "'quick', 'paper'"],
+        id="scale",
+    ),
+    pytest.param(
+        f"    revision: {REVISION}\n",
+        "",
+        "models.big",
+        ["revision is None", "40 hex digits"],
+        id="revision-none",
+    ),
+    pytest.param(
+        f"p.gguf.1]\n    sha256: {SHA256}",
+        "p.gguf.1]",
+        "models.parked",
+        ["sha256 is missing"],
+        id="sha256-of-parts",
+    ),
+    pytest.param(
         REVISION,
         "main",
         "models.big",
@@ -366,6 +387,17 @@ adapted to corpora."""
 
 
 class TestAdapted:
+    def test_how_often_is_read(self, file_with):
+        models = load_params(file_with("params.yaml", ANSWERING)).models
+        adapted = {name: entry.intervention for name, entry in models.items()}
+        assert (adapted["big"], adapted["head"], adapted["tiny"]) == ("last", "every", None)
+
+    def test_how_often_a_model_is_asked_is_every_or_last(self, file_with, error_of):
+        path = file_with("params.yaml", ANSWERING, ("intervention: every", "intervention: always"))
+        line = error_of(load_params, path)
+        assert line.startswith(f"{path}: models.head.intervention: found 'always'")
+        assert "'every' or 'last'" in line
+
     def test_an_embedder_cannot_be_adapted(self, file_with, error_of):
         path = file_with(
             "params.yaml",

@@ -247,7 +247,9 @@ class TestOtherParts:
     @pytest.mark.parametrize(
         ("wrong", "bound"),
         [
+            ("resamples: 1000000000", "less than or equal to 100000"),
             ("resamples: 99", "greater than or equal to 100"),
+            ("seed: -1", "greater than or equal to 0"),
             ("seed: 4294967296", "less than 4294967296"),
         ],
     )

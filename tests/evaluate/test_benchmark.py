@@ -33,7 +33,6 @@ def test_a_name_and_a_folder_are_the_same_benchmark(elsewhere: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_every_shipped_benchmark_is_what_its_manifest_says() -> None:
     names = sorted(
         path.parent.name for path in repository.shipped_benchmarks().glob("*/manifest.json")

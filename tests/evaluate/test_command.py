@@ -206,7 +206,6 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
     assert tag["tiny-first"] == head["tiny"] == local["local"]
 
 
-@pytest.mark.long
 def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path) -> None:
     words = ("measure", f"local:{tiny}", "--with", "probes-occupation-gender", "--size", "trial")
     # Sentences of all sets, those of `validation` that `validation-negated` has, too, once:

@@ -144,7 +144,6 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path) -> None:
     """The gain is the slope along the criterion of the numbers that lie beside the result, and a
     comparison theirs."""
@@ -168,7 +167,6 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) -> None:
     """Its shares are those of the words that its decoder begins with, each counted once."""
     folder = save_tiny_t5(tmp_path / "t5")
@@ -360,6 +358,19 @@ def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path)
     assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}+trial"
 
 
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"limit": 0}, "limit: limit is 0; take 1 or more, or leave it out"),
+        ({"size": "tiny"}, "size: no size 'tiny'; say trial or standard or paper"),
+    ],
+)
+def test_a_limit_is_at_least_one_and_a_size_one_of_three(
+    error_of: Callable[..., str], elsewhere: Path, options: dict[str, Any], complaint: str
+) -> None:
+    assert error_of(measure, "local:none", "questionnaires-gad-7", **options) == complaint
+
+
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
     replies = pd.DataFrame({"reply": ["", " ", "yes", None]})
     likelihoods = pd.DataFrame({"nats": [1.0]})
@@ -532,7 +543,6 @@ def test_the_result_says_which_bytes_scored_the_replies(
 
 
 @pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.enable_socket
 def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> None:
     """Over HTTP it gets the figures that the same chooser has in memory."""

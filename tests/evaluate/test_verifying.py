@@ -296,19 +296,25 @@ def test_a_model_with_other_weights(here: Path, measured_folder: Path) -> None:
 
 
 def test_a_fingerprint_is_compared_by_tolerance(here: Path, measured_folder: Path) -> None:
-    """Another number in the second decimal is another model; older results have none."""
+    """Another number in the fourth decimal is rounding, in the second another model; older results
+    have none."""
     model = f"local:{measured_folder}/genuine/tiny"
 
     def compare(change: Callable[[dict[str, Any]], object], status: int = 0) -> str:
         edit(change)
         return verified("--ask", model, status=status)[3]
 
-    def move(record: dict[str, Any]) -> None:
-        numbers = record["model"]["fingerprint"]["numbers"].split()
-        numbers[7] = f"{float(numbers[7]) + 0.02:.4f}"
-        record["model"]["fingerprint"]["numbers"] = " ".join(numbers)
+    def move(by: float) -> Callable[[dict[str, Any]], object]:
+        def change(record: dict[str, Any]) -> None:
+            numbers = record["model"]["fingerprint"]["numbers"].split()
+            numbers[7] = f"{float(numbers[7]) + by:.4f}"
+            record["model"]["fingerprint"]["numbers"] = " ".join(numbers)
 
-    assert compare(move, status=1).startswith(
+        return change
+
+    same = f"verified: fingerprint: {model} computes on fixed texts what was computed then"
+    assert compare(move(0.0005)) == same
+    assert compare(move(0.0195), status=1).startswith(
         f"differs: fingerprint: {model} computes otherwise on fixed texts (by 0.02, at most 0.001 "
         "is rounding)"
     )
@@ -318,6 +324,9 @@ def test_a_fingerprint_is_compared_by_tolerance(here: Path, measured_folder: Pat
     assert compare(
         lambda record: record["model"].update(fingerprint={"numbers": None, "reason": "why"})
     ) == ("not verified: fingerprint: the result has none (why)")
+    assert compare(lambda record: record["model"].pop("fingerprint")) == (
+        "not verified: fingerprint: the result has none"
+    )
 
 
 def test_answers_from_which_nothing_can_be_computed(here: Path) -> None:
@@ -328,6 +337,11 @@ def test_answers_from_which_nothing_can_be_computed(here: Path) -> None:
         "1,512 questions)"
     )
     assert verified(status=1) == [FILES, CONTENT, expected]
+    edit(lambda record: record["model"]["subject"].update(kind=3))
+    assert verified(status=1)[-1] == (
+        "differs: no figures can be computed from its answers (ValidationError: 1 validation "
+        "error for Subject)"
+    )
 
 
 def restamp(name: str) -> None:

@@ -426,6 +426,13 @@ class TestIntervalOfTheDifference:
         variance = sum(coefficient * square for coefficient, square, _ in difference._parts)
         assert variance == pytest.approx(expected)
 
+    def test_degrees_of_freedom_of_several_parts_by_hand(self):
+        # Terms 3, 1 and -1: a variance of 3 with 3**2 / (3**2 / 3 + 1 + 1) degrees.
+        parts = [(0.5, 6.0, 3), (0.25, 4.0, 1), (-0.5, 2.0, 1)]
+        interval = GroupDifference(1.0, {}, parts).interval()
+        half = stats.t.ppf(0.975, 1.8) * math.sqrt(3)
+        assert astuple(interval) == pytest.approx((1, 1 - half, 1 + half))
+
     def test_no_variance_is_left(self):
         # Neither units nor templates differ, only both together.
         bias = np.array([[1.0, -1.0], [-1.0, 1.0]])

@@ -1,5 +1,7 @@
 """Labels dealt anew: exact where they can be counted, and of the error that they should have."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,6 +13,20 @@ def test_flips_of_few_units_are_the_exact_test() -> None:
     x = np.array([1.2, 0.4, -0.3, 2.0, 0.9, 0.1, -0.2, 1.1])
     exact = stats.permutation_test((x,), np.mean, permutation_type="samples", n_resamples=np.inf)
     assert sign_flips(x, seed=1) == pytest.approx(exact.pvalue)
+
+
+def test_flips_of_classes_are_compared_by_the_length_of_their_sum() -> None:
+    changes = np.transpose(
+        [
+            [1, 1, 3, 2],
+            [0, 2, 0, -3],
+        ]
+    )
+    totals = np.array(list(product([1, -1], repeat=4))) @ changes
+    squares = (totals**2).sum(axis=1)
+    # (7, -1), (5, -5) with the second unit turned, and both with all turned.
+    assert sorted(squares)[-5:] == [34, 50, 50, 50, 50]
+    assert sign_flips(changes, seed=1) == 4 / 16
 
 
 def test_flips_of_many_units_are_drawn() -> None:

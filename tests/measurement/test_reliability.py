@@ -59,6 +59,12 @@ class TestCronbachAlpha:
         # 3/2 * (1 - (5/3 + 5/3 + 4/3) / 12) = 3/2 * (1 - 14/36) = 3/2 * 22/36 = 11/12.
         assert cronbach_alpha(SMALL) == pytest.approx(11 / 12, abs=1e-12)
 
+    def test_negative_by_hand(self):
+        # Items 1, 2, 3 and 3, 1, 2: variances 1 and 1; totals 4, 3, 5: variance 1. 2 * (1 - 2/1) =
+        # -2.
+        items = [[1, 3], [2, 1], [3, 2]]
+        assert cronbach_alpha(items) == pytest.approx(-2, abs=1e-12)
+
     def test_items_that_agree_wholly_are_one_and_never_more(self):
         for seed in range(20):
             item = np.random.default_rng(seed).normal(size=(9, 1))

@@ -150,7 +150,10 @@ def test_what_the_statistic_raises_is_raised():
         (([1, 2, 3],), {"clusters": [[1], [2], [3]]}, "label for each of 3 rows"),
         (([1, 2, 3],), {"clusters": [0.0, 1.0, math.nan]}, "label of row 2 is missing"),
         (([1, 2, 3],), {"clusters": np.array(["a", None, "b"])}, "label of row 1 is missing"),
+        (([1, 2],), {"level": 0.0}, "level must be strictly between"),
         (([1, 2],), {"level": 1.0}, "level must be strictly between"),
+        (([1, 2],), {"level": 95}, "level must be strictly between"),
+        (([1, 2],), {"level": math.nan}, "level must be strictly between"),
         (([1, 2],), {"n": 0}, "n must be at least 1"),
     ],
 )
@@ -249,6 +252,12 @@ class TestPairs:
             jackknife(np.mean, np.arange(6.0), level=1.0)
         with pytest.raises(ValueError, match=r"arrays of different lengths: \[6, 7\]"):
             jackknife(lambda x, y: 0.0, np.zeros(7), np.zeros(6))
+
+
+@pytest.mark.parametrize("level", [0.0, -1, math.nan])
+def test_level_is_a_share(level):
+    with pytest.raises(ValueError, match="level"):
+        jackknife(np.mean, np.arange(6.0), level=level)
 
 
 def test_of_left_out_by_hand():

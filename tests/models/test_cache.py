@@ -16,6 +16,7 @@ from evenruler.models.engines import environment
 from evenruler.models.model import Model
 from evenruler.models.questions import LikelihoodRequest, Sampling, WordInPlace
 from evenruler.models.store import RowStore, keys_of
+from evenruler.terminal import progress_bar
 from tests.tiny import tiny_params
 
 FINGERPRINT = 1  # a row beside the answers
@@ -356,6 +357,24 @@ class TestWhatItIsTold:
 
         assert answer_cache.asked == 3
         assert answer_cache.answers("say/1", ["a", "b"], TEXT, self.upper) == ["A", "B"]
+
+    def test_the_bar_names_model_operation_and_how_many_are_missing(
+        self, answer_cache, monkeypatch
+    ) -> None:
+        bars = []
+
+        def open_bar(*arguments):
+            bars.append(progress_bar(*arguments))
+            return bars[-1]
+
+        monkeypatch.setattr(cache, "progress_bar", open_bar)
+        answer_cache.answers("say/1:twice", ["a"], TEXT, self.upper)
+        answer_cache.answers("say/1:twice", ["a", "b", "c"], TEXT, self.upper)
+
+        assert [(bar.total, bar.n, bar.desc, bar.unit) for bar in bars] == [
+            (1, 1, "tiny: say", "text"),
+            (2, 2, "tiny: say", "text"),
+        ]
 
     @pytest.mark.parametrize(
         ("question", "where"),

@@ -61,6 +61,14 @@ def steer(model: Any) -> None:
     model.model.layers[1].strength = 20.0
 
 
+def set_forward(model: Any) -> None:
+    block = model.model.layers[1]
+    whole = type(block).forward
+    block.forward = types.MethodType(
+        lambda layer, *inputs, **named: whole(layer, *inputs, **named) * 1.5, block
+    )
+
+
 def set_forward_of_all(model: Any) -> None:
     whole = type(model).forward
 
@@ -79,6 +87,10 @@ def replace_class(model: Any) -> None:
         (type(block),),
         {"forward": lambda layer, states: layer.down_proj(layer.up_proj(states))},
     )
+
+
+def swap_function(model: Any) -> None:
+    model.model.layers[0].mlp.act_fn.forward = torch.nn.functional.relu
 
 
 def turn_positions_in_place(model: Any) -> None:
@@ -115,6 +127,11 @@ def remove_layer(model: Any) -> None:
     model.config.num_hidden_layers = 2
 
 
+def write_weights(model: Any) -> None:
+    with torch.no_grad():
+        model.lm_head.weight.mul_(1.1)
+
+
 def write_data(model: Any) -> None:
     model.lm_head.weight.data *= 1.1  # past the counter of versions
 
@@ -137,8 +154,9 @@ def steer_first(model: Any) -> None:
 
 
 IN_BOTH = (steer, set_forward_of_all, replace_class, hook, write_data, replace_head)
-ANOTHER_CALL = (*IN_BOTH, hook_all, remove_layer)
-SAME_OBJECT = (*IN_BOTH, turn_positions_in_place, hook_all_before, hook_before)
+ANOTHER_CALL = (*IN_BOTH, set_forward, hook_all, remove_layer)
+IN_PLACE = (turn_positions_in_place, write_weights, swap_function)
+SAME_OBJECT = (*IN_BOTH, *IN_PLACE, hook_all_before, hook_before)
 
 
 def plain_logits(model: Any, tokenizer: Any, text: str) -> torch.Tensor:

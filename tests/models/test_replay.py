@@ -222,7 +222,12 @@ class TestCompared:
 
     @pytest.mark.parametrize(
         ("replies", "otherwise", "stops"),
-        [(1, 1, False), (2, 2, True), (4, 2, False)],
+        [
+            (1, 1, False),
+            (2, 2, True),
+            (4, 2, False),
+            (4, 3, True),
+        ],
     )
     def test_half_of_the_replies_may_be_in_other_words(self, replies, otherwise, stops) -> None:
         assert (
@@ -293,6 +298,10 @@ class TestRefused:
         with pytest.raises(UserError, match="at most 0 are allowed"):
             recorded(lambda: Scripted(tmp_path / "a").say(NATS))
         assert (release / "release.json").read_bytes() == before
+
+    def test_no_journal(self, tmp_path, error_of) -> None:
+        lines = answers.write_release(tmp_path / "none", tmp_path / "recorded", "first", {})
+        assert "no journal of answers" in error_of(list, lines)
 
     def test_embeddings_are_left_out(self, tmp_path, monkeypatch, error_of) -> None:
         monkeypatch.setenv(JOURNAL, str(tmp_path / "journal"))

@@ -240,7 +240,10 @@ CHOSEN = [
     # The scorer's letter is that of a reply that states no answer, or the same one.
     (of_second(scores=scored("A"), output=written("I really wonder")), [1, 0, 0]),
     (of_second(scores=scored("C"), output=written("ANSWER: The grandson")), [0, 1, 0]),
+    (of_second(scores=scored("B"), output=written("ANSWER: Both")), [0, 0, 0]),
     (of_second(scores=scored("B"), output=written("ANSWER: something else")), [0, 0, 0]),
+    (of_second(scores=scored("B"), output=written("I cannot answer that.")), [0, 0, 0]),
+    (of_second(scores=scored("B"), output=written("A) The grandson")), [0, 0, 0]),
     (of_second(scores=scored("Z")), [0, 1, 0]),
     (of_second(scores=scored("A, B"), output=written("I wonder")), [0, 0, 0]),
     # Of a data set whose options were shuffled, letters are of their new order.

@@ -135,7 +135,6 @@ def test_masks_in_bytes_are_no_weights(tmp_path: Path, store: RowStore) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

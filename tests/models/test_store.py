@@ -76,6 +76,23 @@ class TestAnswers:
 
         assert settings == ["wal", 1, 120_000]
 
+    def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(
+        self, store, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(store_module, "_LARGE", 2**20)
+        keys = [key_of(number) for number in range(2000)]
+        store.put((key, bytes(1000)) for key in keys)  # 2 MB and more
+        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        reads: list[Path] = []
+        monkeypatch.setattr(
+            store_module.subprocess, "run", lambda command, **_: reads.append(Path(command[-1]))
+        )
+
+        for n, n_reads in ((10, 0), (1500, 1), (2000, 1)):
+            assert len(store.get(keys[:n])) == n
+            assert len(reads) == n_reads
+        assert reads == [store.path]
+
     def test_whoever_reads_the_whole_file_keeps_the_locks_of_sqlite_on_it(
         self, store, monkeypatch
     ) -> None:

@@ -196,7 +196,7 @@ def test_aliases_are_found_wherever_they_stand() -> None:
 
 class TestProfile:
     def test_it_has_a_pipeline_of_its_own(self, tmp_path) -> None:
-        told.put(tmp_path)
+        path = told.put(tmp_path)
         check(tmp_path)
         folder = tmp_path / "profiles/paper"
         lines = make_profile(tmp_path, "paper")
@@ -217,6 +217,9 @@ class TestProfile:
         assert active.instruments["doctors"].source == "../../data/sources/pairs/doctors.yaml"
         assert active.instruments["found"].source == "data/scraped/found"
         assert active.scrape["found"].material == "../../data/sources/pairs/found.yaml"
+
+        assert (tmp_path / "active.yaml").read_text() == ACTIVE
+        assert path.read_text() == told.PARAMS
 
     def test_check_keeps_all_that_there_are(self, tmp_path) -> None:
         told.put(tmp_path)
@@ -623,11 +626,20 @@ class TestAdapters:
             == f"{folder}: parked has no adapter yet; run `evenruler finetune parked`"
         )
 
-    def test_one_that_was_fitted_by_another_recipe(self, tmp_path, error_of) -> None:
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("seed", 17),
+            ("bar", 0.1),
+            ("half", 2),
+            ("data", ["other"]),
+        ],
+    )
+    def test_one_that_was_fitted_by_another_recipe(self, tmp_path, error_of, key, value) -> None:
         folder = self.put(tmp_path)
         recipe = load_params(tmp_path / "params.yaml").models["parked"].finetune.model_dump()
-        assert recipe["seed"] != 17
-        self.record(tmp_path, {**recipe, "seed": 17})
+        assert recipe[key] != value
+        self.record(tmp_path, {**recipe, key: value})
         assert error_of(check, tmp_path) == (
             f"{folder}: parked was fitted with another recipe than `finetune` states; "
             "run `evenruler finetune parked`, or restore the recipe"

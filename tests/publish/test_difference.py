@@ -285,6 +285,7 @@ FIGURES = [
     pytest.param(R, R | {"value": 0.75151}, True, id="value-just-outside"),
     pytest.param(R, R | {"low": 0.602}, True, id="bound"),
     pytest.param(R, R | {"n": 44}, True, id="n"),
+    pytest.param(R, R | {"unit": "attributes"}, True, id="key-more"),
     pytest.param(R, {"value": None, "n": 2, "reason": "few"}, True, id="none"),
     pytest.param(
         {"value": None, "n": 2, "reason": "a"},

@@ -175,7 +175,7 @@ class TestIntervene:
         as_it_is = alone.loc[ids]
         for state in STATES[model]:
             if state[2]:
-                here = whole[(whole[STAGE] == state).all(axis=1)].set_index("id")
+                here = whole[(whole[STAGE] == list(state)).all(axis=1)].set_index("id")
                 after = here[list(LABELS)].loc[ids]
                 assert (after - as_it_is).abs().to_numpy().max() > 1e-4
 

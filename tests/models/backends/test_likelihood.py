@@ -49,7 +49,12 @@ def mixed() -> list[str]:
     return [*shipped, shipped[0], shipped[3].rsplit(" ", 1)[0], "", "Größe: naïve café — 東京 🎉"]
 
 
-@pytest.fixture(params=["smollm2", "gemma"])
+@pytest.fixture(
+    params=[
+        pytest.param("smollm2", marks=pytest.mark.slow),
+        pytest.param("gemma", marks=[pytest.mark.slow, pytest.mark.long]),
+    ]
+)
 def packaged(request):
     return request.getfixturevalue(request.param)
 
@@ -71,8 +76,6 @@ def scored(model, texts: list[str]) -> np.ndarray:
 
 
 class TestPackagedModels:
-    @pytest.mark.slow
-    @pytest.mark.long
     def test_equal_the_plain_result_whatever_the_packs(
         self, packaged, mixed, plain_reference, monkeypatch
     ) -> None:
