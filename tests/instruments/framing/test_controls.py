@@ -138,8 +138,8 @@ def test_what_moves_with_the_cue_alone_moves_farther_than_with_placebos(
         assert row["value"] == pytest.approx(MOVED)
         assert row["control"] == pytest.approx(control, abs=1e-12)
         assert row["n"] == 12
-    other = figure_rows.loc["instruction"]
-    assert (other["value"], other["control"]) == pytest.approx((0, 0), abs=1e-12)
+    other = figure_rows.loc["instruction", ["value", "control"]]
+    assert list(other) == pytest.approx([0, 0], abs=1e-12)
 
 
 def test_a_model_that_answers_to_letters_alone_has_no_effect() -> None:
