@@ -416,7 +416,8 @@ def plan_with_sizes(
 
 def plan_at_size(plan: Plan, size: Size | None = None) -> Plan:
     """What a published plan asks at a size, by default the pipeline's."""
-    size_plan = plan.get("sizes", {}).get(size or plan.get("size", ""), {})
+    chosen_size = size or plan.get("size", "")
+    size_plan = plan.get("sizes", {}).get(chosen_size, {})
     return cast(Plan, {**plan, **size_plan.get("asks", {})})
 
 

@@ -182,7 +182,8 @@ def take_fingerprint(backend: Fingerprinted) -> Fingerprint:
     """The fingerprint of a loaded backend; FloatingPointError where it computes what is no
     number.
     """
-    ((_, fingerprint),) = next(iter(backend.fingerprint([TEXTS], frozenset([0]))))
+    batches = backend.fingerprint([TEXTS], frozenset([0]))
+    ((_, fingerprint),) = next(iter(batches))
     if not np.isfinite(fingerprint.numbers).all():
         raise FloatingPointError("its fingerprint is no number")
     return fingerprint

@@ -186,7 +186,8 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         """Tokenise rows; if two texts are too long, the first is truncated."""
         row_texts = [row.texts for row in rows]
         sides = [list(side) for side in zip(*row_texts, strict=True)]
-        first, second = sides[0], sides[1] if len(sides) == 2 else None
+        first = sides[0]
+        second = sides[1] if len(sides) == 2 else None
         read = tokenizer(first, second, truncation="only_first", max_length=limit)
         encoded_rows: list[dict[str, Any]] = []
         for i, row in enumerate(rows):

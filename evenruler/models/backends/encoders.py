@@ -169,7 +169,7 @@ class Classifier:
         self._name, self._where, self._device = name, str(folder), device
         self._longest = max_input_tokens(self.tokenizer, self.model.config)
         names = cast("Mapping[int, str]", self.model.config.id2label)
-        self.labels: list[str] = [str(names[i]) for i in range(len(names))]
+        self.labels: list[str] = [names[i] for i in range(len(names))]
         """Labels of the outputs, from the configuration."""
 
     @batched
@@ -248,7 +248,8 @@ class Classifier:
         message.
         """
         sides = [list(side) for side in zip(*texts, strict=True)]
-        first, second = sides[0], sides[1] if len(sides) == 2 else None
+        first = sides[0]
+        second = sides[1] if len(sides) == 2 else None
         encoded: Encoded = self.tokenizer(first, second)
         lengths = map(len, encoded["input_ids"])
         too_long = [i for i, length in enumerate(lengths) if length > self._longest]
