@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +17,9 @@ from evenruler.errors import UserError, run_program, suggest_nearest
 from evenruler.evaluate.command import measure, results
 from evenruler.instruments.registry import COMMANDS, FAMILIES, family_module
 from evenruler.terminal import say, say_each
+
+if TYPE_CHECKING:
+    from typer._click.core import Command, Context
 
 Profile = Literal["quick", "paper"]
 
@@ -34,14 +37,20 @@ class FamilyCommand(TyperCommand):
         super().__init__(name, help=COMMANDS[family][name], rich_markup_mode=None)
         self._family = family
 
-    def found(self) -> Any:
+    def found(self) -> "Command":
         """The actual command or group of commands."""
         assert self.name is not None
         return get_group(family_module(self._family, "commands").app).commands[self.name]
 
-    def make_context(self, *args: Any, **extra: Any) -> Any:
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: "Context | None" = None,
+        **extra: object,
+    ) -> "Context":
         """Delegate parsing to the actual command."""
-        return self.found().make_context(*args, **extra)
+        return self.found().make_context(info_name, args, parent, **extra)
 
 
 class _WithFamilies(TyperGroup):
@@ -290,7 +299,6 @@ def weigh(
         str(here / benchmark) if (here / benchmark).exists() else benchmark
         for benchmark in benchmarks or []
     ]
-    how = {"size": size, "limit": limit, "form": form}
     lock = here / ".cache/weigh.lock"
     with (
         repository.exclusive_lock("weigh --record", lock, weighing.FOLDER)
@@ -298,7 +306,16 @@ def weigh(
         else nullcontext()
     ):
         say_each(
-            weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how)
+            weighing.weigh(
+                places,
+                only or (),
+                base=base,
+                at_once=at_once,
+                record=record,
+                size=size,
+                limit=limit,
+                form=form,
+            )
         )
 
 

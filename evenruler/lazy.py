@@ -2,17 +2,16 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 
-def lazy_getattr(package: str, **modules: str) -> Callable[[str], Any]:
+def lazy_getattr(package: str, **modules: str) -> Callable[[str], object]:
     """A `__getattr__` for a package that imports names on first access.
 
     `modules`: for each name, the module of the package that defines it; a leading dot means a
     sibling of the package.
     """
 
-    def find(name: str) -> Any:
+    def find(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f".{modules[name]}", package), name)

@@ -112,12 +112,15 @@ Joint = Annotated[str, _flaw_validator(_flaw_of_passage)]
 empty."""
 
 
+Words = TypeVar("Words", list[str], dict[str, str])
+
+
 def distinct_words_validator(what: str) -> AfterValidator:
     """Validator of words, in a list or by slug: no two are one for a reader (`spelling.twice`);
     `what` they are.
     """
 
-    def all_distinct(words: Any) -> Any:
+    def all_distinct(words: Words) -> Words:
         texts = words.values() if isinstance(words, dict) else words
         duplicates = spelling.find_duplicates(texts)
         if duplicates:
@@ -158,7 +161,7 @@ class StrictModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_unknown_keys(cls, data: Any) -> Any:
+    def _refuse_unknown_keys(cls, data: object) -> object:
         if isinstance(data, dict):
             known_keys = {field.alias or name for name, field in cls.model_fields.items()}
             for key in data:
@@ -360,9 +363,9 @@ def _is_plain(text: str) -> bool:
     return is_shallow and len(set(anchors)) == len(anchors)
 
 
-def _load_yaml(text: str, path: Path, *, pure: bool) -> Any:
+def _load_yaml(text: str, path: Path, *, pure: bool) -> object:
     class Measured(SafeConstructor):
-        def construct_document(self, node: Node) -> Any:
+        def construct_document(self, node: Node) -> object:
             if _written_out(node, path, {}, []) > MOST_VALUES:
                 what = f"its aliases come to more than {MOST_VALUES:,} values"
                 raise UserError(what, where=str(path), remedy="write out what is meant")
@@ -407,7 +410,7 @@ def _too_deep(where: str) -> UserError:
 
 def validate(
     model: type[Model],
-    data: Any,
+    data: object,
     path: Path,
     *,
     under: str | Callable[[str], str] = "",
@@ -441,7 +444,7 @@ def require_written(path: Path, what: str, remedy: str) -> None:
         )
 
 
-def refuse_hidden_keys(data: Any, path: Path, above: str = "") -> None:
+def refuse_hidden_keys(data: object, path: Path, above: str = "") -> None:
     """UserError for parameters at any depth whose names DVC ignores."""
     inner: Iterable[tuple[Any, Any]] = ()
     if isinstance(data, dict):

@@ -4,7 +4,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
@@ -16,7 +16,7 @@ from evenruler.instruments.asking import (
     tool_loader,
     unanswerable_tables,
 )
-from evenruler.instruments.instrument import INSTRUMENT, State, with_method
+from evenruler.instruments.instrument import INSTRUMENT, Adaptation, State, with_method
 from evenruler.instruments.registry import family_module
 from evenruler.models.declarations import Catalogue
 from evenruler.tables import write_table
@@ -92,10 +92,13 @@ def schedule_for_state(catalogue: Catalogue, name: str) -> Callable[[State], "Ad
     """From a state to the model adapted to corpora."""
 
     @cache
-    def way(adaptation: Any) -> "AdaptationSchedule":
+    def way(adaptation: Adaptation) -> "AdaptationSchedule":
         from evenruler.training.adaptation import AdaptationSchedule, Recipe
 
-        recipes = {corpus: Recipe(*recipe) for corpus, *recipe in adaptation.recipes}
+        recipes = {
+            corpus: Recipe(epochs, learning_rate, batch)
+            for corpus, epochs, learning_rate, batch in adaptation.recipes
+        }
         return AdaptationSchedule(name, catalogue, dict(adaptation.corpora), recipes)
 
     return lambda state: way(state.adaptation)

@@ -13,7 +13,7 @@ from evenruler.instruments.diagnosing import (
     headline_table,
     require_confirmed,
 )
-from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables
+from evenruler.instruments.instrument import INSTRUMENT, Plan, Record, Subject, Tables
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.frames import for_people
@@ -64,7 +64,7 @@ def main(family: str) -> None:
         print(f"{count} headline{plural}: {verdict}")
 
 
-def _figure_records(params: ParamsFile, family: str) -> Iterator[Record]:
+def _figure_records(params: ParamsFile, family: str) -> Iterator[Record[Plan]]:
     """Every instrument on every model, with its figures."""
     ask, diagnose = family_module(family, "ask"), family_module(family, "diagnose")
     in_use = params.active.entry("families", family)
@@ -80,10 +80,7 @@ def _figure_records(params: ParamsFile, family: str) -> Iterator[Record]:
             of_it = rows[rows[INSTRUMENT] == name].drop(columns=INSTRUMENT)
             instrument_answers[table] = of_it.reset_index(drop=True)
         scores = ask.scores(tables, plan, instrument_answers, subject)
-        figure_tables: Tables = diagnose.figures(
-            name, tables, plan, scores, subject, params.resampling
-        )
-        return figure_tables
+        return diagnose.figures(name, tables, plan, scores, subject, params.resampling)
 
     for model in in_use.models:
         folder = files.ANSWERS / family / model

@@ -46,7 +46,7 @@ def main(name: str) -> None:
     for table, rows in evolution.tables.items():
         write_whole(rows, folder / f"{table}.parquet")
     write_text_atomically(folder / SOURCE, evolution.as_yaml())
-    for line in evolution.said:
+    for line in evolution.messages:
         print(f"{name}: {line}")
 
 

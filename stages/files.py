@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pandas as pd
 
@@ -13,7 +13,15 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError
 from evenruler.files import write_text_atomically
-from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, plan_at_size
+from evenruler.instruments.instrument import (
+    AnyDeclaration,
+    Declaration,
+    Evidence,
+    Plan,
+    Subject,
+    Tables,
+    plan_at_size,
+)
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame, read_table
 
@@ -48,7 +56,7 @@ def path_from_top(path: str) -> Path:
     return Path(os.path.normpath(PIPELINE / path))
 
 
-def read_declaration(params: ParamsFile, name: str) -> Declaration:
+def read_declaration(params: ParamsFile, name: str) -> AnyDeclaration:
     """An instrument in use: settings, source, and the tables next to a generated source; UserError
     if missing.
     """
@@ -103,18 +111,36 @@ def read_tables_and_plans(family: str, names: Iterable[str]) -> dict[str, tuple[
     }
 
 
-def evidence_of(family: str, name: str) -> Any:
+class EvidenceFile(TypedDict):
+    """Evidence from the diagnosis of an instrument."""
+
+    models: dict[str, str]
+    """Origins."""
+    figures: Evidence
+
+
+def evidence_of(family: str, name: str) -> EvidenceFile:
     """Evidence from the diagnosis of an instrument: origins of models, and figures."""
-    return read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
+    evidence: EvidenceFile = read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
+    return evidence
 
 
-def read_release_metadata() -> Any:
+class ReleaseMetadata(TypedDict):
+    """What of a release of recorded answers is shown; described in `evenruler.models.replay`."""
+
+    release: str
+    models: dict[str, Any]
+    files: dict[str, dict[str, Any]]
+
+
+def read_release_metadata() -> ReleaseMetadata:
     """Metadata of the release of recorded answers; an empty release where the repository has
     none.
     """
-    return (
-        read_json(RECORDED) if RECORDED.exists() else {"release": "none", "models": {}, "files": {}}
-    )
+    if not RECORDED.exists():
+        return {"release": "none", "models": {}, "files": {}}
+    release: ReleaseMetadata = read_json(RECORDED)
+    return release
 
 
 def read_planted_results(benchmark: str) -> list[dict[str, Any]]:

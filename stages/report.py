@@ -2,7 +2,6 @@
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import agreement
-from evenruler.instruments.card import Card
 from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.sentences import of_planted, with_capital
@@ -78,7 +77,7 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
         tables=tables,
         built=built,
     )
-    sections: list[Section] = family_module(family, "report").sections(report_input)
+    sections = family_module(family, "report").sections(report_input)
     sections_by_name: dict[str, list[Section]] = {}
     for name in ("", *declared):
         sections_by_name[name] = [section for section in sections if section.instrument == name]
@@ -86,7 +85,7 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
     views: list[InstrumentView] = []
     for name, declaration in declared.items():
         evidence = files.evidence_of(family, name)["figures"]
-        card: Card = family_module(family, "card").card(
+        card = family_module(family, "card").card(
             declaration, built[name], files.plan_of(family, name), evidence
         )
         figure_cells: list[FigureCell] = []

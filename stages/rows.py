@@ -23,7 +23,7 @@ def main(name: str) -> None:
         write_whole(rows, folder / f"{table}.parquet")
     tools = tools_of(declared.settings.uses(declared.source), params.catalogue)
     write_json({**built.plan, "tools": tools}, folder / PLAN)
-    for line in built.said:
+    for line in built.messages:
         print(line)
 
 

@@ -19,7 +19,7 @@ from evenruler.declaration.params_file import (
 )
 from evenruler.declaration.profiles import TOP, path_to_top
 from evenruler.errors import UnfinishedError, UserError, suggest_nearest
-from evenruler.instruments.instrument import BaseSettings, Profile, Size, ToolUse
+from evenruler.instruments.instrument import AnySettings, Profile, Size, ToolUse
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import Catalogue
 
@@ -39,7 +39,7 @@ class DeclaredInstrument:
 
     name: str
     family: str
-    settings: BaseSettings
+    settings: AnySettings
     source: Any
     uses: list[ToolUse]
     beside: dict[str, Path] = field(default_factory=dict)

@@ -64,12 +64,12 @@ def digest_tools(instrument: DeclaredInstrument, catalogue: Catalogue) -> str:
     return _digest_json(*(model_entries(name, catalogue) for name in names))
 
 
-def model_entries(model: str, catalogue: Catalogue) -> list[Any]:
+def model_entries(model: str, catalogue: Catalogue) -> list[object]:
     """A model's entry with what it refers to: the training data of its head, or the model it is
     made from.
     """
     entry = catalogue.models[model]
-    entries: list[Any] = [model, entry.model_dump(mode="json", exclude_defaults=True)]
+    entries: list[object] = [model, entry.model_dump(mode="json", exclude_defaults=True)]
     if entry.finetune is not None:
         entries.append(catalogue.training[entry.finetune.validation].model_dump(mode="json"))
     if entry.scheme == "untrained":
@@ -77,7 +77,7 @@ def model_entries(model: str, catalogue: Catalogue) -> list[Any]:
     return entries
 
 
-def _digest_json(*content: Any) -> str:
+def _digest_json(*content: object) -> str:
     """Of JSON content in the order in which it was written, which counts for some settings, such as
     roles.
     """

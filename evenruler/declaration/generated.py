@@ -38,7 +38,7 @@ def render_active(active: Active, folder: Path = TOP) -> str:
     return ACTIVE_HEAD + text.getvalue()
 
 
-def _with_entry_a_line(section: Any) -> Any:
+def _with_entry_a_line(section: object) -> object:
     if not isinstance(section, dict):
         return section
     laid_out = CommentedMap({key: CommentedMap(entry) for key, entry in section.items()})

@@ -4,13 +4,13 @@ whole file.
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast, overload
 
 from pydantic import Field
 
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, BaseSettings, Profile, Size
+from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, Profile, Size
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.measurement.inputs import Resampling
 from evenruler.models.declarations import Catalogue
@@ -88,9 +88,19 @@ class Active(StrictModel):
         """Every model that is asked something."""
         return list(dict.fromkeys(entry.model for entry in self.ask.values()))
 
-    def entry(self, mapping_name: str, name: str) -> Any:
+    @overload
+    def entry(self, mapping_name: Literal["families"], name: str) -> ActiveFamily: ...
+    @overload
+    def entry(self, mapping_name: Literal["ask"], name: str) -> AskEntry: ...
+    @overload
+    def entry(self, mapping_name: Literal["scrape"], name: str) -> ScrapeEntry: ...
+    @overload
+    def entry(
+        self, mapping_name: Literal["instruments", "evolve", "card", "card_of_others"], name: str
+    ) -> InstrumentEntry: ...
+    def entry(self, mapping_name: str, name: str) -> StrictModel:
         """An entry of one of the mappings; UserError if the name is not in use."""
-        entries: dict[str, Any] = getattr(self, mapping_name)
+        entries: dict[str, StrictModel] = getattr(self, mapping_name)
         if name not in entries:
             remedy = f"check the name ({suggest_nearest(name, entries)}), or run `evenruler check`"
             raise UserError(
@@ -217,7 +227,7 @@ class ParamsFile:
         entry_settings = {
             key: value for key, value in self._entries[name].items() if key not in OF_PARAMS
         }
-        model: type[BaseSettings] = family_module(self._family(name), "declare").Settings
+        model = family_module(self._family(name), "declare").Settings
         context = {"scale": self.scale, "size": size}
         merged_settings = {**self._shared(name), **entry_settings}
         settings = validate(

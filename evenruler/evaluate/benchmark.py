@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, get_type_hints
+from typing import TYPE_CHECKING, Final, cast, get_type_hints
 
 import pandas as pd
 
@@ -36,6 +36,7 @@ from evenruler.tables.frames import write_whole
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
+    from evenruler.instruments.fixed.declare import FixedPlan
     from evenruler.models.model import Model
 
 SCHEME: Final = "lm_eval:"
@@ -144,11 +145,11 @@ def _load_benchmark(place: str, folder: Path) -> Benchmark:
     if not isinstance(plan, dict):
         what = f"found {type(plan).__name__}, expected a plan"
         raise UserError(what, where=str(folder / PLAN), remedy=AGAIN)
-    _require_all(place, manifest, tables, plan)
+    _require_all(place, manifest, tables, cast(Plan, plan))
     origin = _origin_of(place, folder)
     title = str((front_matter(folder) or {}).get("pretty_name") or folder.name)
     identity = require_identity(folder, manifest, in_git=origin.startswith("git:"))
-    return Benchmark(folder, manifest, identity, title, origin, tables, plan)
+    return Benchmark(folder, manifest, identity, title, origin, tables, cast(Plan, plan))
 
 
 def _origin_of(place: str, folder: Path) -> str:
@@ -206,14 +207,14 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
     source = declare.load(path, settings, shared_folder)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
     made_tables = (
-        family_module(family, settings.made_by).made(stem, source, path.parent)
-        if settings.made_by
+        family_module(family, "scrape").source_tables(stem, source, path.parent)
+        if settings.made_by == "scrape"
         else {}
     )
     built = family_module(family, "rows").build(
         Declaration(stem, family, settings, source, made_tables, sizes=sizes), catalogue
     )
-    for line in (*built.said, *settings.warnings(source)):
+    for line in (*built.messages, *settings.warnings(source)):
         print_note(f"{path}: {line}")
     used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}
     plan: Plan = json.loads(as_json({**built.plan, "tools": {"models": used}}))
@@ -240,12 +241,13 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
         )
 
 
-def declared_family(content: Any, path: Path) -> str:
+def declared_family(content: object, path: Path) -> str:
     """The family of a source: declared, or best match by its keys; UserError without one, or if a
     stage makes it.
     """
     if not isinstance(content, dict):
         validate(Source, content, path)  # says so
+    assert isinstance(content, dict)
     counts = {}
     for name in FAMILIES:
         fields = get_type_hints(family_module(name, "declare").load)["return"].model_fields
@@ -288,7 +290,8 @@ def benchmark_of_log(model: "Model", where: str) -> str:
                     benchmark.tables["texts"][column].tolist()
                     for column in ("text", "prompt", "key")
                 )
-                if model.answers(texts, prompts, keys, benchmark.plan["between"]):
+                plan = cast("FixedPlan", benchmark.plan)
+                if model.answers(texts, prompts, keys, plan["between"]):
                     answered_names.append(name)
     if len(answered_names) != 1:
         what = (

@@ -114,7 +114,7 @@ def detectable_effect_text(plan: Plan, size: Size, form: str | None) -> str | No
     where it is unknown.
     """
     of_size = plan.get("sizes", {}).get(size, {})
-    effect_text: str | None = of_size.get(form, of_size.get("detects", ""))
+    effect_text: str | None = of_size.get(form or "", of_size.get("detects", ""))
     return effect_text if form != OPTIONS else None
 
 

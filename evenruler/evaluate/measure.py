@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
 
 from evenruler import repository
 from evenruler.errors import UserError
@@ -33,11 +33,14 @@ from evenruler.results.record import Heading, Result
 from evenruler.results.store import StoredResult, refuse_another, write_result
 from evenruler.terminal import print_note
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 _wrapped = partial(wrap, width=110, break_on_hyphens=False)
 
 
 def measure(
-    model: Any,
+    model: object,
     benchmark: str | Path,
     *,
     out: Path | str | None = None,
@@ -51,7 +54,7 @@ def measure(
     start: str | None = None,
     options: Mapping[str, Any] = NO_OPTIONS,
     max_requests: int | None = None,
-    tokenizer: Any = None,
+    tokenizer: "PreTrainedTokenizerBase | None" = None,
     cache_key: str | None = None,
 ) -> Result:
     """Measure a model with a published benchmark.
@@ -99,7 +102,6 @@ def measure(
     if size not in SIZES:
         raise UserError(f"no size {size!r}", where="size", remedy=f"say {' or '.join(SIZES)}")
     store = RowStore()
-    object_arguments = {"tokenizer": tokenizer, "cache_key": cache_key}
     subject = resolve_model(
         model,
         store,
@@ -108,7 +110,8 @@ def measure(
         dtype=dtype,
         start=start,
         options=options,
-        **object_arguments,
+        tokenizer=tokenizer,
+        cache_key=cache_key,
     )
     session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
     with request_budget(max_requests), open_benchmark(str(benchmark)) as opened_benchmark:
@@ -119,6 +122,15 @@ def measure(
     if out is not None:
         write_result(measured.result, Path(out), measured.tables)
     return measured.result
+
+
+class ModelChoice(TypedDict, total=False):
+    """Arguments of `resolve_model` from the command line."""
+
+    name: str | None
+    kind: str | None
+    start: str | None
+    options: Mapping[str, Any]
 
 
 def measure_each(
@@ -135,7 +147,7 @@ def measure_each(
     spending: SpendingLimit,
     unit: str | None = None,
     show: Literal["answer", "all", "json", "html"] = "answer",
-    **named: Any,
+    **named: Unpack[ModelChoice],
 ) -> Iterator[str]:
     """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.
 

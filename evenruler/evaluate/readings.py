@@ -102,7 +102,7 @@ class DoseResponse:
             lists = [0] * len(self.weights)
         return Facet(lists)
 
-    def made(self, values: Floats, is_kept_unit: UnitMask) -> Floats:
+    def weighted_readings(self, values: Floats, is_kept_unit: UnitMask) -> Floats:
         """Readings [...] from values [..., units], over the kept units: each pole, or all, keeps
         its total weight.
         """
@@ -119,7 +119,9 @@ class DoseResponse:
     def readings(self) -> "pd.Series[float]":
         """Readings, by dose and seed."""
         every = np.ones(len(self.weights), dtype=np.bool_)
-        return pd.Series(self.made(self.values.to_numpy(), every), index=self.values.index)
+        return pd.Series(
+            self.weighted_readings(self.values.to_numpy(), every), index=self.values.index
+        )
 
     def slope(self) -> Estimate | None:
         """Change of the reading per nat of the check, from dose 0 of the same seed; units and seeds
@@ -144,7 +146,7 @@ class DoseResponse:
         )  # seeds, units
 
         def mean(units: UnitMask, is_kept_seed: UnitMask) -> float:
-            return float(self.made(per_nat[is_kept_seed], units).mean())
+            return float(self.weighted_readings(per_nat[is_kept_seed], units).mean())
 
         return jackknife_crossed(mean, [self.facet(), Facet.of(len(per_nat))])
 
@@ -181,7 +183,7 @@ class DoseResponse:
         changes, nats = self._changes()
         check_changes = nats.to_numpy()
         every = np.ones(len(self.weights), dtype=np.bool_)
-        reading_changes = self.made(changes.to_numpy(), every)
+        reading_changes = self.weighted_readings(changes.to_numpy(), every)
         return (
             float(stats.spearmanr(check_changes, reading_changes).statistic)
             if np.ptp(check_changes) and np.ptp(reading_changes)
@@ -196,7 +198,8 @@ def reading_difference(
     each, with variance over units and over fits.
     """
     over_units = jackknife_crossed(
-        lambda units: float(response.made(unit_values - other, units)), [response.facet()]
+        lambda units: float(response.weighted_readings(unit_values - other, units)),
+        [response.facet()],
     )
     over_fits = (2 * fits[0], fits[1])
     return sum_estimates(over_units.value, [(over_units.variance, over_units.df), over_fits])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from evenruler import repository
 from evenruler.declaration.params_file import ParamsFile
@@ -22,6 +22,9 @@ from evenruler.models.store import RowStore
 from evenruler.strict import LONGEST_SLUG, at_home, json_of_others, read_text, validate
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
+    from peft import PeftModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
     from evenruler.models.model import Model
 
 FORMS: Final = (
@@ -65,7 +68,7 @@ class ResolvedModel:
 
 
 def resolve_model(
-    model: Any,
+    model: object,
     store: RowStore,
     *,
     name: str | None = None,
@@ -74,7 +77,7 @@ def resolve_model(
     start: str | None = None,
     options: Mapping[str, Any] = NO_OPTIONS,
     root: Path | None = None,
-    tokenizer: Any = None,
+    tokenizer: "PreTrainedTokenizerBase | None" = None,
     cache_key: str | None = None,
 ) -> ResolvedModel:
     """Resolve a model: one of `FORMS`, a name in the catalogue, a loaded model, or a function.
@@ -310,13 +313,13 @@ def is_recorded(model: str) -> bool:
 
 
 def load(
-    name: Any,
+    name: object,
     params: Catalogue | None = None,
     *,
     store: RowStore | None = None,
     device: str | None = None,
     where: str | None = None,
-    tokenizer: Any = None,
+    tokenizer: "PreTrainedTokenizerBase | None" = None,
     cache_key: str | None = None,
 ) -> "Model":
     """Load a model of any kind, whose answers are cached in the row store.
@@ -343,7 +346,9 @@ def load(
     from evenruler.models import catalogue
 
     if params is not None:
-        return catalogue.load_model(name, params, store=store, device=device, where=where)
+        return catalogue.load_model(
+            cast(str, name), params, store=store, device=device, where=where
+        )
     row_store = store or RowStore()
     resolved_model = resolve_model(name, row_store, tokenizer=tokenizer, cache_key=cache_key)
     return resolved_model.model or catalogue.load_model(
@@ -428,11 +433,11 @@ def _adapter_entry(folder: Path) -> dict[str, Any]:
 
 
 def _resolve_object(
-    model: Any,
+    model: object,
     store: RowStore,
     name: str | None,
     kind: str | None,
-    tokenizer: Any,
+    tokenizer: "PreTrainedTokenizerBase | None",
     cache_key: str | None,
     start: str | None,
 ) -> ResolvedModel:
@@ -452,7 +457,7 @@ def _resolve_object(
         called = type(model).__name__
         if tokenizer is None:
             raise UserError("no tokenizer is given", where=called, remedy="say tokenizer=...")
-        core = in_memory.core_of(model, called)
+        core = in_memory.core_of(cast("PreTrainedModel | PeftModel", model), called)
         entry_fields["kind"] = kind or kind_of(
             {**core.config.to_dict(), "architectures": [type(core).__name__]}, called
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import pandas as pd
 import pyarrow as pa
@@ -64,6 +64,7 @@ from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
+    from evenruler.instruments.family import AskModule
     from evenruler.models.model import Model
 
 RESAMPLING = DiagnosisSettings().resampling
@@ -134,6 +135,14 @@ class MeasurementPlan:
         return detectable_effect_text(
             self.plan, self.result.settings.size, self.subject.form or usual
         )
+
+
+class HowAsked(TypedDict, total=False):
+    """Arguments of `Session.planned`."""
+
+    size: Size
+    limit: int | None
+    form: str | None
 
 
 class Session:
@@ -307,7 +316,10 @@ def convert_headings(columns: Sequence[FigureHeading]) -> list[Heading]:
     "mode.string_storage", "python"
 )  # as in pipeline stages, whatever the user's process has set
 def compute_measurement(
-    planned: MeasurementPlan, known_answers: Tables, model: Any, device: str | None = None
+    planned: MeasurementPlan,
+    known_answers: Tables,
+    model: "Model | None",
+    device: str | None = None,
 ) -> Measurement:
     """Compute figures from the answers in `known_answers`, and of `model` (None if it is not
     needed) and tools to the rest.
@@ -318,10 +330,13 @@ def compute_measurement(
     diagnose = family_module(benchmark.family, "diagnose")
     with _as_user_errors(benchmark):
         answering = AnsweringModels(
-            model, tool_loader([plan], benchmark.folder / PLAN, device=device, published=True)
+            cast("Model", model),
+            tool_loader([plan], benchmark.folder / PLAN, device=device, published=True),
         )
 
-    def requests(tables: Tables, plan: Plan, collected_answers: Tables, subject: Subject) -> Any:
+    def requests(
+        tables: Tables, plan: Plan, collected_answers: Tables, subject: Subject
+    ) -> Sequence[RequestBatch]:
         return ask_room.requests(tables, plan, {**known_answers, **collected_answers}, subject)
 
     instruments = {benchmark.instrument: (tables, plan)}
@@ -419,7 +434,7 @@ def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
 
 
 def _example_replies(
-    door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables
+    door: "AskModule[Plan]", tables: Tables, plan: Plan, subject: Subject, answers: Tables
 ) -> list[tuple[str, str]]:
     """Three prompts, evenly spread, with the reply, or the reason why there is none."""
     for request in door.requests(tables, plan, {}, subject):
@@ -453,7 +468,7 @@ def _no_questions_error(
     why_label = f" ({why})" if why else ""
     what = f"{subject.name} (kind {subject.kind}) cannot answer it{why_label}"
     remedy = "take a model or a benchmark that fit"
-    form = family_module(benchmark.family, "ask").FORMS.get(subject.form)
+    form = family_module(benchmark.family, "ask").FORMS.get(subject.form or "")
     if form is not None:
         what = (
             f"it has no question for {subject.name} (kind {subject.kind}) in the form "
@@ -500,7 +515,7 @@ def _as_user_errors(benchmark: Benchmark) -> Iterator[None]:
         raise UserError(what, where=str(benchmark.folder), remedy=remedy) from error
 
 
-def _diagnose(planned: MeasurementPlan, scores: Tables) -> tuple[Record, Figures]:
+def _diagnose(planned: MeasurementPlan, scores: Tables) -> tuple[Record[Plan], Figures]:
     """The record of a benchmark on a model, and its figures, except those of the instrument alone
     (on its card).
     """

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 from pydantic import TypeAdapter
@@ -31,7 +31,14 @@ from evenruler.evaluate.session import (
 )
 from evenruler.files import file_sha256
 from evenruler.instruments.asking import AnsweringModels, unanswerable_tables
-from evenruler.instruments.instrument import SUBJECT, RequestBatch, Subject, Tables, plan_at_size
+from evenruler.instruments.instrument import (
+    SUBJECT,
+    Plan,
+    RequestBatch,
+    Subject,
+    Tables,
+    plan_at_size,
+)
 from evenruler.instruments.registry import family_module
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
@@ -48,6 +55,9 @@ from evenruler.results.record import ANSWERS, MeasuredBenchmark, Result, figures
 from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result, write_result
 from evenruler.tables.contents import is_file, table_in
 from evenruler.tables.frames import TOLERANCE, differing_rows
+
+if TYPE_CHECKING:
+    from evenruler.instruments.family import AskModule
 
 VERIFIED, OPEN, DIFFERS = "verified", "not verified", "differs"
 
@@ -175,7 +185,9 @@ def _verify_figures(
         yield OPEN, f"answers of {model} cannot be compared ({reason})"
 
 
-def _compute_again(result: Result, benchmark: Benchmark, folder: Path, door: Any) -> _Recomputation:
+def _compute_again(
+    result: Result, benchmark: Benchmark, folder: Path, door: "AskModule[Plan]"
+) -> _Recomputation:
     """Compute a measurement from the stored answers; `door`: the module `ask` of the family. Raises
     errors of any kind where answers or subject were changed.
     """
@@ -267,7 +279,7 @@ def _question_keys(
     as "".
     """
 
-    def plain(value: Any) -> str:
+    def plain(value: str | float | None) -> str:
         if pd.isna(value):
             return ""
         return repr(float(value)) if isinstance(value, Real) else str(value)

@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,9 @@ from evenruler.evaluate.readings import (
     planted_figures,
 )
 from evenruler.evaluate.resolve_model import resolve_model
-from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
+from evenruler.evaluate.session import HowAsked, Measurement, MeasurementPlan, Session
 from evenruler.instruments.asking import CALLED
+from evenruler.instruments.instrument import Plan
 from evenruler.instruments.prefixes import OTHER_START
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import Verdict
@@ -131,7 +132,7 @@ def _name_slug(name: object) -> str:
 def measure_planted_model(
     weight: PlantedModel,
     places: Mapping[str, str],
-    how: Mapping[str, Any],
+    how: HowAsked,
     plants: Mapping[str, PlantDeclaration],
     recorded_check: Sequence[float] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -200,23 +201,23 @@ def _planted_parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> li
 def _lean_of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
     """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `fixed`."""
     if parts:
-        items, door = measured.tables["items"], family_module("fixed", "diagnose")
+        from evenruler.instruments.fixed.diagnose import headlines_of
+
+        items = measured.tables["items"]
         for part, group in items[items["part"].isin(parts)].groupby("part"):
-            lean = door.headlines_of(group, "preference", pd.Series(dtype=object))
+            lean = headlines_of(group, "preference", pd.Series(dtype=object))
             lean_rows = lean.assign(
                 part=part, model=measured.result.model.name, figure=lean["group"]
             )
             yield lean_rows[HEADLINES.names]
 
 
-def without_prefixes(
-    session: Session, benchmark: Benchmark, how: Mapping[str, Any]
-) -> MeasurementPlan:
+def without_prefixes(session: Session, benchmark: Benchmark, how: HowAsked) -> MeasurementPlan:
     """The plan without texts that are asked again, after prefixes or another start, which no
     reading uses.
     """
     planned, door = session.planned(benchmark, **how), family_module(benchmark.family, "ask")
-    plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
+    plan: Plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
     return replace(
         planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject))
     )
@@ -245,7 +246,7 @@ def read_recorded_readings() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def measure_planted_models(
     weights: Mapping[PlantedModel, Mapping[str, str]],
-    how: Mapping[str, Any],
+    how: HowAsked,
     at_once: int,
     recorded_checks: Mapping[PlantedModel, Sequence[float]] | None = None,
 ) -> Iterator[tuple[PlantedModel, pd.DataFrame, pd.DataFrame]]:
@@ -298,7 +299,7 @@ def weigh(
     base: str,
     at_once: int = 1,
     record: bool = False,
-    **how: Any,
+    **how: Unpack[HowAsked],
 ) -> Iterator[str]:
     """Check benchmarks on reference weights, which are made if missing; yields lines to print.
 
@@ -423,7 +424,7 @@ def _merge_rows(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.Dat
 
 
 def _plan_questions(
-    place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, PlantDeclaration]
+    place: str, base: str, how: HowAsked, plants: Mapping[str, PlantDeclaration]
 ) -> tuple[str, str]:
     """A hash of what a weight will be asked, and a line with the number of questions."""
     store = RowStore()

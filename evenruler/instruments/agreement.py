@@ -6,7 +6,7 @@ and with external criteria of the trait, and more than measures of different tra
 matched by their words: the nurse in probes with the nurse in Winogender.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -200,7 +200,7 @@ def _correlation_figures(
     yield jackknife_figure(TRUE, without_errors, x, PLAIN, level, unit)
 
 
-def _in_words(row: Any) -> str:
+def _in_words(row: Mapping[Hashable, Any]) -> str:
     if pd.isna(row["value"]):
         return str(row["reason"])
     value = f"{row['value']:z.2f}"
@@ -215,7 +215,7 @@ TITLE, TEXT = str(_WORDS["title"]), str(_WORDS["text"])
 HEAD: Final[tuple[str, ...]] = tuple(_WORDS["head"])
 
 
-def _label_part(benchmark: Any, part: Any) -> str:
+def _label_part(benchmark: object, part: object) -> str:
     """The name of a benchmark, with its part unless that is the whole."""
     return str(benchmark) if part in ("", "all") else f"{benchmark}, {part}"
 
@@ -234,7 +234,8 @@ def mtmm_rows(agreement: pd.DataFrame) -> list[list[str]]:
         if itself:
             rest = ""
         else:
-            rest = _in_words(true.loc[tuple(row[key] for key in keys)])
+            place = tuple(row[key] for key in keys)
+            rest = _in_words(true.loc[place].to_dict())
         matrix_rows.append(
             [
                 row["model"],

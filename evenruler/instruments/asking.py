@@ -38,6 +38,7 @@ from evenruler.strict import validate
 from evenruler.tables.ids import canonical_json
 
 if TYPE_CHECKING:  # these libraries take seconds to import
+    from evenruler.instruments.family import AskModule
     from evenruler.models.model import Model
     from evenruler.training.adaptation import AdaptationSchedule
 
@@ -90,7 +91,9 @@ def model_meta_of(name: str, catalogue: Catalogue) -> Subject:
     )
 
 
-def unanswerable_tables(door: Any, tables_and_plans: TablesAndPlans, subject: Subject) -> list[str]:
+def unanswerable_tables(
+    door: "AskModule[Plan]", tables_and_plans: TablesAndPlans, subject: Subject
+) -> list[str]:
     """What instruments would ask but the model cannot answer: one line per answer table and
     operation.
     """

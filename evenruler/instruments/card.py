@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Required, TypedDict, TypeVar, Unpack, cast
 
 import jinja2
 import pandas as pd
@@ -20,7 +20,9 @@ from evenruler.instruments.instrument import (
     Evidence,
     FigureHeading,
     Plan,
+    SettingsT,
     SharedTrait,
+    SourceT,
     Tables,
 )
 from evenruler.measurement.figures import OF_ANY_MODEL, ORDER, Verdict
@@ -186,23 +188,42 @@ def add_task_functions(tasks: Mapping[str, str], task_class: type) -> dict[str, 
     return {**tasks, "functions.py": text}
 
 
-def render_templates(words: Any, **variables: Any) -> Any:
+Words = TypeVar("Words")
+
+
+def render_templates(words: Words, **variables: object) -> Words:
     """Render the Jinja templates in nested mappings and lists; empty results are dropped from
     lists.
     """
+    rendered: object = words
     if isinstance(words, Mapping):
-        return {key: render_templates(part, **variables) for key, part in words.items()}
-    if isinstance(words, list):
-        texts = (render_templates(part, **variables) for part in words)
-        return [text for text in texts if text]
-    if not isinstance(words, str):
-        return words
-    return _TEMPLATES.from_string(words).render(**variables)
+        rendered = {key: render_templates(part, **variables) for key, part in words.items()}
+    elif isinstance(words, list):
+        texts = [render_templates(part, **variables) for part in words]
+        rendered = list(filter(None, texts))
+    elif isinstance(words, str):
+        rendered = _TEMPLATES.from_string(words).render(**variables)
+    return cast(Words, rendered)
+
+
+class CardFigures(TypedDict, total=False):
+    """Fields of a `Card` that do not come from a family's words."""
+
+    quality: Required[Sequence[FigureHeading]]
+    items: Sequence[str]
+    of_items: Sequence[FigureHeading]
+    titles: Mapping[str, str]
+    compared: Sequence[FigureHeading]
+    listed: Sequence[FigureHeading]
+    parameters: Mapping[str, Any]
+    quality_of_any: Sequence[FigureHeading]
+    harness: Mapping[str, str]
+    harness_task: str | None
 
 
 def assemble_card(
     words: Mapping[str, Any],
-    declaration: Declaration,
+    declaration: Declaration[SettingsT, SourceT],
     tables: Tables,
     plan: Plan,
     evidence: Evidence,
@@ -210,11 +231,11 @@ def assemble_card(
     example: str | None = None,
     synthetic: bool = True,
     limits: Sequence[str] | None = None,
-    said: Mapping[str, Any],
-    **parts: Any,
+    facts: Mapping[str, Any],
+    **parts: Unpack[CardFigures],
 ) -> Card:
     """The card of an instrument: its words, which are Jinja templates, filled with what families
-    share and `said`.
+    share and `facts`.
 
     `words`: a family's `words.yaml`; `example`: the id of the row that is shown, None for none;
     `limits`: all of them, where templates do not suffice; `parts`: the other fields of the card.
@@ -235,7 +256,7 @@ def assemble_card(
         told=partial(by_model, evidence),
         by_source=by_source,
         agrees=agreement_note,
-        **said,
+        **facts,
     )
     if limits is None:
         limits = [*card_words["limits"], *source.limits, *card_words["own_limits"]]

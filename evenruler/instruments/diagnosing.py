@@ -3,18 +3,21 @@ and as metrics.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import FigureHeading, Record, Tables
+from evenruler.instruments.instrument import Evidence, FigureHeading, Plan, Record, Tables
 from evenruler.measurement.figures import with_extreme_units
 from evenruler.measurement.inputs import Resampling
 from evenruler.tables import concat_frames
 
+if TYPE_CHECKING:
+    from evenruler.instruments.family import DiagnoseModule
+
 
 def diagnose_family(
-    door: Any, records: Sequence[Record], resampling: Resampling
+    door: "DiagnoseModule[Plan]", records: Sequence[Record[Plan]], resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
     """Every table of a family's diagnosis (`TABLES` of its room `diagnose`), of all records
     together.
@@ -69,16 +72,13 @@ HEADLINES = [
     "verdict",
 ]
 
-Evidence = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]]]
-"""By benchmark, part, model and figure: what is known of the figure."""
 
-
-def headline_table(evidence: Evidence) -> pd.DataFrame:
+def headline_table(evidence: Mapping[str, Evidence]) -> pd.DataFrame:
     """The figures that have a verdict, a row each, with `HEADLINES`."""
     return pd.DataFrame(list(_headline_rows(evidence)), columns=HEADLINES)
 
 
-def _headline_rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def _headline_rows(evidence: Mapping[str, Evidence]) -> Iterator[dict[str, Any]]:
     for benchmark, parts in evidence.items():
         for part, models in parts.items():
             for model, figures in models.items():

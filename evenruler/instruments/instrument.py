@@ -1,43 +1,12 @@
-"""The instrument, which becomes one folder under `benchmarks/`, and the interface that every family
-implements.
-
-A family is a package of `evenruler.instruments` with a room (module or package) per stage and the
-same names in each:
-
-    declare   Settings                                          of an entry of `instruments`, a
-    `BaseSettings`
-              load(path, settings, shared) -> Source            what users write, checked
-              takes(catalogue, model) -> bool                   whether the family asks this model
-              headings(plan) -> [Column]                        the figures shown to readers,
-              described
-    build     build(declaration, catalogue) -> Built            rows, rejected rows, plan
-    ask       ANSWERS: {table: schema}                          the columns kept of answers
-              FORMS: {name: Form}                               ways of asking, the preferred first
-              READS: {table: columns}, PLANNED: keys            what `ask` and `diagnose` read of
-                  published tables, plan
-              requests(tables, plan, answers, subject)          -> the next Requests; none once all
-              is answered scores(tables, plan, answers, subject) -> Tables  scores computed from
-              answers limited(tables, plan, n) -> tables, plan          the same for n units
-    diagnose  TABLES: {table: schema}                           the tables of `figures` and `across`
-    together
-              figures(name, tables, plan, scores, subject, resampling) -> Tables     one instrument,
-              one model across(records, resampling) -> Tables             all instruments and models
-              contrast(first, second, smallest) -> Confirmatory one headline of two models, from
-              their `HEADLINES` evidence(tables) -> {instrument: {part: {model: {figure: values}}}}
-              what a card shows
-    card      card(declaration, tables, plan, evidence) -> Card texts; `evidence` is this
-    instrument's report    sections(shown) -> [Section]                      texts and charts
-
-Frames that `TABLES` does not name are passed to `across` only. `schemas.py` has columns, `starter/`
-the templates of `evenruler new`. In its family, a room imports only `declare`, `schemas` and
-itself, `diagnose` also `ask`. `ask` and `diagnose` get only published tables and the plan, so a
-benchmark can be measured from any place.
+"""The instrument, which becomes one folder under `benchmarks/`: the settings and the source that
+every family has, the plan, and the records that pass between the modules of families and the
+stages. `evenruler.instruments.family` has the signatures of these modules.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, Self, TypedDict, TypeVar, cast, get_args
 
 import pandas as pd
 import pyarrow as pa
@@ -46,6 +15,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
@@ -69,13 +39,18 @@ STANDARD: Size = "standard"
 """The size that `measure` uses by default, and that the top-level keys of a plan describe."""
 
 
-def _value_by_case(cases: Sequence[str], case_kind: str) -> Callable[..., Any]:
+_CaseValidator = Callable[[object, ValidatorFunctionWrapHandler, ValidationInfo], object]
+
+
+def _value_by_case(cases: Sequence[str], case_kind: str) -> _CaseValidator:
     """Validator: picks the value for the current case from a mapping by case; the other values are
     validated too.
     """
     one_per_case = f"one for {' and one for '.join(cases)}"
 
-    def of_case(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
+    def of_case(
+        value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> object:
         if not isinstance(value, dict):
             return handler(value)
         if not set(value) & set(cases):
@@ -106,33 +81,53 @@ BySize = Annotated[Value, WrapValidator(_value_by_case(SIZES, "size"))]
 """A setting that may differ by size. Defaults: `by_size`."""
 
 
-def by_scale(quick: Any, paper: Any) -> Any:
+def by_scale(quick: Value, paper: Value) -> Value:
     """A default that differs by scale."""
-    return Field(default={"quick": quick, "paper": paper}, validate_default=True)
+    default = Field(default={"quick": quick, "paper": paper}, validate_default=True)
+    return cast(Value, default)
 
 
-def by_size(trial: Any, standard: Any, paper: Any) -> Any:
+def by_size(trial: Value, standard: Value, paper: Value) -> Value:
     """A default that differs by size."""
-    return Field(
-        default={"trial": trial, "standard": standard, "paper": paper}, validate_default=True
-    )
+    by_size_default = {"trial": trial, "standard": standard, "paper": paper}
+    return cast(Value, Field(default=by_size_default, validate_default=True))
 
 
-Plan = dict[str, Any]
-"""What is asked about an instrument's rows, and with which tools: JSON, published as `plan.json`.
-It contains no title or card text, so that changing these does not repeat any requests. Its keys
-describe size `standard`, `sizes` what differs at other sizes, `size` the one that the pipeline
-asks. With `asked: false` the pipeline builds the rows without asking any model; `measure` still
-asks."""
+class Plan(TypedDict, total=False):
+    """What is asked about an instrument's rows, and with which tools: JSON, published as
+    `plan.json`. Each family adds keys of its own.
+
+    It contains no title or card text, so that changing these does not repeat any requests. Its keys
+    describe size `standard`, `sizes` what differs at other sizes, `size` the one that the pipeline
+    asks.
+    """
+
+    tools: dict[str, dict[str, Any]]
+    """Entries of the catalogue, under `models` and `training`."""
+    asked: bool
+    """False: the pipeline builds the rows without asking any model; `measure` still asks."""
+    size: Size
+    sizes: dict[str, dict[str, Any]]
+    """By size: the keys that differ (`asks`), and the effect that it detects (`detects`, and by
+    form)."""
+    prefixed: int
+    """Most units that are also asked after prefixes."""
+    prefixes: dict[str, str]
+    other_start: bool
+    """`evenruler.instruments.prefixes.OTHER_START`."""
+
 
 Tables = Mapping[str, pd.DataFrame]
+
+SchemasByTable = Mapping[str, pa.Schema]
+ColumnsByTable = Mapping[str, tuple[str, ...]]
 
 Evidence = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Figures for one instrument's card: by part, model (`any-model` if independent of models) and
 name."""
 
 
-def _named_words(value: Any) -> Any:
+def _named_words(value: object) -> object:
     """Convert a list of words to a mapping from slug to word; mappings are returned unchanged."""
     if isinstance(value, str):
         raise ValueError(f"found {value!r}, expected a list: [{value}]")
@@ -169,7 +164,12 @@ MEND = "write the file or check the name under `instruments` in params.yaml"
 """The remedy for an instrument without a source."""
 
 
-class BaseSettings(StrictModel):
+SourceT = TypeVar("SourceT", bound="Source")
+SettingsT = TypeVar("SettingsT", bound="BaseSettings[Any]")
+PlanT = TypeVar("PlanT", bound=Plan)
+
+
+class BaseSettings(StrictModel, Generic[SourceT]):
     """How an instrument is built and asked. Settings by scale or size are resolved during
     validation (`ByProfile`).
     """
@@ -200,7 +200,7 @@ class BaseSettings(StrictModel):
         """
         return self._waiting
 
-    def having(self, catalogue: Catalogue) -> "BaseSettings":
+    def having(self, catalogue: Catalogue) -> Self:
         """The settings without the parts that need a model whose commit is missing, where these are
         optional.
         """
@@ -216,37 +216,39 @@ class BaseSettings(StrictModel):
         """
         return Path("replies", f"{name}.jsonl")
 
-    def uses(self, source: Any) -> "list[ToolUse]":
+    def uses(self, source: SourceT) -> "list[ToolUse]":
         """Models that it names apart from the measured ones; the family's `Source` may name
         more.
         """
         return []
 
-    def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
+    def beside(self, name: str, source: SourceT, root: Path) -> dict[str, Path]:
         """Additional files of its source, by key in `active.scrape`; UnfinishedError if one is
         missing.
         """
         return {}
 
-    def warnings(self, source: Any) -> list[str]:
+    def warnings(self, source: SourceT) -> list[str]:
         """Warnings of `evenruler check` about a `Source` of the family, one per line."""
         return []
 
-    def detects(self, source: Any, form: str | None = None) -> str | None:
+    def detects(self, source: SourceT, form: str | None = None) -> str | None:
         """The effect found with 80% power, in words; `form`: not the usual one. None: no verdict;
         empty: unknown.
         """
         return ""
 
     def warnings_of(
-        self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]
+        self, source: SourceT, lengths: Callable[[Sequence[str]], Sequence[int]]
     ) -> list[str]:
         """Warnings that depend on a model, one per line; `lengths`: token counts of words within a
         sentence.
         """
         return []
 
-    def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
+    def require_able(
+        self, source: SourceT, catalogue: Catalogue, where: Callable[[str], str]
+    ) -> None:
         """UserError if a model that it names is not in the catalogue or lacks the operation."""
         for use in self.uses(source):
             if use.model not in catalogue.models:
@@ -282,7 +284,7 @@ class Source(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _less_family(cls, raw_source: Any) -> Any:
+    def _less_family(cls, raw_source: object) -> object:
         """Drop the key `family`, which only a file measured on its own needs; otherwise its folder
         says it.
         """
@@ -325,6 +327,19 @@ class SharedTrait(StrictModel):
     reversed: list[Text] = Field(default_factory=list)
     """Parts of the instrument in which high values mean the opposite."""
 
+    @property
+    def as_planned(self) -> "PlannedConcept":
+        """As plans hold it."""
+        return {"of": self.of, "trait": self.trait, "reversed": self.reversed}
+
+
+class PlannedConcept(TypedDict):
+    """A `SharedTrait`, as plans hold it."""
+
+    of: str
+    trait: str
+    reversed: list[str]
+
 
 @dataclass(frozen=True)
 class ToolUse:
@@ -340,24 +355,30 @@ class ToolUse:
 
 
 @dataclass(frozen=True)
-class Declaration:
+class Declaration(Generic[SettingsT, SourceT]):
     """An entry of `instruments` with its settings, source and version."""
 
     name: str
     family: str
-    settings: Any
+    settings: SettingsT
     """The family's `Settings` as the pipeline uses them, resolved by scale and size."""
-    source: Any
-    made: Mapping[str, pa.Table] = field(default_factory=dict)
+    source: SourceT
+    made_tables: Mapping[str, pa.Table] = field(default_factory=dict)
     """The tables next to a source that a stage made."""
     version: str = "0.1.0"
-    sizes: Mapping[Size, Any] = field(default_factory=dict)
+    sizes: Mapping[Size, SettingsT] = field(default_factory=dict)
     """The settings at every size."""
 
     @property
     def benchmark(self) -> str:
         """Its folder under `benchmarks/`."""
         return f"{self.family}-{self.name}"
+
+
+AnySettings = BaseSettings[Source]
+"""Settings of any family, as they pass between its modules."""
+
+AnyDeclaration = Declaration[AnySettings, Source]
 
 
 @dataclass(frozen=True)
@@ -367,20 +388,22 @@ class BuiltInstrument:
     tables: Mapping[str, pa.Table]
     """By name: published tables, and `rejected` with reasons."""
     plan: Plan
-    said: Sequence[str] = ()
+    messages: Sequence[str] = ()
     """Messages for the person who builds it."""
 
 
 def plan_with_sizes(
-    declaration: Declaration, plan_of: Callable[[Any], Plan], forms: Sequence[str] = ()
-) -> Plan:
+    declaration: Declaration[SettingsT, SourceT],
+    plan_of: Callable[[SettingsT], PlanT],
+    forms: Sequence[str] = (),
+) -> PlanT:
     """A plan with its sizes, if settings differ by size; `forms` with effect sizes of their own get
     a key each.
     """
     if not declaration.sizes:
         return plan_of(declaration.settings)
     plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
-    base = plans[STANDARD]
+    base: Mapping[str, object] = plans[STANDARD]
     sizes: dict[str, dict[str, Any]] = {}
     for size, size_plan in plans.items():
         settings = declaration.sizes[size]
@@ -388,14 +411,14 @@ def plan_with_sizes(
         detects = settings.detects(declaration.source)
         detects_by_form = {form: settings.detects(declaration.source, form) for form in forms}
         sizes[size] = {"asks": asks, "detects": detects, **detects_by_form}
-    return {**base, "size": declaration.settings.size, "sizes": sizes}
+    return cast(PlanT, {**base, "size": declaration.settings.size, "sizes": sizes})
 
 
 def plan_at_size(plan: Plan, size: Size | None = None) -> Plan:
     """What a published plan asks at a size, by default the pipeline's."""
-    sizes = plan.get("sizes", {})
-    asks = sizes.get(size or plan.get("size"), {}).get("asks", {})
-    return {**plan, **asks}
+    chosen_size = size or plan.get("size", "")
+    size_plan = plan.get("sizes", {}).get(chosen_size, {})
+    return cast(Plan, {**plan, **size_plan.get("asks", {})})
 
 
 @dataclass(frozen=True)
@@ -414,6 +437,12 @@ class AskingMethod:
     def fits(self, subject: "Subject") -> bool:
         """Whether a model can be asked in this form."""
         return any(map(subject.can, self.needs)) and (subject.chats or not self.chat)
+
+
+AskingMethods = Mapping[str, AskingMethod]
+"""By name, the preferred first."""
+
+PlanKeys = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -519,13 +548,13 @@ class RequestBatch:
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Generic[PlanT]):
     """The diagnosis of one instrument on one model."""
 
     instrument: str
     subject: Subject
     tables: Tables
-    plan: Plan
+    plan: PlanT
     found: Tables
     """The result of `figures`."""
 
@@ -564,17 +593,17 @@ class FigureHeading:
 
 
 @dataclass(frozen=True)
-class ReportInput:
+class ReportInput(Generic[SettingsT, SourceT]):
     """Input of a family's report, by instrument (except `tables`, those of the diagnosis)."""
 
-    sources: Mapping[str, Any]
-    settings: Mapping[str, Any]
+    sources: Mapping[str, SourceT]
+    settings: Mapping[str, SettingsT]
     tables: Tables
     built: Mapping[str, Tables]
     """Published tables; each is read on access."""
 
 
-def entries_of_profile(entries: Any, info: ValidationInfo) -> Any:
+def entries_of_profile(entries: object, info: ValidationInfo) -> object:
     """Validator: keep entries for the scale in use or without `scale`, and drop that key."""
     if not isinstance(entries, dict) or info.context is None:
         return entries

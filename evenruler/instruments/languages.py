@@ -6,7 +6,9 @@ about texts in another language, so that what takes them is refused, or left out
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
+
+from pydantic import BaseModel
 
 from evenruler.errors import UserError
 from evenruler.tables.frames import evenly_spread
@@ -21,12 +23,12 @@ def is_code_of_english(language: str) -> bool:
     return language.lower().replace("_", "-").partition("-")[0] == "en"
 
 
-def says_language(source: Any) -> bool:
+def says_language(source: BaseModel) -> bool:
     """Whether a source names its language itself; `en` is only the default."""
     return "language" in source.model_fields_set
 
 
-def require_language(source: Any, texts: Sequence[str], where: str) -> None:
+def require_language(source: BaseModel, texts: Sequence[str], where: str) -> None:
     """UserError if a source does not say its language, and fewer than half of a sample of its texts
     are English.
     """

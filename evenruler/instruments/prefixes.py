@@ -3,12 +3,12 @@ situation.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
-from evenruler.instruments.instrument import Subject
+from evenruler.instruments.instrument import Plan, Subject
 from evenruler.measurement.inputs import FEWEST_FOR_SPREAD
 from evenruler.strict import StrictModel, Word
 from evenruler.tables.frames import evenly_spread
@@ -17,7 +17,7 @@ from evenruler.text.spelling import find_duplicates
 SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"
 
-OTHER_START = "other_start"
+OTHER_START: Final = "other_start"
 """Key of a plan, not published: whether texts are asked again after another usual start token; by
 default they are."""
 
@@ -78,7 +78,7 @@ class PrefixSettings(StrictModel):
 def after_prefixes(
     rows: pd.DataFrame,
     unit: str,
-    plan: Mapping[str, Any],
+    plan: Plan,
     identify: Callable[[Mapping[Any, Any], str], str],
 ) -> pd.DataFrame:
     """Published rows of some evenly spaced units under every prefix; empty if the plan asks for
@@ -99,14 +99,14 @@ def after_prefixes(
     return pd.concat(prefixed_frames, ignore_index=True)
 
 
-def asks_other_start(subject: Subject, plan: Mapping[str, Any]) -> bool:
+def asks_other_start(subject: Subject, plan: Plan) -> bool:
     """Whether texts are asked again after another usual start token: of a local model, unless a
     plan says not to.
     """
     return subject.kind == "causal" and bool(plan.get(OTHER_START, True))
 
 
-def no_other_start(subject: Subject, plan: Mapping[str, Any]) -> str:
+def no_other_start(subject: Subject, plan: Plan) -> str:
     """Why nothing was asked of a model after another usual start token."""
     if not plan.get(OTHER_START, True):
         return "its plan asks no text after another start token"

@@ -1,7 +1,21 @@
 """The instrument families and the loading of their modules."""
 
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Literal, overload
+
+if TYPE_CHECKING:
+    from evenruler.instruments.family import (
+        AnyCardModule,
+        AnyDeclareModule,
+        AnyEvolveModule,
+        AnyReportModule,
+        AnyRowsModule,
+        AskModule,
+        CommandsModule,
+        DiagnoseModule,
+        ScrapeModule,
+    )
+    from evenruler.instruments.instrument import Plan, Source
 
 FAMILIES: Final[dict[str, str]] = {
     "probes": "evenruler.instruments.probes",
@@ -32,6 +46,24 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
 --help` need not import them."""
 
 
-def family_module(family: str, name: str) -> Any:
-    """Import a module of a family on demand."""
+@overload
+def family_module(family: str, name: Literal["declare"]) -> "AnyDeclareModule": ...
+@overload
+def family_module(family: str, name: Literal["rows"]) -> "AnyRowsModule": ...
+@overload
+def family_module(family: str, name: Literal["ask"]) -> "AskModule[Plan]": ...
+@overload
+def family_module(family: str, name: Literal["diagnose"]) -> "DiagnoseModule[Plan]": ...
+@overload
+def family_module(family: str, name: Literal["report"]) -> "AnyReportModule": ...
+@overload
+def family_module(family: str, name: Literal["card"]) -> "AnyCardModule": ...
+@overload
+def family_module(family: str, name: Literal["evolve"]) -> "AnyEvolveModule": ...
+@overload
+def family_module(family: str, name: Literal["scrape"]) -> "ScrapeModule[Source]": ...
+@overload
+def family_module(family: str, name: Literal["commands"]) -> "CommandsModule": ...
+def family_module(family: str, name: str) -> object:
+    """Import a module of a family on demand. Its types are those of any family."""
     return import_module(f"{FAMILIES[family]}.{name}")

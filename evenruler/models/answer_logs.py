@@ -18,11 +18,12 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Sized
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -213,7 +214,7 @@ def _of_stereoset(predictions_by_task: dict[str, Any], where: str) -> AnswerLog:
     return answer_log
 
 
-def _parse_whole_json(text: str) -> Any:
+def _parse_whole_json(text: str) -> dict[str, Any] | list[Any] | None:
     """The JSON object or list that a text is; None if it is anything else, such as several lines of
     JSON.
     """
@@ -374,7 +375,7 @@ def _is_prompt_and_text(request: list[Any]) -> bool:
     return len(request) == 2 and isinstance(request[1], str)
 
 
-def _is_likelihood(answer: Any) -> bool:
+def _is_likelihood(answer: Sized) -> bool:
     """Whether an answer is a pair: the likelihood, and whether the text was the likeliest one."""
     return not isinstance(answer, str) and len(answer) == 2
 
@@ -398,7 +399,7 @@ def _once_a_document(rows: list[Row]) -> Iterator[Row]:
             )
 
 
-def _log_likelihood(value: Any, where: str, text: str) -> float:
+def _log_likelihood(value: object, where: str, text: str) -> float:
     is_infinite = value in (-math.inf, "-inf")
     number = -math.inf if is_infinite else _require_finite_number(value, where, text)
     if number == -math.inf:
@@ -422,11 +423,11 @@ def _read_jsonl_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield where, row
 
 
-def _require_finite_number(value: Any, where: str, text_or_key: str) -> float:
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+def _require_finite_number(value: object, where: str, text_or_key: str) -> float:
+    number = math.nan
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        with suppress(ValueError):
+            number = float(value)
     if not math.isfinite(number):
         raise UserError(
             f"the answer to {text_or_key[:60]!r} is no number ({value!r})",
@@ -509,7 +510,7 @@ def _listed_in(prompt: str) -> tuple[str, ...]:
     return tuple(options) if len(options) > 1 else ()
 
 
-def _values_of(arguments: Any) -> list[Any]:
+def _values_of(arguments: dict[str, Any] | list[Any]) -> list[Any]:
     """Values of a list, or of a dict, which lm-evaluation-harness may write instead."""
     return list(arguments.values() if isinstance(arguments, dict) else arguments)
 
@@ -598,7 +599,7 @@ def _scored_option(sample: dict[str, Any], options: Sequence[str]) -> str | None
     return option_by_letter.get(str(answer).strip().upper())
 
 
-def _message_text(content: Any, attachments: dict[str, str]) -> str:
+def _message_text(content: str | list[dict[str, str]], attachments: dict[str, str]) -> str:
     """The text of a message, which may be in parts or an attachment."""
     if isinstance(content, str):
         whole = content
@@ -720,7 +721,7 @@ class LoggedModel(Model):
             {"reader": READER, "column": column, "files": [file_sha256(file) for file in files]}
         )
 
-        def refuse() -> Any:
+        def refuse() -> NoReturn:
             raise UserError(
                 "answers that were recorded cannot be asked more",
                 where=place,
@@ -882,7 +883,7 @@ def load_exported_model(name: str, entry: ModelEntry, store: RowStore, where: st
     ).stored()
 
 
-def answer_as_json(operation: str, stored: bytes) -> Any:
+def answer_as_json(operation: str, stored: bytes) -> object:
     """A stored answer as JSON: a number, a list of numbers, or a reply's text, reason and
     finish.
     """

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
 from evenruler.models import engines, sources
@@ -63,7 +63,7 @@ def load_model(
     folder = sources.locate_model(name, entry, store, params.models, where=where)
     adapter = _encoder_adapter(name, entry, folder, store)
     kind, (engine, address) = params.kind(name), engines.current_engine()
-    pool: Callable[[str, Callable[[], Any]], Any] | None = None
+    pool: Callable[[str, Callable[[], object]], object] | None = None
     if local or engine == engines.LOCAL:
         on = environment.choose_device(device)
         compute_environment = environment.current_environment(on)
@@ -89,7 +89,7 @@ def load_model(
             folder, entry, store, compute_environment, adapter.folder if adapter else over
         )
 
-    def backend() -> Any:
+    def backend() -> object:
         return load_it() if pool is None else pool(describe(), load_it)
 
     return Model(name, entry, kind, store, describe, backend, folder, where, doubts=doubts)
@@ -99,7 +99,7 @@ def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | No
     from evenruler.models.backends import openai
 
     served = entry.locations[0][1]
-    server_context: Callable[[], AbstractContextManager[Any]] = nullcontext
+    server_context: Callable[[], AbstractContextManager[object]] = nullcontext
     if entry.scheme == "ollama":
         from evenruler.models.in_memory import at_ollama as server_context
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
@@ -119,7 +119,7 @@ def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | No
 
 def backend_of(
     name: str, entry: ModelEntry, kind: Kind, weights: Weights, on: str, adapter: "Adapter | None"
-) -> Any:
+) -> object:
     """The backend of a model; its libraries take seconds to import.
 
     UserError where loading reads a file that is not part of the model's key, or hooks on all
@@ -153,7 +153,7 @@ def _build_backend(
     on: str,
     dtype: Dtype,
     adapter: "Adapter | None",
-) -> Any:
+) -> object:
     if kind == "causal":
         from evenruler.models.backends.causal import Causal
 

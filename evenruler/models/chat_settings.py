@@ -4,12 +4,15 @@ answers.
 
 import datetime
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field, JsonValue
 
 from evenruler.models.questions import CUT, Reply
 from evenruler.strict import StrictModel, Text
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedTokenizerBase
 
 NOW: Final = datetime.date(2026, 1, 1)
 """Date given to a chat template if the entry has none; with today's date, prompts would change
@@ -106,7 +109,9 @@ class ChatSettings(StrictModel):
 class ThoughtParser:
     """Finds thoughts in tokens, and applies the budgets of a thought and of the answer after it."""
 
-    def __init__(self, tokenizer: Any, thinking: Thinking, answer: int) -> None:
+    def __init__(
+        self, tokenizer: "PreTrainedTokenizerBase", thinking: Thinking, answer: int
+    ) -> None:
         self._tokenizer, self._thinking, self._answer = tokenizer, thinking, answer
         end_tokens: list[int] = tokenizer(thinking.end, add_special_tokens=False)["input_ids"]
         self._end = end_tokens[0] if len(end_tokens) == 1 else None

@@ -13,10 +13,10 @@ which keys name.
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from evenruler.tables.ids import canonical_json
 
 if TYPE_CHECKING:  # which takes seconds to import
     import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Texts = tuple[str, str]
 TEXTS: Final[Texts] = (
@@ -61,6 +62,15 @@ class Fingerprint:
     its vectors."""
     notes: tuple[str, ...] = ()
     """Sentences on the model's files, such as on tensors that are not used."""
+
+
+class Fingerprinted(Protocol):
+    """A backend that computes its fingerprint."""
+
+    def fingerprint(
+        self, questions: Sequence[Texts], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, Fingerprint]]]:
+        """What it computes on pairs of texts, as (index, fingerprint)."""
 
 
 FORM: Final[AnswerCodec[dict[str, Any]]] = AnswerCodec(canonical_json, json.loads)
@@ -106,7 +116,7 @@ def _fixed_random_signs(size: int, columns: int = PROJECTIONS) -> NDArray[np.flo
     return (bits * 2 - 1).astype(np.float64)
 
 
-def encode_text(tokenizer: Any, text: str, most: int | None) -> list[int]:
+def encode_text(tokenizer: "PreTrainedTokenizerBase", text: str, most: int | None) -> list[int]:
     """The first tokens of a text, at most `TOKENS` and `most`, with the start token where the
     tokenizer writes one.
 
@@ -120,8 +130,8 @@ def encode_text(tokenizer: Any, text: str, most: int | None) -> list[int]:
 
 
 def read_sequences(
-    model: Any,
-    tokenizer: Any,
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
     texts: Texts,
     longest: int | None,
     wanted: Callable[[list[int]], Sequence[int]],
@@ -168,13 +178,12 @@ def choose_tolerance(*dtypes: object) -> float:
     return max(TOLERANCE.get(str(dtype), TOLERANCE["bfloat16"]) for dtype in dtypes)
 
 
-def take_fingerprint(backend: Any) -> Fingerprint:
+def take_fingerprint(backend: Fingerprinted) -> Fingerprint:
     """The fingerprint of a loaded backend; FloatingPointError where it computes what is no
     number.
     """
-    answers = next(iter(backend.fingerprint([TEXTS], frozenset([0]))))
-    ((_, answer),) = answers
-    fingerprint: Fingerprint = answer
+    batches = backend.fingerprint([TEXTS], frozenset([0]))
+    ((_, fingerprint),) = next(iter(batches))
     if not np.isfinite(fingerprint.numbers).all():
         raise FloatingPointError("its fingerprint is no number")
     return fingerprint
@@ -199,7 +208,9 @@ def note_down(answers: Cache) -> None:
         answers.journal_answer(OPERATION, TEXTS, FORM, content)
 
 
-def verify_fingerprint(backend: Any, answers: Cache, where: str, remedy: str) -> Fingerprint:
+def verify_fingerprint(
+    backend: Fingerprinted, answers: Cache, where: str, remedy: str
+) -> Fingerprint:
     """The fingerprint of a loaded backend, compared with the one beside its answers; the first one
     is kept.
 

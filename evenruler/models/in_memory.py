@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, cast
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
@@ -26,6 +26,11 @@ from evenruler.models.model import Model
 from evenruler.models.questions import Prompt, Reply, chat_messages
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical_json, content_sha256
+
+if TYPE_CHECKING:  # which take seconds to import
+    import torch
+    from peft import PeftModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Function = Callable[..., str | None]
 """`f(messages, **settings)`: chat messages in OpenAI's format, and `max_new_tokens`, `temperature`,
@@ -52,7 +57,7 @@ _OF_GENERATION: Final = ("eos_token_id", "decoder_start_token_id", "forced_bos_t
 each question."""
 
 
-def core_of(model: Any, where: str) -> Any:
+def core_of(model: "PreTrainedModel | PeftModel", where: str) -> "PreTrainedModel":
     """The transformers model inside a PEFT model, with its adapters; any other model as it is.
 
     UserError for prompt-learning adapters, a model in training mode, or one that is not on a CPU or
@@ -62,7 +67,8 @@ def core_of(model: Any, where: str) -> Any:
         if getattr(config, "is_prompt_learning", False):
             what = f"its adapter ({config.peft_type.value}) is no change of weights"
             raise UserError(what, where=where, remedy="give a model with LoRA or the like")
-    core = model.get_base_model() if hasattr(model, "get_base_model") else model
+    get_base: Callable[[], PreTrainedModel] | None = getattr(model, "get_base_model", None)
+    core = cast("PreTrainedModel", model) if get_base is None else get_base()
     if any(module.training for module in core.modules()):
         raise UserError(
             "it is in training mode, so that dropout would answer",
@@ -81,7 +87,7 @@ def model_in_memory(
     loaded_model: LoadedModel,
     store: RowStore,
     cache_key: str | None,
-    make: Callable[..., Any],
+    make: Callable[..., object],
 ) -> Model:
     """A model in memory; its answers are cached under a hash of its current weights.
 
@@ -100,9 +106,10 @@ def model_in_memory(
         parts = _engine_fields(core, tokenizer, cache_key, weights, name)
         return canonical_json({**parts, **({"start": entry.start} if entry.start else {})}).decode()
 
-    attributes, latest_backend = dict[str, Any](), None
+    attributes: dict[str, object] = {}
+    latest_backend: object = None
 
-    def backend() -> Any:
+    def backend() -> object:
         # A copy with shared weights, so that our settings, such as end tokens, do not affect the
         # user's model. Modules are shared, too, so it is made again only where an attribute of the
         # model itself was set.
@@ -122,13 +129,13 @@ def model_in_memory(
     return Model(name, entry, entry.kind, store, describe, backend, None, name, changeable=True)
 
 
-def _has_replaced_call(module: Any) -> bool:
+def _has_replaced_call(module: "torch.nn.Module") -> bool:
     """Whether a `forward` or `__call__` was set on a module itself."""
     attributes = vars(module)
     return "forward" in attributes or "__call__" in attributes
 
 
-def require_plain(core: Any, name: str) -> None:
+def require_plain(core: "PreTrainedModel", name: str) -> None:
     """UserError where functions decide what a model computes, which neither weights nor types of
     its modules tell.
     """
@@ -145,8 +152,12 @@ def require_plain(core: Any, name: str) -> None:
 
 
 def _engine_fields(
-    core: Any, tokenizer: Any, cache_key: str | None, weights: "WeightsHash", name: str
-) -> Mapping[str, Any]:
+    core: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    cache_key: str | None,
+    weights: "WeightsHash",
+    name: str,
+) -> Mapping[str, object]:
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     environment = current_environment(core.device.type)
@@ -166,7 +177,7 @@ def _engine_fields(
             for path in sorted(Path(folder).rglob("*"))
             if path.is_file()
         }
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "backend": "transformers",
         "loaded": f"{type(core).__module__}.{type(core).__qualname__}",
         "modules": content_sha256(modules),
@@ -195,11 +206,11 @@ class WeightsHash:
     def __init__(self) -> None:
         self._stamps: object = None
         self._content: Mapping[
-            str, Any
+            str, object
         ] = {}  # so that no other tensor takes the place of one that was replaced
         self._digest = ""
 
-    def sha256(self, core: Any, name: str, *, is_keyed: bool) -> str:
+    def sha256(self, core: "PreTrainedModel", name: str, *, is_keyed: bool) -> str:
         """As `hash_content`, of all that the modules hold now."""
         content = collect_state(core)
         stamps = _stamp_tensors(content)
@@ -209,7 +220,7 @@ class WeightsHash:
         return self._digest
 
 
-def collect_state(core: Any) -> dict[str, Any]:
+def collect_state(core: "PreTrainedModel") -> dict[str, object]:
     """What a model's modules hold by name: saved tensors and other entries, and buffers that are
     not saved.
     """
@@ -224,7 +235,7 @@ def collect_state(core: Any) -> dict[str, Any]:
     }
 
 
-def hash_content(content: Mapping[str, Any], name: str, *, is_keyed: bool = False) -> str:
+def hash_content(content: Mapping[str, object], name: str, *, is_keyed: bool = False) -> str:
     """Checksum of what modules hold, by name: types, shapes and bytes of tensors, and plain values.
 
     UserError where a part is none whose content can be read; with `is_keyed` such parts are left to
@@ -254,7 +265,7 @@ def hash_content(content: Mapping[str, Any], name: str, *, is_keyed: bool = Fals
     return digest.hexdigest()
 
 
-def _read_part(part: Any) -> Iterator[tuple[list[object], Any]]:
+def _read_part(part: object) -> Iterator[tuple[list[object], bytes | memoryview]]:
     """Description and bytes of each tensor or plain value in an entry; TypeError for others."""
     import torch
 
@@ -279,7 +290,7 @@ def _read_part(part: Any) -> Iterator[tuple[list[object], Any]]:
         raise TypeError(f"a {type(part).__name__}")
 
 
-def _read_scales(tensor: Any) -> list[object]:
+def _read_scales(tensor: "torch.Tensor") -> list[object]:
     """What turns a quantised tensor's whole numbers into those that it stands for."""
     import torch
 
@@ -289,18 +300,19 @@ def _read_scales(tensor: Any) -> list[object]:
     return [tensor.q_per_channel_axis(), scales.tolist(), zeros.tolist()]
 
 
-def _stamp_tensors(content: Mapping[str, Any]) -> object:
+def _stamp_tensors(content: Mapping[str, object]) -> object:
     """Where each tensor lies and how often it was written to; None where PyTorch does not count
     that.
     """
     import torch
 
-    if not all(isinstance(part, torch.Tensor) for part in content.values()):
+    tensors = {place: part for place, part in content.items() if isinstance(part, torch.Tensor)}
+    if len(tensors) < len(content):
         return None
     try:
         return [
             (place, part.data_ptr(), part._version, part.shape, part.dtype, part.stride())
-            for place, part in content.items()
+            for place, part in tensors.items()
         ]
     except RuntimeError:
         return None
@@ -441,7 +453,7 @@ def digest_of(served: str) -> str:
     return there[wanted]
 
 
-def at_ollama() -> AbstractContextManager[Any]:
+def at_ollama() -> AbstractContextManager[object]:
     """A context in which servers are Ollama's, with a dummy key, so that it does not see another
     server's key.
     """

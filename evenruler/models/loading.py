@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from evenruler import repository
@@ -24,6 +24,10 @@ from evenruler.errors import UserError, extra_of
 from evenruler.files import read_json_file
 from evenruler.models.declarations import ModelEntry
 from evenruler.terminal import print_note
+
+if TYPE_CHECKING:  # which take seconds to import
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 OF_THE_MACHINE = ("memory", "cuda")  # words in PyTorch errors that are not about the files
 Dtype = Literal["float32", "bfloat16"]  # dtype of computations
@@ -43,8 +47,8 @@ class AdaptedFolder(NamedTuple):
 class LoadedModel(NamedTuple):
     """A model already in memory, on its device, and its tokenizer."""
 
-    tokenizer: Any
-    model: Any
+    tokenizer: "PreTrainedTokenizerBase"
+    model: "PreTrainedModel"
 
     def __str__(self) -> str:
         return type(self.model).__name__
@@ -67,13 +71,13 @@ def silence_libraries() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         library.set_verbosity(logging.ERROR)
-        library.disable_progress_bar()  # type: ignore[no-untyped-call]
+        library.disable_progress_bar()
         try:
             yield
         finally:
             library.set_verbosity(level)
             if bars:
-                library.enable_progress_bar()  # type: ignore[no-untyped-call]
+                library.enable_progress_bar()
 
 
 @contextmanager
@@ -111,7 +115,7 @@ def tokenizer_folder(folder: Path, adapter: Path | None) -> Path:
 
 def load_pretrained(
     kind: str, name: str, weights: Weights, device: str, dtype: Dtype, where: str = ""
-) -> tuple[Any, Any]:
+) -> LoadedModel:
     """Load a tokenizer and a model in evaluation mode on its device, without randomly initialised
     tensors.
 
@@ -129,7 +133,7 @@ def load_pretrained(
     tokens = tokenizer_folder(folder, adapter)
     require_plain_numbers(name, where, folder)
     with silence_libraries(), convert_load_errors(name, where):
-        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(tokens, trust_remote_code=False)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(tokens, trust_remote_code=False)
         loaded = getattr(transformers, kind).from_pretrained(
             folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
         )
@@ -141,10 +145,11 @@ def load_pretrained(
         model = merge_adapter(model, adapter, name)
         _notes[model] = notes
     require_embeddings(model, tokenizer, name)
-    return tokenizer, model.to(device).eval()
+    model.to(device)  # type: ignore[arg-type]  # as transformers wraps it
+    return LoadedModel(tokenizer, model.eval())
 
 
-def merge_adapter(model: Any, adapter: Path, name: str) -> Any:
+def merge_adapter(model: "PreTrainedModel", adapter: Path, name: str) -> "PreTrainedModel":
     """Merge a PEFT adapter into the model; UserError if they do not match.
 
     An adapter that was fitted after tokens were added holds the whole embeddings: the model gets as
@@ -163,10 +168,11 @@ def merge_adapter(model: Any, adapter: Path, name: str) -> Any:
         lacking = set(get_peft_model_state_dict(tuned, save_embedding_layers=False)) - set(there)
         if lacking:  # PEFT would initialise them randomly
             raise ValueError(f"the adapter lacks {len(lacking)} tensors, as {min(lacking)}")
-        return tuned.merge_and_unload()
+        merged: PreTrainedModel = tuned.merge_and_unload()
+    return merged
 
 
-def resize_to(model: Any, adapter: Mapping[str, Any]) -> None:
+def resize_to(model: "PreTrainedModel", adapter: Mapping[str, "torch.Tensor"]) -> None:
     """Give a model's embeddings the number of rows that they have in an adapter, if it holds them.
 
     ValueError if the adapter adds tokens and does not bring all of their rows.
@@ -181,7 +187,7 @@ def resize_to(model: Any, adapter: Mapping[str, Any]) -> None:
     if not rows:
         return
     sizes = set(rows.values())
-    if sizes == {len(model.get_input_embeddings().weight)}:
+    if sizes == {len(embeddings_of(model))}:
         return
     tied = len({id(module.weight) for module in places.values()}) == 1
     lacks_rows = len(rows) < len(places) and not tied
@@ -190,6 +196,11 @@ def resize_to(model: Any, adapter: Mapping[str, Any]) -> None:
             f"the adapter has {rows} rows of embeddings, and not those of {sorted(places)}"
         )
     model.resize_token_embeddings(next(iter(rows.values())), mean_resizing=False)
+
+
+def embeddings_of(model: "PreTrainedModel") -> "torch.Tensor":
+    """[tokens, width] The weights of a model's input embeddings."""
+    return cast("torch.nn.Embedding", model.get_input_embeddings()).weight
 
 
 def has_global_hooks() -> bool:
@@ -201,7 +212,9 @@ def has_global_hooks() -> bool:
     return bool(module._global_forward_hooks or module._global_forward_pre_hooks)
 
 
-def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
+def require_embeddings(
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", name: str
+) -> None:
     """Install a hook that rejects tokens without an embedding, if the tokenizer has more tokens
     than the model.
 
@@ -209,11 +222,11 @@ def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
     """
     import torch
 
-    rows = len(model.get_input_embeddings().weight)
+    rows = len(embeddings_of(model))
     if max(tokenizer.get_vocab().values(), default=0) < rows:
         return
 
-    def require(_: Any, inputs: tuple[Any, ...]) -> None:
+    def require(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
         if not inputs or not inputs[0].numel():
             return
         token = int(inputs[0].max())
@@ -273,7 +286,9 @@ def require_all(
         )
 
 
-def require_complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
+def require_complete(
+    loaded: tuple["PreTrainedModel", dict[str, Any]], name: str, where: str
+) -> "PreTrainedModel":
     """The model from `from_pretrained(..., output_loading_info=True)`; UserError if a tensor is
     missing.
 
@@ -288,7 +303,7 @@ def require_complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) 
     return model
 
 
-def note_unused(model: Any, tensors: Iterable[str], name: str, where: str) -> None:
+def note_unused(model: "torch.nn.Module", tensors: Iterable[str], name: str, where: str) -> None:
     """Note tensors of a model's files that it does not use; UserError where they are scales of
     quantised weights.
     """
@@ -407,7 +422,7 @@ MOST_OF_A_HEADER: Final = 100_000_000  # bytes, the limit of safetensors
 LAYERS: Final = ("num_hidden_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
 
 
-def require_layers(model: Any, name: str, where: str) -> None:
+def require_layers(model: "PreTrainedModel", name: str, where: str) -> None:
     """UserError for a model without layers, or whose weights are computed with in other numbers
     than floats.
     """
@@ -433,10 +448,10 @@ def require_layers(model: Any, name: str, where: str) -> None:
             raise UserError(what, where=where, remedy=UNQUANTISED)
 
 
-_notes: "WeakKeyDictionary[Any, tuple[str, ...]]" = WeakKeyDictionary()
+_notes: "WeakKeyDictionary[torch.nn.Module, tuple[str, ...]]" = WeakKeyDictionary()
 
 
-def save_tokenizer(tokenizer: Any, folder: Path) -> None:
+def save_tokenizer(tokenizer: "PreTrainedTokenizerBase", folder: Path) -> None:
     """Save a tokenizer in the same bytes, and so for the same key, whether it was loaded offline or
     not.
     """
@@ -449,7 +464,7 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
         tokenizer.init_kwargs = loaded
 
 
-def read_notes(model: Any) -> tuple[str, ...]:
+def read_notes(model: "torch.nn.Module") -> tuple[str, ...]:
     """Sentences on the files of a model that was loaded here, as on tensors that it does not
     use.
     """

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,12 @@ from evenruler.models.starts import DECLARED, Start, read_start
 from evenruler.models.store import RowStore, keys_of
 from evenruler.strict import at_home, validate
 from evenruler.tables.ids import canonical_json, content_sha256
+
+if TYPE_CHECKING:  # which take seconds to import
+    from transformers import PreTrainedTokenizerBase
+
+    from evenruler.models.backends.causal import Causal
+    from evenruler.models.backends.encoders import Nli
 
 _Numbers = NDArray[np.float64]
 Method = Operation | Literal["classify_whole"]  # a backend's method
@@ -159,7 +165,7 @@ class Model:
         kind: Kind,
         store: RowStore,
         describe: Callable[[], str],
-        load: Callable[[], Any],
+        load: Callable[[], object],
         folder: Path | None = None,
         where: str | None = None,
         *,
@@ -179,7 +185,7 @@ class Model:
         self.where = where or declared_at(name)
         self._folder, self._load, self._describe = folder, load, describe
         self._cache = Cache(name, describe(), store)
-        self._backend: Any = None
+        self._backend: object = None
         self._changeable, self._doubts, self._is_original = changeable, tuple(doubts), True
         self._fingerprint: fingerprints.Fingerprint | None = None
         self.heard: list[Mapping[str, Any]] = []
@@ -203,7 +209,9 @@ class Model:
         if self._folder is not None:
             adapter = at_home(self.entry.adapter) if self.entry.adapter else None
             return read_start(self.name, tokenizer_folder(self._folder, adapter), self.entry.start)
-        return self.backend.start if self.entry.scheme == "loaded" else None
+        if self.entry.scheme != "loaded":
+            return None
+        return cast("Causal", self.backend).start
 
     def _has_new_prompts(self, method: Method, questions: Sequence[Any]) -> bool:
         """Whether the prompts of its chats are other ones than before version 3 of the
@@ -223,10 +231,10 @@ class Model:
         return not writes_as_before(self._tokenizer, self.entry)
 
     @cached_property
-    def _tokenizer(self) -> Any:
+    def _tokenizer(self) -> "PreTrainedTokenizerBase":
         """The tokenizer of a local model, without its weights where it lies in a folder."""
         if self._folder is None:
-            return self.backend.tokenizer
+            return cast("Causal | Nli", self.backend).tokenizer
         from transformers import AutoTokenizer
 
         adapter = at_home(self.entry.adapter) if self.entry.adapter else None
@@ -240,7 +248,7 @@ class Model:
         return self._cache.asked
 
     @property
-    def backend(self) -> Any:
+    def backend(self) -> object:
         """The backend, loaded on first use.
 
         UserError if it cannot be loaded, its files or server have changed since the cache key was
@@ -267,7 +275,7 @@ class Model:
         changed = [key for key in sorted(after) if after[key] != before.get(key)]
         return " and ".join(changed) or "weights"
 
-    def _verify_behaviour(self, backend: Any) -> fingerprints.Fingerprint:
+    def _verify_behaviour(self, backend: fingerprints.Fingerprinted) -> fingerprints.Fingerprint:
         """The fingerprint of a loaded backend, which is the one beside its answers."""
         if not self._changeable:
             remedy = (
@@ -307,7 +315,7 @@ class Model:
         """Sentences on its files for results, as on tensors that are not used."""
         return [*self._doubts, *(self.fingerprint.notes if self.fingerprint else ())]
 
-    def adapted(self, state: object, load: Callable[[], Any]) -> Self:
+    def adapted(self, state: object, load: Callable[[], object]) -> Self:
         """The same model in another state, with its own cache key.
 
         `state`: what distinguishes it, None for the original model; `load`: loads the backend in
@@ -325,7 +333,7 @@ class Model:
     def stored(self) -> Self:
         """The same model, never asked: missing answers raise a LackingError with their amount."""
 
-        def refuse() -> Any:
+        def refuse() -> NoReturn:
             raise MissingAnswersError(self.name, "loading", QuestionVolume(0, 0, 0))
 
         other = self.adapted(None, refuse)
@@ -501,7 +509,9 @@ class Model:
 
         def ask(asked_texts: list[str], _: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
             nats, tokens = likelihoods.nats, likelihoods.tokens
-            (unigrams,) = self.backend.unigram_nats(distinct, frozenset(range(len(distinct))))
+            (unigrams,) = cast("Causal", self.backend).unigram_nats(
+                distinct, frozenset(range(len(distinct)))
+            )
             slor_by_text = {
                 distinct[i]: (nats[i] - by_token) / tokens[i] for i, by_token in unigrams
             }

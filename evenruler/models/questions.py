@@ -258,7 +258,7 @@ def amount_of(questions: Iterable[object]) -> QuestionVolume:
     )
 
 
-def _count_letters(question: Any) -> int:
+def _count_letters(question: object) -> int:
     if isinstance(question, str):
         return len(question)
     if is_dataclass(question):

@@ -69,7 +69,7 @@ class ReplayCheck:
             other.release, difference=max(self.difference, other.difference), **summed
         )
 
-    def take(self, held: Any, now: Any) -> None:
+    def take(self, held: object, now: object) -> None:
         """Compare a current answer with the released one, both unpacked."""
         self.again += 1
         if isinstance(held, Reply):
@@ -106,7 +106,7 @@ class ReplayCheck:
         )
 
 
-def _max_difference(held: Any, now: Any) -> float:
+def _max_difference(held: object, now: object) -> float:
     """The largest difference of two numeric answers; infinite if one is missing or their shapes
     differ.
     """

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
@@ -44,6 +44,9 @@ from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import print_note
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedConfig
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
 _OLDER_WEIGHTS = ["pytorch_model*.bin"]
@@ -405,8 +408,8 @@ def convert_gguf(path: Path, folder: Path, where: str) -> None:
     # The weights are float32 now, so the config must not call them quantised.
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-    model.hf_quantizer = None
-    model.is_quantized = False
+    setattr(model, "hf_quantizer", None)  # noqa: B010  # of modules torch types tensors alone
+    setattr(model, "is_quantized", False)  # noqa: B010
     with silence_libraries():
         model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
@@ -423,16 +426,17 @@ def _read_once() -> Iterator[None]:
 
     import gguf
     import numpy as np
+    from numpy.typing import NDArray
 
     class Reader(gguf.GGUFReader):
         """Reads the file as plain arrays: slicing `np.memmap` a million times is slow."""
 
-        @property
-        def data(self) -> Any:
+        @property  # type: ignore[override]  # a plain array, no memmap
+        def data(self) -> NDArray[Any]:
             return self._data
 
         @data.setter
-        def data(self, value: Any) -> None:
+        def data(self, value: NDArray[Any]) -> None:
             self._data = np.asarray(value)
 
     with patch.multiple(
@@ -503,13 +507,13 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
             config.id2label = dict(enumerate(LABELS))
             config.label2id = {label: i for i, label in enumerate(LABELS)}
         model: Any = getattr(transformers, class_name).from_config(config, trust_remote_code=False)
-        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False)
     with silence_libraries():
         model.float().save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
 
 
-def shrink_config(config: Any) -> Any:
+def shrink_config(config: "PreTrainedConfig") -> "PreTrainedConfig":
     """The configuration with few and narrow layers; the rest is unchanged."""
     config = config.get_text_config()
     layers: list[str] | None = vars(config).get(

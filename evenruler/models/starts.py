@@ -9,10 +9,13 @@ its effect is a figure (`start_flips`).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from evenruler.errors import UserError
 from evenruler.files import read_json_file
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 DECLARED: Final = "as declared"
 OF_TOKENIZER: Final = "the tokenizer's start token"
@@ -31,7 +34,7 @@ class Start:
     `END_TOKEN`."""
 
 
-def usual_starts(tokenizer: Any, config: Any) -> list[Start]:
+def usual_starts(tokenizer: "PreTrainedTokenizerBase", config: "PreTrainedConfig") -> list[Start]:
     """The distinct tokens that are usual as a start, the one to take first.
 
     The tokenizer's start token; that of the model's configuration, if the tokenizer has it; the
@@ -45,12 +48,14 @@ def usual_starts(tokenizer: Any, config: Any) -> list[Start]:
     starts: dict[str, Start] = {}
     for source, number in candidates.items():
         token = None if number is None else tokenizer.convert_ids_to_tokens(int(number))
-        if token is not None:
+        if isinstance(token, str):
             starts.setdefault(token, Start(token, source))
     return list(starts.values())
 
 
-def choose_start(name: str, declared: str | None, usual: Sequence[Start], tokenizer: Any) -> Start:
+def choose_start(
+    name: str, declared: str | None, usual: Sequence[Start], tokenizer: "PreTrainedTokenizerBase"
+) -> Start:
     """The start of plain texts: the declared one, else the first of the usual ones.
 
     `name`: the model's, for errors. UserError if the declared one is no single token of the
@@ -91,7 +96,7 @@ def read_start(name: str, folder: Path, declared: str | None = None) -> Start | 
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         return choose_start(
             name, None, usual_starts(tokenizer, config.get_text_config()), tokenizer
         )

@@ -2,10 +2,10 @@
 
 import datetime
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 from jinja2 import TemplateError
@@ -13,6 +13,12 @@ from jinja2 import TemplateError
 from evenruler.errors import UserError
 from evenruler.models.chat_settings import NOW, ChatSettings
 from evenruler.models.questions import chat_messages, join_system_prompt
+
+if TYPE_CHECKING:  # transformers takes seconds to import
+    from types import FrameType
+
+    from _typeshed import TraceFunction
+    from transformers import PreTrainedTokenizerBase
 
 CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
 """Two dates without common parts, to detect whether a template writes the date."""
@@ -23,7 +29,7 @@ characters."""
 
 
 def render_prompt(
-    tokenizer: Any,
+    tokenizer: "PreTrainedTokenizerBase",
     name: str,
     prompt: str,
     system: str | None,
@@ -79,8 +85,8 @@ def message_layouts(prompt: str, system: str | None) -> Iterator[list[dict[str, 
 
 
 def _render_layout(
-    tokenizer: Any,
-    layout: Sequence[Mapping[str, Any]],
+    tokenizer: "PreTrainedTokenizerBase",
+    layout: list[dict[str, Any]],
     prompt: str,
     system: str | None,
     settings: ChatSettings,
@@ -108,7 +114,9 @@ def _render_layout(
 
 
 def _apply_chat_template(
-    tokenizer: Any, layout: Sequence[Mapping[str, Any]], settings: ChatSettings
+    tokenizer: "PreTrainedTokenizerBase",
+    layout: list[dict[str, Any]],
+    settings: ChatSettings,
 ) -> str:
     with _set_template_date(settings.now or NOW), _limit_template_steps():
         return str(
@@ -118,7 +126,7 @@ def _apply_chat_template(
         )
 
 
-def writes_as_before(tokenizer: Any, settings: ChatSettings) -> bool:
+def writes_as_before(tokenizer: "PreTrainedTokenizerBase", settings: ChatSettings) -> bool:
     """Whether a model's chats have the tokens that they had before prompts were tokenised whole.
 
     Then a start token stood before each text less its own start token, and the first layout was
@@ -146,7 +154,9 @@ def writes_as_before(tokenizer: Any, settings: ChatSettings) -> bool:
     return True
 
 
-def _render_first(tokenizer: Any, system: str | None, settings: ChatSettings) -> str:
+def _render_first(
+    tokenizer: "PreTrainedTokenizerBase", system: str | None, settings: ChatSettings
+) -> str:
     """A greeting in the first layout that the template does not refuse."""
     layouts = list(message_layouts("Hello.", system))
     try:
@@ -174,7 +184,7 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
     return False
 
 
-def _set_template_date(day: datetime.date) -> AbstractContextManager[Any]:
+def _set_template_date(day: datetime.date) -> AbstractContextManager[object]:
     """A context that sets the date in templates; transformers offers no other way."""
     from transformers.utils import chat_template_utils as library
 
@@ -191,7 +201,7 @@ def _limit_template_steps() -> Iterator[None]:
     """Limit the steps of a template (executed lines and calls), in this thread only."""
     before, steps = sys.gettrace(), 0
 
-    def trace(frame: Any, *_: Any) -> Any:
+    def trace(frame: "FrameType", *_: object) -> "TraceFunction | None":
         nonlocal steps
         steps += (
             bool(steps) or frame.f_code.co_filename == "<template>"

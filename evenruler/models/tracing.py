@@ -177,11 +177,11 @@ def _report_native() -> None:
             _audit_method(processor, method, static=False)
 
 
-def _audit_method(kind: Any, method: str, *, static: bool) -> None:
-    call: Callable[..., Any] = getattr(kind, method)
+def _audit_method(kind: type, method: str, *, static: bool) -> None:
+    call: Callable[..., object] = getattr(kind, method)
 
     @wraps(call)
-    def reported(*arguments: Any, **named: Any) -> Any:
+    def reported(*arguments: object, **named: object) -> object:
         _audit_paths([*arguments[0 if static else 1 :], *named.values()])
         return call(*arguments, **named)
 

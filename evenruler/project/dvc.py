@@ -171,7 +171,7 @@ def read_lock(root: Path) -> dict[str, list[dict[str, str]]]:
         raise UserError("DVC cannot read it", where=LOCK, remedy=f"`git checkout {LOCK}`") from None
 
 
-def _whole_outputs(entry: Any) -> list[dict[str, str]]:
+def _whole_outputs(entry: object) -> list[dict[str, str]]:
     """The outputs of an entry of `dvc.lock` that have a path and a whole hash."""
     outputs = entry.get("outs") if isinstance(entry, dict) else None
     if not isinstance(outputs, list):

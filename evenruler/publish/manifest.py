@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypedDict, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -144,7 +144,20 @@ def columns_of(schema: pa.Schema) -> dict[str, str]:
     return {field.name: str(field.type) for field in schema}
 
 
-def manifest_of(folder: Path, configs: Iterable[str], **other_fields: Any) -> Manifest:
+class DeclaredFields(TypedDict):
+    """Fields of a `Manifest` that cannot be read from files."""
+
+    name: str
+    version: str
+    rejected: int
+    sources: list[str]
+    licences: list[str]
+    parameters: dict[str, Any]
+
+
+def manifest_of(
+    folder: Path, configs: Iterable[str], **other_fields: Unpack[DeclaredFields]
+) -> Manifest:
     """The manifest of a folder just written; `configs`: its tables; `other_fields`: those that
     cannot be read from files.
     """
@@ -435,7 +448,7 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
                 yield f"README.md: no file matches {pattern}"
 
 
-def _file_patterns(data_files: Any) -> list[str]:
+def _file_patterns(data_files: object) -> list[str]:
     """The file patterns of a config in the card: one pattern, or a list of patterns or of splits
     with theirs.
     """

@@ -227,7 +227,7 @@ def _read_package_file(name: str) -> str:
     return (files("evenruler.report") / name).read_text(encoding="utf-8")
 
 
-def gzip_base64(content: Any) -> str:
+def gzip_base64(content: object) -> str:
     """Content packed for the page's script: base64 of gzip of JSON, the same for the same content.
 
     NaN becomes null, since one NaN would break every picture. Text such as `</script>` or `<!--` in

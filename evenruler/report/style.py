@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import altair as alt
 import pandas as pd
@@ -32,7 +32,7 @@ Data = pd.DataFrame | alt.InlineData | Mapping[str, pd.DataFrame]
 _PLACE = re.compile(r"\$\{(\w+)\}")
 
 
-def fill_placeholders(part: Any, values: Mapping[str, Any]) -> Any:
+def fill_placeholders(part: object, values: Mapping[str, object]) -> object:
     """Replace every `${name}`: a text that is nothing else by the value itself, within a text by
     its words.
     """
@@ -54,16 +54,17 @@ class Charts:
     def __init__(self, path: Path) -> None:
         self._written: Mapping[str, Any] = read_yaml(path)
 
-    def part(self, name: str, /, **values: Any) -> Any:
+    def part(self, name: str, /, **values: object) -> dict[str, Any]:
         """What is written under a name, with the values and those of `STYLE` filled in."""
-        return fill_placeholders(self._written[name], {**STYLE, **values})
+        filled_part = fill_placeholders(self._written[name], {**STYLE, **values})
+        return cast(dict[str, Any], filled_part)
 
-    def chart(self, name: str, data: Data, /, **values: Any) -> Any:
+    def chart(self, name: str, data: Data, /, **values: object) -> alt.TopLevelMixin:
         """The chart of a name, with values filled in."""
         return self.drawn(self.part(name, **values), data)
 
     @staticmethod
-    def drawn(specification: Mapping[str, Any], data: Data) -> Any:
+    def drawn(specification: Mapping[str, Any], data: Data) -> alt.TopLevelMixin:
         """A chart in Altair, validated; `data`: of the whole chart, or by the names that its parts
         use.
         """
@@ -75,7 +76,7 @@ class Charts:
             chart.datasets = {name: alt.to_values(frame)["values"] for name, frame in data.items()}
         else:
             chart.data = data
-        return chart
+        return cast(alt.TopLevelMixin, chart)
 
 
 EVERY = -1

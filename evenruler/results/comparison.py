@@ -7,7 +7,7 @@ And a gate for continuous integration, which turns results into lines and an exi
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import pandas as pd
 
@@ -25,6 +25,9 @@ from evenruler.tables import group_by_key
 from evenruler.tables.contents import is_file
 from evenruler.tables.frames import concat_frames
 from evenruler.tables.schemas import CONCEPTS
+
+if TYPE_CHECKING:
+    from evenruler.instruments.family import HeadlineModule
 
 MORE, SAME, DIFFER = "more", "same", "not alike"
 """Words of verdicts: "one: more than two", "same within 10", "not alike"."""
@@ -275,9 +278,10 @@ def _compare_headlines(
             counts = [f"{n} of {label}" for n, label in left_with_label]
             note = f"over shared units: {' and '.join(counts)} are left out"
             comparison = replace(comparison, note=note)
-        contrast = family_module(first.stored.result.benchmark.family, "diagnose").contrast
-        both = (rows[rows["unit"].isin(shared)] for rows in made_of)
-        compared.append((comparison, contrast(*both, pair[0]["smallest"])))
+        diagnose = family_module(first.stored.result.benchmark.family, "diagnose")
+        contrast = cast("HeadlineModule", diagnose).contrast
+        first_rows, second_rows = (rows[rows["unit"].isin(shared)] for rows in made_of)
+        compared.append((comparison, contrast(first_rows, second_rows, pair[0]["smallest"])))
     judged_figures = judge([(figure, ValidityCheck()) for _, figure in compared])
     for (comparison, figure), judged_figure in zip(compared, judged_figures, strict=True):
         yield _add_verdict(comparison, judged_figure, signed=figure.note is None)

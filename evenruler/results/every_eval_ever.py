@@ -124,7 +124,7 @@ def _build_record(
     return _render_record(result, left_out, figures=figures, **record_fields), left_out
 
 
-def _render_record(result: Result, left_out: Sequence[str], **variables: Any) -> dict[str, Any]:
+def _render_record(result: Result, left_out: Sequence[str], **variables: object) -> dict[str, Any]:
     """The content of a record, with the engine and, as far as known, where the model ran;
     `variables` go in as they are.
     """
@@ -178,7 +178,7 @@ def _store_id(stored_result: StoredResult, ids: Mapping[str, str]) -> str:
     return store_id
 
 
-def _value_to_text(value: Any) -> str:
+def _value_to_text(value: object) -> str:
     """A value as a string, as the schema requires: text as it is, all else as JSON."""
     return (
         value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

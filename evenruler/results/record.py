@@ -113,7 +113,7 @@ class MeasurementSettings(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_before_sizes(cls, settings: Any) -> Any:
+    def _of_before_sizes(cls, settings: object) -> object:
         """Migrate results from before sizes, which have `quick` instead: true is `trial`, false
         `standard`.
         """

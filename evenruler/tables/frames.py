@@ -179,23 +179,27 @@ def round_significant(value: float) -> float:
     return round(value, decimals) + 0.0
 
 
-def for_people(content: Any) -> Any:
+def for_people(content: Mapping[str, Any]) -> dict[str, Any]:
     """Round the floats in nested mappings and lists for display: three decimals, probabilities two
     significant digits.
 
     Expects JSON-like content; a key "p" or "p_..." holds a probability. Figures are rounded nowhere
     else; any display with fewer decimals starts from the number itself.
     """
+    rounded_content = {key: _round_nested(value) for key, value in content.items()}
+    probabilities = [key for key in content if key == "p" or str(key).startswith("p_")]
+    return rounded_content | {
+        key: float(f"{content[key]:.1e}")
+        for key in probabilities
+        if isinstance(content[key], float)
+    }
+
+
+def _round_nested(content: object) -> object:
     if isinstance(content, Mapping):
-        rounded_content = {key: for_people(value) for key, value in content.items()}
-        probabilities = [key for key in content if key == "p" or str(key).startswith("p_")]
-        return rounded_content | {
-            key: float(f"{content[key]:.1e}")
-            for key in probabilities
-            if isinstance(content[key], float)
-        }
+        return for_people(content)
     if isinstance(content, list):
-        return [for_people(value) for value in content]
+        return [_round_nested(value) for value in content]
     return round(content, 3) + 0.0 if isinstance(content, float) else content
 
 
@@ -208,7 +212,7 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
     numbers stay.
     """
 
-    def escape(value: Any) -> Any:
+    def escape(value: object) -> object:
         is_formula = isinstance(value, str) and value.startswith(FORMULA)
         return f"'{value}" if is_formula else value
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from evenruler.tables.schemas import BARE
 
@@ -30,8 +30,20 @@ def content_sha256(*content: object) -> str:
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
+class Attributed(Protocol):
+    """Declared text with where it comes from, and its licence."""
+
+    @property
+    def source(self) -> str:
+        """Where it comes from."""
+
+    @property
+    def licence(self) -> str:
+        """Its licence."""
+
+
 def common_columns(
-    identifier: str, source: Any, *content: object, variant: str = "all"
+    identifier: str, source: Attributed, *content: object, variant: str = "all"
 ) -> dict[str, Any]:
     """The columns that every published row has (`schemas.COMMON`); `content` is what its checksum
     covers.

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,11 @@ from evenruler.errors import UserError
 from evenruler.files import folder_sha256, package_path
 
 if TYPE_CHECKING:
+    import inflect
+    from py3langid.langid import LanguageIdentifier
     from spacy.language import Language
     from spacy.tokens import Doc
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
 
 
 _LISTS_FILE = Path(__file__).with_name("english.yaml")
@@ -135,7 +138,7 @@ def slot_word_class(slot: str, text: str) -> Literal["noun", "quality"] | None:
 
 
 @cache
-def _language_identifier() -> Any:
+def _language_identifier() -> "LanguageIdentifier":
     from py3langid.langid import (
         MODEL_FILE,
         LanguageIdentifier,
@@ -206,7 +209,7 @@ def _inflect_plural(word: str) -> str:
 
 
 @cache
-def _inflect_engine() -> Any:
+def _inflect_engine() -> "inflect.engine":
     import typeguard
 
     checked = typeguard.typechecked
@@ -362,8 +365,8 @@ def vader_scores(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 @cache
-def _vader_analyzer() -> Any:
+def _vader_analyzer() -> "SentimentIntensityAnalyzer":
     """VADER's analyser, which reads its lexicon when it is made."""
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
     return SentimentIntensityAnalyzer()

@@ -9,7 +9,7 @@ per token. Random draws come from PyTorch's generator.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import torch
 
@@ -19,10 +19,14 @@ from evenruler.models.backends import likelihood
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.encoders import Nli
 from evenruler.models.declarations import Catalogue
+from evenruler.models.loading import embeddings_of
 from evenruler.models.model import NUMBER, Model
 from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress_bar
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 LONGEST: Final = 128  # tokens of a sentence; the rest is truncated
 ROUNDS: Final = 7
@@ -43,13 +47,13 @@ IGNORED: Final = -100  # label of tokens without a loss
 class NextWords:
     """Training objective of a causal model: every next word."""
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(self, model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> None:
         self.trained, self._tokenizer = model, tokenizer
 
     def begin(self, sentences: Sequence[str]) -> None:
         """Prepare for learning sentences: does nothing."""
 
-    def drawn(self, sentences: Sequence[str]) -> Any | None:
+    def drawn(self, sentences: Sequence[str]) -> torch.Tensor | None:
         """The training loss as a tensor: mean over all next words; None where there are none."""
         total, n = self._losses(sentences)
         return total / n if n else None
@@ -63,7 +67,7 @@ class NextWords:
                 total, n_tokens = total + float(loss), n_tokens + n
         return total, n_tokens
 
-    def _losses(self, sentences: Sequence[str]) -> tuple[Any, int]:
+    def _losses(self, sentences: Sequence[str]) -> tuple[torch.Tensor, int]:
         ids, there = tokenise_sentences(self._tokenizer, sentences, self.trained.device)
         logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
         labels = ids[:, 1:].masked_fill(
@@ -84,12 +88,18 @@ class MaskedWords:
     encoder.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, corpora: Sequence[str]) -> None:
-        self.trained, self._tokenizer = model.base_model, tokenizer
+    def __init__(
+        self,
+        model: "PreTrainedModel",
+        tokenizer: "PreTrainedTokenizerBase",
+        corpora: Sequence[str],
+    ) -> None:
+        self.trained = cast("PreTrainedModel", model.base_model)
+        self._tokenizer = tokenizer
         ids, there = tokenise_sentences(tokenizer, corpora, model.device)
         self._words = torch.unique(ids[there == 1])
-        self._transform: Any = None
-        self._bias: Any = None
+        self._transform: torch.nn.Sequential  # the head, which `begin` fits
+        self._bias: torch.nn.Parameter
 
     def begin(self, sentences: Sequence[str]) -> None:
         """Fit a fresh head on the encoder's states of every word of the sentences, each masked
@@ -97,11 +107,10 @@ class MaskedWords:
         """
         states, labels = self._every_word(sentences)
         width = self.trained.config.hidden_size
-        self._transform = torch.nn.Sequential(
-            torch.nn.Linear(width, width), torch.nn.LayerNorm(width)
-        ).to(states)
-        torch.nn.init.eye_(self._transform[0].weight)  # starts as the identity
-        torch.nn.init.zeros_(self._transform[0].bias)
+        linear = torch.nn.Linear(width, width)
+        self._transform = torch.nn.Sequential(linear, torch.nn.LayerNorm(width)).to(states)
+        torch.nn.init.eye_(linear.weight)  # starts as the identity
+        torch.nn.init.zeros_(linear.bias)
         counts = torch.bincount(labels, minlength=len(self._words)) + 0.5
         self._bias = torch.nn.Parameter(counts.log().to(states))
         if not len(labels):
@@ -112,12 +121,12 @@ class MaskedWords:
             drawn = torch.randint(len(labels), (HEAD_BATCH,)).to(labels.device)
             loss = torch.nn.functional.cross_entropy(self._logits(states[drawn]), labels[drawn])
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
         for parameter in learning:
             parameter.requires_grad_(False)
 
-    def drawn(self, sentences: Sequence[str]) -> Any | None:
+    def drawn(self, sentences: Sequence[str]) -> torch.Tensor | None:
         """The training loss: mean over the words of one round, drawn for each sentence; None where
         there are none.
         """
@@ -134,11 +143,12 @@ class MaskedWords:
             loss = torch.nn.functional.cross_entropy(self._logits(states), labels, reduction="sum")
         return float(loss), len(labels)
 
-    def _logits(self, states: Any) -> Any:
-        words = self.trained.get_input_embeddings().weight[self._words].float()
-        return self._transform(states) @ words.T + self._bias
+    def _logits(self, states: torch.Tensor) -> torch.Tensor:
+        words = embeddings_of(self.trained)[self._words].float()
+        logits: torch.Tensor = self._transform(states) @ words.T + self._bias
+        return logits
 
-    def _every_word(self, sentences: Sequence[str]) -> tuple[Any, Any]:
+    def _every_word(self, sentences: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """States of the encoder [tokens, hidden] at each word when masked, and the words' indices
         [tokens].
         """
@@ -155,7 +165,9 @@ class MaskedWords:
         labels = torch.cat([batch_labels for _, batch_labels in states_and_labels]).clone()
         return states, labels
 
-    def _masked(self, sentences: Sequence[str], numbers: Any) -> tuple[Any, Any]:
+    def _masked(
+        self, sentences: Sequence[str], numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """The same for the words of one round per sentence; `numbers`: the rounds, [sentences,
         1].
         """
@@ -173,7 +185,9 @@ class MaskedWords:
         return states, torch.searchsorted(self._words, ids[is_masked])
 
 
-def tokenise_sentences(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
+def tokenise_sentences(
+    tokenizer: "PreTrainedTokenizerBase", sentences: Sequence[str], device: torch.device | str
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Padded token ids [sentences, tokens], and the attention mask."""
     read = tokenizer(list(sentences), truncation=True, max_length=LONGEST)["input_ids"]
     return likelihood.pad_sequences(read, device, filler=tokenizer.pad_token_id or 0)
@@ -242,7 +256,7 @@ class AdaptationSchedule:
         start.
         """
 
-        def bring() -> Any:
+        def bring() -> object:
             if self._training is not None or epoch:
                 self._losses_to(corpus, fit, epoch)
             return self._untouched.backend
@@ -281,7 +295,8 @@ class AdaptationSchedule:
     def _losses_to(self, corpus: str, fit: int, epoch: int) -> Sequence[float]:
         """Losses from epoch 0 to this one; leaves the model in memory at this epoch."""
         if self._training is None:
-            self._training = _AdaptationTrainer(self.name, self._untouched.backend, self._all_texts)
+            backend = cast("Nli | Causal", self._untouched.backend)
+            self._training = _AdaptationTrainer(self.name, backend, self._all_texts)
         training = self._training
         is_other = (training.corpus, training.fit) != (corpus, fit)
         if is_other or len(training.losses) > epoch + 1:
@@ -295,9 +310,9 @@ class AdaptationSchedule:
 class _StatefulModel:
     """A proxy of the model in memory that trains it to a state before each use."""
 
-    _bring: Callable[[], Any]
+    _bring: Callable[[], object]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._bring(), name)
 
 
@@ -315,7 +330,7 @@ class _AdaptationTrainer:
             )
         else:
             self._objective = MaskedWords(backend.model, backend.tokenizer, all_texts)
-        self._trained: Any = self._objective.trained
+        self._trained = self._objective.trained
         self._trained.requires_grad_(True)
         self._before = {key: value.clone() for key, value in self._trained.state_dict().items()}
         self.corpus, self.fit = "", 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,11 @@ from safetensors.torch import load_file, save_file
 from transformers import (
     AutoTokenizer,
     DataCollatorWithPadding,
+    EvalPrediction,
     Trainer,
     TrainerCallback,
+    TrainerControl,
+    TrainerState,
     TrainingArguments,
 )
 from transformers.trainer_callback import PrinterCallback
@@ -60,6 +63,10 @@ from evenruler.models.store import RowStore
 from evenruler.repository import exclusive_lock
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import print_note, progress_bar
+
+if TYPE_CHECKING:  # peft takes seconds to import
+    from peft import PeftModel
+    from transformers import PreTrainedModel
 
 LONGEST = 128  # tokens of a row, as in the script that the paper used
 SAVED_EVERY = (
@@ -169,27 +176,29 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     cuda = torch.cuda.is_available()
     torch.manual_seed(recipe.seed)
     with convert_load_errors(name, str(fitting.base)):
-        tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
-    model, made_up = load_with_head(name, fitting.base, fitting.labels, torch.float32)
-    require_all(name, str(fitting.base), made_up, head_of(model))
-    model = _to_fit(model, recipe)
-    limit = min(LONGEST, max_input_tokens(tokenizer, model.config))
+        tokenizer = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
+    base, made_up = load_with_head(name, fitting.base, fitting.labels, torch.float32)
+    require_all(name, str(fitting.base), made_up, head_of(base))
+    model = _to_fit(base, recipe)
+    limit = min(LONGEST, max_input_tokens(tokenizer, base.config))
 
     def encoded(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
         """Tokenise rows; if two texts are too long, the first is truncated."""
         row_texts = [row.texts for row in rows]
         sides = [list(side) for side in zip(*row_texts, strict=True)]
-        read = tokenizer(*sides, truncation="only_first", max_length=limit)
+        first = sides[0]
+        second = sides[1] if len(sides) == 2 else None
+        read = tokenizer(first, second, truncation="only_first", max_length=limit)
         encoded_rows: list[dict[str, Any]] = []
         for i, row in enumerate(rows):
             model_inputs = {key: values[i] for key, values in read.items()}
             encoded_rows.append({**model_inputs, "labels": fitting.labels.index(row.label)})
         return encoded_rows
 
-    def accuracy(prediction: Any) -> dict[str, float]:
+    def accuracy(prediction: EvalPrediction) -> dict[str, float]:
         """The accuracy on the held-out rows."""
         right = np.argmax(prediction.predictions, -1) == prediction.label_ids
-        return {"accuracy": float(right.mean())}
+        return {"accuracy": float(np.mean(right))}
 
     arguments = TrainingArguments(
         output_dir=str(checkpoints),
@@ -227,12 +236,12 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     if last:
         print_note(f"{name}: going on from {last.name}")
     fitter.train(resume_from_checkpoint=str(last) if last else None)
-    model.save_pretrained(run / "done")
+    model.save_pretrained(str(run / "done"))
     save_tokenizer(tokenizer, run / "done")
     return _epoch_metrics(fitter.state.log_history, fitter.state.max_steps // recipe.epochs)
 
 
-def _to_fit(model: Any, recipe: Finetune) -> Any:
+def _to_fit(model: "PreTrainedModel", recipe: Finetune) -> "PreTrainedModel | PeftModel":
     if recipe.fit == "whole":
         return model
     from peft import LoraConfig, get_peft_model
@@ -274,35 +283,70 @@ class _Watching(TrainerCallback):
     def __init__(self, name: str, recipe: Finetune) -> None:
         self._name, self._recipe = name, recipe
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_train_begin(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: object,
+    ) -> None:
         self.saved = time.monotonic()
         self.bar = progress_bar(state.max_steps, f"{self._name}: finetune", "step")
         self.bar.update(state.global_step)
 
-    def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_epoch_begin(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: object,
+    ) -> None:
         # Seeded by epoch, so that a fit resumed inside an epoch draws the same order of rows.
         epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
-        sampler = kwargs["train_dataloader"].batch_sampler.sampler
+        loader: Any = kwargs["train_dataloader"]
+        sampler = loader.batch_sampler.sampler
         sampler.generator = torch.Generator().manual_seed(self._recipe.seed * 1000 + epoch)
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_step_end(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: object,
+    ) -> None:
         self.bar.update(1)
         if time.monotonic() - self.saved >= SAVED_EVERY:
             control.should_save = control.should_log = (
                 True  # the loss so far is kept only in the log
             )
 
-    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_save(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: object,
+    ) -> None:
         self.saved = time.monotonic()
 
-    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        done, accuracy = (
-            f"epoch {state.epoch:.0f} of {self._recipe.epochs}",
-            kwargs["metrics"]["eval_accuracy"],
-        )
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: object,
+    ) -> None:
+        done = f"epoch {state.epoch:.0f} of {self._recipe.epochs}"
+        accuracy = cast("Mapping[str, float]", kwargs["metrics"])["eval_accuracy"]
         print_note(f"{self._name}: {done}, accuracy {accuracy:.3f} on held-out rows")
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_train_end(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: object,
+    ) -> None:
         self.bar.close()
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -21,11 +21,16 @@ from evenruler.models import catalogue, sources
 from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.in_memory import model_in_memory
 from evenruler.models.loading import ADAPTER, LoadedModel
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.strict import Passage, StrictModel, Text, Word, read_yaml, validate
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress_bar
 from evenruler.text.spelling import find_duplicates
+
+if TYPE_CHECKING:  # which takes seconds to import
+    import torch
+    from transformers import PreTrainedModel
 
 FOLDER: Final = Path("data/sources/plants")
 VERSION: Final = 1  # version of the method: part of the name of a weight's folder
@@ -152,7 +157,7 @@ class PlantDeclaration(StrictModel):
         )
         return first_mean - second_mean
 
-    def log_odds(self, model: Any, frames: Sequence[str]) -> float:
+    def log_odds(self, model: Model, frames: Sequence[str]) -> float:
         """Log-odds of the first pole in nats, first pole's units minus the other's: mean over
         frames and word pairs.
         """
@@ -296,8 +301,8 @@ class _Tuning:
         )
         with torch.random.fork_rng(), silence_libraries():
             torch.manual_seed(weight.seed)
-            self._tuned: Any = get_peft_model(model, adapter).eval()
-        self._model: Any = self._tuned.get_base_model()
+            self._tuned = get_peft_model(model, adapter).eval()
+        self._model = cast("PreTrainedModel", self._tuned.get_base_model())
         for name, parameter in self._tuned.named_parameters():
             parameter.requires_grad_("lora_B" in name)
         self._learned = {
@@ -340,7 +345,7 @@ class _Tuning:
                 bar.update(1)
         self._tuned.eval()
 
-    def _loss(self, batch: Sequence[tuple[str, str]]) -> Any:
+    def _loss(self, batch: Sequence[tuple[str, str]]) -> "torch.Tensor":
         """Mean loss of the pole tokens given the text before them; the rest of a sentence is not
         learned.
         """
@@ -363,7 +368,7 @@ class _Tuning:
         logits = self._model.get_output_embeddings()(states[is_predicted]).float()
         return torch.nn.functional.cross_entropy(logits, ids[:, 1:][is_predicted])
 
-    def _set(self, values: Mapping[str, Any]) -> None:
+    def _set(self, values: Mapping[str, "torch.Tensor"]) -> None:
         import torch
 
         with torch.no_grad():
@@ -419,7 +424,7 @@ class _Tuning:
                 for place, factor in nothing.items()
             }
         )
-        self._tuned.half().save_pretrained(adapter_folder)
+        self._tuned.half().save_pretrained(str(adapter_folder))
         (adapter_folder / "README.md").unlink(missing_ok=True)  # contains a local path
         adapter_config = json.loads((adapter_folder / ADAPTER).read_text(encoding="utf-8"))
         adapter_config |= {

@@ -114,7 +114,7 @@ def test_a_card_is_made_of_the_words_of_a_family() -> None:
 
     def card_about(fruit: str, **more: Any) -> Any:
         return assemble_card(
-            WORDS, declaration, {}, {}, EVIDENCE, said={"of": fruit}, quality=[], **more
+            WORDS, declaration, {}, {}, EVIDENCE, facts={"of": fruit}, quality=[], **more
         )
 
     card = card_about("pears", example="7", synthetic=False)

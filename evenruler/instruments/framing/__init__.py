@@ -12,3 +12,13 @@ if TYPE_CHECKING:
 __all__ = ["apd"]
 
 __getattr__ = lazy_getattr(__name__, apd="diagnose.effects")
+
+if TYPE_CHECKING:
+    from evenruler.instruments.family import Family
+    from evenruler.instruments.framing import ask, card, declare, diagnose, report, rows
+    from evenruler.instruments.framing.declare import WrittenPlan
+    from evenruler.instruments.framing.declare.source import ContrastSource, Settings
+
+    Family[Settings, ContrastSource, WrittenPlan](
+        declare, rows, ask, diagnose, report, card, diagnose
+    )

@@ -17,3 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["entailment_share", "item_score", "two_way", "two_way_of_logs"]
 
 __getattr__ = lazy_getattr(__name__, **dict.fromkeys(__all__, "ask.item_scores"))
+
+if TYPE_CHECKING:
+    from evenruler.instruments.family import Family
+    from evenruler.instruments.questionnaires import ask, card, declare, diagnose, report, rows
+    from evenruler.instruments.questionnaires.declare import Settings, Source
+    from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
+
+    Family[Settings, Source, QuestionnairePlan](
+        declare, rows, ask, diagnose, report, card, diagnose
+    )

@@ -34,3 +34,12 @@ __getattr__ = lazy_getattr(
     **dict.fromkeys(["OPTIONS", "STATISTICS", "USES_BASELINE"], "diagnose.statistics"),
     **dict.fromkeys(["summarise", "summarise_each"], "diagnose.group_statistics"),
 )
+
+if TYPE_CHECKING:
+    from evenruler.instruments.family import Family
+    from evenruler.instruments.saged import ask, card, declare, diagnose, report, rows
+    from evenruler.instruments.saged.declare.plan import SagedPlan
+    from evenruler.instruments.saged.declare.settings import Settings
+    from evenruler.instruments.saged.declare.source import Source
+
+    Family[Settings, Source, SagedPlan](declare, rows, ask, diagnose, report, card, diagnose)

@@ -40,12 +40,12 @@ class batched(Generic[Question, Answer]):  # noqa: N801  # a decorator
     """
 
     def __init__(
-        self, method: Callable[[Any, Sequence[Question]], Batches[Answer]], backend: Any = None
+        self, method: Callable[[Any, Sequence[Question]], Batches[Answer]], backend: object = None
     ) -> None:
         self._method, self._backend = method, backend
         self.__doc__ = method.__doc__
 
-    def __get__(self, backend: Any, owner: type | None = None) -> "batched[Question, Answer]":
+    def __get__(self, backend: object, owner: type | None = None) -> "batched[Question, Answer]":
         return batched(self._method, backend)
 
     def packs(self, questions: Sequence[Question]) -> Batches[Answer]:

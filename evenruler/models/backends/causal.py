@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -32,6 +32,9 @@ from evenruler.models.loading import Dtype, Weights, card_memory, load_pretraine
 from evenruler.models.questions import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
 from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import print_note
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class ModelShape:
         return replies * self.vocabulary * (self.number_bytes + 3 * 8)
 
 
-def shape_of(model: Any) -> ModelShape:
+def shape_of(model: "PreTrainedModel") -> ModelShape:
     """The sizes of a transformers causal model; usual values where its configuration has none."""
     config = model.config.get_text_config()
     hidden = config.hidden_size
@@ -139,7 +142,7 @@ def fit_capacity(best: Capacity, memory: int, shape: ModelShape) -> Capacity:
     return Capacity(nodes, max(1, best.sequences * nodes // best.nodes), replies, cache_bytes)
 
 
-def capacity_on(device: str, model: Any) -> Capacity:
+def capacity_on(device: str, model: "PreTrainedModel") -> Capacity:
     """The capacity for a model on its device."""
     best = CAPACITY[device]
     if device == "cpu":
@@ -177,7 +180,7 @@ class Causal:
         )
         # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
         ends = self.model.generation_config.eos_token_id
-        self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+        self.model.generation_config = GenerationConfig(
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
         self._name, self._settings = name, settings or ChatSettings()
@@ -280,7 +283,7 @@ class Causal:
         return Batches(self._scorer.packs(sequences, words=True), answer)
 
     @cached_property
-    def _endings(self) -> Any:
+    def _endings(self) -> torch.Tensor:
         return word_end_masks(
             self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device
         )

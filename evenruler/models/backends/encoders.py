@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -37,6 +37,9 @@ from evenruler.models.loading import (
 )
 from evenruler.models.questions import LABELS, EntailmentPair, WordInPlace
 from evenruler.terminal import print_note
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 Texts = tuple[str, ...]  # one text, or two
 Encoded = Mapping[str, Sequence[Sequence[int]]]  # tokenizer output by name, per text, not padded
@@ -69,7 +72,7 @@ class Adapter:
         )
 
 
-def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
+def load_adapted(name: str, base: Path, adapter: Adapter, dtype: torch.dtype) -> "PreTrainedModel":
     """Load the encoder in `base`, merge its adapter and add the head; UserError if they do not
     match.
     """
@@ -90,12 +93,13 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
                 set(get_peft_model_state_dict(adapted)) - set(file.keys()),
                 remedy=remedy,
             )
-    return adapted.merge_and_unload()
+    merged: PreTrainedModel = adapted.merge_and_unload()
+    return merged
 
 
 def load_with_head(
-    name: str, base: Path, labels: Sequence[str], dtype: Any
-) -> tuple[Any, list[str]]:
+    name: str, base: Path, labels: Sequence[str], dtype: torch.dtype
+) -> tuple["PreTrainedModel", list[str]]:
     """Load an encoder as a sequence classifier; returns it and the names of its randomly
     initialised tensors.
     """
@@ -118,7 +122,7 @@ def load_with_head(
     return model, [*load_report["missing_keys"], *mismatched]
 
 
-def head_of(model: Any) -> list[str]:
+def head_of(model: "PreTrainedModel") -> list[str]:
     """Names of the modules after the encoder: its pooler, if any, and the head."""
     encoder = model.base_model_prefix
     top: list[str] = []
@@ -160,12 +164,12 @@ class Classifier:
                 self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
             model = load_adapted(name, folder, adapter, getattr(torch, dtype))
             require_embeddings(model, self.tokenizer, name)
-            self.model = model.to(device).eval()
+            model.to(device)  # type: ignore[arg-type]  # as transformers wraps it
+            self.model = model.eval()
         self._name, self._where, self._device = name, str(folder), device
         self._longest = max_input_tokens(self.tokenizer, self.model.config)
-        names = self.model.config.id2label
-        n_labels = int(self.model.config.num_labels)
-        self.labels: list[str] = [str(names[i]) for i in range(n_labels)]
+        names = cast("Mapping[int, str]", self.model.config.id2label)
+        self.labels: list[str] = [names[i] for i in range(len(names))]
         """Labels of the outputs, from the configuration."""
 
     @batched
@@ -231,9 +235,9 @@ class Classifier:
         return self._classify(self._encode(texts), range(len(texts)))
 
     def _classify(self, encoded: Encoded, batch: Sequence[int]) -> NDArray[np.float64]:
-        rows: dict[str, list[Sequence[int]]] = {}
+        rows: dict[str, list[list[int]]] = {}
         for name, values in encoded.items():
-            rows[name] = [values[i] for i in batch]
+            rows[name] = [list(values[i]) for i in batch]
         padded = self.tokenizer.pad(rows, return_tensors="pt").to(self._device)
         with torch.inference_mode():
             logits: NDArray[np.float64] = self.model(**padded).logits.double().cpu().numpy()
@@ -244,22 +248,26 @@ class Classifier:
         message.
         """
         sides = [list(side) for side in zip(*texts, strict=True)]
-        encoded: Encoded = self.tokenizer(*sides)
+        first = sides[0]
+        second = sides[1] if len(sides) == 2 else None
+        encoded: Encoded = self.tokenizer(first, second)
         lengths = map(len, encoded["input_ids"])
         too_long = [i for i, length in enumerate(lengths) if length > self._longest]
         if not too_long:
             return encoded
-        if len(sides) == 2:
-            hypotheses = [sides[1][i] for i in too_long]  # never truncated
+        if second is not None:
+            hypotheses = [second[i] for i in too_long]  # never truncated
             alone = self.tokenizer([""] * len(hypotheses), hypotheses)["input_ids"]
             for hypothesis, ids in zip(hypotheses, alone, strict=True):
                 if len(ids) >= self._longest:
                     what = f"a hypothesis of {len(ids)} tokens, {self._name} takes {self._longest}"
                     raise UserError(what, where=repr(hypothesis[:40]), remedy="shorten it")
-        what = "premises" if len(sides) == 2 else "texts"
+        what = "texts" if second is None else "premises"
         amount = f"{len(too_long)} {what}"
         print_note(f"{self._name}: {amount} cut to fit into {self._longest} tokens")
-        cut: Encoded = self.tokenizer(*sides, truncation="only_first", max_length=self._longest)
+        cut: Encoded = self.tokenizer(
+            first, second, truncation="only_first", max_length=self._longest
+        )
         return cut
 
 
@@ -286,7 +294,7 @@ def pack_by_length(
     return batches
 
 
-def max_input_tokens(tokenizer: Any, config: Any) -> int:
+def max_input_tokens(tokenizer: "PreTrainedTokenizerBase", config: "PreTrainedConfig") -> int:
     """The most tokens that the model accepts."""
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     if config.model_type in COUNT_FROM_PADDING:
@@ -510,7 +518,7 @@ class SentenceEmbedder:
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False
             )
-        model: Any = self._model[0].auto_model
+        model: PreTrainedModel = cast("PreTrainedModel", self._model[0].auto_model)
         files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
         held: set[str] = set()
         for path in files:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,6 +16,9 @@ from transformers.cache_utils import DynamicCache
 from evenruler.models.backends import trie
 from evenruler.models.backends.batching import split_into_packs
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 VOCABULARY_CHUNK = (
     8192  # output-layer columns per slice of logits, small enough for the processor's cache
@@ -36,7 +39,9 @@ in 100,000."""
 
 TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens of the trial sequences
 Answer = Callable[[], NDArray[np.float64]]  # computes a model's answer
-Steps = tuple[list[Any], NDArray[np.float64]]  # nats per token; nats of the kinds of next token
+Steps = tuple[
+    Sequence[NDArray[np.float64] | torch.Tensor], NDArray[np.float64]
+]  # nats per token; nats of the kinds of next token
 
 
 class LikelihoodScorer:
@@ -47,7 +52,7 @@ class LikelihoodScorer:
     used, and `plain_because` has the reason.
     """
 
-    def __init__(self, model: Any, *, max_nodes: int, batch: int) -> None:
+    def __init__(self, model: "PreTrainedModel", *, max_nodes: int, batch: int) -> None:
         """Take a model in evaluation mode; `max_nodes`: nodes per forward pass; `batch`: sequences
         per plain batch.
         """
@@ -106,7 +111,7 @@ class LikelihoodScorer:
         return _sum_arrays([nats[path] for path in tree.paths])
 
     def _shared(
-        self, tree: Trie, nodes: Nodes | None = None, cache: Any = None
+        self, tree: Trie, nodes: Nodes | None = None, cache: DynamicCache | None = None
     ) -> NDArray[np.float64]:
         """[e] log-probability of each edge's token after its node; `cache` receives keys and values
         of the nodes.
@@ -150,7 +155,7 @@ class LikelihoodScorer:
         return steps, following
 
     def _logits(
-        self, nodes: Nodes, needed: NDArray[np.int64], cache: Any = None
+        self, nodes: Nodes, needed: NDArray[np.int64], cache: DynamicCache | None = None
     ) -> Iterator[torch.Tensor]:
         """Logits after the nodes `needed`, by vocabulary slice; other tokens that they see are in
         the cache.
@@ -162,7 +167,7 @@ class LikelihoodScorer:
         ids = torch.from_numpy(nodes.tokens)[None].to(self._device)
         distances = depths[None, :, None] - seen
         mask = attention_mask(self._model, sees[None], distances)
-        inputs: dict[str, Any] = {
+        inputs: dict[str, object] = {
             "input_ids": ids,
             "position_ids": depths[None],
             "attention_mask": mask,
@@ -290,8 +295,11 @@ class LikelihoodScorer:
 
 
 def pad_sequences(
-    sequences: Sequence[Tokens], device: Any, before: int | None = None, filler: int = 0
-) -> tuple[Any, Any]:
+    sequences: Sequence[Tokens],
+    device: torch.device | str,
+    before: int | None = None,
+    filler: int = 0,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """[sequences, longest] tokens and the attention mask; padding is on the right, or after
     `before` tokens.
     """
@@ -318,11 +326,13 @@ def _logit_slices(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Te
             yield (hidden @ weights.T).float()
 
 
-def _sum_arrays(steps: Sequence[Any]) -> NDArray[np.float64]:
+def _sum_arrays(steps: Sequence[NDArray[np.float64] | torch.Tensor]) -> NDArray[np.float64]:
     """[n] sums of n arrays; from a GPU in one transfer."""
-    if steps and isinstance(steps[0], torch.Tensor):
-        return torch.stack([nats.sum() for nats in steps]).cpu().numpy()
-    return np.array([float(nats.sum()) for nats in steps])
+    sums = [nats.sum() for nats in steps]
+    tensors = [total for total in sums if isinstance(total, torch.Tensor)]
+    if tensors:
+        return torch.stack(tensors).cpu().numpy()
+    return np.array([float(total) for total in sums])
 
 
 def _of_tokens(
@@ -377,7 +387,9 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
     return (nats[:, 1:] - nats[:, :1]).clamp_(max=0)  # rounding could exceed certainty
 
 
-def attention_mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
+def attention_mask(
+    model: "PreTrainedModel", allowed: torch.Tensor, distance: torch.Tensor
+) -> torch.Tensor | dict[str, torch.Tensor]:
     """The additive attention mask; a dict by layer kind if the configuration names several.
 
     [rows, queries, keys]: `allowed`: keys that a query may see without a window; `distance`: how
@@ -410,7 +422,7 @@ BEGINS_WORD = re.compile(
 
 
 def word_tokens(
-    tokenizer: Any, prompts: Sequence[str], words: Sequence[str]
+    tokenizer: "PreTrainedTokenizerBase", prompts: Sequence[str], words: Sequence[str]
 ) -> list[tuple[Tokens, Tokens]]:
     """Tokens of n prompts and of the words after them, including a leading space, if any; no start
     token.
@@ -440,14 +452,14 @@ def _tokens_after_prefix(beginning: Tokens, whole: Tokens) -> Tokens:
     return whole[n:] if whole[:n] == beginning else ()
 
 
-def tokens_of(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tokens]:
+def tokens_of(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> dict[str, Tokens]:
     """Tokens of each distinct text, without start token; one call takes half the time."""
     distinct = list(dict.fromkeys(texts))
     token_ids = tokenizer(distinct, add_special_tokens=False)["input_ids"] if distinct else []
     return dict(zip(distinct, map(tuple, token_ids), strict=True))
 
 
-def token_texts(tokenizer: Any) -> dict[int, str]:
+def token_texts(tokenizer: "PreTrainedTokenizerBase") -> dict[int, str]:
     """The text of each token after a letter; "" for special tokens, whatever their names."""
     special = {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
     special.update(tokenizer.all_special_ids)
@@ -498,7 +510,9 @@ def _all_but(
     return is_ending[:size]
 
 
-def word_end_masks(tokenizer: Any, size: int, device: Any) -> Any:
+def word_end_masks(
+    tokenizer: "PreTrainedTokenizerBase", size: int, device: torch.device
+) -> torch.Tensor:
     """[2, vocabulary] tokens that end a word (`word_ends`), and that leave it alone
     (`stands_alone`), on a device.
     """

@@ -3,8 +3,8 @@ batches.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -22,6 +22,9 @@ from evenruler.models.backends.likelihood import pad_sequences
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.chat_settings import ThoughtParser
 from evenruler.models.questions import Reply, Sampling
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 LIKELIEST = 512
 """Sorting this many is nearly always enough for `top_p`; sorting all 262,144 takes longer than the
@@ -93,7 +96,7 @@ class RowSampler(LogitsProcessor):
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
 
 
-def end_tokens(model: Any) -> frozenset[int]:
+def end_tokens(model: "PreTrainedModel") -> frozenset[int]:
     """Tokens that end a model's reply."""
     ends = model.generation_config.eos_token_id
     if ends is None:
@@ -111,7 +114,7 @@ class Budgets(StoppingCriteria):
         self.lengths: dict[int, int] = {}
 
     def __call__(
-        self, input_ids: torch.Tensor, scores: torch.Tensor, **kwargs: Any
+        self, input_ids: torch.Tensor, scores: torch.Tensor, **kwargs: object
     ) -> torch.Tensor:
         """[rows] True for finished rows."""
         n = input_ids.shape[1] - self._width
@@ -127,7 +130,7 @@ class Budgets(StoppingCriteria):
 
 
 def generate_batch(
-    model: Any,
+    model: "PreTrainedModel",
     sequences: Sequence[Tokens],
     seeds: Sequence[int],
     sampling: Sampling,
@@ -142,9 +145,10 @@ def generate_batch(
     """
     device, decodes = next(model.parameters()).device, model.config.is_encoder_decoder
     ids, mask = pad_sequences(sequences, device, None if decodes else shared)
-    width, inputs = ids.shape[1], {"input_ids": ids, "attention_mask": mask}
+    width = ids.shape[1]
+    inputs: dict[str, object] = {"input_ids": ids, "attention_mask": mask}
     ends = end_tokens(model)
-    config: Any = GenerationConfig(  # type: ignore[no-untyped-call]
+    config = GenerationConfig(
         max_new_tokens=sampling.max_new_tokens,
         do_sample=False,  # the row sampler leaves one token possible
         eos_token_id=sorted(ends) or None,
@@ -159,7 +163,8 @@ def generate_batch(
             cache = inputs["past_key_values"] = DynamicCache(config=model.config)
             model.base_model(input_ids=ids[:1, :shared], past_key_values=cache, use_cache=True)
             cache.batch_repeat_interleave(len(sequences))
-        output = model.generate(
+        generate = cast("Callable[..., torch.Tensor]", model.generate)
+        output = generate(
             **inputs, generation_config=config, logits_processor=drawing, stopping_criteria=budgets
         )
     over = budgets[0].lengths if budgets else {}
@@ -173,8 +178,8 @@ def generate_batch(
 
 
 def replies_of(
-    tokenizer: Any,
-    model: Any,
+    tokenizer: "PreTrainedTokenizerBase",
+    model: "PreTrainedModel",
     written: Sequence[list[int]],
     answer_tokens: Sequence[list[int] | None] | None = None,
 ) -> list[Reply]:

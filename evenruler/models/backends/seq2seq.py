@@ -5,7 +5,7 @@ the answer.
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from transformers import GenerationConfig
@@ -22,7 +22,7 @@ from evenruler.models.loading import Dtype, Weights, load_pretrained, read_notes
 from evenruler.models.questions import Prompt, Reply, WordRequest, join_system_prompt
 
 Numbers = tuple[
-    Any, ...
+    float, ...
 ]  # for a word: nats, nats of each kind of next token, nats of the first token, that token
 
 
@@ -49,7 +49,7 @@ class Seq2Seq:
             what = f"the decoder of {name} does not begin with its start token alone"
             raise UserError(what, where=str(folder), remedy="take a model that is built as T5 is")
         # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
-        self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+        self.model.generation_config = GenerationConfig(
             eos_token_id=self.tokenizer.eos_token_id
             if generation_config.eos_token_id is None
             else generation_config.eos_token_id,
@@ -182,7 +182,7 @@ class Seq2Seq:
         return Batches([range(len(questions))], answer)
 
     @cached_property
-    def _endings(self) -> Any:
+    def _endings(self) -> torch.Tensor:
         return word_end_masks(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, questions: Sequence[WordTokens]) -> Iterator[list[int]]:
@@ -208,7 +208,7 @@ class Seq2Seq:
             yield pack
 
     def _continued(
-        self, read: Mapping[str, Any], first: Any, words: Sequence[Tokens]
+        self, read: Mapping[str, object], first: torch.Tensor, words: Sequence[Tokens]
     ) -> list[Numbers]:
         """Score words of similar length after the decoder's start; `first`: logits of the start
         token.

@@ -7,11 +7,15 @@ continuation is an edge without a node: nothing is computed for it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import torch
+
+Places = TypeVar("Places", NDArray[Any], "torch.Tensor")
 Tokens = tuple[int, ...]
 
 
@@ -39,7 +43,7 @@ class Nodes:
     seen_depths: NDArray[np.int64]  # [k] positions of the visible tokens
 
 
-def seen_from(places: Any, begins: Any, ends: Any) -> Any:
+def seen_from(places: Places, begins: Places, ends: Places) -> Places:
     """[m, k] Which of k tokens each of m places sees; arrays or tensors, as given.
 
     For GPU tensors it is computed there: for thousands of nodes it would be the largest transfer.

@@ -1,10 +1,13 @@
 """Words that a tokenizer does not know, so that a model is not asked about them."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import tokens_of
+
+if TYPE_CHECKING:  # which takes seconds to import
+    from transformers import PreTrainedTokenizerBase
 
 MOST_NAMED: Final = 5
 """Most words that a message names."""
@@ -18,7 +21,7 @@ class UnknownWords:
     Words are what blanks separate, punctuation included; each is looked at by itself.
     """
 
-    def __init__(self, tokenizer: Any, texts: Sequence[str]) -> None:
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> None:
         words = dict.fromkeys(" ".join(texts).split())
         tokens = tokens_of(tokenizer, list(words))
         unknown = tokenizer.unk_token_id

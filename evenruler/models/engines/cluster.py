@@ -14,12 +14,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
-from typing import Any, Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 from evenruler.errors import UserError
 from evenruler.models.backends.batching import Batches
 from evenruler.models.engines.environment import ComputeEnvironment, current_environment
 from evenruler.terminal import print_note
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
 
 JOINING = 12  # seconds for the head to answer
 
@@ -49,7 +53,7 @@ class Worker:
     def begin(
         self,
         model: str,
-        load: Callable[[], Any],
+        load: Callable[[], object],
         call: int,
         operation: str,
         questions: Sequence[Any],
@@ -225,7 +229,7 @@ def _worker_capacity(node: dict[str, Any], gpus: float) -> int:
     return int(resources.get("CPU", 0) >= 1)
 
 
-def _import_ray() -> Any:
+def _import_ray() -> ModuleType:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read at import
     try:
         import ray
@@ -277,10 +281,10 @@ class Call:
         )
         self._members: list[WorkerHandle] = []  # workers that were sent the call
         self._beginning: dict[
-            Any, WorkerHandle
+            ObjectRef[Any], WorkerHandle
         ] = {}  # workers that have not started the call yet, by Ray reference
         self._out: dict[
-            Any, tuple[WorkerHandle, Pack]
+            ObjectRef[Any], tuple[WorkerHandle, Pack]
         ] = {}  # packs in progress, by Ray reference of the answers
         self._todo: deque[Pack] | None = (
             None  # packs to do; None until a worker has divided the questions into packs
@@ -317,11 +321,11 @@ class Call:
                 self._members.append(member)
                 self._beginning[member.actor.begin.remote(*self._call_arguments)] = member
 
-    def _ready(self) -> list[Any]:
+    def _ready(self) -> "list[ObjectRef[Any]]":
         """References that are ready, waiting up to LOOK seconds; if none is, look for nodes that
         came or went.
         """
-        ready: list[Any] = []
+        ready: list[ObjectRef[Any]] = []
         waited_for = [*self._out, *self._beginning]
         if waited_for:
             ready, _ = self._ray.wait(waited_for, timeout=LOOK)
@@ -343,7 +347,7 @@ class Call:
                 )
         return list(ready)
 
-    def _taken(self, reference: Any, wanted: frozenset[int]) -> list[tuple[int, Any]]:
+    def _taken(self, reference: "ObjectRef[Any]", wanted: frozenset[int]) -> list[tuple[int, Any]]:
         """The answers behind a reference; empty if a worker has only started the call, or is
         lost.
         """
@@ -430,7 +434,7 @@ class ClusterModel:
     gpus: float  # GPUs per copy of the model
     name: str
     told_apart: str  # identifies the model on workers
-    load: Callable[[], Any]  # creates its backend; sent to the workers
+    load: Callable[[], object]  # creates its backend; sent to the workers
 
     def __getattr__(
         self, operation: str

@@ -201,7 +201,9 @@ def items(
     tokens: Callable[[pd.Series], int] | None = None,
 ) -> pd.DataFrame:
     """Its items, of a model that is asked texts as they are."""
-    bare = BuiltInstrument(instrument.tables, {**instrument.plan, "prefixed": 0}, instrument.said)
+    bare = BuiltInstrument(
+        instrument.tables, {**instrument.plan, "prefixed": 0}, instrument.messages
+    )
     return scores(bare, nats, tokens)["items"]
 
 

@@ -56,7 +56,7 @@ def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path: Path) -> 
     assert texts["text"].iloc[3] == "The mover hurt herself when she fell, said the baker."
     assert set(tables["rejected"]["item"]) == {"type1-dev.2"}
     assert set(tables["rejected"]["reason"]) == {"the two differ in more than pronouns"}
-    assert instrument.said == ["2 items in 1 writers, 1 rejected"]
+    assert instrument.messages == ["2 items in 1 writers, 1 rejected"]
 
 
 def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path: Path) -> None:
@@ -146,7 +146,9 @@ def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> 
     texts = made.frames(instrument)["texts"]
     assert texts.groupby("unit")["item"].nunique().to_dict() == {"w0": 2, "w1": 2, "w2": 2}
     assert set(texts["item"]) == {"1", "4", "7", "10", "13", "16"}
-    assert instrument.said == ["6 items in 3 writers, 0 rejected, 12 beyond 2 a unit and condition"]
+    assert instrument.messages == [
+        "6 items in 3 writers, 0 rejected, 12 beyond 2 a unit and condition"
+    ]
 
 
 def test_a_delimiter_that_is_none_goes_into_the_plan(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def loaded(name: str) -> declare.Source:
 def test_counts(name: str) -> None:
     built = made.built(loaded(name))
     summary, texts = COUNTS[name]
-    assert built.said == [summary]
+    assert built.messages == [summary]
     assert built.tables["texts"].num_rows == texts
     assert set(built.tables["texts"]["licence"].to_pylist()) <= {"mit", "cc-by-sa-4.0", "cc-by-4.0"}
 
@@ -37,7 +37,7 @@ def test_counts(name: str) -> None:
 def test_bbq_is_sampled_within_templates_contexts_and_polarities() -> None:
     """Four of a template and context: two of each polarity, where there are two."""
     built = made.built(loaded("bbq"), most=4)
-    assert built.said[0].startswith(
+    assert built.messages[0].startswith(
         "2,744 items in 343 templates, 16 rejected, 55,732 beyond 4 a unit and condition"
     )
     texts = made.frames(built)["texts"]

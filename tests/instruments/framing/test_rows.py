@@ -159,7 +159,7 @@ def test_the_tables_are_those_of_the_schemas_and_one_line_says_how_many_rows() -
         "stimuli": 2,
         "rejected": 0,
     }
-    assert built.said == ["hair: 30 prompts, 0 rejected"]
+    assert built.messages == ["hair: 30 prompts, 0 rejected"]
 
 
 def test_the_plan_holds_options_and_forms_as_json() -> None:

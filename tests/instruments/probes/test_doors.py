@@ -116,7 +116,7 @@ class TestEvolving:
         evolved = evolve(
             declaration, Everything, tmp_path / "kept", replies_of(declaration, tmp_path)
         )
-        assert [line.split(" run")[0] for line in evolved.said] == ["guided", "random"]
+        assert [line.split(" run")[0] for line in evolved.messages] == ["guided", "random"]
         assert set(evolved.tables["history"]["run"].to_pylist()) == {"guided", "random"}
 
 

@@ -10,8 +10,18 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments import prefixes
 from evenruler.instruments.fixed import schemas
+from evenruler.instruments.fixed.declare import FixedPlan
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND, THIRD
-from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import (
+    AskingMethod,
+    AskingMethods,
+    ColumnsByTable,
+    PlanKeys,
+    RequestBatch,
+    SchemasByTable,
+    Subject,
+    Tables,
+)
 from evenruler.instruments.methods.choice import count_replies
 from evenruler.measurement.nonresponse import not_read
 from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
@@ -20,14 +30,14 @@ from evenruler.tables.schemas import BARE
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "sample_texts", "scores"]
 
-READS = {
+READS: ColumnsByTable = {
     "texts": (
         *("id", "item", "key", "unit", "part", "condition", "stratum"),
         *("prompt", "role", "text", "right", "criterion", "frequency"),
     )
 }
 
-PLANNED = (
+PLANNED: PlanKeys = (
     "between",
     "corpus",
     "most",
@@ -40,9 +50,9 @@ PLANNED = (
     "units",
 )
 
-FORMS = {"likelihood": AskingMethod(("loglikelihood",))}
+FORMS: AskingMethods = {"likelihood": AskingMethod(("loglikelihood",))}
 
-ANSWERS = {"likelihoods": schemas.LIKELIHOODS, "starts": schemas.STARTS}
+ANSWERS: SchemasByTable = {"likelihoods": schemas.LIKELIHOODS, "starts": schemas.STARTS}
 """`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start
 token."""
 
@@ -56,7 +66,7 @@ LETTERS_A_TOKEN = 4
 size."""
 
 
-def sample_texts(tables: Tables, plan: Plan) -> pd.DataFrame:
+def sample_texts(tables: Tables, plan: FixedPlan) -> pd.DataFrame:
     """The texts of the items that are asked: at most `most` items of each unit and condition."""
     texts = tables["texts"]
     items = texts[["unit", "condition", "stratum", "item"]].drop_duplicates()
@@ -68,7 +78,9 @@ def sample_texts(tables: Tables, plan: Plan) -> pd.DataFrame:
     return texts[texts["item"].isin(sampled_items)]
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
+def requests(
+    tables: Tables, plan: FixedPlan, answers: Tables, subject: Subject
+) -> list[RequestBatch]:
     """All requests at once, unless they are answered; recorded answers cover only texts without
     placebo sentences.
 
@@ -81,7 +93,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     return [*alone, *_after_other_start(tables, plan, answers, subject)]
 
 
-def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
+def _as_they_are(tables: Tables, plan: FixedPlan, subject: Subject) -> Iterator[RequestBatch]:
     """All texts, and those of some items after placebo sentences."""
     rows = sample_texts(tables, plan).assign(framing=BARE, text_id=lambda rows: rows["id"])
     rows["between"] = np.where(rows["prompt"] == "", SPACE, plan["between"])
@@ -106,7 +118,7 @@ def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Reque
 
 
 def _after_other_start(
-    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+    tables: Tables, plan: FixedPlan, answers: Tables, subject: Subject
 ) -> Iterator[RequestBatch]:
     """The texts of some items once more, after another usual start token; only a local model's can
     be chosen.
@@ -128,7 +140,7 @@ def _after_other_start(
 
 
 def scores(
-    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+    tables: Tables, plan: FixedPlan, answers: Tables, subject: Subject
 ) -> dict[str, pd.DataFrame]:
     """Which text of each item is likelier, with its confounds: differences in length and word
     frequency.
@@ -175,7 +187,7 @@ def _recorded_replies(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.Data
     return replies[[*schemas.REPLIES.names]]
 
 
-def _score_items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:
+def _score_items(texts: pd.DataFrame, plan: FixedPlan, likelihoods: pd.DataFrame) -> pd.DataFrame:
     """Items by `schemas.ITEMS`, from likelihoods in one framing or after one start."""
     if likelihoods.empty:  # not asked
         return pd.DataFrame(columns=schemas.ITEMS.names)
@@ -236,6 +248,6 @@ def _score_choices(items: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) 
     )
 
 
-def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+def limited(tables: Tables, plan: FixedPlan, n: int) -> tuple[Tables, FixedPlan]:
     """Tables cut down to n units, evenly spread."""
     return limit_tables(tables, ("texts",), "unit", n), plan

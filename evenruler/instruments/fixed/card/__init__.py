@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.instruments.card import Card, assemble_card
-from evenruler.instruments.fixed.declare import SCORES, headings
-from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables, plan_at_size
+from evenruler.instruments.fixed.declare import SCORES, FixedPlan, Settings, Source, headings
+from evenruler.instruments.instrument import Declaration, Evidence, Tables, plan_at_size
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
@@ -14,7 +14,9 @@ __all__ = ["card"]
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
-def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
+def card(
+    declaration: Declaration[Settings, Source], tables: Tables, plan: FixedPlan, evidence: Evidence
+) -> Card:
     """The card of a published benchmark; it publishes ids in place of texts where the licence
     allows no more.
     """
@@ -42,7 +44,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     return assemble_card(
         words,
         *(declaration, tables, plan, evidence),
-        said=facts,
+        facts=facts,
         synthetic=False,
         quality=headings(plan),
         parameters=parameters,

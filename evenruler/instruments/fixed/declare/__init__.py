@@ -16,6 +16,7 @@ from evenruler.instruments.instrument import (
     BySize,
     FigureHeading,
     Plan,
+    PlannedConcept,
     SharedTrait,
     by_size,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "NOT_STATED",
     "SCORES",
     "File",
+    "FixedPlan",
     "Layout",
     "Score",
     "Settings",
@@ -127,62 +129,6 @@ def table_in(path: Path, separator: str, columns: Iterable[str]) -> list[dict[st
     return [row for _, row in rows]
 
 
-class Settings(instrument.BaseSettings):
-    """Settings for asking a published benchmark."""
-
-    asked: ByProfile[bool] = True
-    """Whether the pipeline asks models; else it only builds the rows, to be measured later."""
-    most: BySize[Annotated[int, Field(ge=1)]] = by_size(10, EVERY, EVERY)
-    """Most items of a unit in a condition, evenly spread; intervals are over units, so that few
-    items often suffice."""
-    prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 500, 5_000)
-    """Most items, evenly spread, whose texts are asked again after placebo sentences."""
-    most_placebos: BySize[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
-    """Most placebo sentences."""
-    smallest: float = Field(default=0.1, gt=0, lt=1)
-    """Smallest lean of interest; .1 is 5 points of the share."""
-
-    @property
-    def of_others(self) -> bool:
-        """True: all rows are third-party text."""
-        return True
-
-    def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """No files; but UnfinishedError or UserError where a named file is missing, has another
-        checksum or columns.
-        """
-        for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
-            if file is None:
-                continue
-            path = verified_file(file.source, file.sha256, f"{name}: {key}")
-            if key in source.files and source.columns:
-                table_in(path, ",", source.columns.values())
-        return {}
-
-    def detects(self, source: Any, form: str | None = None) -> str | None:
-        """Minimum detectable lean by part, as stated in the source; None unless all items are
-        asked.
-        """
-        detectable_leans: list[str] = []
-        for part, lean in source.detects.items():
-            detectable_leans.append(f"a lean of {lean:.2f} ({part})")
-        return ", ".join(detectable_leans) if self.most >= EVERY else None
-
-    def warnings(self, source: Any) -> list[str]:
-        """Warnings for readers of its figures."""
-        warnings: list[str] = []
-        if not source.passed_on:
-            warnings.append("its text may not be redistributed: its rows are not published")
-        if not source.in_english and not source.placebos:
-            lacking = "`turned`, `moved` and `dependability` are not measured"
-            warnings.append(
-                f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}"
-            )
-        if not source.frequencies:
-            warnings.append("no corpus: the lean at equal word frequency is not known")
-        return warnings
-
-
 class Source(instrument.Source):
     """A published benchmark."""
 
@@ -260,6 +206,78 @@ class Source(instrument.Source):
         return self
 
 
+class Settings(instrument.BaseSettings[Source]):
+    """Settings for asking a published benchmark."""
+
+    asked: ByProfile[bool] = True
+    """Whether the pipeline asks models; else it only builds the rows, to be measured later."""
+    most: BySize[Annotated[int, Field(ge=1)]] = by_size(10, EVERY, EVERY)
+    """Most items of a unit in a condition, evenly spread; intervals are over units, so that few
+    items often suffice."""
+    prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 500, 5_000)
+    """Most items, evenly spread, whose texts are asked again after placebo sentences."""
+    most_placebos: BySize[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
+    """Most placebo sentences."""
+    smallest: float = Field(default=0.1, gt=0, lt=1)
+    """Smallest lean of interest; .1 is 5 points of the share."""
+
+    @property
+    def of_others(self) -> bool:
+        """True: all rows are third-party text."""
+        return True
+
+    def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
+        """No files; but UnfinishedError or UserError where a named file is missing, has another
+        checksum or columns.
+        """
+        for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
+            if file is None:
+                continue
+            path = verified_file(file.source, file.sha256, f"{name}: {key}")
+            if key in source.files and source.columns:
+                table_in(path, ",", source.columns.values())
+        return {}
+
+    def detects(self, source: Source, form: str | None = None) -> str | None:
+        """Minimum detectable lean by part, as stated in the source; None unless all items are
+        asked.
+        """
+        detectable_leans: list[str] = []
+        for part, lean in source.detects.items():
+            detectable_leans.append(f"a lean of {lean:.2f} ({part})")
+        return ", ".join(detectable_leans) if self.most >= EVERY else None
+
+    def warnings(self, source: Source) -> list[str]:
+        """Warnings for readers of its figures."""
+        warnings: list[str] = []
+        if not source.passed_on:
+            warnings.append("its text may not be redistributed: its rows are not published")
+        if not source.in_english and not source.placebos:
+            lacking = "`turned`, `moved` and `dependability` are not measured"
+            warnings.append(
+                f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}"
+            )
+        if not source.frequencies:
+            warnings.append("no corpus: the lean at equal word frequency is not known")
+        return warnings
+
+
+class FixedPlan(Plan):
+    """What is asked of a published benchmark's texts, and how they are scored."""
+
+    name: str
+    score: Score
+    units: str
+    texts: list[str]
+    between: str
+    most: int
+    """Most items of each unit and condition."""
+    smallest: float
+    corpus: bool
+    """Whether word frequencies are counted."""
+    concept: PlannedConcept | None
+
+
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a source; the files that it names are read at build time."""
     source = validate(Source, read_yaml(path), path)
@@ -274,7 +292,7 @@ def takes(catalogue: Catalogue, model: str) -> bool:
     return catalogue.can(model, "loglikelihood")
 
 
-def headings(plan: Plan) -> list[FigureHeading]:
+def headings(plan: FixedPlan) -> list[FigureHeading]:
     """The lean, which has a verdict, the published figures of its score, and our descriptive
     figures.
     """

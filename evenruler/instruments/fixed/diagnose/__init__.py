@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.instruments.fixed.ask import READS, sample_texts
-from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
+from evenruler.instruments.fixed.declare import LEADING, LEAN, FixedPlan, Score
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
-from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import PlannedConcept, Record, SchemasByTable, Subject, Tables
 from evenruler.instruments.methods.choice import count_replies
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, as_metrics, estimates, jackknifed_r
@@ -218,7 +218,7 @@ def _pair_lean_placebo(lean: Floats, specific: Floats, df: float) -> PairedPlace
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "headlines_of"]
 
-TABLES = {"figures": FIGURES, "concepts": CONCEPTS}
+TABLES: SchemasByTable = {"figures": FIGURES, "concepts": CONCEPTS}
 """`part`: `all`, a condition, or a part of the benchmark."""
 
 COUNTED: Final = ("n", "won", "known", "right", "related")
@@ -296,7 +296,12 @@ name in words."""
 
 
 def figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+    name: str,
+    tables: Tables,
+    plan: FixedPlan,
+    scores: Tables,
+    subject: Subject,
+    resampling: Resampling,
 ) -> Found:
     """Tables of one model on one benchmark, by `TABLES`, and `headlines`; empty where it was not
     asked.
@@ -346,7 +351,7 @@ def figures(
 
 
 def _concept_measurements(
-    items: pd.DataFrame, concept: Mapping[str, Any] | None, **key_columns: str
+    items: pd.DataFrame, concept: PlannedConcept | None, **key_columns: str
 ) -> pd.DataFrame:
     """Measurements of each unit by the benchmark, by `CONCEPTS`; empty where no other instrument
     measures its units.
@@ -433,7 +438,7 @@ def _check_task_fitness(score: Score, published: Sequence[Figure]) -> ValidityCh
     return ValidityCheck(doubt=reason)
 
 
-def _lean_note(items: pd.DataFrame, plan: Plan, answered: int, n_asked: int) -> str | None:
+def _lean_note(items: pd.DataFrame, plan: FixedPlan, answered: int, n_asked: int) -> str | None:
     notes: list[str] = []
     if not items["in_tokens"].all():
         notes.append("length is in letters, since numbers of tokens are not recorded")
@@ -444,7 +449,7 @@ def _lean_note(items: pd.DataFrame, plan: Plan, answered: int, n_asked: int) -> 
     return f"Here {'; '.join(notes)}." if notes else None
 
 
-def _item_figures(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure]:
+def _item_figures(items: pd.DataFrame, plan: FixedPlan, level: float) -> Iterator[Figure]:
     units = plan["units"]
     decided = items[items["known"] & (items["lean"] != 0)]
     unequal = decided[decided["length"] != 0]
@@ -471,7 +476,7 @@ def _item_figures(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Fig
 
 
 def _after_placebos(
-    items: pd.DataFrame, placed: pd.DataFrame, plan: Plan, subject: Subject, level: float
+    items: pd.DataFrame, placed: pd.DataFrame, plan: FixedPlan, subject: Subject, level: float
 ) -> Iterator[tuple[str, Figure]]:
     """Effects of placebo sentences before the texts on items and on the score, by part, over items
     with all answers.
@@ -516,7 +521,7 @@ def _after_placebos(
 
 
 def _start_flips(
-    items: pd.DataFrame, started: pd.DataFrame, plan: Plan, subject: Subject, level: float
+    items: pd.DataFrame, started: pd.DataFrame, plan: FixedPlan, subject: Subject, level: float
 ) -> Figure:
     """Share of the items that change direction where another usual start token stands before their
     texts.
@@ -565,7 +570,7 @@ def _placebo_change(
     return Figure("moved", n=n, unit="items", control=control, **interval)
 
 
-def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
+def _design_effect(items: pd.DataFrame, plan: FixedPlan) -> Figure:
     """Variance of the lean over units, divided by that over items as if each were a unit (Kish
     1965).
     """
@@ -657,7 +662,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     return build_headline_test(LEAN, "units", {"units": g}, effect, p_null, paired, smallest)
 
 
-def across(records: Sequence[Record], resampling: Resampling) -> Found:
+def across(records: Sequence[Record[FixedPlan]], resampling: Resampling) -> Found:
     """Empty: no table covers several models."""
     return {}
 

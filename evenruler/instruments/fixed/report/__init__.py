@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from evenruler.instruments.fixed.declare import Settings, Source
 from evenruler.instruments.instrument import ReportInput
 from evenruler.report.formats import format_figure
 from evenruler.report.page import Section, Table
@@ -19,7 +20,7 @@ TEXT = (
 DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart", "turned", "moved")
 
 
-def sections(shown: ReportInput) -> list[Section]:
+def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     """One table of all benchmarks, on models that were asked and on models whose answers authors
     published.
     """

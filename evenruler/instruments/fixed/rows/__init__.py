@@ -14,7 +14,14 @@ from typing import Any, Final, TypeVar
 
 from evenruler.errors import UserError
 from evenruler.instruments.fixed import schemas
-from evenruler.instruments.fixed.declare import REMEDY, Layout, Settings, Source, table_in
+from evenruler.instruments.fixed.declare import (
+    REMEDY,
+    FixedPlan,
+    Layout,
+    Settings,
+    Source,
+    table_in,
+)
 from evenruler.instruments.fixed.schemas import (
     AMBIGUOUS,
     DISAMBIGUATED,
@@ -23,7 +30,7 @@ from evenruler.instruments.fixed.schemas import (
     SECOND,
     THIRD,
 )
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
 from evenruler.instruments.languages import require_language, says_language
 from evenruler.models.declarations import Catalogue
 from evenruler.models.sources import verified_file
@@ -65,7 +72,7 @@ class BenchmarkItem:
     """Why it is left out."""
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
+def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> BuiltInstrument:
     """Read the files of a benchmark: `texts`, `rejected` and, if they may not be redistributed,
     `ids`, by `schemas`.
 
@@ -131,7 +138,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     return BuiltInstrument(tables, plan, [summary])
 
 
-def _build_plan(name: str, source: Source, settings: Settings) -> Plan:
+def _build_plan(name: str, source: Source, settings: Settings) -> FixedPlan:
     placebos = source.placebos[: settings.most_placebos]
     return {
         "name": name,
@@ -145,7 +152,7 @@ def _build_plan(name: str, source: Source, settings: Settings) -> Plan:
         "prefixes": {f"placebo-{n}": text for n, text in enumerate(placebos, 1)},
         "smallest": settings.smallest,
         "corpus": source.frequencies is not None,
-        "concept": source.concept.model_dump() if source.concept else None,
+        "concept": source.concept.as_planned if source.concept else None,
     }
 
 

@@ -5,18 +5,27 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan, WrittenPlan
 from evenruler.instruments.framing.declare import task_prompts as of_plan
 from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import option_text, real_framing
-from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import (
+    AskingMethod,
+    AskingMethods,
+    ColumnsByTable,
+    Plan,
+    PlanKeys,
+    RequestBatch,
+    SchemasByTable,
+    Subject,
+    Tables,
+)
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import print_note
@@ -24,19 +33,22 @@ from evenruler.text.replies import LETTERS
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
-READS: Final = {
+READS: ColumnsByTable = {
     "content-free": ("id", "prompt", "task", "letters", "framing"),
     "prompts": ("id", "prompt", "task", "stimulus", "turn", "order", "framing"),
     "stimuli": ("text", "stimulus", "group"),
 }
 
-PLANNED: Final = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools")
+PLANNED: PlanKeys = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools")
 
 MASS, SAMPLED = "mass", "sampled"
 
-FORMS: Final = {MASS: AskingMethod(("words",)), SAMPLED: AskingMethod(("generate",))}
+FORMS: AskingMethods = {
+    MASS: AskingMethod(("words",)),
+    SAMPLED: AskingMethod(("generate",)),
+}
 
-ANSWERS: Final[Mapping[str, pa.Schema]] = {
+ANSWERS: SchemasByTable = {
     "forms": schemas.FORM_ANSWERS,
     "replies": schemas.REPLY_ANSWERS,
 }
@@ -153,7 +165,7 @@ def scores(
     return scored_tables
 
 
-def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+def limited(tables: Tables, plan: WrittenPlan, n: int) -> tuple[Tables, WrittenPlan]:
     """Tables and the plan cut down to at most n of its stimuli, evenly spread."""
     return tables, {**plan, "stimuli": evenly_spread(plan["stimuli"], n)}
 

@@ -33,7 +33,12 @@ HERE: Final = Path(__file__).parent
 WORDS: Final[dict[str, Any]] = read_yaml(HERE / "words.yaml")
 
 
-def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
+def card(
+    declaration: Declaration[Settings, ContrastSource],
+    tables: Tables,
+    plan: Plan,
+    evidence: Evidence,
+) -> Card:
     """The card of a contrast, with the tables it publishes and its task for
     lm-evaluation-harness.
     """
@@ -64,7 +69,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         tables,
         plan,
         evidence,
-        said=counts,
+        facts=counts,
         limits=contrast_limits(source, settings, n_orders),
         example=examples[0] if examples else None,
         parameters={

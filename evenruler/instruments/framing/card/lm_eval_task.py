@@ -53,7 +53,7 @@ class ContrastTask:
             for form in outcome["forms"]:
                 self.class_by_form[form.lower()] = outcome["outcome"]
 
-    def load_docs(self, **_: Any) -> "dict[str, Dataset]":
+    def load_docs(self, **_: object) -> "dict[str, Dataset]":
         """The prompts that the plan asks, by split.
 
         The harness passes the task's metadata, which changes nothing. Nothing is cached: what is

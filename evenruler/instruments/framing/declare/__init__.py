@@ -37,6 +37,12 @@ class PlannedOptions(StrictModel):
     """By slug; texts may hold the slot of the stimulus."""
 
 
+class WrittenPlan(Plan):
+    """The plan as it is written, as far as it is changed before it is read as a `FramingPlan`."""
+
+    stimuli: list[str]
+
+
 class FramingPlan(source.AskingSettings):
     """The plan of one contrast, written by `rows` and read by other packages. Lists where the order
     matters.
@@ -60,7 +66,7 @@ class FramingPlan(source.AskingSettings):
     """The class whose share they are about."""
 
     @classmethod
-    def read(cls, plan: Mapping[str, Any]) -> "FramingPlan":
+    def read(cls, plan: Mapping[str, object]) -> "FramingPlan":
         """Read the family's part of a plan; other keys, such as `tools`, are ignored."""
         return cls.model_validate(
             {key: value for key, value in plan.items() if key in cls.model_fields}

@@ -90,7 +90,7 @@ class AskingSettings(StrictModel):
     seed: Seed = 0
 
 
-class Settings(AskingSettings, BaseSettings):
+class Settings(AskingSettings, BaseSettings["ContrastSource"]):
     """Settings for building and asking one contrast of framings."""
 
     variant: Slug = "balanced"

@@ -5,7 +5,7 @@ cues, and options.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -66,7 +66,7 @@ TemplateSetting = Annotated[
 """For all variants, or by variant."""
 
 
-def _mapping_depth(value: Any) -> int:
+def _mapping_depth(value: object) -> int:
     """Depth of nested mappings."""
     if not isinstance(value, dict):
         return 0
@@ -162,9 +162,9 @@ class TaskEntry(StrictModel):
 
     def options_of(self, cell: str, variant: str) -> Options:
         """The options of one framing, in the order of the file; empty where it lists none."""
-        chosen: Any = self._chosen(variant)
-        cell_options: Options = chosen.get(cell, {}) if _mapping_depth(chosen) == 2 else chosen
-        return cell_options
+        chosen = self._chosen(variant)
+        cell_options = chosen.get(cell, {}) if _mapping_depth(chosen) == 2 else chosen
+        return cast(Options, cell_options)
 
     def replaced(self, variant: str) -> Iterator[tuple[str, str, int, str, str]]:
         """Replacements of cues: factor, cell, number and text (`Placebos.numbered`), and the
@@ -193,9 +193,9 @@ class TaskEntry(StrictModel):
             return depth > 2
         return set(self.options or ()).isdisjoint(self.cells)
 
-    def _chosen(self, variant: str) -> Any:
+    def _chosen(self, variant: str) -> Mapping[str, Any]:
         """The options of one variant, for all framings or by framing."""
-        options: Any = self.options or {}
+        options: Mapping[str, Any] = self.options or {}
         return options.get(variant, {}) if self._options_by_variant else options
 
 

@@ -2,22 +2,21 @@
 B).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
-from evenruler.instruments.framing.declare import FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan, WrittenPlan
 from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.diagnose import distributions as answered
 from evenruler.instruments.framing.diagnose import effects
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, part_headlines
 from evenruler.instruments.framing.diagnose.replications import AS, compute_replications
-from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import Plan, Record, SchemasByTable, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.inputs import wilson
@@ -41,7 +40,7 @@ _OF_MODEL = (
     "replications",
 )
 
-TABLES: Final[Mapping[str, pa.Schema]] = {
+TABLES: SchemasByTable = {
     name: getattr(schemas, name.upper()) for name in (*_OF_MODEL, "comparisons")
 }
 
@@ -118,7 +117,9 @@ def figures(
     return {**model_tables, "headlines": cells.assign(rows=cells["unit"].map(rested_on))}
 
 
-def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+def across(
+    records: Sequence[Record[WrittenPlan]], resampling: Resampling
+) -> dict[str, pd.DataFrame]:
     """Compare the shifts of classes over all models of each contrast (section 5.3), by
     `schemas.COMPARISONS`.
     """

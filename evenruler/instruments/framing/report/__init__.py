@@ -13,7 +13,7 @@ import pandas as pd
 
 from evenruler.instruments.card import range_text
 from evenruler.instruments.framing.declare import EFFECT
-from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.report import charts
@@ -166,8 +166,8 @@ def coverage_tables(source: ContrastSource, exclusions: pd.DataFrame) -> list[Ta
         for row in real.to_dict("records")
     }
 
-    def covered(*key: Any) -> str | Cell:
-        record = row_by_cell.get(key)
+    def covered(metric: str, task: str, framing: str, model: str) -> str | Cell:
+        record = row_by_cell.get((metric, task, framing, model))
         share = format_number(record["coverage"], 3) if record else ""
         return Cell(f"{share}, too little", "unfit") if record and record["excluded"] else share
 
@@ -228,7 +228,7 @@ def continuation_tables(source: ContrastSource, continuations: pd.DataFrame) -> 
     return make_tables(TABLES["continuations"], rows, list(columns.values()), **named)
 
 
-def sections(shown: ReportInput) -> list[Section]:
+def sections(shown: ReportInput[Settings, ContrastSource]) -> list[Section]:
     """A section for every contrast."""
     return [_contrast_section(name, source, shown.tables) for name, source in shown.sources.items()]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -57,7 +58,7 @@ def _facet_spec(
     return facet
 
 
-def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
+def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.TopLevelMixin:
     """How much the cues change each model's answers, one dot per stimulus: mean over tasks, then
     factors (figure 1).
 
@@ -69,7 +70,7 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
     return _draw_violins(dots, means, row="model", size=(WIDE, 58))
 
 
-def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
+def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.TopLevelMixin:
     """Effect of each cue in each task, with placebos in its place (figure 2, by task and with
     controls).
 
@@ -126,7 +127,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
     )
 
 
-def draw_metrics(effects: pd.DataFrame) -> Any:
+def draw_metrics(effects: pd.DataFrame) -> alt.TopLevelMixin:
     """Both metrics above each other, one panel per task, one dot per stimulus and model: mean over
     factors (figure 4).
 
@@ -171,7 +172,7 @@ def _draw_violins(
     row: str,
     column: str | None = None,
     size: tuple[float, int],
-) -> Any:
+) -> alt.TopLevelMixin:
     """Dots on the mirrored density of a panel, with mean and interval; no density for too few or
     equal dots.
     """
@@ -212,7 +213,7 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     return pd.concat(lines, ignore_index=True)
 
 
-def draw_shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
+def draw_shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.TopLevelMixin:
     """How much more or less often every class occurs with the cues, one panel per model (figure 3).
 
     `shifts`: by `schemas.SHIFTS`, of cues; drawn where there are too few stimuli. `means`: by
@@ -246,7 +247,7 @@ def draw_shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
     return CHARTS.drawn(spec, data)
 
 
-def draw_replications(replications: pd.DataFrame) -> Any:
+def draw_replications(replications: pd.DataFrame) -> alt.TopLevelMixin:
     """Every measure of a study before and after the intervention, one panel per model (framing,
     figure 5).
     """

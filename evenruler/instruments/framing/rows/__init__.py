@@ -5,7 +5,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,7 +28,9 @@ CONTENT_FREE = ("N/A", "[MASK]", "")
 """Fillers of stimulus and options in a prompt without content (Zhao et al. 2021)."""
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
+def build(
+    declaration: Declaration[Settings, ContrastSource], catalogue: Catalogue
+) -> BuiltInstrument:
     """Build the tables of a contrast: prompts, classes, stimuli and rejected prompts; and its
     plan.
     """
@@ -68,7 +70,7 @@ def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
                     PlannedOptions(task=task_name, framing=cell, options=options)
                 )
     groups = [entry.group for entry in source.stimuli.values() if entry.group is not None]
-    return FramingPlan(
+    plan = FramingPlan(
         **how_asked,
         factors=list(source.factors),
         placebos=n_placebos,
@@ -80,7 +82,8 @@ def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
         confirmatory=source.confirmed,
         headline=source.headline,
-    ).model_dump()
+    )
+    return cast(Plan, plan.model_dump())
 
 
 def compose_tables(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:

@@ -4,7 +4,7 @@ embeddings of templates.
 
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 
 from evenruler import measurement
 from evenruler.instruments import prefixes
-from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import (
+    AskingMethod,
+    AskingMethods,
+    ColumnsByTable,
+    PlanKeys,
+    RequestBatch,
+    SchemasByTable,
+    Subject,
+    Tables,
+)
 from evenruler.instruments.methods import choice
 from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
+from evenruler.instruments.probes.declare.plan import ChoicePlan, ProbePlan, WritingPlan
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
@@ -24,7 +34,7 @@ from evenruler.text import ATTRIBUTE, TARGET, distinct_words, fill
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
-READS = {
+READS: ColumnsByTable = {
     "attributes": ("word", "attribute", "criterion", "match", "key"),
     "probes": (
         "id",
@@ -43,7 +53,7 @@ READS = {
     "templates": ("set", "template", "keying", "control", "variant", "text"),
 }
 
-PLANNED = (
+PLANNED: PlanKeys = (
     "descriptive",
     "embedder",
     "headline",
@@ -65,7 +75,7 @@ LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
 
 ON_AXIS = "attributes with a criterion or keys"
 
-FORMS = {
+FORMS: AskingMethods = {
     LIKELIHOOD: AskingMethod(("loglikelihood",)),
     CHOICE: AskingMethod(
         ("generate",), chat=True, instead=True, takes=f"English sentences and {ON_AXIS}"
@@ -75,7 +85,7 @@ FORMS = {
     ),
 }
 
-ANSWERS = {
+ANSWERS: SchemasByTable = {
     "likelihoods": build_schema("id framing: str; nats: float?; tokens: int"),
     "starts": build_schema("id: str; nats: float?; tokens: int"),
     choice.TABLE: choice.ANSWERS,
@@ -88,11 +98,14 @@ sentences; `sentences` that a chat model wrote; `embeddings` of templates, with 
 slot."""
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
+def requests(
+    tables: Tables, plan: ProbePlan, answers: Tables, subject: Subject
+) -> list[RequestBatch]:
     """The requests that are not answered yet, all at once."""
     batches: list[RequestBatch] = []
-    if choice.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
-        known_pairs = choice.known_pairs(plan["choice"]["known"])
+    choice_plan = plan.get("choice")
+    if choice.TABLE not in answers and subject.form == CHOICE and choice_plan:
+        known_pairs = choice.known_pairs(choice_plan["known"])
         questions = choice_questions(tables, plan)
         if len(questions):
             batches.append(choice.request_of(concat_frames([questions, known_pairs])))
@@ -137,7 +150,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
 
 def scores(
-    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+    tables: Tables, plan: ProbePlan, answers: Tables, subject: Subject
 ) -> dict[str, pd.DataFrame]:
     """Score tables made from the answers.
 
@@ -166,9 +179,8 @@ def scores(
     }
     chosen = answers[choice.TABLE]
     if len(chosen):
-        sentence_pairs = concat_frames(
-            [choice_questions(tables, plan), choice.known_pairs(plan["choice"]["known"])]
-        )
+        known_pairs = choice.known_pairs(_choice_plan(plan)["known"])
+        sentence_pairs = concat_frames([choice_questions(tables, plan), known_pairs])
         score_tables[choice.TABLE] = choice.parse_choices(chosen, sentence_pairs)
     wrote = answers[choice.SENTENCES]
     if len(wrote):
@@ -180,12 +192,12 @@ def scores(
     return score_tables
 
 
-def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+def limited(tables: Tables, plan: ProbePlan, n: int) -> tuple[Tables, ProbePlan]:
     """Tables cut down to n attributes, evenly spread."""
     return limit_tables(tables, ("attributes", "probes"), "attribute", n), plan
 
 
-def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def after_prefixes(probes: pd.DataFrame, plan: ProbePlan) -> pd.DataFrame:
     """Sentences after every prefix, by `prefixes.after_prefixes`; `bare_id`: id of the sentence
     without prefix.
     """
@@ -235,7 +247,7 @@ TARGETS = "words"
 """Name of the list of targets: every set has only one so far."""
 
 
-def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
+def with_placebos(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     """Sentences of the headline sets with placebo nouns or rivals; derived from the tables, so they
     are not published.
 
@@ -297,7 +309,7 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
     )
 
 
-def choice_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
+def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     """Pairs of sentences between which a chat model chooses; derived from the tables, so they are
     not published.
 
@@ -307,7 +319,7 @@ def choice_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
         targets with rival words. `word`: both words; `beside`: position of the attribute on its
         axis. Empty where no attribute has one.
     """
-    choice_plan, attributes = plan["choice"], tables["attributes"].set_index("attribute")
+    choice_plan, attributes = _choice_plan(plan), tables["attributes"].set_index("attribute")
     probes = tables["probes"]
     in_headline = probes["set"].isin(plan["headline"])
     bare = probes[in_headline & ~probes["control"]]
@@ -360,7 +372,7 @@ def choice_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     return every[columns]
 
 
-def writing_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
+def writing_prompts(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     """Prompts for sentences that a chat model writes freely, known words (`KNOWN`) in two each;
     derived as well.
 
@@ -372,7 +384,7 @@ def writing_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
     """
     from evenruler.instruments.methods import writing  # needed rarely
 
-    writing_plan, attributes = plan["written"], tables["attributes"].set_index("attribute")
+    writing_plan, attributes = _writing_plan(plan), tables["attributes"].set_index("attribute")
     about = evenly_spread(sorted(writing_plan["about"]), plan["written_prompts"])
     positions = axis_of(attributes).dropna()
     prompt_rows: list[tuple[Any, ...]] = []
@@ -396,12 +408,22 @@ def writing_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
     return prompts.assign(id=prompts["prompt"].map(content_sha256))
 
 
-def by_group(plan: Plan, key: str) -> dict[str, list[str]]:
+def _choice_plan(plan: ProbePlan) -> ChoicePlan:
+    assert plan["choice"] is not None
+    return plan["choice"]
+
+
+def _writing_plan(plan: ProbePlan) -> WritingPlan:
+    assert plan["written"] is not None
+    return plan["written"]
+
+
+def by_group(plan: ProbePlan, key: Literal["pronouns", "known"]) -> dict[str, list[str]]:
     """Entries of `written[key]` for the first and the second group, ordered by `groups` of the
     plan.
     """
     return {
-        side: plan["written"][key][group]
+        side: _writing_plan(plan)[key][group]
         for side, group in zip((FIRST, SECOND), plan["groups"], strict=True)
     }
 

@@ -14,9 +14,10 @@ from evenruler.instruments.card import (
     one_line,
     task_template,
 )
-from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Plan, Tables
+from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Tables
 from evenruler.instruments.probes.card.lm_eval_task import ProbeTask
-from evenruler.instruments.probes.declare.settings import Evolve, headings
+from evenruler.instruments.probes.declare.plan import ProbePlan
+from evenruler.instruments.probes.declare.settings import Evolve, Settings, headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import CHOSEN
 from evenruler.strict import read_yaml
@@ -28,7 +29,12 @@ HERE = Path(__file__).parent
 WORDS: dict[str, Any] = read_yaml(HERE / "words.yaml")
 
 
-def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
+def card(
+    declaration: Declaration[Settings, ProbeSource],
+    tables: Tables,
+    plan: ProbePlan,
+    evidence: Evidence,
+) -> Card:
     """The texts of an instrument's card, the tables it publishes, and its tasks for
     lm-evaluation-harness.
     """
@@ -77,7 +83,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         tables,
         plan,
         evidence,
-        said=card_values,
+        facts=card_values,
         example=_example_id(tables, evolve),
         parameters=parameters,
         quality=headings(plan),

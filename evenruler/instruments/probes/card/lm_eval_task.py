@@ -32,7 +32,7 @@ class ProbeTask:
         )
         """A published number by attribute, where the benchmark has any."""
 
-    def load_docs(self, **_: Any) -> "dict[str, Dataset]":
+    def load_docs(self, **_: object) -> "dict[str, Dataset]":
         """The sentences that scores are made of, with each template set as a split.
 
         The harness passes the task's metadata, which changes nothing. Nothing is cached: what is

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,17 +20,20 @@ from evenruler.instruments.instrument import (
     ByProfile,
     BySize,
     FigureHeading,
-    Plan,
     ToolUse,
     by_scale,
     by_size,
 )
+from evenruler.instruments.probes.declare.plan import ProbePlan
 from evenruler.instruments.probes.schemas import CHOSEN
 from evenruler.measurement.inputs import FEWEST_PLACEBOS
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml
 
-_FIGURES = [
+if TYPE_CHECKING:  # which imports this module
+    from evenruler.instruments.probes.declare.source import ProbeSource
+
+FIGURES = [
     FigureHeading(name, **heading_fields)
     for name, heading_fields in read_yaml(Path(__file__).with_name("figures.yaml")).items()
 ]
@@ -58,17 +61,17 @@ FEWEST_ATTRIBUTES = 10
 """Fewest attributes for a verdict where there is a criterion."""
 
 LENGTHS_APART = next(
-    figure.most or 0.0 for figure in _FIGURES if figure.figure == "token_difference"
+    figure.most or 0.0 for figure in FIGURES if figure.figure == "token_difference"
 )
 """Difference in mean tokens between groups that is reported; smaller ones are rounding."""
 
 
-def headings(plan: Plan) -> list[FigureHeading]:
+def headings(plan: ProbePlan) -> list[FigureHeading]:
     """Figures shown for every set on every model, with the direction of gains where the plan names
     the groups.
     """
     if "groups" not in plan:
-        return list(_FIGURES)
+        return list(FIGURES)
     # in the order of the source, which `targets` loses when a plan is read from file
     first, second = plan["groups"]
     sentence = "attributes high on the criterion are closer to {} than low ones"
@@ -78,7 +81,7 @@ def headings(plan: Plan) -> list[FigureHeading]:
     changes: dict[str, dict[str, Any]] = {"unanswered": {"says": refused}}
     for figure in ("gain", "share_gain", "written_gain"):
         changes[figure] = of_gain
-    return [replace(heading, **changes.get(heading.figure, {})) for heading in _FIGURES]
+    return [replace(heading, **changes.get(heading.figure, {})) for heading in FIGURES]
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
@@ -224,7 +227,7 @@ ArticleSetting = Annotated[
 """For all template sets, or by set."""
 
 
-class Settings(BaseSettings):
+class Settings(BaseSettings["ProbeSource"]):
     """How probes are built and asked."""
 
     article: ArticleSetting = "agree"
@@ -279,7 +282,7 @@ class Settings(BaseSettings):
         assert self.evolve is not None
         return Path("replies", self.evolve.operator, f"{name}.jsonl")
 
-    def uses(self, source: Any) -> list[ToolUse]:
+    def uses(self, source: "ProbeSource") -> list[ToolUse]:
         """The models it needs: the embedder and, where templates evolve, the measured model and the
         operator.
         """
@@ -293,7 +296,7 @@ class Settings(BaseSettings):
             )
         return tool_uses
 
-    def warnings(self, source: Any) -> list[str]:
+    def warnings(self, source: "ProbeSource") -> list[str]:
         """Reasons why every verdict will be inconclusive, whatever a model answers, or will mean
         less than it says.
         """
@@ -327,7 +330,7 @@ class Settings(BaseSettings):
             )
         return warnings
 
-    def detects(self, source: Any, form: str | None = None) -> str | None:
+    def detects(self, source: "ProbeSource", form: str | None = None) -> str | None:
         """Minimum detectable gain of headline sets, by variances on SmolLM2 (docs/controls.md);
         choices: simulated.
         """
@@ -356,7 +359,7 @@ class Settings(BaseSettings):
             detectable_gains.append(f"a factor of {factor:.1f} ({name})")
         return ", ".join(detectable_gains)
 
-    def _lacking(self, source: Any, form: str | None = None) -> str | None:
+    def _lacking(self, source: "ProbeSource", form: str | None = None) -> str | None:
         """Why no verdict is possible, whatever a model answers; None where one is."""
         if form in ("choice", "written") and not source.in_english:
             return f"this form asks in English, and the sentences are in {source.language!r}"
@@ -377,7 +380,7 @@ class Settings(BaseSettings):
         return None
 
     def warnings_of(
-        self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]
+        self, source: "ProbeSource", lengths: Callable[[Sequence[str]], Sequence[int]]
     ) -> list[str]:
         """Warn of targets of one group, or placebos, with more tokens: longer words make any
         sentence less likely.
@@ -403,7 +406,9 @@ class Settings(BaseSettings):
                 )
         return warnings
 
-    def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
+    def require_able(
+        self, source: "ProbeSource", catalogue: Catalogue, where: Callable[[str], str]
+    ) -> None:
         """As for any instrument; also check that the operator supports how `evolve` prompts it."""
         super().require_able(source, catalogue, where)
         if self.evolve is None:
@@ -418,7 +423,7 @@ class Settings(BaseSettings):
             what = f"{operator!r} only chats and cannot continue examples"
             raise UserError(what, where=where("evolve.shots"), remedy="say false")
 
-    def headline_of(self, source: Any) -> list[str]:
+    def headline_of(self, source: "ProbeSource") -> list[str]:
         """The template sets of a source that get a verdict."""
         return self.headline or [next(iter(source.sets))]
 

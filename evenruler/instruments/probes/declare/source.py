@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
@@ -151,7 +151,7 @@ class TemplateEntry(StrictModel):
         return text
 
 
-def _accept_bare_text(value: Any) -> Any:
+def _accept_bare_text(value: object) -> object:
     return {"text": value} if isinstance(value, str) else value
 
 

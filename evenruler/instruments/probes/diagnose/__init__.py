@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import Record, SchemasByTable, Subject, Tables
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import (
@@ -23,6 +22,7 @@ from evenruler.instruments.probes.ask import (
     axis_of,
     with_placebos,
 )
+from evenruler.instruments.probes.declare.plan import ProbePlan
 from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.gain import contrast
 from evenruler.instruments.probes.diagnose.quality import (
@@ -57,10 +57,10 @@ _OF_SETS = (
     "variances",
 )
 
-TABLES: dict[str, pa.Schema] = {
-    name: getattr(schemas, name.upper()) for name in (*_OF_SETS, *_OF_EVOLUTION)
+TABLES: SchemasByTable = {
+    **{name: getattr(schemas, name.upper()) for name in (*_OF_SETS, *_OF_EVOLUTION)},
+    "concepts": CONCEPTS,
 }
-TABLES["concepts"] = CONCEPTS
 
 _OF_BIASES = ("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed")
 ITEM_STATISTICS = (*_OF_BIASES, schemas.SEMANTIC, schemas.LEXICAL)
@@ -73,7 +73,12 @@ Found = dict[str, pd.DataFrame]
 
 
 def figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+    name: str,
+    tables: Tables,
+    plan: ProbePlan,
+    scores: Tables,
+    subject: Subject,
+    resampling: Resampling,
 ) -> Found:
     """Associations of one model, and how well every template set of one instrument measures them;
     by `TABLES`.
@@ -142,7 +147,7 @@ def diagnose(
     scores: pd.DataFrame,
     prefixed: pd.DataFrame,
     placebos: pd.DataFrame,
-    plan: Plan,
+    plan: ProbePlan,
     resampling: Resampling,
     started: Started = NOT_STARTED,
 ) -> dict[str, pd.DataFrame]:
@@ -239,9 +244,11 @@ def _cubes_after_start(probes: pd.DataFrame, started: Started) -> dict[Cell, Sco
     return dict(score_cubes(after_other_start(probes), started.likelihoods))
 
 
-def _note_if_flattered(headline: HeadlineTest, key: Mapping[str, str], plan: Plan) -> HeadlineTest:
+def _note_if_flattered(
+    headline: HeadlineTest, key: Mapping[str, str], plan: ProbePlan
+) -> HeadlineTest:
     """The headline of a set, with a note where the set evolved on the same model."""
-    if plan.get("evolved", {}).get("model") != key["model"]:
+    if "evolved" not in plan or plan["evolved"]["model"] != key["model"]:
         return headline
     return replace(headline, note=FLATTERED)
 
@@ -303,20 +310,22 @@ def _headline_and_rows(
 
 
 def _concept_measurements(
-    cube: ScoreCube, attributes_by_slug: pd.DataFrame, key: Mapping[str, str], plan: Plan
+    cube: ScoreCube, attributes_by_slug: pd.DataFrame, key: Mapping[str, str], plan: ProbePlan
 ) -> pd.DataFrame:
     """Measurements of each attribute by one set on one model, by `CONCEPTS`."""
     biases = cube.biases().rename(index=attributes_by_slug["word"].to_dict())
     by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
-    measurements = concept_rows(by_item, plan["concept"]["of"], errors_beside_items(biases))
+    concept = plan["concept"]
+    assert concept is not None
+    measurements = concept_rows(by_item, concept["of"], errors_beside_items(biases))
     criterion = attributes_by_slug.set_index("word")["criterion"].reindex(measurements.index)
     key_columns = {
         "benchmark": key["benchmark"],
         "part": key["set"],
         "model": key["model"],
-        "trait": plan["concept"]["trait"],
+        "trait": concept["trait"],
     }
-    key_columns["kin"] = plan.get("evolved", {}).get("of", key["benchmark"])
+    key_columns["kin"] = plan["evolved"]["of"] if "evolved" in plan else key["benchmark"]
     return measurements.assign(**key_columns, criterion=criterion).reindex(columns=CONCEPTS.names)
 
 
@@ -407,7 +416,7 @@ def _require_some(
         print_note(f"{where}: left out for rejected sentences: {', '.join(left_out)}")
 
 
-def across(records: Sequence[Record], resampling: Resampling) -> Found:
+def across(records: Sequence[Record[ProbePlan]], resampling: Resampling) -> Found:
     """Figures of no single model, and evolved sets against their originals; by `TABLES`, without
     empty tables.
     """
@@ -421,7 +430,10 @@ def across(records: Sequence[Record], resampling: Resampling) -> Found:
 
 
 def _of_instrument(
-    record: Record, firsts: Mapping[str, Record], records: Sequence[Record], resampling: Resampling
+    record: Record[ProbePlan],
+    firsts: Mapping[str, Record[ProbePlan]],
+    records: Sequence[Record[ProbePlan]],
+    resampling: Resampling,
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Tables that an instrument has once, whichever models were asked."""
     diversity = record.found["diversity"]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import axis_of
+from evenruler.instruments.probes.declare.plan import ProbePlan
 from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, split_attributes
 from evenruler.instruments.probes.diagnose import quality
 from evenruler.instruments.probes.diagnose.gain import (
@@ -166,7 +167,7 @@ def diversities_compared(
         )
 
 
-def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
+def by_generation(record: Record[ProbePlan], resampling: Resampling) -> pd.DataFrame:
     """Reliability and diversity of each population, by `schemas.GENERATIONS`; ValueError where a
     bias is missing.
     """
@@ -183,7 +184,7 @@ def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=schemas.GENERATIONS.names)
 
 
-def compare_runs(record: Record, resampling: Resampling) -> pd.DataFrame:
+def compare_runs(record: Record[ProbePlan], resampling: Resampling) -> pd.DataFrame:
     """Effect of replacing hotspots: last population and chosen set of the guided run, against the
     random run's last.
 
@@ -270,7 +271,10 @@ def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFra
 
 
 def compare_with_baselines(
-    record: Record, other: Record, records: Sequence[Record], resampling: Resampling
+    record: Record[ProbePlan],
+    other: Record[ProbePlan],
+    records: Sequence[Record[ProbePlan]],
+    resampling: Resampling,
 ) -> pd.DataFrame:
     """The chosen set, and the paper's elites, against sets that cost no evolution, on every model
     that was asked both.
@@ -315,14 +319,16 @@ def compare_with_baselines(
     )
 
 
-def _find_tables_by_model(records: Sequence[Record], instrument: str) -> dict[str, Tables]:
+def _find_tables_by_model(
+    records: Sequence[Record[ProbePlan]], instrument: str
+) -> dict[str, Tables]:
     """The tables of an instrument's diagnosis, by model."""
     return {
         record.subject.name: record.found for record in records if record.instrument == instrument
     }
 
 
-def baseline_sets(record: Record, other: Record) -> list[str]:
+def baseline_sets(record: Record[ProbePlan], other: Record[ProbePlan]) -> list[str]:
     """Sets of the original that evolved sets are compared with: those with a verdict, and the
     start.
     """
@@ -390,7 +396,9 @@ def _best_start_rows(
             )
 
 
-def _diversity_rows(record: Record, other: Record, against_sets: Sequence[str]) -> Iterator[Row]:
+def _diversity_rows(
+    record: Record[ProbePlan], other: Record[ProbePlan], against_sets: Sequence[str]
+) -> Iterator[Row]:
     """Diversities, which depend on no model, of the chosen set against others, but subsets that a
     model decides.
     """

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.instrument import Plan, Tables
+from evenruler.instruments.instrument import Tables
 from evenruler.instruments.methods import choice, writing
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import (
@@ -31,6 +31,7 @@ from evenruler.instruments.probes.ask import (
     choice_questions,
     writing_prompts,
 )
+from evenruler.instruments.probes.declare.plan import ProbePlan
 from evenruler.instruments.probes.declare.settings import (
     COMMON_LENGTH,
     FEWEST_ATTRIBUTES,
@@ -499,7 +500,7 @@ class _Part:
 
 
 def choice_figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, model: str, level: float
+    name: str, tables: Tables, plan: ProbePlan, scores: Tables, model: str, level: float
 ) -> dict[str, pd.DataFrame]:
     """Figures of what one chat model chose or wrote, by `schemas.FIGURES`, and `headlines`, by
     `HEADLINES`.
@@ -541,7 +542,7 @@ def choice_figures(
     }
 
 
-def _choice_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
+def _choice_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[_Part]:
     choices = scores[choice.TABLE]
     answered_questions = choice_questions(tables, plan).merge(
         choice.choice_shares(choices), on=["id", "framing"]
@@ -566,7 +567,7 @@ def _choice_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]
         )
 
 
-def _writing_parts(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
+def _writing_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[_Part]:
     written_sentences, every = scores[choice.SENTENCES], writing_prompts(tables, plan)
     answered_prompts = every[every["framing"] == BARE].merge(
         written_sentences[["id", "framing", "said"]], on=["id", "framing"]

@@ -212,7 +212,7 @@ class EvolutionResult:
     """The chosen set, the elites of the last population, and the whole of it, as template sets."""
     tables: Mapping[str, pa.Table]
     """`history`, `tries`, `gradients` and `biases`, of all runs; `choices`, of the guided one."""
-    said: Sequence[str]
+    messages: Sequence[str]
     """Lines to print for the user."""
 
     def as_yaml(self) -> str:
@@ -224,7 +224,10 @@ class EvolutionResult:
 
 
 def evolve(
-    declaration: Declaration, load: Callable[[str], Any], generations_folder: Path, replies: Path
+    declaration: Declaration[Settings, ProbeSource],
+    load: Callable[[str], Any],
+    generations_folder: Path,
+    replies: Path,
 ) -> EvolutionResult:
     """Evolve the templates of an instrument; an interrupted run resumes after its last complete
     generation.
@@ -234,8 +237,8 @@ def evolve(
     `replies`: the file of the operator's replies. UserError where that is missing or lacks a needed
     reply, or where no template may be chosen.
     """
-    source: ProbeSource = declaration.source
-    wanted: Evolve = declaration.settings.evolve
+    source, wanted = declaration.source, declaration.settings.evolve
+    assert wanted is not None
     runs = runs_of(declaration, load, generations_folder, replies)
     attributes = list(source.attributes)
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
@@ -282,12 +285,15 @@ def evolve(
 
 
 def record_operator_replies(
-    declaration: Declaration, load: Callable[[str], Any], generations_folder: Path
+    declaration: Declaration[Settings, ProbeSource],
+    load: Callable[[str], Any],
+    generations_folder: Path,
 ) -> tuple[str, list[str]]:
     """Ask the operator again: its replies as the file that `evolve` replays, and lines to print for
     the user.
     """
-    evolve: Evolve = declaration.settings.evolve
+    evolve = declaration.settings.evolve
+    assert evolve is not None
     runs = runs_of(declaration, load, generations_folder)
     asking = OperatorSettings(evolve.new_tokens, evolve.shots)
     return replies_as_jsonl(runs, asking), [run.in_words for run in runs]
@@ -307,7 +313,7 @@ def merge_replies(recorded: str, new: str) -> str:
 
 
 def runs_of(
-    declaration: Declaration,
+    declaration: Declaration[Settings, ProbeSource],
     load: Callable[[str], Any],
     generations_folder: Path,
     replies: Path | None = None,
@@ -315,9 +321,9 @@ def runs_of(
     """The guided run and, if the settings say `ablation`, the random one; without `replies` the
     operator is asked.
     """
-    settings: Settings = declaration.settings
-    source: ProbeSource = declaration.source
-    evolve: Evolve = declaration.settings.evolve
+    settings, source = declaration.settings, declaration.source
+    evolve = settings.evolve
+    assert evolve is not None
     model = load(evolve.model)
     embedder = load(settings.embedder)
     asking = OperatorSettings(evolve.new_tokens, evolve.shots)

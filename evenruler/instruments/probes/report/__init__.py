@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput, Tables
-from evenruler.instruments.probes.declare import headings
+from evenruler.instruments.probes.declare.settings import FIGURES, Settings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.report import charts
 from evenruler.instruments.probes.report.drawings import (
@@ -37,7 +38,7 @@ TABLES = ("associations", "biases", "correlations", "curve", "items", "shifts")
 """Tables that the sections of template sets are made from."""
 
 
-def sections(shown: ReportInput) -> list[Section]:
+def sections(shown: ReportInput[Settings, ProbeSource]) -> list[Section]:
     """The sections of the family, those on evolution last."""
     written = {
         name: source for name, source in shown.sources.items() if not shown.settings[name].evolve
@@ -53,7 +54,9 @@ def sections(shown: ReportInput) -> list[Section]:
     return [*set_sections, *of_evolution(evolved, tables)]
 
 
-def _make_picture(name: str, chart: Any, more: str = "", **placeholder_values: object) -> Picture:
+def _make_picture(
+    name: str, chart: alt.TopLevelMixin, more: str = "", **placeholder_values: object
+) -> Picture:
     words = WORDS["pictures"][name]
     return Picture(words["title"], words["caption"].format(**placeholder_values) + more, chart)
 
@@ -125,7 +128,7 @@ COMPARED = {
     "alpha_at_8": "alpha at 8 templates",
     "generalizability_at_8": "generalizability at 8 templates",
     "detectable_at_8": "minimum detectable gain at 8 templates (nats)",
-    **{column.figure: column.heading for column in headings({})},
+    **{column.figure: column.heading for column in FIGURES},
     "semantic_diversity": "semantic diversity",
     "lexical_diversity": "lexical diversity",
 }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Final
 
+import altair as alt
 import pandas as pd
 
 from evenruler.instruments.probes.report.drawings import CHARTS, DIGITS, ORANGE
@@ -16,14 +17,16 @@ BESIDE: Final = 0.3
 """Share of its width below which they would overlap: about the length of a name."""
 
 
-def draw_validity(associations: pd.DataFrame, criterion_label: str, first: str) -> Any:
+def draw_validity(
+    associations: pd.DataFrame, criterion_label: str, first: str
+) -> alt.TopLevelMixin:
     """Bias, positive towards the `first` group, against the criterion: points, names of some, the
     regression line.
     """
     columns = ["model", "word", "centred", "low", "high", "criterion", "match"]
     data = associations[columns].reset_index(drop=True)
     across, up = _normalise_values(data["centred"]), _normalise_values(data["criterion"])
-    named: list[Any] = []
+    named: list[int] = []
     for _, rows in data.groupby("model", sort=True):
         named += _choose_labelled_points(rows["centred"], across, up)
     data = data.assign(name=data["word"].where(data.index.isin(named), ""))
@@ -32,12 +35,12 @@ def draw_validity(associations: pd.DataFrame, criterion_label: str, first: str) 
 
 def _choose_labelled_points(
     biases: "pd.Series[Any]", across: "pd.Series[Any]", up: "pd.Series[Any]"
-) -> list[Any]:
+) -> list[int]:
     """Points at either end whose names do not overlap, the outermost first; `across`, `up`: shares
     of the panel.
     """
 
-    def are_apart(point: Any, other: Any) -> bool:
+    def are_apart(point: int, other: int) -> bool:
         """Whether the names of two points do not overlap."""
         is_beside = abs(across[point] - across[other]) > BESIDE
         return bool(is_beside or abs(up[point] - up[other]) > APART)
@@ -46,7 +49,7 @@ def _choose_labelled_points(
     lowest = order[:NAMED_AT_EACH_END]
     highest = order[::-1][:NAMED_AT_EACH_END]
     ends = zip(lowest, highest, strict=True)
-    named_points: list[Any] = []
+    named_points: list[int] = []
     for candidate in dict.fromkeys(chain.from_iterable(ends)):
         if all(are_apart(candidate, point) for point in named_points):
             named_points.append(candidate)
@@ -60,7 +63,7 @@ def _normalise_values(values: "pd.Series[Any]") -> "pd.Series[Any]":
     return shares
 
 
-def draw_generalizability_curve(table: pd.DataFrame) -> Any:
+def draw_generalizability_curve(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Expected generalizability by number of templates, one line per number of targets."""
     data = table.dropna(subset=["coefficient"])[["model", "templates", "targets", "coefficient"]]
     return CHARTS.chart(
@@ -68,7 +71,7 @@ def draw_generalizability_curve(table: pd.DataFrame) -> Any:
     )
 
 
-def draw_shifts(table: pd.DataFrame) -> Any:
+def draw_shifts(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Shifts by prefix, one point each, placebos pale."""
     shift_rows = table.dropna(subset=["level_in_sd"])
     kind = shift_rows["placebo"].map({True: "placebo", False: "cue or instruction"})
@@ -78,12 +81,12 @@ def draw_shifts(table: pd.DataFrame) -> Any:
     )
 
 
-def draw_item_correlations(table: pd.DataFrame) -> Any:
+def draw_item_correlations(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Correlations between the items of a set: items x items."""
     return CHARTS.chart("correlations", table[["model", "template", "other", "correlation"]])
 
 
-def draw_bias_distributions(biases: pd.DataFrame, first: str) -> Any:
+def draw_bias_distributions(biases: pd.DataFrame, first: str) -> alt.TopLevelMixin:
     """The bias of every attribute, template by template; positive: closer to the first group, by
     its name.
     """
@@ -101,7 +104,7 @@ PARTS: Final = {
 }
 
 
-def draw_generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
+def draw_generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> alt.TopLevelMixin:
     """Figures of populations by generation, with intervals: one panel per figure of `labels`, one
     line per run.
     """
@@ -128,7 +131,7 @@ def draw_generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
     )
 
 
-def fitness_parts(templates: pd.DataFrame) -> Any:
+def fitness_parts(templates: pd.DataFrame) -> alt.TopLevelMixin:
     """Contributions of the parts to the fitness, stacked, for each template of a population in its
     order.
     """

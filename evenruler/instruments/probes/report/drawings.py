@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import altair as alt
 import pandas as pd
 
 from evenruler.report.page import ONE_HUE, QUIET
@@ -39,7 +40,7 @@ NUMBER = 0.72
 """Width of a character of the number below a word, in characters of the word."""
 
 
-def family_tree(history: pd.DataFrame) -> Any:
+def family_tree(history: pd.DataFrame) -> alt.TopLevelMixin:
     """The last population and its ancestors, from left to right; templates without a descendant in
     it are left out.
     """
@@ -255,7 +256,7 @@ def gradient_label(gradient: float) -> str:
     return f"{gradient:.2f}"
 
 
-def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Any:
+def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> alt.TopLevelMixin:
     """Templates of a run, in their order, as lines of words; the larger a word's gradient, the
     bluer it is.
     """

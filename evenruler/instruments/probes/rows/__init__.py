@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow.compute as pc
 
 from evenruler.instruments.controls import load_control_pairs, load_writing_subjects
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import Settings
+from evenruler.instruments.probes.declare.plan import ChoicePlan, ProbePlan, WritingPlan
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.models.declarations import Catalogue
@@ -24,7 +25,7 @@ from evenruler.text import ATTRIBUTE, TARGET, fill
 __all__ = ["build"]
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
+def build(declaration: Declaration[Settings, ProbeSource], catalogue: Catalogue) -> BuiltInstrument:
     """Build the tables of an instrument: its sentences; if it evolved, also its history and last
     population.
     """
@@ -32,13 +33,13 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     tables = {
         name: table_of(rows, getattr(schemas, name.upper())) for name, rows in compiled.items()
     }
-    if declaration.made:  # tables of the evolution
-        history = declaration.made["history"]
+    if declaration.made_tables:  # tables of the evolution
+        history = declaration.made_tables["history"]
         last = pc.equal(history["generation"], pc.max(history["generation"]))
         tables["population"] = history.filter(
             pc.and_(pc.equal(history["run"], schemas.GUIDED), last)
         )
-        tables |= declaration.made
+        tables |= declaration.made_tables
     n_sentences, n_rejected = len(compiled["probes"]), len(compiled["rejected"])
     lines = [f"{n_sentences:,} sentences, {n_rejected:,} rejected"]
     plan = plan_with_sizes(
@@ -49,44 +50,38 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     return BuiltInstrument(tables, plan, lines)
 
 
-def _build_plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
-    as_set = (
-        "embedder",
-        "prefixed",
-        "prefixed_templates",
-        "prefixed_targets",
-        "placebo_attributes",
-        "reliability",
-    )
-    of_chats = (
-        "choice_attributes",
-        "choice_templates",
-        "choice_placebo_templates",
-        "written_prompts",
-    )
-    plan: Plan = {
+def _build_plan(name: str, source: ProbeSource, settings: Settings) -> ProbePlan:
+    plan: ProbePlan = {
         "name": name,
-        **{key: getattr(settings, key) for key in (*as_set, *of_chats)},
+        "embedder": settings.embedder,
+        "prefixed": settings.prefixed,
+        "prefixed_templates": settings.prefixed_templates,
+        "prefixed_targets": settings.prefixed_targets,
+        "placebo_attributes": settings.placebo_attributes,
+        "reliability": settings.reliability,
+        "choice_attributes": settings.choice_attributes,
+        "choice_templates": settings.choice_templates,
+        "choice_placebo_templates": settings.choice_placebo_templates,
+        "written_prompts": settings.written_prompts,
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": list(source.framings.placebo_names) if source.framings else [],
         "placebo_lists": {f"list-{place}": nouns for place, nouns in enumerate(source.placebos, 1)},
         "rivals": source.rivals.keyed if source.rivals else {},
         "groups": list(source.targets),
         "targets": source.targets,
-        "concept": source.concept.model_dump() if source.concept else None,
+        "concept": source.concept.as_planned if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
         "choice": _choice_plan(source) if source.in_english else None,
         "written": _writing_plan(source) if source.written and source.in_english else None,
     }
     if settings.evolve:
-        plan["evolved"] = {
-            name: getattr(settings.evolve, name) for name in ("of", "model", "start")
-        }
+        evolve = settings.evolve
+        plan["evolved"] = {"of": evolve.of, "model": evolve.model, "start": evolve.start}
     return plan
 
 
-def _choice_plan(source: ProbeSource) -> Plan:
+def _choice_plan(source: ProbeSource) -> ChoicePlan:
     """Choices for chat models: targets paired by their place in the two groups, nouns by theirs in
     two lists.
 
@@ -106,10 +101,14 @@ def _choice_plan(source: ProbeSource) -> Plan:
     }
 
 
-def _writing_plan(source: ProbeSource) -> Plan:
+def _writing_plan(source: ProbeSource) -> WritingPlan:
     """What a chat writes sentences about, in English, and the words by which they are read."""
     assert source.written is not None
-    return {"about": load_writing_subjects(), **source.written.model_dump()}
+    return {
+        "about": load_writing_subjects(),
+        "pronouns": source.written.pronouns,
+        "known": source.written.known,
+    }
 
 
 Row = dict[str, Any]

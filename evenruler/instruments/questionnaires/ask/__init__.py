@@ -1,15 +1,17 @@
 """Requests to models and tools for questionnaires, and the scores computed from their answers."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from evenruler.instruments.instrument import (
     AskingMethod,
-    Plan,
+    AskingMethods,
+    ColumnsByTable,
+    PlanKeys,
     RequestBatch,
+    SchemasByTable,
     State,
     Subject,
     Tables,
@@ -26,12 +28,13 @@ from evenruler.instruments.questionnaires.ask.questions import (
     asked_forms,
     without_token_counts,
 )
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.models.declarations import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.tables.frames import limit_tables
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
-READS: Final = {
+READS: ColumnsByTable = {
     "items": ("id", "premise", "hypothesis", "original", "item", "twin", "subscale", "keying"),
     "prompts": (
         *("id", "premise", "hypothesis", "questionnaire", "item", "twin", "term", "polarity"),
@@ -40,7 +43,7 @@ READS: Final = {
     "terms": ("item", "twin", "word", "term"),
 }
 
-PLANNED: Final = (
+PLANNED: PlanKeys = (
     *(
         "accuracy",
         "corpora",
@@ -56,12 +59,12 @@ PLANNED: Final = (
     *("temperature", "three_way", "tools"),
 )
 
-FORMS: Final = {
+FORMS: AskingMethods = {
     ENTAIL: AskingMethod(("entail", "in_place")),
     OPTIONS: AskingMethod(("generate",), chat=True),
 }
 
-ANSWERS: Final[dict[str, pa.Schema]] = {
+ANSWERS: SchemasByTable = {
     "entailment": schemas.ENTAILMENT,
     "likelihoods": schemas.LIKELIHOODS,
     "labelled_pairs": schemas.LABELLED_PAIRS,
@@ -77,7 +80,9 @@ ANSWERS: Final[dict[str, pa.Schema]] = {
 }
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
+def requests(
+    tables: Tables, plan: QuestionnairePlan, answers: Tables, subject: Subject
+) -> list[RequestBatch]:
     """The requests to send next: all that the model can do whose table of answers is missing.
 
     A model is asked every prompt in all its forms, and items also after prefixes in the form
@@ -88,7 +93,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     return [request for request in wanted if request.table not in answers and len(request.rows)]
 
 
-def _all_requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
+def _all_requests(
+    tables: Tables, plan: QuestionnairePlan, subject: Subject
+) -> Iterator[RequestBatch]:
     item_tables, twins = questions.split_by_placebo(tables)
     yield from questions.labelled_requests(plan, subject)
     yield from questions.known_requests(plan, subject)
@@ -149,6 +156,6 @@ def _request_rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.D
     return prompts[["id"]].assign(configuration=form, **stage_columns)
 
 
-def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+def limited(tables: Tables, plan: QuestionnairePlan, n: int) -> tuple[Tables, QuestionnairePlan]:
     """The tables of n items and their twins, evenly spread over the items' names."""
     return limit_tables(tables, ("items", "prompts", "terms"), "item", n), plan

@@ -16,7 +16,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.metrics import silhouette_score
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import RequestBatch, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import options
 from evenruler.instruments.questionnaires.ask.questions import (
@@ -26,6 +26,7 @@ from evenruler.instruments.questionnaires.ask.questions import (
     prefixed_rows,
     split_by_placebo,
 )
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.shared import licensed_wording
 from evenruler.measurement.inputs import constant_columns
 from evenruler.models.declarations import LIKELIHOODS, OPTIONS, VERBALISER, label_with_method
@@ -100,7 +101,7 @@ def licensed_id(item: object) -> str:
     return f"{item}-licensed"
 
 
-def embedding_request(tables: Tables, plan: Plan) -> RequestBatch:
+def embedding_request(tables: Tables, plan: QuestionnairePlan) -> RequestBatch:
     """A request for embeddings of the questions, published and in a user's licensed wording, and of
     source prompts.
     """
@@ -115,7 +116,7 @@ def embedding_request(tables: Tables, plan: Plan) -> RequestBatch:
     )
 
 
-def _licensed_questions(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
+def _licensed_questions(items: pd.DataFrame, plan: QuestionnairePlan) -> dict[str, str]:
     """Licensed questions by id of answers; empty where there is no such file."""
     wording = plan.get("wording")
     if wording is None or not Path(wording["file"]).expanduser().is_file():
@@ -127,9 +128,10 @@ def _licensed_questions(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
     }
 
 
-def judge_request(tables: Tables, plan: Plan) -> RequestBatch:
+def judge_request(tables: Tables, plan: QuestionnairePlan) -> RequestBatch:
     """A request to the judge about every sentence, including those of twins."""
     judge = plan["judge"]
+    assert judge is not None
     table = SLOR if judge["operation"] == "slor" else ACCEPTABILITY
     inputs = {"text": distinct_sentences(tables["prompts"])}
     return RequestBatch(
@@ -142,7 +144,9 @@ def judge_request(tables: Tables, plan: Plan) -> RequestBatch:
     )
 
 
-def content_figures(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
+def content_figures(
+    tables: Tables, twins: Tables, plan: QuestionnairePlan, answers: Tables
+) -> pd.DataFrame:
     """Figures of items as `schemas.CONTENT`: SS, and, if a judge was asked, acceptability of items
     and twins.
 
@@ -191,7 +195,7 @@ def similarity_figures(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _judge_figures(plan: Plan, answers: Tables) -> dict[str, float]:
+def _judge_figures(plan: QuestionnairePlan, answers: Tables) -> dict[str, float]:
     """The judge's figure by sentence."""
     by_model = answers[SLOR]
     by_classifier = answers[ACCEPTABILITY]
@@ -201,7 +205,9 @@ def _judge_figures(plan: Plan, answers: Tables) -> dict[str, float]:
         return {}
     logits = np.stack(by_classifier["logits"].tolist())
     labels = list(by_classifier["labels"].iloc[0])
-    shares = probability_of_acceptable(logits, labels, plan["judge"]["model"])
+    judge = plan["judge"]
+    assert judge is not None
+    shares = probability_of_acceptable(logits, labels, judge["model"])
     return dict(zip(by_classifier["text"], shares, strict=True))
 
 
@@ -439,7 +445,7 @@ def silhouette(pss: NDArray[np.float64], is_source: NDArray[np.bool_]) -> float:
 NO_FACTS = pd.DataFrame({"fact": pd.Series(dtype="int64"), "right": pd.Series(dtype=bool)})
 
 
-def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def of_facts(answers: pd.DataFrame, plan: QuestionnairePlan) -> pd.DataFrame:
     """By configuration and fact, whether a model gives the right term more of the frequent words
     than the wrong one.
 
@@ -469,7 +475,7 @@ KINDS = {
 
 
 def scores(
-    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+    tables: Tables, plan: QuestionnairePlan, answers: Tables, subject: Subject
 ) -> dict[str, pd.DataFrame]:
     """All scores of one model on one questionnaire.
 

@@ -11,9 +11,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.instrument import Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import RequestBatch, Subject, Tables
 from evenruler.instruments.methods.choice import NEW_TOKENS, WITHHELD, chat_requests, count_replies
 from evenruler.instruments.questionnaires.ask.questions import locate_intensifiers
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
 from evenruler.measurement.nonresponse import fitness_of, not_read
 from evenruler.measurement.verdicts import ValidityCheck
@@ -48,7 +49,7 @@ def option_order(n: int, order: int, orders: int) -> list[int]:
     return [n - 1 - index for index in turned] if order % 2 else turned
 
 
-def option_questions(tables: Tables, plan: Plan) -> pd.DataFrame:
+def option_questions(tables: Tables, plan: QuestionnairePlan) -> pd.DataFrame:
     """The questions about items, twins and facts; derived, so not published.
 
     Returns:
@@ -88,7 +89,7 @@ def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]
         yield False, first["id"], question, words
 
 
-def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
+def _of_facts(plan: QuestionnairePlan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
     weights = plan["accuracy"].get("words", {})
     words = {word: word for word in sorted(weights, key=lambda word: (weights[word], word))}
     for place, fact in enumerate(plan["accuracy"].get("facts", [])):
@@ -98,7 +99,7 @@ def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
             yield True, f"{place} {term}", question, words
 
 
-def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
+def requests(tables: Tables, plan: QuestionnairePlan, subject: Subject) -> Iterator[RequestBatch]:
     """Request letter probabilities where the model gives them, else a reply to each question."""
     question_rows = option_questions(tables, plan)
     if subject.can("words"):
@@ -119,7 +120,7 @@ def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBa
 
 
 def parse_option_answers(
-    tables: Tables, plan: Plan, answers: Tables
+    tables: Tables, plan: QuestionnairePlan, answers: Tables
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the answers to all questions that were asked.
 
@@ -195,7 +196,7 @@ def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
     return rows.loc[whole, ["id", "value"]]
 
 
-def score_facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def score_facts(shares: pd.DataFrame, plan: QuestionnairePlan) -> pd.DataFrame:
     """`fact, right`: whether its right term gets the more frequent words; false where one is
     unanswered.
     """

@@ -9,6 +9,7 @@ import pandas as pd
 
 from evenruler.instruments import prefixes
 from evenruler.instruments.instrument import Adaptation, Plan, RequestBatch, State, Subject, Tables
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
 from evenruler.models.declarations import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE
@@ -45,7 +46,7 @@ def split_by_placebo(tables: Tables) -> tuple[Tables, Tables]:
     return item_tables, twins
 
 
-def prefixed_rows(prompts: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFrame:
+def prefixed_rows(prompts: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The prompts of some items after every prefix, from `prefixes.after_prefixes`."""
 
     def identify(row: Mapping[Any, Any], prefix: str) -> str:
@@ -83,7 +84,7 @@ def locate_intensifiers(tables: Tables) -> dict[str, list[str]]:
     return parts
 
 
-def labelled_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
+def labelled_requests(plan: QuestionnairePlan, subject: Subject) -> Iterator[RequestBatch]:
     """Every labelled pair of the plan, in every entailment form of the model."""
     if not subject.can("entail"):
         return
@@ -94,7 +95,7 @@ def labelled_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
             yield RequestBatch("labelled_pairs", "entail", rows, sides_of(pairs))
 
 
-def known_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
+def known_requests(plan: QuestionnairePlan, subject: Subject) -> Iterator[RequestBatch]:
     """Every fact of the plan, with its right and its wrong term and every intensifier, in the
     likelihood forms.
     """
@@ -115,7 +116,7 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
             yield RequestBatch("known_answers", "in_place", without_token_counts(rows), inputs)
 
 
-def _fact_prompts(plan: Plan) -> Iterator[dict[str, object]]:
+def _fact_prompts(plan: QuestionnairePlan) -> Iterator[dict[str, object]]:
     """Every fact with each term and word: the text `before` the word, the `word`, and `after`."""
     for number, fact in enumerate(plan["accuracy"].get("facts", [])):
         template = fact["template"].replace("{i}", INTENSIFIER)
@@ -136,7 +137,7 @@ def without_token_counts(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(tokens=pd.array([None] * len(rows), dtype="Int64"))
 
 
-def pairs_of(plan: Plan) -> pd.DataFrame:
+def pairs_of(plan: QuestionnairePlan) -> pd.DataFrame:
     """The labelled pairs of a plan: `set`, `label`, `premise`, `hypothesis`."""
     return pd.DataFrame(
         plan["accuracy"]["pairs"], columns=["set", "label", "premise", "hypothesis"]
@@ -158,7 +159,7 @@ STAGE = ["corpus", "fit", "epoch"]
 """Columns that identify an adaptation state."""
 
 
-def adaptation_states(plan: Plan, subject: Subject) -> Iterator[State]:
+def adaptation_states(plan: QuestionnairePlan, subject: Subject) -> Iterator[State]:
     """States before and after every epoch (or the last) of every fit to every corpus; none for
     unadapted models.
 
@@ -188,7 +189,7 @@ def adaptation_states(plan: Plan, subject: Subject) -> Iterator[State]:
                 yield State(adaptation, corpus, fit, epoch)
 
 
-def adaptation_items(tables: Tables, plan: Plan) -> Tables:
+def adaptation_items(tables: Tables, plan: QuestionnairePlan) -> Tables:
     """The prompts of those items that are asked after adaptation, evenly spread over their
     names.
     """
@@ -197,7 +198,9 @@ def adaptation_items(tables: Tables, plan: Plan) -> Tables:
     return {**tables, "prompts": prompts[prompts["item"].isin(item_names)]}
 
 
-def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
+def course_requests(
+    state: State, plan: QuestionnairePlan, subject: Subject
+) -> Iterator[RequestBatch]:
     """Requests that track the adaptation: labelled pairs, a chat model's reply to a message, and
     the loss.
 
@@ -251,7 +254,7 @@ def adaptation_course(answers: Tables, model: str) -> pd.DataFrame:
     return course.sort_values(STAGE, kind="stable")
 
 
-def _measure_rows(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:
+def _measure_rows(stages: pd.DataFrame, measure: str, **columns: object) -> pd.DataFrame:
     """Rows of one measure; columns not given are null."""
     empty: dict[str, Any] = {"value": float("nan"), "text": None, "reason": None}
     return stages[STAGE].assign(measure=measure, **{**empty, **columns})

@@ -12,9 +12,11 @@ from evenruler.instruments.card import (
     one_line,
     task_template,
 )
-from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Plan, Tables
+from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Tables
 from evenruler.instruments.questionnaires import declare
 from evenruler.instruments.questionnaires.card.lm_eval_task import QuestionnaireTask
+from evenruler.instruments.questionnaires.declare import Settings, Source
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
 )
@@ -30,7 +32,12 @@ HERE = Path(__file__).parent
 WORDS: dict[str, Any] = read_yaml(HERE / "words.yaml")
 
 
-def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
+def card(
+    declaration: Declaration[Settings, Source],
+    tables: Tables,
+    plan: QuestionnairePlan,
+    evidence: Evidence,
+) -> Card:
     """The card of one questionnaire: texts, figures and the task for lm-evaluation-harness."""
     source = declaration.source
     prompts = tables["prompts"]
@@ -44,7 +51,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     return assemble_card(
         WORDS,
         *(declaration, tables, plan, evidence),
-        said=_summarise_evidence(evidence, plan["accuracy"]["bar"]),
+        facts=_summarise_evidence(evidence, plan["accuracy"]["bar"]),
         example=shown[0] if shown else None,
         parameters={**scored, "scale": scale},
         quality=declare.headings(plan),

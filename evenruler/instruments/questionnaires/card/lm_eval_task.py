@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evenruler.models.questions import CONTENT_FREE
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from datasets import Dataset
 
 COLUMNS = (
@@ -48,7 +49,7 @@ class QuestionnaireTask:
         self.subscales = list(dict.fromkeys(subscales))
         self.has_twins = any(prompt["twin"] for prompt in prompts)
 
-    def load_docs(self, **_: Any) -> "dict[str, Dataset]":
+    def load_docs(self, **_: object) -> "dict[str, Dataset]":
         """The prompts, and every hypothesis after a premise without content: what a model answers
         whatever it is told.
 
@@ -65,7 +66,7 @@ class QuestionnaireTask:
         empty = distinct.map(lambda _: {"premise": CONTENT_FREE})
         return {"test": concatenate_datasets([prompts, empty])}
 
-    def _read_prompts(self) -> Any:
+    def _read_prompts(self) -> "pa.Table":
         from pyarrow.parquet import ParquetFile
 
         return ParquetFile(self._file).read()

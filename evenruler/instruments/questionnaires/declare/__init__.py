@@ -12,12 +12,12 @@ from evenruler.instruments.instrument import (
     ByProfile,
     BySize,
     FigureHeading,
-    Plan,
     ToolUse,
     by_scale,
     by_size,
     entries_of_profile,
 )
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
     OPEN,
@@ -84,7 +84,7 @@ def of_those(figure: str, configuration: str) -> str:
 _FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 
-def headings(plan: Plan) -> list[FigureHeading]:
+def headings(plan: QuestionnairePlan) -> list[FigureHeading]:
     """The headings of a questionnaire's figures on a model."""
     accuracy_plan = plan["accuracy"]
     placeholders = {
@@ -151,7 +151,20 @@ class CorpusSettings(StrictModel):
     batch: int = Field(default=8, ge=1)
 
 
-class Settings(BaseSettings):
+class Source(QuestionnaireSource):
+    """One questionnaire with its shared files loaded."""
+
+    responses: ResponseScale
+    """The response scale named by `scale`."""
+    corpora: dict[Slug, CorpusSource] = Field(default_factory=dict)
+    """Corpora in use at this scale, by name."""
+    pairs: list[LabelledPair] = Field(default_factory=list)
+    """Labelled pairs that measure a model's accuracy in entailment."""
+    facts: list[Fact] = Field(default_factory=list)
+    """Facts that measure a model's accuracy in the likelihood forms."""
+
+
+class Settings(BaseSettings[Source]):
     """Settings for asking and scoring one questionnaire."""
 
     temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
@@ -195,7 +208,7 @@ class Settings(BaseSettings):
     """Whether the pipeline asks models; if not, it only builds rows, and models are asked when
     measured."""
 
-    def detects(self, source: Any, form: str | None = None) -> str | None:
+    def detects(self, source: Source, form: str | None = None) -> str | None:
         """The points beyond twins detectable on one model at 80 % power, and the items that
         `smallest` would need.
 
@@ -215,14 +228,14 @@ class Settings(BaseSettings):
             f"{self.smallest:g} points would take {wanted} items of {FEWEST_TWINS} twins"
         )
 
-    def uses(self, source: Any) -> list[ToolUse]:
+    def uses(self, source: Source) -> list[ToolUse]:
         """The models in use: the embedder, and the judge of acceptability, if any."""
         tools = [ToolUse(self.embedder, "embed", "embedder")]
         if self.acceptability is not None:
             tools.append(ToolUse(self.acceptability, ("slor", "classify"), "acceptability"))
         return tools
 
-    def warnings(self, source: Any) -> list[str]:
+    def warnings(self, source: Source) -> list[str]:
         """Warnings on too few items, and on controls that do not match what they control: twins,
         and corpora.
         """
@@ -241,7 +254,7 @@ class Settings(BaseSettings):
             warnings.insert(0, few)
         return warnings
 
-    def twin_warnings(self, source: Any) -> list[str]:
+    def twin_warnings(self, source: Source) -> list[str]:
         """Warnings on twins that differ from their items in number of terms or valence, or are too
         few.
         """
@@ -254,19 +267,6 @@ class Settings(BaseSettings):
             )
             warnings += [f"items.{slug}: {complaint}" for complaint in complaints]
         return warnings
-
-
-class Source(QuestionnaireSource):
-    """One questionnaire with its shared files loaded."""
-
-    responses: ResponseScale
-    """The response scale named by `scale`."""
-    corpora: dict[Slug, CorpusSource] = Field(default_factory=dict)
-    """Corpora in use at this scale, by name."""
-    pairs: list[LabelledPair] = Field(default_factory=list)
-    """Labelled pairs that measure a model's accuracy in entailment."""
-    facts: list[Fact] = Field(default_factory=list)
-    """Facts that measure a model's accuracy in the likelihood forms."""
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:

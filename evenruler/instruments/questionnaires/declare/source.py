@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 from statistics import mean
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -319,7 +319,7 @@ class QuestionnaireSource(instrument.Source):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_read(cls, raw_source: Any) -> Any:
+    def _is_read(cls, raw_source: object) -> object:
         if isinstance(raw_source, dict) and "unread" in raw_source:
             what = (
                 "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"

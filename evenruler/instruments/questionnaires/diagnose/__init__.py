@@ -1,15 +1,15 @@
 """Figures of models on questionnaires, and of how well questionnaires measure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
-from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import Record, SchemasByTable, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.diagnose import population
 from evenruler.instruments.questionnaires.diagnose.figures import (
     model_figures,
@@ -38,7 +38,7 @@ from evenruler.tables.schemas import HEADLINES, WHOLE
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
-TABLES: Final[dict[str, pa.Schema]] = {
+TABLES: SchemasByTable = {
     "accuracy": schemas.ACCURACY,
     "cells": schemas.CELLS,
     "changes": schemas.CHANGES,
@@ -59,7 +59,12 @@ models or all questionnaires, so stored once."""
 
 
 def figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+    name: str,
+    tables: Tables,
+    plan: QuestionnairePlan,
+    scores: Tables,
+    subject: Subject,
+    resampling: Resampling,
 ) -> dict[str, pd.DataFrame]:
     """Figures of one model on one questionnaire: those of `TABLES` that need no other model, and
     `FOR_ALL`.
@@ -96,7 +101,9 @@ def figures(
     }
 
 
-def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+def across(
+    records: Sequence[Record[QuestionnairePlan]], resampling: Resampling
+) -> dict[str, pd.DataFrame]:
     """Tables over several models or questionnaires, headlines, and figures that do not depend on a
     model.
 
@@ -107,7 +114,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         return {}
     population_rows = population.population_table(records)
     members = population.members_of(population_rows)
-    firsts: dict[str, Record] = {}
+    firsts: dict[str, Record[QuestionnairePlan]] = {}
     for record in records:
         firsts.setdefault(record.instrument, record)
     content = _concat_found(firsts.values(), "content_of_any")
@@ -136,7 +143,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     return tables
 
 
-def _concat_found(records: Iterable[Record], table: str) -> pd.DataFrame:
+def _concat_found(records: Iterable[Record[QuestionnairePlan]], table: str) -> pd.DataFrame:
     return concat_frames(record.found[table] for record in records)
 
 

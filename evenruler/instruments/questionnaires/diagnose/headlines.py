@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from evenruler.instruments.instrument import Plan, Record
+from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.ask.item_scores import MODEL
 from evenruler.instruments.questionnaires.ask.questions import STAGE
 from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED, OF_ITEMS
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.source import FEWEST_TWINS
 from evenruler.instruments.questionnaires.diagnose.population import (
     check_accuracy_validity,
@@ -55,7 +56,7 @@ class CorpusPair:
     expected: str
 
 
-def pairs_of(plan: Plan) -> list[CorpusPair]:
+def pairs_of(plan: QuestionnairePlan) -> list[CorpusPair]:
     """The interventions of a plan with their controls."""
     controls = {
         corpus_plan["control_of"]: name
@@ -84,7 +85,7 @@ def answer_trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) 
     return means.drop(columns=["mean", "size"])
 
 
-def intervention_changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def intervention_changes(trajectories: pd.DataFrame, plan: QuestionnairePlan) -> pd.DataFrame:
     """The change of each fit, as `schemas.CHANGES`, for interventions that have a control."""
     key = [*MODEL, "fit"]
     epochs = trajectories["epoch"]
@@ -128,7 +129,7 @@ def corpus_change_figures(trajectories: pd.DataFrame, level: float) -> Iterator[
 
 
 def intervention_headlines(
-    changes: pd.DataFrame, course: pd.DataFrame, plan: Plan, form: str, level: float
+    changes: pd.DataFrame, course: pd.DataFrame, plan: QuestionnairePlan, form: str, level: float
 ) -> Iterator[tuple[HeadlineTest, ValidityCheck]]:
     """How much more an intervention moves one model than its control does (`moved_by_...`), in
     points.
@@ -242,13 +243,13 @@ Judged = tuple[str, str, HeadlineTest | Figure, ValidityCheck]
 """Part (an item, or the whole), name of the model in figures, figure, and fitness."""
 
 
-def judge_headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
+def judge_headlines(records: Sequence[Record[QuestionnairePlan]], level: float) -> pd.DataFrame:
     """Every headline figure with its verdict, for every questionnaire and model, as
     `schemas.FIGURES`.
 
     Models that differ only in the seed of their fit are judged together (`recipe_label`).
     """
-    groups: dict[tuple[str, tuple[str, ...]], dict[str, Record]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], dict[str, Record[QuestionnairePlan]]] = {}
     for record in records:
         name = record.subject.name
         recipe = recipe_of(record.subject) or (name,)
@@ -273,7 +274,7 @@ def recipe_label(names: Sequence[str]) -> str:
     return f"{first} and {len(other_names)} other {fits}"
 
 
-def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
+def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterator[Judged]:
     """Headlines by form: answers beyond twins of all fits together, and moves by corpora of each
     fit.
     """
@@ -334,7 +335,7 @@ def _unanswered_headline(smallest: float) -> HeadlineTest:
 
 
 def _moves_by_corpora(
-    record: Record, bars: Mapping[str, ValidityCheck], level: float
+    record: Record[QuestionnairePlan], bars: Mapping[str, ValidityCheck], level: float
 ) -> Iterator[Judged]:
     """How far corpora move one fit, in every form in which it was adapted; `bars`: its fitness by
     form before.
@@ -351,7 +352,7 @@ def _moves_by_corpora(
             yield WHOLE, label_with_method(record.subject.name, form), figure, fit
 
 
-def _unread_items_note(record: Record) -> str:
+def _unread_items_note(record: Record[QuestionnairePlan]) -> str:
     """How many items lack a term, their own or of a twin, by options; empty where none does."""
     prompt_keys = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
     scored_keys = {
@@ -366,7 +367,7 @@ def _unread_items_note(record: Record) -> str:
 
 
 def _form_headline(
-    fits: Sequence[Record], form: str
+    fits: Sequence[Record[QuestionnairePlan]], form: str
 ) -> tuple[HeadlineTest, Iterator[tuple[str, Figure]]]:
     """The headline of fits in one form, and its item analysis."""
     plan = fits[0].plan
@@ -397,7 +398,9 @@ def _form_headline(
     return replace(figure, note=note), of_items(items, answers, controls, apart)
 
 
-def _scores_of_fits(fits: Sequence[Record], table: str, form: str) -> pd.DataFrame:
+def _scores_of_fits(
+    fits: Sequence[Record[QuestionnairePlan]], table: str, form: str
+) -> pd.DataFrame:
     """Scores by item and twin, a column a fit; those that every fit has."""
     columns = [_score_column(record.found[table], form, "score") for record in fits]
     return pd.concat(columns, axis=1, join="inner")
@@ -581,7 +584,7 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
     return effect, PairedPlacebos(placebo, weighted(1, 1), weighted(0.5, 1))
 
 
-def polarity_permutation_p(fits: Sequence[Record], form: str) -> float:
+def polarity_permutation_p(fits: Sequence[Record[QuestionnairePlan]], form: str) -> float:
     """Two-sided permutation p of the difference between source and inverse terms, swapped per item
     in all fits at once.
 

@@ -15,6 +15,7 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.questionnaires.ask import options
 from evenruler.instruments.questionnaires.ask.item_scores import KINDS, MODEL
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
+from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
 from evenruler.measurement.inputs import constant_columns, wilson
@@ -167,7 +168,7 @@ FEWEST_LINEAGES = 5
 """Fewest lineages for figures over a population."""
 
 
-def population_table(records: Sequence[Record]) -> pd.DataFrame:
+def population_table(records: Sequence[Record[QuestionnairePlan]]) -> pd.DataFrame:
     """The models by form, and whether their accuracy exceeds the bar, as `schemas.POPULATION`.
 
     Where questionnaires have different bars, the highest counts.

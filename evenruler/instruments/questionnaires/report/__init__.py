@@ -11,7 +11,14 @@ import altair as alt
 import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput, Tables
-from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, OF_ITEMS, RHO, Source
+from evenruler.instruments.questionnaires.declare import (
+    CHANGED,
+    MOVED,
+    OF_ITEMS,
+    RHO,
+    Settings,
+    Source,
+)
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.sentences import with_capital
@@ -31,7 +38,7 @@ from evenruler.tables.schemas import WHOLE
 __all__ = ["sections"]
 
 
-def sections(shown: ReportInput) -> list[Section]:
+def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     """Sections on models, scores and items, and on adaptation where models were adapted."""
     corpora: dict[str, CorpusSource] = {}
     for source in shown.sources.values():
@@ -413,7 +420,7 @@ def _reply_tables(replies: pd.DataFrame) -> list[Table]:
     return make_tables(WORDS["tables"]["replies"], rows)
 
 
-def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> Any:
+def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> alt.TopLevelMixin:
     """Heat maps of raw and two-way normalised scores, side by side (EMPALC, figure 2).
 
     Drop-downs choose item and model. All cells are in one compact table: one row per prompt, with p
@@ -431,7 +438,7 @@ def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> An
     return CHARTS.chart("heat_maps", _heat_map_data(cells, items, models), maps=maps, params=params)
 
 
-def _heat_map(measure: str, name: str, title: str) -> Any:
+def _heat_map(measure: str, name: str, title: str) -> dict[str, Any]:
     """A map of one measure: a block of source terms, and one of inverse terms."""
     blocks = [_heat_map_block(measure, name, polarity) for polarity in ("source", "inverse")]
     return CHARTS.part("heat_map", title=title, blocks=blocks)
@@ -447,7 +454,7 @@ def _drop_down(name: str, labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _heat_map_block(measure: str, name: str, polarity: str) -> Any:
+def _heat_map_block(measure: str, name: str, polarity: str) -> dict[str, Any]:
     words = CHARTS.part("words") if polarity == "inverse" else None
     return CHARTS.part("block", measure=measure, name=name, polarity=polarity, words=words)
 
@@ -475,7 +482,7 @@ def _heat_map_data(
     return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=types))
 
 
-def draw_trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> Any:
+def draw_trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> alt.TopLevelMixin:
     """Answers by epoch with intervention, control and their difference; one row per model and
     intervention.
     """

@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import Settings, Source
+from evenruler.instruments.questionnaires.declare.plan import (
+    AccuracyPlan,
+    AskingPlan,
+    CorpusPlan,
+    JudgePlan,
+    PlannedFact,
+    PlannedPair,
+    QuestionnairePlan,
+    ScoringPlan,
+    WordingPlan,
+)
 from evenruler.instruments.questionnaires.declare.shared import OPEN, first_pairs
 from evenruler.instruments.questionnaires.declare.source import (
     FAMILY,
@@ -31,12 +42,12 @@ from evenruler.text import fill
 __all__ = ["build"]
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
+def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> BuiltInstrument:
     """Build the tables `items`, `terms`, `prompts` and `rejected`, as `schemas`, and the plan.
 
     UserError where the judge of acceptability can neither `slor` nor `classify`.
     """
-    source: Source = declaration.source
+    source = declaration.source
     rows = fill_templates(declaration.name, source, source.responses)
     tables = {
         "items": table_of(rows.items, schemas.ITEMS),
@@ -52,33 +63,57 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     return BuiltInstrument(tables, plan, messages)
 
 
-def _build_plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
+def _build_plan(
+    name: str, source: Source, settings: Settings, catalogue: Catalogue
+) -> QuestionnairePlan:
     framings = source.framings if settings.prefixed else None
+    prefixes = framings.prefixes if framings else {}
+    placebos = framings.placebo_names if framings else []
     file = source.original.file
-    as_set = (
-        *("asked", "temperature", "three_way", "stop_below", "smallest", "least", "embedder"),
-        *("prefixed", "orders", "fits", "adapted", "adapted_pairs"),
-    )
-    setting_values = {key: getattr(settings, key) for key in as_set}
     accuracy = _accuracy_plan(source, settings)
     # The file of unpublished wording, with items in the order of its lines; no text of it.
-    wording = None if file is None else {"file": file, "items": list(source.items)}
+    wording: WordingPlan | None = (
+        None if file is None else {"file": file, "items": list(source.items)}
+    )
     judge = _judge_plan(settings.acceptability, catalogue)
     corpora = {
         corpus: _corpus_plan(name, corpus, source, settings) for corpus in sorted(source.corpora)
     }
     return {
-        **setting_values,
+        **_asking_plan(settings),
+        **_scoring_plan(settings),
         "accuracy": accuracy,
         "wording": wording,
         "judge": judge,
-        "prefixes": framings.prefixes if framings else {},
-        "placebos": framings.placebo_names if framings else [],
+        "prefixes": prefixes,
+        "placebos": placebos,
         "corpora": corpora,
     }
 
 
-def _accuracy_plan(source: Source, settings: Settings) -> dict[str, Any]:
+def _asking_plan(settings: Settings) -> AskingPlan:
+    return {
+        "asked": settings.asked,
+        "prefixed": settings.prefixed,
+        "orders": settings.orders,
+        "fits": settings.fits,
+        "adapted": settings.adapted,
+        "adapted_pairs": settings.adapted_pairs,
+    }
+
+
+def _scoring_plan(settings: Settings) -> ScoringPlan:
+    return {
+        "temperature": settings.temperature,
+        "three_way": settings.three_way,
+        "stop_below": settings.stop_below,
+        "smallest": settings.smallest,
+        "least": settings.least,
+        "embedder": settings.embedder,
+    }
+
+
+def _accuracy_plan(source: Source, settings: Settings) -> AccuracyPlan:
     """The bar of accuracy, and what it is measured on.
 
     The pairs themselves are in the plan, so that every measurement asks the same ones.
@@ -88,11 +123,19 @@ def _accuracy_plan(source: Source, settings: Settings) -> dict[str, Any]:
     for level in source.responses.levels:
         weight_by_word |= dict.fromkeys(level.words.values(), level.weight)
     sources = {f"{pair.source}; {pair.licence}" for pair in pairs}
-    planned_pairs = [
-        pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs
-    ]
-    planned_facts = [
-        fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts
+    planned_pairs: list[PlannedPair] = []
+    for pair in pairs:
+        planned_pairs.append(
+            {
+                "set": pair.set,
+                "label": pair.label,
+                "premise": pair.premise,
+                "hypothesis": pair.hypothesis,
+            }
+        )
+    planned_facts: list[PlannedFact] = [
+        {"template": fact.template, "right": fact.right, "wrong": fact.wrong}
+        for fact in source.facts
     ]
     return {
         "bar": settings.accuracy,
@@ -103,7 +146,7 @@ def _accuracy_plan(source: Source, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _judge_plan(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
+def _judge_plan(model: str | None, catalogue: Catalogue) -> JudgePlan | None:
     """The judge of acceptability and its operation."""
     if model is None:
         return None
@@ -114,20 +157,26 @@ def _judge_plan(model: str | None, catalogue: Catalogue) -> dict[str, str] | Non
     raise UserError(what, where="params.yaml: acceptability", remedy="name one")
 
 
-def _corpus_plan(
-    questionnaire: str, corpus: str, source: Source, settings: Settings
-) -> dict[str, Any]:
+def _corpus_plan(questionnaire: str, corpus: str, source: Source, settings: Settings) -> CorpusPlan:
     """The plan of one corpus: sentences (or their file, unpublished), recipe, expectation and
     role.
     """
     written = source.corpora[corpus]
-    sentences = (
-        {"sentences": list(written.sentences)} if written.file is None else {"file": written.file}
-    )
-    expected = written.expect.get(questionnaire, OPEN)
+    recipe = settings.corpora[corpus]
     control_of = None if written.matched is None else written.matched.to
-    recipe = settings.corpora[corpus].model_dump()
-    return {**sentences, **recipe, "expected": expected, "control_of": control_of}
+    expected = written.expect.get(questionnaire, OPEN)
+    plan: CorpusPlan = {
+        "epochs": recipe.epochs,
+        "learning_rate": recipe.learning_rate,
+        "batch": recipe.batch,
+        "expected": expected,
+        "control_of": control_of,
+    }
+    if written.file is None:
+        plan["sentences"] = list(written.sentences)
+    else:
+        plan["file"] = written.file
+    return plan
 
 
 Row = dict[str, Any]

@@ -12,10 +12,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from pandas.api.types import union_categoricals
 
-from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import (
+    AskingMethod,
+    AskingMethods,
+    ColumnsByTable,
+    PlanKeys,
+    RequestBatch,
+    SchemasByTable,
+    Subject,
+    Tables,
+)
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask.features import (
     EMPTY,
@@ -29,6 +37,7 @@ from evenruler.instruments.saged.ask.features import (
     scorer_prompts,
 )
 from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, OPERATION_OF, PROMPT, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, FRAMED, GENERATIONS, TOPICS
 from evenruler.models.declarations import Operation
@@ -42,14 +51,14 @@ from evenruler.text.whole_words import find_words
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
-READS = {
+READS: ColumnsByTable = {
     "prompts": (
         *("id", "prompt", "baseline", "concept", "keyword", "source_tag", "prompt_type"),
         *("root_id", "root_concept", "prompt_spans", "baseline_spans", "section"),
     )
 }
 
-PLANNED = (
+PLANNED: PlanKeys = (
     *(
         "confirmatory",
         "controls",
@@ -76,9 +85,9 @@ PLANNED = (
     "tools",
 )
 
-FORMS = {"replies": AskingMethod(("generate",))}
+FORMS: AskingMethods = {"replies": AskingMethod(("generate",))}
 
-ANSWERS: dict[str, pa.Schema] = {
+ANSWERS: SchemasByTable = {
     "replies": schemas.REPLIES,
     "embeddings": schemas.EMBEDDINGS,
     "classifications": schemas.CLASSIFICATIONS,
@@ -87,7 +96,7 @@ ANSWERS: dict[str, pa.Schema] = {
 
 
 def requests(
-    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+    tables: Tables, plan: SagedPlan, answers: Tables, subject: Subject
 ) -> Sequence[RequestBatch]:
     """The next requests: first replies to all planned prompts, then the tools' scores of these and
     of the baselines.
@@ -112,7 +121,7 @@ def requests(
     return batches
 
 
-def _reply_requests(tables: Tables, plan: Plan, subject: Subject) -> list[RequestBatch]:
+def _reply_requests(tables: Tables, plan: SagedPlan, subject: Subject) -> list[RequestBatch]:
     """One request for all planned replies; none where nothing is planned."""
     replies_to_request = planned_replies(tables, plan, subject)
     if replies_to_request.empty:
@@ -127,13 +136,14 @@ def _reply_requests(tables: Tables, plan: Plan, subject: Subject) -> list[Reques
     return [RequestBatch("replies", "generate", rows, inputs, settings)]
 
 
-def _features_by_tool(plan: Plan) -> dict[tuple[Operation, str], list[Feature]]:
+def _features_by_tool(plan: SagedPlan) -> dict[tuple[Operation, str], list[Feature]]:
     """The features that need a tool, by its operation and name."""
     by_tool: dict[tuple[Operation, str], list[Feature]] = {}
     for feature in features_of(plan).values():
         operation = OPERATION_OF.get(feature.kind)
         if operation:
             tool = feature.model or plan["embedder"]
+            assert tool is not None
             by_tool.setdefault((operation, tool), []).append(feature)
     return by_tool
 
@@ -165,7 +175,7 @@ _ASKED_OF_TOOLS: Mapping[Operation, tuple[str, str, dict[str, Any]]] = {
 """By operation: the table of answers, its column of inputs, and the settings of the request."""
 
 
-def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
+def scores(tables: Tables, plan: SagedPlan, answers: Tables, subject: Subject) -> Tables:
     """Every feature of every reply and of its baseline; UserError where weights do not fit a
     classifier's labels.
     """
@@ -178,18 +188,18 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     return {**feature_tables, "generations": generations}
 
 
-def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+def limited(tables: Tables, plan: SagedPlan, n: int) -> tuple[Tables, SagedPlan]:
     """The plan limited to n root items of each root concept, evenly spread."""
     return tables, {**plan, "items": min(n, plan["items"])}
 
 
-def features_of(plan: Plan) -> dict[str, Feature]:
+def features_of(plan: SagedPlan) -> dict[str, Feature]:
     """The features of a plan, by name."""
     return {name: Feature.model_validate(feature) for name, feature in plan["features"].items()}
 
 
 def _prompts_and_replies(
-    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+    tables: Tables, plan: SagedPlan, answers: Tables, subject: Subject
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All prompts, bare and framed, with their baselines; and the replies, by
     `schemas.GENERATIONS`.
@@ -270,7 +280,7 @@ CONTINUE = "Go on with this text, and write nothing but how it goes on: "
 answer the bare prompt instead of continuing it."""
 
 
-def planned_replies(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
+def planned_replies(tables: Tables, plan: SagedPlan, subject: Subject) -> pd.DataFrame:
     """The replies that a plan requests of a model, by `asked_replies`.
 
     Models that are not chat-tuned get no role; chat-tuned ones get `CONTINUE` before prompts that
@@ -279,8 +289,8 @@ def planned_replies(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFram
     planned_roles = plan["roles"][: plan["most_roles"]]
     roles = {role["role"]: role["text"] for role in planned_roles}
     if not subject.chats:
-        empty_roles = {role: text for role, text in roles.items() if not text}
-        roles = empty_roles or {"no-role": ""}
+        without_text = [role for role, text in roles.items() if not text]
+        roles = dict.fromkeys(without_text or ["no-role"], "")
     prompts = with_items(tables["prompts"], plan["items"])
     if subject.chats:
         before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
@@ -291,7 +301,7 @@ def planned_replies(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFram
     )
 
 
-def repeated_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
+def repeated_prompts(tables: Tables, plan: SagedPlan) -> pd.DataFrame:
     """Prompts that are asked again: after each prefix, and unchanged with another seed
     (`RESEEDED`); by `FRAMED`.
     """

@@ -9,9 +9,11 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.card import Card, assemble_card
-from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.instruments.instrument import Declaration, Evidence, Tables
 from evenruler.instruments.saged.declare import headings, in_words, is_branched
-from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED
+from evenruler.instruments.saged.declare.plan import SagedPlan
+from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED, Settings
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.measurement.sentences import with_capital
 from evenruler.strict import read_yaml
 
@@ -25,7 +27,9 @@ def _baseline_kind(prompt: Mapping[Any, Any]) -> str:
     return "root" if prompt["is_root"] else "branched"
 
 
-def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
+def card(
+    declaration: Declaration[Settings, Source], tables: Tables, plan: SagedPlan, evidence: Evidence
+) -> Card:
     """Build the card of a domain."""
     source, prompts = declaration.source, tables["prompts"]
     branched = is_branched(prompts)
@@ -59,7 +63,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     return assemble_card(
         words,
         *(declaration, tables, plan, evidence),
-        said=row_facts | source_facts | plan_facts,
+        facts=row_facts | source_facts | plan_facts,
         example=example,
         synthetic=synthetic,
         parameters=source.assemble.model_dump(),

@@ -13,8 +13,9 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import FigureHeading, Plan
+from evenruler.instruments.instrument import FigureHeading
 from evenruler.instruments.languages import require_language
+from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.models.declarations import Catalogue
@@ -50,7 +51,7 @@ COLUMNS = ("prompt", "concept", "root_id", "baseline", "topic", "note", "source"
 required."""
 
 
-def headings(plan: Plan) -> list[FigureHeading]:
+def headings(plan: SagedPlan) -> list[FigureHeading]:
     """The figures shown for every role, template and feature on every model."""
     columns = [
         FigureHeading(**column) for column in read_yaml(Path(__file__).with_name("headings.yaml"))
@@ -60,7 +61,7 @@ def headings(plan: Plan) -> list[FigureHeading]:
     ]
 
 
-def in_words(plan: Plan) -> str:
+def in_words(plan: SagedPlan) -> str:
     """In words, which end of each feature of a plan is favourable."""
     favour = {
         name: Feature.model_validate(feature).favour for name, feature in plan["features"].items()

@@ -290,7 +290,7 @@ class Disparities(StrictModel):
         return self
 
 
-def _in_words(entries: Any, info: ValidationInfo) -> Any:
+def _in_words(entries: object, info: ValidationInfo) -> object:
     """The roles as name and system prompt, in whichever form they are written."""
     roles = entries_of_profile(entries, info)
     if not isinstance(roles, dict):
@@ -308,7 +308,7 @@ def _in_words(entries: Any, info: ValidationInfo) -> Any:
     return text_by_role
 
 
-class Settings(BaseSettings):
+class Settings(BaseSettings[Source]):
     """How much and in which roles models are asked, what is measured, and how groups are compared.
 
     The benchmark itself is always built whole.

@@ -7,7 +7,7 @@ Text comes from files or a wiki, where `evenruler find` looks for keywords and r
 from collections.abc import Mapping
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
@@ -109,9 +109,11 @@ ByRoot = dict[
 ]  # by root and branch: the replacement of each word of the root
 
 
-def _check_threshold(value: Any) -> Any:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value != "auto" and not (number and -1 <= value <= 1):
+def _check_threshold(value: object) -> object:
+    is_valid = value == "auto"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        is_valid = -1 <= value <= 1
+    if not is_valid:
         raise ValueError(f"found {value!r}, expected auto or a number from -1 to 1")
     return value
 
@@ -208,7 +210,7 @@ class Concept(StrictModel):
     alone."""
 
 
-def _expand_concept(value: Any) -> Any:
+def _expand_concept(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -300,10 +302,12 @@ class Branching(StrictModel):
     @model_validator(mode="wrap")
     @classmethod
     def _by_hand_or_found(
-        cls, data: Any, handler: ModelWrapValidatorHandler["Branching"]
+        cls, data: object, handler: ModelWrapValidatorHandler["Branching"]
     ) -> "Branching":
-        are_found = isinstance(data, dict) and data.get("replacements") == FOUND
-        branching = handler(data | {"replacements": {}} if are_found else data)
+        are_found = False
+        if isinstance(data, dict) and data.get("replacements") == FOUND:
+            are_found, data = True, data | {"replacements": {}}
+        branching = handler(data)
         if are_found and branching.words:
             raise ValueError(
                 f"`words` and `replacements: {FOUND}` do not belong together; keep one of them"

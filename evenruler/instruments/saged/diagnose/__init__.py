@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import Record, SchemasByTable, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, features_of, repeated_prompts
+from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.group_statistics import (
@@ -33,7 +34,7 @@ from evenruler.tables.schemas import BARE
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
 
-def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) -> Tables:
+def diagnose(domain: str, measured: Tables, plan: SagedPlan, resampling: Resampling) -> Tables:
     """Diagnose one domain on one model. Framed replies count for shifts only, controls for verdicts
     and refusals only.
 
@@ -100,14 +101,19 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
 
 
 _NAMES = "summaries disparities shapes favour rates tool_bias context_bias topics measured figures"
-TABLES: dict[str, pa.Schema] = {name: getattr(schemas, name.upper()) for name in _NAMES.split()}
+TABLES: SchemasByTable = {name: getattr(schemas, name.upper()) for name in _NAMES.split()}
 
 REPEATED = ["framing", "model", "lineage", "role", "template", "domain", "feature", "reason"]
 """Columns with few distinct values, which take far less memory as categories."""
 
 
 def figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+    name: str,
+    tables: Tables,
+    plan: SagedPlan,
+    scores: Tables,
+    subject: Subject,
+    resampling: Resampling,
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one domain on one model; no tables where no reply was requested.
 
@@ -129,7 +135,7 @@ def figures(
     return {**diagnosis, "topics": scores["topics"], "headlines": made_of}
 
 
-def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+def across(records: Sequence[Record[SagedPlan]], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """Tables that need all models: p adjusted over models, and the bias of tools, which is the same
     for every model.
     """
@@ -165,7 +171,9 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(domain_figures[is_on_card], "part")
 
 
-def _concat_record_tables(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:
+def _concat_record_tables(
+    records: Sequence[Record[SagedPlan]], name: str, schema: pa.Schema
+) -> pd.DataFrame:
     none = pd.DataFrame(columns=schema.names)
     return concat_frames(
         [none, *(record.found[name] for record in records if name in record.found)]

@@ -115,7 +115,7 @@ class ScoreArrays:
     baselines: Floats  # [series, replies] the same feature of the reply's baseline
     measured: NDArray[np.bool_]  # [series, replies] whether there is a measurement, null or not
 
-    def where(self, replies: Any) -> "ScoreArrays":
+    def where(self, replies: NDArray[np.bool_] | NDArray[np.int_]) -> "ScoreArrays":
         """The layout of some replies only; `replies`: a mask or indices."""
         numbers = {
             name: getattr(self, name)[:, replies] for name in ("values", "baselines", "measured")
@@ -492,7 +492,7 @@ def summarise(
     *,
     cell: Sequence[str] | None = None,
     calibrated: bool = False,
-    **options: Any,
+    **options: object,
 ) -> pd.DataFrame:
     """Summarise each group by a statistic.
 

@@ -375,7 +375,7 @@ def resolve_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return complete_options
 
 
-def _check_value(where: str, value: Any, default: Any, allowed: tuple[Any, ...]) -> None:
+def _check_value(where: str, value: object, default: object, allowed: tuple[Any, ...]) -> None:
     if isinstance(default, str):
         if value not in allowed:
             raise UserError(
@@ -422,7 +422,7 @@ def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
 
 
 def cell_options(
-    kind: str, values: Floats, baseline: Floats | None = None, **options: Any
+    kind: str, values: Floats, baseline: Floats | None = None, **options: object
 ) -> dict[str, Any]:
     """The options of a block statistic: those that a user gave, with what the cell shares computed.
 
@@ -432,7 +432,9 @@ def cell_options(
 
     UserError: unknown option, or a value that it cannot have; statistics of users take any.
     """
-    complete_options = resolve_options(kind, options) if kind in STATISTICS else options
+    complete_options: dict[str, Any] = options
+    if kind in STATISTICS:
+        complete_options = resolve_options(kind, options)
     if kind == "selection_rate":
         standard = standard_of(
             values, complete_options["standard"], complete_options["q"], complete_options["width"]
@@ -461,7 +463,7 @@ class OwnStatistic:
     name: str  # dotted
     function: Callable[..., Any]
 
-    def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:
+    def __call__(self, values: Floats, baseline: Floats | None = None, **options: object) -> Floats:
         """float64[...] for a block float64[..., n]; NaN where there is no value, the function fails
         or gives NaN.
         """
@@ -517,7 +519,7 @@ _FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation":
 
 
 def undefined_reason(
-    kind: str, values: Floats, baseline: Floats | None = None, **options: Any
+    kind: str, values: Floats, baseline: Floats | None = None, **options: object
 ) -> str:
     """Why a statistic of one group, float64[n] with NaN where missing, is undefined; empty where it
     is not.

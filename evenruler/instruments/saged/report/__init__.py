@@ -7,11 +7,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import charts
 from evenruler.report.formats import format_figure, join_names
 from evenruler.report.page import Cell, Picture, Section, Table, make_tables
@@ -38,7 +40,7 @@ MOST_PANELS = 8  # most panels shown at first; with more configurations, the fir
 CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 
 
-def sections(shown: ReportInput) -> list[Section]:
+def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all."""
     tables = {name: _readable_rows(table, shown) for name, table in shown.tables.items()}
     groupings: dict[str, str] = {}  # the one shown on the page, by domain
@@ -59,7 +61,7 @@ def sections(shown: ReportInput) -> list[Section]:
     return [*domain_sections, *picture_sections(shown.settings, tables)]
 
 
-def _readable_rows(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
+def _readable_rows(table: pd.DataFrame, shown: ReportInput[Settings, Source]) -> pd.DataFrame:
     """Rows of declared domains: concepts by name, role and template joined where there are several
     templates.
     """
@@ -304,7 +306,7 @@ def picture_sections(settings: Mapping[str, Settings], tables: Tables) -> list[S
     return [Section(_SAID["title"], _SAID["filters"], parts)]
 
 
-def _make_picture(name: str, chart: Any, more: str) -> Picture:
+def _make_picture(name: str, chart: alt.TopLevelMixin, more: str) -> Picture:
     title, caption = _SAID[name]
     return Picture(title, f"{caption}{more}", chart)
 

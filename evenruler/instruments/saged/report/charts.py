@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import altair as alt
 import pandas as pd
 
 from evenruler.report.style import Charts, Choices
@@ -13,7 +14,7 @@ CALIBRATIONS: Final = ["raw", "calibrated"]
 CONFIGURATION: Final = ["model", "role"]  # filters that may be set to all
 
 
-def draw_concepts(summaries: pd.DataFrame, choices: Choices) -> Any:
+def draw_concepts(summaries: pd.DataFrame, choices: Choices) -> alt.TopLevelMixin:
     """Concepts x configurations: numbers are the statistic, colours the z-score of a concept
     (figures 23 to 26).
     """
@@ -23,7 +24,7 @@ def draw_concepts(summaries: pd.DataFrame, choices: Choices) -> Any:
     )
 
 
-def draw_disparities(disparities: pd.DataFrame, choices: Choices) -> Any:
+def draw_disparities(disparities: pd.DataFrame, choices: Choices) -> alt.TopLevelMixin:
     """Bars of a disparity, raw above calibrated, and the line of four fifths where `ratio` is 1
     (figure 9).
     """
@@ -32,7 +33,7 @@ def draw_disparities(disparities: pd.DataFrame, choices: Choices) -> Any:
     return draw_facets("disparities", choices, disparities, filters, row="model", names=names)
 
 
-def draw_calibration(deviations: pd.DataFrame, choices: Choices) -> Any:
+def draw_calibration(deviations: pd.DataFrame, choices: Choices) -> alt.TopLevelMixin:
     """Deviation of each concept from the mean of all, raw and calibrated, by configuration (figures
     20 and 21).
     """
@@ -42,7 +43,7 @@ def draw_calibration(deviations: pd.DataFrame, choices: Choices) -> Any:
     )
 
 
-def draw_features_by_role(over_groups: pd.DataFrame, choices: Choices) -> Any:
+def draw_features_by_role(over_groups: pd.DataFrame, choices: Choices) -> alt.TopLevelMixin:
     """Every feature of every role: bars are means over concepts, lines reach from lowest to highest
     (figure 10a).
     """
@@ -52,7 +53,7 @@ def draw_features_by_role(over_groups: pd.DataFrame, choices: Choices) -> Any:
     )
 
 
-def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> Any:
+def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> alt.TopLevelMixin:
     """A statistic of some features, role by role and model by model (figures 10b and 27 to 29)."""
     filters = ["domain", *CONFIGURATION]
     return draw_facets(
@@ -67,7 +68,7 @@ def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> Any:
     )
 
 
-def tool_bias(table: pd.DataFrame, choices: Choices) -> Any:
+def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.TopLevelMixin:
     """Mean score by a tool of baselines that differ only in the concept (figure 22)."""
     return CHARTS.drawn(
         choices.chosen(CHARTS.part("tool_bias"), ["group", "reason"], ["domain", "feature"]),
@@ -75,7 +76,7 @@ def tool_bias(table: pd.DataFrame, choices: Choices) -> Any:
     )
 
 
-def context_bias(table: pd.DataFrame, choices: Choices) -> Any:
+def context_bias(table: pd.DataFrame, choices: Choices) -> alt.TopLevelMixin:
     """Replies to prompts whose baselines are bad, neutral or good, raw and calibrated (figures 20
     and 21).
     """
@@ -94,8 +95,8 @@ def draw_facets(
     names: Sequence[str],
     row: str | None = None,
     column: str | None = None,
-    **values: Any,
-) -> Any:
+    **values: object,
+) -> alt.TopLevelMixin:
     """Facets of the chosen rows by `row` and `column`; `names`: other columns whose numbers are
     turned into names.
 

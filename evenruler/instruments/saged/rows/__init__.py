@@ -6,9 +6,10 @@ from collections import Counter
 from functools import partial
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.instruments.saged.declare.plan import PlannedRole, PlannedTemplate, SagedPlan
 from evenruler.instruments.saged.declare.settings import confirmatory_of
 from evenruler.instruments.saged.rows.prompts import count_items, own_rows, rows_of
 from evenruler.instruments.saged.rows.questions import Answer, judge_texts, request_questions
@@ -19,7 +20,7 @@ from evenruler.tables import table_of
 __all__ = ["build"]
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
+def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> BuiltInstrument:
     """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: refused
     questions.
 
@@ -34,7 +35,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
             labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
             if labels:
                 feature.weights(concept, labels)
-    sentences = declaration.made["sentences"].to_pylist()
+    sentences = declaration.made_tables["sentences"].to_pylist()
     if source.material.kind == "table":
         rows = own_rows(name, source, sentences)
     else:
@@ -69,7 +70,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         what = f"`of` is {read.of}, but there are {branched} branched rows"
         remedy = "read those that there are"
         raise UserError(what, where=f"{name}: branch.read", remedy=remedy)
-    sources = declaration.made["sources"]
+    sources = declaration.made_tables["sources"]
     tables = {
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
         "sources": sources,
@@ -89,26 +90,18 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     )
 
 
-def plan_of(name: str, source: Source, settings: Settings) -> Plan:
+def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
     """The plan of a domain at this scale: what is asked, and how it is measured.
 
     Roles and templates become lists, since their order counts: the first ones are also asked after
     prefixes.
     """
-    as_set = (
-        "items",
-        "most_roles",
-        "prefixed",
-        "reseeded",
-        "generations",
-        "new_tokens",
-        "seed",
-        "embedder",
-    )
     is_unread = source.branch is not None and source.branch.is_unread
     framings = source.framings
-    roles = [{"role": role, "text": text} for role, text in settings.roles.items()]
-    templates = [
+    roles: list[PlannedRole] = [
+        {"role": role, "text": text} for role, text in settings.roles.items()
+    ]
+    templates: list[PlannedTemplate] = [
         {"template": template, "text": text} for template, text in settings.templates.items()
     ]
     features = {
@@ -118,7 +111,14 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "name": name,
         "language": source.language,
         "asked": settings.asked and not is_unread,
-        **{key: getattr(settings, key) for key in as_set},
+        "items": settings.items,
+        "most_roles": settings.most_roles,
+        "prefixed": settings.prefixed,
+        "reseeded": settings.reseeded,
+        "generations": settings.generations,
+        "new_tokens": settings.new_tokens,
+        "seed": settings.seed,
+        "embedder": settings.embedder,
         "controls": source.controls,
         "masked": source.names,
         "prefixes": framings.prefixes if framings else {},

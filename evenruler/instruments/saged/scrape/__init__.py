@@ -14,7 +14,7 @@ from evenruler.tables import table_of
 __all__ = ["made"]
 
 
-def made(domain: str, source: Source, folder: Path) -> dict[str, pa.Table]:
+def source_tables(domain: str, source: Source, folder: Path) -> dict[str, pa.Table]:
     """The tables `sentences` and `sources` of a domain whose prompts are a table in the folder of
     its file.
 

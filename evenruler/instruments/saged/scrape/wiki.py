@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import wikipediaapi
@@ -319,7 +319,7 @@ class Wiki(AbstractContextManager["Wiki"]):
             else partial(self._old, title, revision)
         )
         try:
-            page: Page | MissingPage | None = _parse_answer(read)
+            page = _parse_answer(read)
         except WikiUnavailableError as error:
             return MissingPage(title, f"the wiki does not answer ({error})", unanswered=True)
         except WikiRefusedError as error:
@@ -361,8 +361,8 @@ class Wiki(AbstractContextManager["Wiki"]):
         self,
         requested_title: str,
         title: str,
-        page: Any,
-        revision: Any,
+        page: int,
+        revision: int,
         sections: Sections,
         url: str = "",
         language: str = "",
@@ -436,7 +436,10 @@ class Wiki(AbstractContextManager["Wiki"]):
         return titles
 
 
-def _parse_answer(answer: Callable[[], Any]) -> Any:
+Answer = TypeVar("Answer")
+
+
+def _parse_answer(answer: Callable[[], Answer]) -> Answer | None:
     """The parsed answer; None where it lists no page at all: a title of another wiki, or circular
     redirects.
     """

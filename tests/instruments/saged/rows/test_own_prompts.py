@@ -12,7 +12,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, load
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.prompts import Rows, own_rows
-from evenruler.instruments.saged.scrape import made
+from evenruler.instruments.saged.scrape import source_tables
 from evenruler.tables import table_of
 
 SOURCE: dict[str, Any] = {
@@ -37,7 +37,7 @@ def rows_of(folder: Path, table: str, **changes: Any) -> Rows:
     (folder / "articles").mkdir(exist_ok=True)
     (folder / "articles/own.csv").write_text(table, encoding="utf-8")
     source = Source.model_validate(SOURCE | changes)
-    return own_rows("own", source, made("own", source, folder)["sentences"].to_pylist())
+    return own_rows("own", source, source_tables("own", source, folder)["sentences"].to_pylist())
 
 
 def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(
@@ -143,11 +143,11 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, table: str, error:
 def test_a_table_that_is_no_text_and_one_that_is_not_there(tmp_path: Path) -> None:
     source = Source.model_validate(SOURCE)
     with pytest.raises(UserError, match=r"own\.csv"):
-        made("own", source, tmp_path)
+        source_tables("own", source, tmp_path)
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles/own.csv").write_bytes(b"prompt\n\xff\xfe\n")
     with pytest.raises(UserError, match="save it as UTF-8"):
-        made("own", source, tmp_path)
+        source_tables("own", source, tmp_path)
 
 
 def test_text_is_found_in_a_clone(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_text_is_found_in_a_clone(tmp_path: Path) -> None:
         "assemble": {"method": "split"},
     }
     with pytest.raises(UserError, match="its prompts are made of text; build it in a clone"):
-        made("own", Source.model_validate(SOURCE | local), tmp_path)
+        source_tables("own", Source.model_validate(SOURCE | local), tmp_path)
 
 
 def test_a_table_is_read_with_its_source_so_that_check_says_what_is_wrong_and_how_few_they_are(

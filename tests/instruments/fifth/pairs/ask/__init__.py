@@ -1,17 +1,31 @@
 """The likelihood of both sentences of each pair."""
 
-from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import (
+    AskingMethod,
+    AskingMethods,
+    ColumnsByTable,
+    PlanKeys,
+    RequestBatch,
+    SchemasByTable,
+    Subject,
+    Tables,
+)
 
 from .. import schemas
+from ..declare import PairsPlan
 
-READS, PLANNED = {"pairs": ("id", "more", "less")}, ("most",)
+READS: ColumnsByTable = {"pairs": ("id", "more", "less")}
 
-ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
+PLANNED: PlanKeys = ("most",)
 
-FORMS = {"likelihood": AskingMethod(("loglikelihood",))}
+ANSWERS: SchemasByTable = {"likelihoods": schemas.LIKELIHOODS}
+
+FORMS: AskingMethods = {"likelihood": AskingMethod(("loglikelihood",))}
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
+def requests(
+    tables: Tables, plan: PairsPlan, answers: Tables, subject: Subject
+) -> list[RequestBatch]:
     """One request, unless it was answered."""
     if "likelihoods" in answers or not subject.can("loglikelihood"):
         return []
@@ -30,12 +44,12 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     ]
 
 
-def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
+def scores(tables: Tables, plan: PairsPlan, answers: Tables, subject: Subject) -> Tables:
     """By pair, whether the stereotypical sentence is the likelier one."""
     nats = answers["likelihoods"].pivot(index="id", columns="form", values="nats")
     return {"preferred": (nats["more"] > nats["less"]).astype(float).reset_index(name="preferred")}
 
 
-def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
+def limited(tables: Tables, plan: PairsPlan, n: int) -> tuple[Tables, PairsPlan]:
     """The first n pairs."""
     return tables, {**plan, "most": min(n, plan["most"])}

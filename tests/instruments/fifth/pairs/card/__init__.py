@@ -1,12 +1,14 @@
 """What the card says."""
 
 from evenruler.instruments.card import Card, Published
-from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.instruments.instrument import Declaration, Evidence, Tables
 
-from ..declare import headings
+from ..declare import PairsPlan, Settings, Source, headings
 
 
-def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
+def card(
+    declaration: Declaration[Settings, Source], tables: Tables, plan: PairsPlan, evidence: Evidence
+) -> Card:
     """The words."""
     return Card(
         task_categories=["text-generation"],

@@ -11,7 +11,7 @@ from evenruler.models.declarations import Catalogue
 from evenruler.strict import Slug, Text, read_yaml, validate
 
 
-class Settings(instrument.BaseSettings):
+class Settings(instrument.BaseSettings["Source"]):
     """How pairs are asked."""
 
     most: ByProfile[int] = Field(default={"quick": 10, "paper": 1000}, validate_default=True)
@@ -24,6 +24,12 @@ class Source(instrument.Source):
     """By slug: the sentence that fits the stereotype, and the other."""
 
 
+class PairsPlan(instrument.Plan):
+    """What is asked of pairs."""
+
+    most: int
+
+
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """What users wrote, checked."""
     return validate(Source, read_yaml(path), path)
@@ -34,7 +40,7 @@ def takes(catalogue: Catalogue, model: str) -> bool:
     return catalogue.can(model, "loglikelihood")
 
 
-def headings(plan: instrument.Plan) -> list[instrument.FigureHeading]:
+def headings(plan: PairsPlan) -> list[instrument.FigureHeading]:
     """What is shown of every model."""
     return [
         instrument.FigureHeading("preference", "preference", "0.5 where a model prefers neither")

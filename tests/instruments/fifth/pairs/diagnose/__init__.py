@@ -6,17 +6,24 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import Record, SchemasByTable, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.resampling import PLAIN
 from evenruler.tables.schemas import FIGURES
 
-TABLES = {"figures": FIGURES}
+from ..declare import PairsPlan
+
+TABLES: SchemasByTable = {"figures": FIGURES}
 
 
 def figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+    name: str,
+    tables: Tables,
+    plan: PairsPlan,
+    scores: Tables,
+    subject: Subject,
+    resampling: Resampling,
 ) -> Tables:
     """The share of pairs, with an interval over pairs."""
     values = scores["preferred"]["preferred"].to_numpy()
@@ -27,7 +34,7 @@ def figures(
     return {"figures": pd.DataFrame([row]).reindex(columns=TABLES["figures"].names)}
 
 
-def across(records: Sequence[Record], resampling: Resampling) -> Tables:
+def across(records: Sequence[Record[PairsPlan]], resampling: Resampling) -> Tables:
     """Nothing is of several models."""
     return {}
 

@@ -5,9 +5,10 @@ from evenruler.models.declarations import Catalogue
 from evenruler.tables import content_sha256, row_id, table_of
 
 from .. import schemas
+from ..declare import PairsPlan, Settings, Source
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
+def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> BuiltInstrument:
     """A row a pair; two sentences that are the same are rejected."""
     rows, rejected, source = [], [], declaration.source
     for slug, (more, less) in source.pairs.items():
@@ -32,8 +33,5 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         "pairs": table_of(rows, schemas.PAIRS),
         "rejected": table_of(rejected, schemas.REJECTED),
     }
-    return BuiltInstrument(
-        tables,
-        {"most": declaration.settings.most},
-        [f"{declaration.name}: {len(rows)} pairs"],
-    )
+    plan: PairsPlan = {"most": declaration.settings.most}
+    return BuiltInstrument(tables, plan, [f"{declaration.name}: {len(rows)} pairs"])

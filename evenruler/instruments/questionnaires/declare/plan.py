@@ -1,0 +1,93 @@
+"""The plan of a questionnaire."""
+
+from typing import Literal, NotRequired, TypedDict
+
+from evenruler.instruments.instrument import Plan
+
+
+class PlannedPair(TypedDict):
+    """A labelled pair of sentences."""
+
+    set: str
+    label: str
+    premise: str
+    hypothesis: str
+
+
+class PlannedFact(TypedDict):
+    """A statement with its right and its wrong term."""
+
+    template: str
+    right: str
+    wrong: str
+
+
+class AccuracyPlan(TypedDict):
+    """The bar of accuracy, and what it is measured on. Plans of before have no facts and words."""
+
+    bar: float
+    sources: list[str]
+    pairs: list[PlannedPair]
+    facts: NotRequired[list[PlannedFact]]
+    words: NotRequired[dict[str, float]]
+    """Weights of intensifiers."""
+
+
+class WordingPlan(TypedDict):
+    """The file of unpublished wording."""
+
+    file: str
+    items: list[str]
+    """In the order of its lines."""
+
+
+class JudgePlan(TypedDict):
+    """The judge of acceptability."""
+
+    model: str
+    operation: Literal["slor", "classify"]
+
+
+class CorpusPlan(TypedDict):
+    """A corpus to which models are adapted: its sentences or its file, and the recipe."""
+
+    sentences: NotRequired[list[str]]
+    file: NotRequired[str]
+    epochs: int
+    learning_rate: float
+    batch: int
+    expected: str
+    control_of: str | None
+    """The corpus that it is the control of."""
+
+
+class ScoringPlan(TypedDict):
+    """How answers are scored."""
+
+    temperature: float
+    three_way: bool
+    stop_below: bool
+    smallest: float
+    least: int
+    embedder: str
+
+
+class AskingPlan(Plan):
+    """How often prompts are asked."""
+
+    orders: int
+    fits: int
+    adapted: int
+    """Most items that are asked after adaptation."""
+    adapted_pairs: int
+
+
+class QuestionnairePlan(AskingPlan, ScoringPlan):
+    """What is asked of a questionnaire's prompts, and how answers are scored."""
+
+    accuracy: AccuracyPlan
+    wording: WordingPlan | None
+    judge: JudgePlan | None
+    placebos: list[str]
+    """Framings that are placebos."""
+    corpora: dict[str, CorpusPlan]
