@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from evenruler.evaluate.readings import false_alarm_verdicts, planted_figures
+from evenruler.evaluate.readings import HEADLINE, false_alarm_verdicts, planted_figures
 from evenruler.evaluate.weigh import read_recorded_readings
 from evenruler.measurement.figures import Verdict
 from evenruler.training.plants import DOSES, SEEDS, load_plant, plant_names
@@ -58,13 +58,11 @@ def matrix(found: pd.DataFrame) -> Iterator[str]:
     """A row a headline, a column a plant; what is of its construct in bold."""
 
     def rows() -> Iterator[list[str]]:
-        for (benchmark, part, figure), own in found.groupby(
-            ["benchmark", "part", "figure"], sort=False
-        ):
+        for (benchmark, figure, key), own in found.groupby(HEADLINE, sort=False):
             cells = {row["plant"]: _cell(row) for row in own.to_dict("records")}
             smallest = f"{own['smallest'].iloc[0]:.2g}"
             yield [
-                f"`{benchmark}`: {part}, {figure}",
+                f"`{benchmark}`: {figure}, {key}",
                 smallest,
                 *(cells.get(plant, "") for plant in plant_names()),
             ]
@@ -105,11 +103,11 @@ def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
         end: (found[end] / found["smallest"]).clip(-FAR, FAR)
         for end in ("change", "change_low", "change_high")
     }
-    headline = found["benchmark"] + ": " + found["part"] + ", " + found["figure"]
+    headline = found["benchmark"] + ": " + found["figure"] + ", " + found["key"]
     rows = found.assign(headline=headline, **ends).dropna(subset=["change"])
     rows["what"] = np.where(rows["own"], "its construct", "another")
     base = alt.Chart(rows).encode(
-        y=alt.Y("headline:N", sort=None, title=None, axis=alt.Axis(labelLimit=420)),
+        y=alt.Y("headline:N", sort=None, title=None, axis=alt.Axis(labelLimit=640)),
         yOffset=alt.YOffset("plant:N"),
         color=alt.Color(
             "plant:N", title="planted", scale=alt.Scale(range=["#c8963e", "#8a6fae", "#1b6f78"])

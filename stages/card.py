@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from evenruler.declaration.params_file import ParamsFile
+from evenruler.instruments.instrument import Evidence
 from evenruler.instruments.registry import family_module
+from evenruler.measurement.figures import model_label
 from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.tables import read_table
 from evenruler.versions import load_changelog
@@ -46,7 +48,7 @@ def main(name: str) -> None:
         n_rejected=tables["rejected"].num_rows,
         plan=plan,
         evidence=evidence["figures"],
-        models=origin_by_label(origins, evidence["figures"]),
+        models=label_origins(origins, evidence["figures"]),
         command=f"dvc repro {stage}@{name}",
         changelog=load_changelog(changelog_path),
         of_others=declared.settings.of_others,
@@ -56,21 +58,16 @@ def main(name: str) -> None:
     keep_held(folder)
 
 
-def origin_by_label(
-    origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, object]]
-) -> dict[str, str]:
+def label_origins(origins: Mapping[str, str], evidence: Evidence) -> dict[str, str]:
     """Origins of the models that have a figure, by their labels in figures; "bert (mlm)" is bert,
     asked by mlm.
     """
-    labels: set[str] = set()
-    for of_part in evidence.values():
-        labels.update(of_part)
-    labelled_origins: dict[str, str] = {}
+    model_by_label = {model_label(row): row["model"] for row in evidence if row["model"]}
+    origin_by_label: dict[str, str] = {}
     for model, origin in origins.items():
-        for label in sorted(labels):
-            if label == model or label.startswith(f"{model} ("):
-                labelled_origins[label] = origin
-    return labelled_origins
+        labels = sorted(label for label in model_by_label if model_by_label[label] == model)
+        origin_by_label |= dict.fromkeys(labels, origin)
+    return origin_by_label
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ def main(family: str) -> None:
     evidence = for_people(door.evidence(tables))  # rounded once, for all displays
     origins = {record.subject.name: record.subject.origin for record in records}
     for name in params.active.entry("families", family).instruments:
-        figures = evidence.get(name, {})  # empty where no model could be asked
-        files.write_json(
-            {"models": origins, "figures": figures}, folder / files.EVIDENCE / f"{name}.json"
-        )
+        figures = evidence.get(name, [])  # empty where no model could be asked
+        path = folder / files.EVIDENCE / f"{name}.json"
+        # The order of keys is that of dimensions.
+        files.write_json({"models": origins, "figures": figures}, path, sort_keys=False)
     headlines = headline_table(evidence)
     files.write_json(as_metrics(headlines), folder / files.METRICS)
     keep_held(folder / files.METRICS)

@@ -169,13 +169,11 @@ def _require_built(path: Path) -> None:
         raise UserError("not built yet", where=str(path), remedy="run `make repro`")
 
 
-def write_json(content: object, path: Path) -> None:
+def write_json(content: object, path: Path, sort_keys: bool = True) -> None:
     """Write JSON atomically: the same bytes for the same content."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text_atomically(
-        path,
-        json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
-    )
+    text = json.dumps(content, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
+    write_text_atomically(path, f"{text}\n")
 
 
 def write_subject(subject: Subject, folder: Path) -> None:

@@ -4,8 +4,9 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import agreement
 from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.registry import family_module
+from evenruler.measurement.figures import figure_rows
 from evenruler.measurement.sentences import of_planted, with_capital
-from evenruler.report import FigureCell, InstrumentView, Section, render_page, robustness
+from evenruler.report import InstrumentView, Section, make_figure_cell, render_page, robustness
 from evenruler.report.page import Table
 from evenruler.tables import read_frame
 from evenruler.tables.frames import for_people
@@ -88,15 +89,11 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
         card = family_module(family, "card").card(
             declaration, built[name], files.plan_of(family, name), evidence
         )
-        figure_cells: list[FigureCell] = []
-        for row in figures[figures["benchmark"] == name].to_dict("records"):
-            label = row["model"] if isinstance(row["model"], str) else ""
-            record = for_people({str(key): value for key, value in row.items()})
-            part, figure = str(row["part"]), str(row["figure"])
-            figure_cells.append(FigureCell(part, label, figure, record))
-        construct = with_capital(declaration.source.construct_)
         columns = [*card.quality, *card.listed, *card.quality_of_any]
+        instrument_rows = figure_rows(figures[figures["benchmark"] == name])
+        figure_cells = [make_figure_cell(for_people(row), columns) for row in instrument_rows]
         planted_results = files.read_planted_results(declaration.benchmark)
+        construct = with_capital(declaration.source.construct_)
         sentence = f"{construct}; {declaration.source.direction}."
         views.append(
             InstrumentView(

@@ -12,6 +12,9 @@ from evenruler.terminal import say, say_each
 RESULTS = Path("results")
 """Where results go by default."""
 
+BOUND = "BENCHMARK:FIGURE[:DIMENSION=WORD]...=SIZE"
+"""How `--max` of `gate` is written."""
+
 
 def measure(
     model: Annotated[
@@ -239,8 +242,9 @@ def gate(
         list[str] | None,
         typer.Option(
             "--max",
-            metavar="BENCHMARK:FIGURE=SIZE",
-            help="Fail if the whole interval lies beyond SIZE.",
+            metavar=BOUND,
+            help="Fail if the whole interval lies beyond SIZE; dimensions that are left out may be "
+            "anything.",
         ),
     ] = None,
     baseline: Annotated[
@@ -263,9 +267,7 @@ def gate(
             if not 0 <= bounds[name] < math.inf:
                 raise ValueError(size)
         except ValueError:
-            raise UserError(
-                f"found {bound!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE"
-            ) from None
+            raise UserError(f"found {bound!r}", where="--max", remedy=f"say {BOUND}") from None
     before = read_all(str(baseline)) if baseline else []
     outcome = comparison.gate(read_all(*places), fail_on or ["effect"], bounds, before)
     say_each(outcome.lines)

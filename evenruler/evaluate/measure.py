@@ -25,7 +25,8 @@ from evenruler.evaluate.resolve_model import (
 )
 from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
 from evenruler.instruments.instrument import SIZES, STANDARD, Size
-from evenruler.measurement.figures import figure_in_words
+from evenruler.measurement.figures import figure_in_words, model_label, row_key
+from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.models.backends.server import current_budget, request_budget
 from evenruler.models.declarations import HOSTED
 from evenruler.models.store import RowStore
@@ -405,13 +406,9 @@ def result_lines(result: Result) -> Iterator[str]:
     yield _display_name(result)
     for paragraph in (*result.answer, *_limit_lines(result)):
         yield from _wrapped(f"  {paragraph}", subsequent_indent="    ")
-    for part, models in result.figures.items():
-        for label, figures in models.items():
-            lines = _figure_and_fitness_lines(result.headings, figures)
-            if lines:  # of a single item no figure is shown here
-                model_label = "" if label == result.model.name else f", {label}"
-                yield f"  {part}{model_label}"
-                yield from lines
+    for part, rows in _group_by_part(result).items():
+        yield f"  {part}"
+        yield from _figure_and_fitness_lines(rows)
     for heading in _choose_explained_headings(result):
         yield from _wrapped(
             f"  {heading.heading}: {heading.meaning}",
@@ -424,52 +421,56 @@ def result_lines(result: Result) -> Iterator[str]:
         yield "  Wording sensitivity was not measured (no prefixes)."
 
 
-def _amounts_of(headings: Sequence[Heading]) -> list[Heading]:
-    """The headings of amounts, which are not the instrument's fitness."""
-    return [heading for heading in headings if heading.role != "fitness"]
+HeadedRow = tuple[Heading, dict[str, Any]]
 
 
-def _figure_and_fitness_lines(
-    headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
-    """The lines of one part: amounts, then the instrument's fitness; empty without figures."""
-    fitness = [heading for heading in headings if heading.role == "fitness"]
-    lines = [f"    {line}" for line in _figure_lines(_amounts_of(headings), figures)]
-    fitness_lines = [f"      {line}" for line in _figure_lines(fitness, figures)]
-    if fitness_lines:
+def _group_by_part(result: Result) -> dict[str, list[HeadedRow]]:
+    """The rows that have a heading, in the order of headings, by part and label of the model."""
+    rows_by_part: dict[str, list[HeadedRow]] = {}
+    for row in sorted(result.figures, key=row_key):
+        heading = find_heading(row, result.headings)
+        if heading is not None:  # figures of single items are not shown here
+            label = model_label(row)
+            part = part_of_instrument(row, heading)
+            place = part if label == result.model.name else f"{part}, {label}"
+            rows_by_part.setdefault(place, []).append((heading, row))
+    for rows in rows_by_part.values():
+        rows.sort(key=lambda headed_row: result.headings.index(headed_row[0]))
+    return dict(sorted(rows_by_part.items()))
+
+
+def _figure_and_fitness_lines(rows: Sequence[HeadedRow]) -> list[str]:
+    """The lines of one part: amounts, then the instrument's fitness."""
+    amounts = [(heading, row) for heading, row in rows if heading.role != "fitness"]
+    fitness = [(heading, row) for heading, row in rows if heading.role == "fitness"]
+    lines = [f"    {line}" for line in _figure_lines(amounts)]
+    if fitness:
+        fitness_lines = [f"      {line}" for line in _figure_lines(fitness)]
         lines += ["    validity on this model", *fitness_lines]
     return lines
 
 
 def _choose_explained_headings(result: Result) -> list[Heading]:
     """The headings of figures that have verdicts; without any verdict, of all amounts."""
-    figure_sets: list[dict[str, Any]] = []
-    for models in result.figures.values():
-        figure_sets.extend(models.values())
-    figure_names: set[str] = set()
-    for figures in figure_sets:
-        figure_names.update(figures)
-    amounts = _amounts_of(result.headings)
-    shown = [heading for heading in amounts if heading.figure in figure_names]
+    shown: list[Heading] = []
     judged: list[Heading] = []
-    for heading in shown:
-        records = [figures.get(heading.figure, {}) for figures in figure_sets]
-        if any("verdict" in record for record in records):
-            judged.append(heading)
-    return judged or shown
+    for rows in _group_by_part(result).values():
+        for heading, row in rows:
+            if heading.role != "fitness":
+                shown.append(heading)
+                if "verdict" in row:
+                    judged.append(heading)
+    chosen = judged or shown
+    return [heading for heading in result.headings if heading in chosen]
 
 
-def _figure_lines(
-    headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
+def _figure_lines(rows: Sequence[HeadedRow]) -> Iterator[str]:
     """A line for each figure, aligned, with its control or placebo and its verdict."""
-    shown = [heading for heading in headings if heading.figure in figures]
-    width = max((len(heading.heading) for heading in shown), default=0)
-    for heading in shown:
-        record = figures[heading.figure]
-        unit = "" if record["value"] is None else f" {record['unit']}"
-        control = f", placebo {record['placebo']:z.2f}" if "placebo" in record else ""
-        control = f", control {record['control']:z.2f}" if "control" in record else control
-        verdict = f": {record['verdict']}" if "verdict" in record else ""
+    width = max((len(heading.heading) for heading, _ in rows), default=0)
+    for heading, row in rows:
+        unit = "" if row["value"] is None else f" {row['unit']}"
+        control = f", placebo {row['placebo']:z.2f}" if "placebo" in row else ""
+        control = f", control {row['control']:z.2f}" if "control" in row else control
+        verdict = f": {row['verdict']}" if "verdict" in row else ""
         label = f"{heading.heading:<{width}}"
-        yield f"{label}  {figure_in_words(record)}{unit}{control}{verdict}"
+        yield f"{label}  {figure_in_words(row)}{unit}{control}{verdict}"

@@ -6,7 +6,7 @@ use its change from the weight of dose 0 and the same seed, trained on the same 
 at random (docs/weights.md).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -17,21 +17,22 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed, sum_estimates
-from evenruler.measurement.figures import HeadlineFigure, Verdict
+from evenruler.measurement.figures import HeadlineFigure, Verdict, dimensions_of, figure_key
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, judge
-from evenruler.tables.schemas import build_schema
+from evenruler.tables.schemas import WHOLE, build_schema
 
 WEIGHED: Final = build_schema("base plant: str; dose: float; seed: int")
 """Columns that identify a weight."""
 
 READINGS: Final = build_schema(
     WEIGHED,
-    "benchmark asked part figure by unit: str",
+    "benchmark asked figure key by unit: str",
     "along value: float; smallest: float?; unfit: str?",
 )
 """Readings by unit: the `value` of each unit on a weight, and `along`, its coefficient in the
-reading. `asked`: a hash of the benchmark and of how much it asked; `by`: the plant whose units or
+reading. `asked`: a hash of the benchmark and of how much it asked; `key`: the dimensions of the figure
+(`figure_key`); `by`: the plant whose units or
 words the instrument shares, so that the reading contrasts its poles, or empty; `unfit`: the
 validity check that the benchmark fails on this weight."""
 
@@ -249,17 +250,20 @@ def variance_between_fits(
 
 
 FIGURES: Final = build_schema(
-    "benchmark part figure plant by: str; own: bool; units weights unfit: int",
+    "benchmark figure key plant by: str; own: bool; units weights unfit: int",
     "sensitivity low high correlation monotone threshold: float?; found: str?",
     "change change_low change_high smallest detectable: float?; verdict why: str?",
 )
-"""Figures of one headline on one plant. `own`: whether the plant is of its construct;
+"""Figures of one headline on one plant. `key`: its dimensions; `own`: whether the plant is of its construct;
 `sensitivity`: unit of the headline per nat of the check; `correlation`: over units, of the change
 by dose with the plant's signs; `monotone`: rank correlation over doses; `threshold`: the smallest
 dose, in nats, at which every weight differs from dose 0 in the planted direction, `found`: how many
 do, by dose; `change`: expected change at 2 nats, with a verdict, which is `invalid` where too few
 weights are left for a slope (`unfit`: weights that fail a validity check). A headline should have
 an effect on plants of its construct, and none on others."""
+
+HEADLINE: Final = ["benchmark", "figure", "key"]
+"""Columns that identify a headline."""
 
 NATS: Final = 2
 """The dose at which `change` is stated."""
@@ -268,7 +272,7 @@ NATS: Final = 2
 def group_readings(
     readings: pd.DataFrame, checks: pd.DataFrame
 ) -> dict[tuple[str, str, str], dict[str, DoseResponse]]:
-    """Readings by benchmark, part and figure, then by plant; headlines without a smallest effect
+    """Readings by benchmark, figure and key, then by plant; headlines without a smallest effect
     are left out.
     """
     held_out_by_plant = {
@@ -276,28 +280,29 @@ def group_readings(
         for plant, group in checks.groupby("plant")
     }
     responses: dict[tuple[str, str, str], dict[str, DoseResponse]] = {}
-    for (benchmark, part, figure, plant), rows in readings.dropna(subset=["smallest"]).groupby(
-        ["benchmark", "part", "figure", "plant"], sort=False
+    for (benchmark, figure, key, plant), rows in readings.dropna(subset=["smallest"]).groupby(
+        [*HEADLINE, "plant"], sort=False
     ):
         response = DoseResponse.of(rows, held_out_by_plant[str(plant)])
         doses = response.values.index.get_level_values("dose")
         if len(response.weights) >= FEWEST and 0 in doses:
-            key = (str(benchmark), str(part), str(figure))
-            responses.setdefault(key, {})[str(plant)] = response
+            headline = (str(benchmark), str(figure), str(key))
+            responses.setdefault(headline, {})[str(plant)] = response
     return responses
 
 
 def planted_figures(
-    readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, Collection[str]]
+    readings: pd.DataFrame,
+    checks: pd.DataFrame,
+    read_by: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> pd.DataFrame:
     """Sensitivity, threshold, monotony and specificity of every headline on every plant, as
     `FIGURES`.
 
-    `read_by`: by plant, the benchmarks of its construct (`BENCHMARK` or `BENCHMARK: PART`) that do
-    not share its units.
+    `read_by`: by plant, `PlantDeclaration.read_by`.
     """
     rows = []
-    by = ["benchmark", "part", "figure", "plant"]
+    by = [*HEADLINE, "plant"]
     unfit_rows = readings.dropna(subset=["unfit"])
     unfit = unfit_rows.drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
     for key, responses in group_readings(readings, checks).items():
@@ -337,9 +342,7 @@ def planted_figures(
                 "found": counts_in_words,
                 "smallest": response.smallest,
             }
-            benchmark, part, _ = key
-            names = {benchmark, f"{benchmark}: {part}"}
-            is_named = not names.isdisjoint(read_by[plant])
+            is_named = _is_named(key_columns, read_by[plant])
             figures["own"] = response.by == plant or (not response.by and is_named)
             figures["unfit"] = unfit.get((*key, plant), 0)
             rows.append(
@@ -352,6 +355,15 @@ def planted_figures(
                 }
             )
     return pd.DataFrame(rows).reindex(columns=FIGURES.names)
+
+
+def _is_named(headline: Mapping[str, str], read_by: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a plant names the benchmark of a headline, or the part that it is of."""
+    keys = {WHOLE, headline["key"]}
+    return any(
+        place["benchmark"] == headline["benchmark"] and figure_key(dimensions_of(place)) in keys
+        for place in read_by
+    )
 
 
 def _threshold_dose(
@@ -384,7 +396,7 @@ def false_alarm_verdicts(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.Dat
     """Verdicts on all pairs of weights of dose 0, where no difference was planted: a check on false
     positives.
 
-    Columns benchmark, part, figure, `same` (whether of one plant: trained on the same sentences),
+    Columns benchmark, figure, key, `same` (whether of one plant: trained on the same sentences),
     verdict. The variance between fits is estimated on plants other than those of the pair, where
     possible.
     """
@@ -408,6 +420,6 @@ def false_alarm_verdicts(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.Dat
                 continue
             difference = reading_difference(response, values, other_values.to_numpy(), fits)
             far = verdict_of(difference, response.smallest, len(response.weights))
-            key_columns = dict(zip(("benchmark", "part", "figure"), key, strict=True))
+            key_columns = dict(zip(HEADLINE, key, strict=True))
             rows.append({**key_columns, "same": plant == other, "verdict": far.verdict})
-    return pd.DataFrame(rows, columns=["benchmark", "part", "figure", "same", "verdict"])
+    return pd.DataFrame(rows, columns=[*HEADLINE, "same", "verdict"])

@@ -40,7 +40,8 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.methods.choice import NO_ANSWER
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import OF_ANY_MODEL, Verdict
+from evenruler.measurement.figures import Verdict, dimensions_of, figure_key
+from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import such_as
 from evenruler.measurement.sentences import of_planted, summarise_headlines
 from evenruler.models import fingerprint as fingerprints
@@ -56,12 +57,10 @@ from evenruler.results.record import (
     MeasuredModel,
     MeasurementSettings,
     Result,
-    figures_of,
 )
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.contents import is_file, json_of
 from evenruler.tables.frames import for_people
-from evenruler.tables.schemas import HEADLINES
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.instruments.family import AskModule
@@ -72,9 +71,6 @@ RESAMPLING = DiagnosisSettings().resampling
 
 MANY = 0.05
 """Share of replies that hold only thinking, or no answer, above which a warning is given."""
-
-Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Records by part, model and figure."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +245,7 @@ class Session:
             model=measured_model,
             settings=settings,
             headings=convert_headings(headings),
-            figures={},
+            figures=[],
             left_out=lacking,
             warnings=[],
         )
@@ -371,7 +367,7 @@ def compute_measurement(
     tools = sorted(answering.tools.items())
     engines = {name: json.loads(tool.engine) for name, tool in tools}
     update: dict[str, Any] = {
-        "figures": for_people(figures),
+        "figures": [for_people(row) for row in figures],
         "warnings": warnings,
         "asked": n_answers,
         "model": measured_model,
@@ -384,7 +380,8 @@ def compute_measurement(
     result_tables = {
         table: rows for table, rows in {**scores, **diagnosis_tables}.items() if len(rows)
     }
-    made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
+    headline_columns = family_module(benchmark.family, "schemas").HEADLINES.names
+    made_of = record.found.get("headlines", pd.DataFrame(columns=headline_columns))
     result = planned.result.model_copy(update=update)
     planted = _planted_sensitivity_note(benchmark, result)
     answer_lines = _summarise(result)
@@ -407,16 +404,9 @@ def compute_measurement(
 
 
 def _summarise(result: Result) -> list[str]:
-    """The answer of `sentences.answer`; parts of a model that was asked in several ways have both
-    names.
-    """
-    words = {heading.figure: heading for heading in result.headings if heading.role == "headline"}
-    figures_by_part: dict[str, dict[str, Any]] = {}
-    for part, models in result.figures.items():
-        for label, figures in models.items():
-            name = part if label == result.model.name else f"{part}, {label}"
-            figures_by_part[name] = figures
-    return summarise_headlines(figures_by_part, words)
+    """The answer of `sentences.summarise_headlines`."""
+    headlines = [heading for heading in result.headings if heading.role == "headline"]
+    return summarise_headlines(result.figures, headlines)
 
 
 def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
@@ -427,9 +417,13 @@ def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
     shown = {Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.INVALID} & {*result.verdicts.values()}
     if shown or not is_file(path):
         return ""
-    judged = {(part, name) for part, _, name, figure in figures_of(result) if "verdict" in figure}
+    judged = {
+        (row["figure"], figure_key(dimensions_of(row)))
+        for row in result.figures
+        if "verdict" in row
+    }
     return of_planted(
-        [record for record in json_of(path) if (record["part"], record["figure"]) in judged]
+        [planted for planted in json_of(path) if (planted["figure"], planted["key"]) in judged]
     )
 
 
@@ -515,7 +509,9 @@ def _as_user_errors(benchmark: Benchmark) -> Iterator[None]:
         raise UserError(what, where=str(benchmark.folder), remedy=remedy) from error
 
 
-def _diagnose(planned: MeasurementPlan, scores: Tables) -> tuple[Record[Plan], Figures]:
+def _diagnose(
+    planned: MeasurementPlan, scores: Tables
+) -> tuple[Record[Plan], list[dict[str, Any]]]:
     """The record of a benchmark on a model, and its figures, except those of the instrument alone
     (on its card).
     """
@@ -526,16 +522,8 @@ def _diagnose(planned: MeasurementPlan, scores: Tables) -> tuple[Record[Plan], F
     record = Record(name, planned.subject, planned.tables, planned.plan, diagnosis_tables)
     family_tables = diagnose_family(door, [record], RESAMPLING)
     require_confirmed(family_tables["figures"], planned.headings)
-    evidence = door.evidence(family_tables).get(name, {})
-    of_model: dict[str, dict[str, Any]] = {}
-    for part, models in evidence.items():
-        for model, figures in models.items():
-            if model != OF_ANY_MODEL:
-                measured = {
-                    figure: values for figure, values in figures.items() if "value" in values
-                }
-                of_model.setdefault(part, {})[model] = measured
-    return record, of_model
+    evidence = door.evidence(family_tables).get(name, [])
+    return record, [dict(row) for row in evidence if row["model"] is not None]
 
 
 def replies_with_prompts(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
@@ -673,28 +661,26 @@ def server_change_warnings(heard: Sequence[Mapping[str, Any]]) -> list[str]:
     return warnings
 
 
-def limit_warnings(figures: Figures, headings: Sequence[FigureHeading]) -> list[str]:
+def limit_warnings(
+    figures: Sequence[Mapping[str, Any]], headings: Sequence[FigureHeading]
+) -> list[str]:
     """Warnings on figures outside the limits in the headings of their family."""
-    warnings = []
-    for part, models in figures.items():
-        for records in models.values():
-            for column in headings:
-                value = records.get(column.figure, {}).get("value")
-                if value is None:
-                    continue
-                least = next(
-                    (limit for end, limit in column.least_of.items() if part.endswith(end)),
-                    column.least,
-                )
-                below, above = (
-                    least is not None and value < least,
-                    column.most is not None and abs(value) > column.most,
-                )
-                if below or above:
-                    warning_fields = {
-                        "value": value,
-                        "size": abs(value),
-                        "more": "more" if value > 0 else "fewer",
-                    }
-                    warnings.append(f"{part}: {column.warning.format(**warning_fields)}")
+    warnings: list[str] = []
+    for row in figures:
+        heading = find_heading(row, headings)
+        value = row["value"]
+        if heading is None or value is None:
+            continue
+        part = part_of_instrument(row, heading)
+        least = heading.least
+        for end, limit in heading.least_of.items():
+            if part.endswith(end):
+                least = limit
+                break
+        is_low = least is not None and value < least
+        is_high = heading.most is not None and abs(value) > heading.most
+        if is_low or is_high:
+            more = "more" if value > 0 else "fewer"
+            warning = heading.warning.format(value=value, size=abs(value), more=more)
+            warnings.append(f"{part}: {warning}")
     return warnings

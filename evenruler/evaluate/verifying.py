@@ -40,6 +40,7 @@ from evenruler.instruments.instrument import (
     plan_at_size,
 )
 from evenruler.instruments.registry import family_module
+from evenruler.measurement.figures import figure_name
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
 from evenruler.models.declarations import HOSTED
@@ -51,7 +52,7 @@ from evenruler.models.store import RowStore
 from evenruler.publish.difference import has_figure_changed
 from evenruler.publish.locate import shipped_names
 from evenruler.publish.manifest import PLAN
-from evenruler.results.record import ANSWERS, MeasuredBenchmark, Result, figures_of
+from evenruler.results.record import ANSWERS, MeasuredBenchmark, Result
 from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result, write_result
 from evenruler.tables.contents import is_file, table_in
 from evenruler.tables.frames import TOLERANCE, differing_rows
@@ -245,20 +246,16 @@ def _require_answers_to(
 
 def _compare_figures(result: Result, again: _Recomputation) -> tuple[str, str]:
     """Compare the figures and tables of a result with those computed again."""
-    were = _figure_by_place(result)
-    are = _figure_by_place(again.measurement.result)
-    wrong = [
-        ", ".join(key)
-        for key in sorted(were | are)
-        if has_figure_changed(were.get(key), are.get(key))
-    ]
+    were = _rows_by_name(result)
+    are = _rows_by_name(again.measurement.result)
+    wrong: list[str] = []
+    for name in sorted(were | are):
+        if has_figure_changed(were.get(name), are.get(name)):
+            wrong.append(name)
     wrong += again.altered_tables
-    n_records = 0
-    for models in result.figures.values():
-        n_records += sum(len(figures) for figures in models.values())
-    stray = n_records - len(were)
-    if stray:
-        wrong.append(f"records that are no figures: {stray}")
+    n_repeated = len(result.figures) - len(were)
+    if n_repeated:
+        wrong.append(f"figures that stand twice: {n_repeated}")
     if wrong:
         n_more = len(wrong) - 3
         more = f"; and {n_more} more" if n_more > 0 else ""
@@ -267,9 +264,9 @@ def _compare_figures(result: Result, again: _Recomputation) -> tuple[str, str]:
     return VERIFIED, f"{len(are)} figures, computed again from {again.n_answers:,} answers"
 
 
-def _figure_by_place(result: Result) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """The record of each figure by part, label and name."""
-    return {figure_row[:3]: figure_row[3] for figure_row in figures_of(result)}
+def _rows_by_name(result: Result) -> dict[str, dict[str, Any]]:
+    """The row of each figure, by its name with dimensions."""
+    return {figure_name(row): row for row in result.figures}
 
 
 def _question_keys(
@@ -319,7 +316,7 @@ def _altered_tables(result: Result, done: Measurement, folder: Path) -> list[str
 
 def _list_whys(result: Result) -> list[str]:
     """The reasons of all verdicts of a result, without digits."""
-    return [_without_digits(str(figure.get("why"))) for *_, figure in figures_of(result)]
+    return [_without_digits(str(row.get("why"))) for row in result.figures]
 
 
 def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:

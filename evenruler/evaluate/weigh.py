@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -34,14 +34,13 @@ from evenruler.instruments.asking import CALLED
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.prefixes import OTHER_START
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import Verdict
+from evenruler.measurement.figures import Verdict, dimension_columns, dimensions_of, figure_key
 from evenruler.measurement.inputs import Floats
 from evenruler.models.store import RowStore
-from evenruler.results.record import figures_of
 from evenruler.tables import read_table, table_of
 from evenruler.tables.frames import without_last_bits, write_whole
 from evenruler.tables.ids import content_sha256
-from evenruler.tables.schemas import HEADLINES, WHOLE
+from evenruler.tables.schemas import WHOLE
 from evenruler.terminal import die_with_parent, print_note
 from evenruler.text.english import slug_of
 from evenruler.training.plants import (
@@ -52,6 +51,9 @@ from evenruler.training.plants import (
     plant_names,
     weights_of,
 )
+
+if TYPE_CHECKING:
+    from evenruler.instruments.fixed.declare import FixedPlan
 
 SPAN: Final = 80.0
 """Percentage points of the criterion over which a slope is stated, as for gains of the family
@@ -64,7 +66,7 @@ def contrast_weights(
     """The plant whose poles the reading of a headline contrasts (or empty), and rows of unit,
     along, value.
 
-    `made_of`: the headline's rows, in the schema `HEADLINES`. If its units are a plant's, the first
+    `made_of`: the headline's rows, in the schema `HEADLINES` of its family. If its units are a plant's, the first
     pole's units minus the second's. If its words are (a country, asked about in every root item),
     the same within each unit. Otherwise the headline itself: the slope along its axis if two groups
     have one, else the mean over units, minus placebos.
@@ -156,60 +158,58 @@ def measure_planted_model(
     reading_tables = []
     for place, asked_hash in places.items():
         with open_benchmark(place) as benchmark:
-            measured = session.measure(without_prefixes(session, benchmark, how))
+            planned = without_prefixes(session, benchmark, how)
+            measured = session.measure(planned)
         result = measured.result
-        judged: dict[Any, Any] = {
-            (label, part, figure): record for part, label, figure, record in figures_of(result)
-        }
-        parts = _planted_parts(result.benchmark.name, plants)
-        made_of = pd.concat([result.headlines, *_lean_of_parts(measured, parts)])
-        for (label, part, figure), rows in made_of.groupby(["model", "part", "figure"]):
+        headlines: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for row in result.figures:
+            headlines[row["figure"], figure_key(dimensions_of(row))] = row
+        part_keys = _planted_parts(result.benchmark.name, plants)
+        leans = _lean_of_parts(measured, planned.plan, part_keys)
+        made_of = pd.concat([result.headlines, *leans])
+        for _, rows in made_of.groupby(["figure", *dimension_columns(made_of)], dropna=False):
             by, values = contrast_weights(rows, plants)
-            manner = str(label).removeprefix(result.model.name)
+            unit_row = dict(rows.iloc[0])
+            figure, key = unit_row["figure"], figure_key(dimensions_of(unit_row))
             reading_columns: dict[str, Any] = {
                 **weight._asdict(),
                 "benchmark": result.benchmark.name,
                 "asked": asked_hash,
             }
-            headline_record = judged[label, WHOLE if part in parts else part, figure]
-            unfit = (
-                headline_record["why"]
-                if headline_record.get("verdict") == Verdict.INVALID
-                else None
-            )
+            headline = headlines[figure, WHOLE if key in part_keys else key]
+            unfit = headline["why"] if headline.get("verdict") == Verdict.INVALID else None
             reading_columns |= {
-                "part": f"{part}{manner}",
                 "figure": figure,
+                "key": key,
                 "by": by,
-                "smallest": headline_record.get("smallest"),
+                "smallest": headline.get("smallest"),
             }
             reading_tables.append(values.assign(**reading_columns, unfit=unfit)[READINGS.names])
     return check(nats), pd.concat(reading_tables) if reading_tables else empty_tables()[0]
 
 
 def _planted_parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
-    """The parts of a benchmark that are also read separately, since a plant names them."""
-    parts: set[str] = set()
+    """The keys of parts of a benchmark that are also read separately, since a plant names them."""
+    keys = {WHOLE}
     for plant in plants.values():
-        for benchmark_part in plant.read_by:
-            name, _, part = benchmark_part.partition(": ")
-            if name == benchmark and part:
-                parts.add(part)
-    return sorted(parts)
+        for place in plant.read_by:
+            if place["benchmark"] == benchmark:
+                keys.add(figure_key(dimensions_of(place)))
+    return sorted(keys - {WHOLE})
 
 
-def _lean_of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
+def _lean_of_parts(
+    measured: Measurement, plan: Plan, keys: Sequence[str]
+) -> Iterator[pd.DataFrame]:
     """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `fixed`."""
-    if parts:
-        from evenruler.instruments.fixed.diagnose import headlines_of
+    if keys:
+        from evenruler.instruments.fixed.diagnose import headlines_of, split_by_dimension
 
-        items = measured.tables["items"]
-        for part, group in items[items["part"].isin(parts)].groupby("part"):
-            lean = headlines_of(group, "preference", pd.Series(dtype=object))
-            lean_rows = lean.assign(
-                part=part, model=measured.result.model.name, figure=lean["group"]
-            )
-            yield lean_rows[HEADLINES.names]
+        items, model = measured.tables["items"], measured.result.model.name
+        for dimensions, group in split_by_dimension(items, cast("FixedPlan", plan)):
+            if figure_key(dimensions) in keys:
+                lean = headlines_of(group, "preference", pd.Series(dtype=object))
+                yield lean.assign(**dimensions, model=model, figure=lean["group"])
 
 
 def without_prefixes(session: Session, benchmark: Benchmark, how: HowAsked) -> MeasurementPlan:
@@ -435,8 +435,8 @@ def _plan_questions(
     for operation, n in cost.questions.items():
         question_counts.append(f"{n:,} {CALLED.get(operation, operation)}")
     questions_text = ", ".join(question_counts)
-    parts = _planted_parts(benchmark.name, plants)
-    asked_hash = content_sha256(benchmark.identity, how, parts)[:16]
+    part_keys = _planted_parts(benchmark.name, plants)
+    asked_hash = content_sha256(benchmark.identity, how, part_keys)[:16]
     return asked_hash, f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"
 
 
@@ -444,7 +444,7 @@ def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
     """Figures and verdicts on pairs of dose 0 (`false_alarm_verdicts`) as terminal lines."""
     for row in figures.to_dict("records"):
         figure_row = {str(key): value for key, value in row.items()}
-        yield "{benchmark}, {part}, {figure}; planted: {plant}".format(**figure_row)
+        yield "{benchmark}, {figure}, {key}; planted: {plant}".format(**figure_row)
         if pd.notna(figure_row["sensitivity"]):
             by = (
                 f"between the poles of {figure_row['by']}"

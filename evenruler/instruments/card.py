@@ -6,7 +6,7 @@ Includes the answers to the benchmark checklist that families share.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,13 @@ from evenruler.instruments.instrument import (
     SourceT,
     Tables,
 )
-from evenruler.measurement.figures import OF_ANY_MODEL, ORDER, Verdict
+from evenruler.measurement.figures import (
+    ORDER,
+    Verdict,
+    has_dimensions,
+    model_label,
+    rows_with_verdict,
+)
 from evenruler.measurement.sentences import with_capital
 from evenruler.tables import group_by_key
 
@@ -129,14 +135,14 @@ class Card:
     """The first is the default."""
     quality: Sequence[FigureHeading]
     """Quality figures shown per model."""
-    items: Sequence[str] = ()
-    """Parts of the evidence that are items; they share one table with the columns `of_items`, one
-    row each."""
+    item_dimension: str | None = None
+    """The dimension of figures of single items; they share one table with the columns `of_items`,
+    one row each."""
     of_items: Sequence[FigureHeading] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of parts, where their names do not say what they are."""
     compared: Sequence[FigureHeading] = ()
-    """The subset shown when parts are compared."""
+    """Shown for figures that are differences, which have the dimension `compared_with`."""
     listed: Sequence[FigureHeading] = ()
     """Figures listed per model, one row each, below the table of `quality`."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -165,7 +171,8 @@ def task_template(file: Path) -> jinja2.Template:
     return _TEMPLATES.from_string(file.read_text(encoding="utf-8"))
 
 
-_FUNCTIONS = """\"\"\"The functions that the tasks here name. They are in the package: pip install evenruler.\"\"\"
+_FUNCTIONS = """\"\"\"The functions that the tasks here name. They are in the package: pip install
+evenruler.\"\"\"
 
 from pathlib import Path
 
@@ -210,7 +217,7 @@ class CardFigures(TypedDict, total=False):
     """Fields of a `Card` that do not come from a family's words."""
 
     quality: Required[Sequence[FigureHeading]]
-    items: Sequence[str]
+    item_dimension: str | None
     of_items: Sequence[FigureHeading]
     titles: Mapping[str, str]
     compared: Sequence[FigureHeading]
@@ -306,34 +313,26 @@ def agreement_note(concept: SharedTrait | None) -> str:
     )
 
 
-def headline_figures(evidence: Evidence) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """Part, model, figure name and record of every figure with a verdict."""
-    for part, models in evidence.items():
-        for model, figures in models.items():
-            for name, record in figures.items():
-                if isinstance(record, Mapping) and "verdict" in record:
-                    yield part, model, name, record
-
-
 def count_effects_by_model(evidence: Evidence) -> str:
     """For each model, how many headlines show an effect."""
     total: Counter[str] = Counter()
     shown: Counter[str] = Counter()
-    for _, model, _, record in headline_figures(evidence):
-        total[model] += 1
-        shown[model] += record["verdict"] == Verdict.EFFECT
+    for row in rows_with_verdict(evidence):
+        label = model_label(row)
+        total[label] += 1
+        shown[label] += row["verdict"] == Verdict.EFFECT
     if not total:
         return "No headline has a verdict: no model in use was asked, or none could answer."
     effect_counts: list[str] = []
-    for model, n in total.items():
-        effect_counts.append(f"{model} {shown[model]} of {n}")
+    for label, n in total.items():
+        effect_counts.append(f"{label} {shown[label]} of {n}")
     counts_text = ", ".join(effect_counts)
     return f"Headlines that show an effect beyond placebos, by model: {counts_text}."
 
 
 def describe_tests(evidence: Evidence) -> str:
     """A sentence on the units, intervals, tests and verdicts of all headlines."""
-    records = [record for *_, record in headline_figures(evidence)]
+    records = rows_with_verdict(evidence)
     if not records:
         return (
             "Not done: no figure has a verdict. `evenruler compare` tests differences of models "
@@ -359,22 +358,28 @@ def describe_tests(evidence: Evidence) -> str:
     )
 
 
-def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 2) -> str:
-    """A figure (its field `key`) per model that has it, or of any model, as a range over parts; may
-    be empty.
+def by_model(
+    evidence: Evidence,
+    figure: str,
+    key: str = "value",
+    decimals: int = 2,
+    **dimensions: str | None,
+) -> str:
+    """A figure (its field `key`) per model that has it, or of any model, as a range over its other
+    dimensions; may be empty.
+
+    `dimensions`: those that a row must have; None for one that it must not have.
     """
     values: dict[str, list[float]] = {}
-    for models in evidence.values():
-        for model, figures in models.items():
-            value = figures.get(name, {}).get(key)
-            if value is not None:
-                values.setdefault(model, []).append(value)
+    for row in evidence:
+        matches = row["figure"] == figure and has_dimensions(row, dimensions)
+        if matches and row.get(key) is not None:
+            values.setdefault(model_label(row), []).append(row[key])
     range_by_model = {
-        model: range_text(model_values, decimals) for model, model_values in values.items()
+        label: range_text(model_values, decimals) for label, model_values in values.items()
     }
     return ", ".join(
-        figure_range if model == OF_ANY_MODEL else f"{model} {figure_range}"
-        for model, figure_range in range_by_model.items()
+        f"{label} {figure_range}".lstrip() for label, figure_range in range_by_model.items()
     )
 
 

@@ -2,13 +2,20 @@
 and as metrics.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Evidence, FigureHeading, Plan, Record, Tables
-from evenruler.measurement.figures import with_extreme_units
+from evenruler.measurement.figures import (
+    OF_LABEL,
+    dimensions_of,
+    figure_key,
+    model_label,
+    rows_with_verdict,
+    with_extreme_units,
+)
 from evenruler.measurement.inputs import Resampling
 from evenruler.tables import concat_frames
 
@@ -59,48 +66,37 @@ def require_confirmed(figures: pd.DataFrame, columns: Sequence[FigureHeading]) -
         )
 
 
-HEADLINES = [
-    "benchmark",
-    "part",
-    "figure",
-    "model",
-    "value",
-    "low",
-    "high",
-    "placebo",
-    "smallest",
-    "verdict",
-]
+COLUMNS = ["value", "low", "high", "placebo", "smallest", "verdict"]
+"""Columns of `headline_table` after those that identify a figure."""
 
 
 def headline_table(evidence: Mapping[str, Evidence]) -> pd.DataFrame:
-    """The figures that have a verdict, a row each, with `HEADLINES`."""
-    return pd.DataFrame(list(_headline_rows(evidence)), columns=HEADLINES)
-
-
-def _headline_rows(evidence: Mapping[str, Evidence]) -> Iterator[dict[str, Any]]:
-    for benchmark, parts in evidence.items():
-        for part, models in parts.items():
-            for model, figures in models.items():
-                for figure, record in figures.items():
-                    if "verdict" in record:
-                        yield {
-                            "benchmark": benchmark,
-                            "part": part,
-                            "figure": figure,
-                            "model": model,
-                            **record,
-                        }
-
-
-def as_metrics(headlines: pd.DataFrame) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Values of headlines by benchmark, figure with part, and model, for `dvc metrics`; None if one
-    has no value.
+    """The figures that have a verdict, a row each: benchmark, figure, model, `key` (its dimensions)
+    and `COLUMNS`.
     """
-    metrics: dict[str, dict[str, dict[str, float | None]]] = {}
+    rows: list[dict[str, Any]] = []
+    for benchmark, figure_rows in evidence.items():
+        for row in rows_with_verdict(figure_rows):
+            dimensions = dimensions_of(row)
+            for name in OF_LABEL:
+                dimensions.pop(name, None)
+            labels = {"model": model_label(row), "key": figure_key(dimensions)}
+            rows.append({"benchmark": benchmark, **row, **labels})
+    return pd.DataFrame(rows, columns=["benchmark", "figure", "key", "model", *COLUMNS])
+
+
+Metrics = dict[str, dict[str, Any]]
+"""Values of headlines by benchmark, then by model, figure and key."""
+
+
+def as_metrics(headlines: pd.DataFrame) -> Metrics:
+    """Values of headlines by benchmark, model, figure and dimensions, for `dvc metrics`; None if
+    one has no value.
+    """
+    metrics: Metrics = {}
     for row in headlines.to_dict("records"):
         value = None if pd.isna(row["value"]) else float(row["value"])
-        of_benchmark = metrics.setdefault(row["benchmark"], {})
-        figure_name = f"{row['figure']} ({row['part']})"
-        of_benchmark.setdefault(figure_name, {})[row["model"]] = value
+        by_model = metrics.setdefault(row["benchmark"], {})
+        by_figure = by_model.setdefault(row["model"], {})
+        by_figure.setdefault(row["figure"], {})[row["key"]] = value
     return metrics

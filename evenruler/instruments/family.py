@@ -130,6 +130,14 @@ class DiagnoseModule(Protocol[PlanT]):
         """What cards show, by instrument."""
 
 
+class SchemasModule(Protocol):
+    """`schemas`: the columns of tables, which hold the dimensions of its figures."""
+
+    FIGURES: pa.Schema
+    HEADLINES: pa.Schema
+    """The rows behind headlines."""
+
+
 class HeadlineModule(Protocol):
     """`diagnose` of a family that has headlines."""
 

@@ -122,9 +122,8 @@ Tables = Mapping[str, pd.DataFrame]
 SchemasByTable = Mapping[str, pa.Schema]
 ColumnsByTable = Mapping[str, tuple[str, ...]]
 
-Evidence = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Figures for one instrument's card: by part, model (`any-model` if independent of models) and
-name."""
+Evidence = Sequence[Mapping[str, Any]]
+"""The figures of one instrument, a row each (`measurement.figures.figure_rows`)."""
 
 
 def _named_words(value: object) -> object:
@@ -566,6 +565,9 @@ class FigureHeading:
     figure: str
     heading: str
     meaning: str
+    dimensions: Mapping[str, str | None] = field(default_factory=dict)
+    """Dimensions that are part of the heading: it is that of rows which have these; None where a
+    row must not have one."""
     role: Literal["headline", "amount", "fitness"] = "amount"
     """A headline is tested, with null, placebo and verdict; an amount describes the model, a
     fitness figure how well the instrument measures on it."""

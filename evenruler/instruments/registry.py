@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         AskModule,
         CommandsModule,
         DiagnoseModule,
+        SchemasModule,
         ScrapeModule,
     )
     from evenruler.instruments.instrument import Plan, Source
@@ -62,6 +63,8 @@ def family_module(family: str, name: Literal["card"]) -> "AnyCardModule": ...
 def family_module(family: str, name: Literal["evolve"]) -> "AnyEvolveModule": ...
 @overload
 def family_module(family: str, name: Literal["scrape"]) -> "ScrapeModule[Source]": ...
+@overload
+def family_module(family: str, name: Literal["schemas"]) -> "SchemasModule": ...
 @overload
 def family_module(family: str, name: Literal["commands"]) -> "CommandsModule": ...
 def family_module(family: str, name: str) -> object:

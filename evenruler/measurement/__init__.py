@@ -9,8 +9,7 @@ from evenruler.lazy import lazy_getattr
 if TYPE_CHECKING:
     from evenruler.measurement.figures import Figure as Figure
     from evenruler.measurement.figures import HeadlineFigure as HeadlineFigure
-    from evenruler.measurement.figures import as_metrics as as_metrics
-    from evenruler.measurement.figures import figures_to_dicts as figures_to_dicts
+    from evenruler.measurement.figures import rows_by_benchmark as rows_by_benchmark
     from evenruler.measurement.inputs import Resampling as Resampling
     from evenruler.measurement.reliability import ItemStatistics as ItemStatistics
     from evenruler.measurement.reliability import cronbach_alpha as cronbach_alpha
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 # scipy takes a second to load.
 _MODULES = {
     "inputs": "Resampling",
-    "figures": "HeadlineFigure Figure as_metrics figures_to_dicts",
+    "figures": "HeadlineFigure Figure rows_by_benchmark",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share "
     "item_statistics "
     "lexical_diversity mean_inter_item_correlation semantic_diversity spearman_brown",

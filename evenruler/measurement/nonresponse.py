@@ -162,16 +162,13 @@ def all_equal_reason(scores: ArrayLike, what: str) -> str | None:
     return f"all {len(values):,} {what} have the same score"
 
 
-def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
-    """Map each unmeasured model to the message of `unmeasured`, given pairs of a model and a
-    record.
-    """
-    records_by_model: dict[str, list[Mapping[str, Any]]] = {}
-    for model, record in records:
-        records_by_model.setdefault(model, []).append(record)
+def unmeasured_models(
+    records_by_model: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> dict[str, str]:
+    """Map each unmeasured model to the message of `unmeasured_reason` about its records."""
     message_by_model: dict[str, str] = {}
-    for model, model_records in records_by_model.items():
-        message = unmeasured_reason(model_records)
+    for model, records in records_by_model.items():
+        message = unmeasured_reason(records)
         if message:
             message_by_model[model] = message
     return message_by_model

@@ -2,10 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from evenruler.measurement.figures import ASSERTED, ORDER, Verdict
+from evenruler.measurement.figures import ASSERTED, ORDER, Verdict, model_label
+from evenruler.measurement.headings import find_heading, part_of_instrument
 
 if TYPE_CHECKING:
     from evenruler.instruments.instrument import FigureHeading
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     Worded: TypeAlias = FigureHeading | Heading
     """The words for a figure: declared by an instrument, or read from a result."""
     WordedHeadline: TypeAlias = tuple[str, Worded, Mapping[str, Any]]
-    """A headline: its part, its words and its record."""
+    """A headline: its part, its words and its row."""
 
 FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
 """Order of verdicts in answers: invalid first, then what was found."""
@@ -26,23 +27,31 @@ NOTHING: Final = "NO VERDICT: all figures are descriptive"
 
 
 def summarise_headlines(
-    figures: Mapping[str, Mapping[str, Any]], words: "Mapping[str, Worded]"
+    rows: Iterable[Mapping[str, Any]], headings: "Sequence[Worded]"
 ) -> list[str]:
     """The headlines on one model in sentences, invalid ones first, and what a finding does not
     show.
 
     A line each for the `SENTENCES` largest findings, relative to their smallest relevant effects;
-    other headlines with the same verdict share a line. `figures`: records by part and figure;
-    `words`: those of the headlines, by figure.
+    other headlines with the same verdict share a line. `rows`: of figures, on one model;
+    `headings`: those of headlines.
     """
+    rows = list(rows)
+    labels = {model_label(row) for row in rows}
     headlines_by_verdict: dict[Verdict, list[WordedHeadline]] = {}
     invalid: dict[str, None] = {}
-    for part, figure, record in _figures_with_verdicts(figures):
-        if figure in words:
-            headlines = headlines_by_verdict.setdefault(Verdict(record["verdict"]), [])
-            headlines.append((part, words[figure], record))
-        elif record["verdict"] == Verdict.INVALID:
-            invalid[record["why"]] = None
+    for row in rows:
+        if "verdict" not in row:
+            continue
+        heading = find_heading(row, headings)
+        if heading is not None:
+            part = part_of_instrument(row, heading)
+            if len(labels) > 1:
+                part = f"{part}, {model_label(row)}"
+            headline = (part, heading, row)
+            headlines_by_verdict.setdefault(Verdict(row["verdict"]), []).append(headline)
+        elif row["verdict"] == Verdict.INVALID:
+            invalid[row["why"]] = None
     if not headlines_by_verdict and invalid:
         return [f"{Verdict.INVALID.upper()}: {' '.join(invalid)}"]
     lines: list[str] = []
@@ -55,16 +64,6 @@ def summarise_headlines(
                 heading.not_shown for _, heading, _ in headlines if heading.not_shown
             )
     return [*lines, *beyond] or [NOTHING]
-
-
-def _figures_with_verdicts(
-    figures: Mapping[str, Mapping[str, Any]],
-) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Part, name and record of every figure with a verdict, sorted."""
-    for part, of_part in sorted(figures.items()):
-        for figure, record in sorted(of_part.items()):
-            if isinstance(record, Mapping) and "verdict" in record:
-                yield part, figure, record
 
 
 def _verdict_lines(verdict: Verdict, headlines: "Sequence[WordedHeadline]") -> list[str]:
@@ -85,11 +84,11 @@ def _verdict_lines(verdict: Verdict, headlines: "Sequence[WordedHeadline]") -> l
     return lines
 
 
-def _sort_key(headline: "WordedHeadline") -> float:
-    """Largest first, relative to the smallest relevant effect."""
-    *_, record = headline
-    size = abs(record["value"] or 0)
-    return -float(size / record.get("smallest", 1))
+def _sort_key(headline: "WordedHeadline") -> tuple[float, str, str]:
+    """Largest first, relative to the smallest relevant effect; then by part and heading."""
+    part, heading, row = headline
+    size = abs(row["value"] or 0)
+    return -float(size / row.get("smallest", 1)), part, heading.heading
 
 
 def _group_headlines(headlines: "Sequence[WordedHeadline]") -> str:

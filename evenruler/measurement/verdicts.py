@@ -9,7 +9,7 @@ model` are assertions with an error rate of .05 (docs/controls.md).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -82,6 +82,8 @@ class HeadlineTest:
     """What the design lacks, in words; None where it lacks nothing."""
     note: str | None = None
     """A sentence added to any verdict, for example who stands out."""
+    dimensions: Mapping[str, str] = field(default_factory=dict)
+    """As in `Figure`."""
 
     def __post_init__(self) -> None:
         if not self.smallest > 0:
@@ -229,6 +231,7 @@ def _headline_figure(
         p_effect=None if p is None else p.effect,
         p_denial=None if p is None else p.denial,
         levels=", ".join(counted),
+        dimensions=figure.dimensions,
     )
 
 

@@ -16,12 +16,13 @@ import pyarrow.compute as pc
 
 from evenruler.errors import UserError
 from evenruler.files import jinja_environment
-from evenruler.measurement.figures import figure_in_words
+from evenruler.measurement.figures import figure_in_words, figure_name
 from evenruler.publish import locate
 from evenruler.publish.locate import open_place
 from evenruler.publish.manifest import (
     KIND,
     PLAN,
+    SCHEMA,
     data_file,
     identity_of,
     markdown_cell,
@@ -52,7 +53,7 @@ PROVENANCE = frozenset(
 compared with."""
 
 
-FigurePath = Mapping[str, Any]
+FigureRecord = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ class FigureDifference:
     """One quality figure before and after; None if it is absent."""
 
     figure: str
-    before: FigurePath | None
-    after: FigurePath | None
+    before: FigureRecord | None
+    after: FigureRecord | None
     differs: bool
 
 
@@ -295,56 +296,49 @@ def _read_ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
     return ids
 
 
-def _read_evidence(folder: Path) -> dict[str, FigurePath]:
+def _read_evidence(folder: Path) -> dict[str, FigureRecord]:
+    """The figures of a version, by name and model."""
     path = folder / "evidence.json"
     evidence = contents.json_of(path, SEE)
-    if not isinstance(evidence, dict):
-        raise UserError(
-            f"found {type(evidence).__name__}, expected figures by name",
-            where=str(path),
-            remedy=SEE,
-        )
-    leaves = dict(_figures_by_path(evidence))
-    for figure, leaf in leaves.items():
-        whole = "n" in leaf
-        number_keys: tuple[str, ...] = (*NUMBERS, "n") if whole else ()
-        numeric = [key for key in leaf if key in number_keys or isinstance(leaf[key], int)]
-        malformed_keys = [key for key in numeric if not contents.is_number(leaf[key])]
-        if malformed_keys:
-            first_key = malformed_keys[0]
-            what = f"{first_key} of {figure} is {leaf[first_key]!r:.60}, expected a number"
-        elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):
-            what = f"{figure} has neither a value nor a reason"
-        elif whole and (leaf.get("low") is None) != (leaf.get("high") is None):
-            what = f"the interval of {figure} has one end"
-        else:
-            continue
-        raise UserError(what, where=str(path), remedy=SEE)
-    return leaves
+    if not isinstance(evidence, dict) or evidence.get("schema") != SCHEMA:
+        what = f"no `schema: {SCHEMA}`, which says how its figures are written"
+        remedy = "compare versions that one evenruler built"
+        raise UserError(what, where=str(path), remedy=remedy)
+    rows = evidence.get("figures")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UserError("figures are no list of rows", where=str(path), remedy=SEE)
+    figures: dict[str, FigureRecord] = {}
+    for row in rows:
+        if not {"figure", "model"} <= row.keys():
+            raise UserError("a row lacks figure or model", where=str(path), remedy=SEE)
+        name = ", ".join(filter(None, (figure_name(row), row["model"])))
+        fault = f"{name} stands twice" if name in figures else _find_fault(row, name)
+        if fault:
+            raise UserError(fault, where=str(path), remedy=SEE)
+        figures[name] = row
+    return figures
 
 
-def _figures_by_path(
-    evidence: FigurePath, above: tuple[str, ...] = ()
-) -> Iterator[tuple[str, FigurePath]]:
-    """Every figure by its path; a bare number is a figure without interval."""
-    for name, value in evidence.items():
-        path = (*above, name)
-        if isinstance(value, dict) and "value" in value:
-            yield " / ".join(path), value
-        elif isinstance(value, dict):
-            yield from _figures_by_path(value, path)
-        else:
-            yield " / ".join(path), {"value": value}
+def _find_fault(row: FigureRecord, name: str) -> str | None:
+    """What is wrong with the row of a figure; None where nothing is."""
+    for key in (*NUMBERS, "n"):
+        if row.get(key) is not None and not contents.is_number(row[key]):
+            return f"{key} of {name} is {row[key]!r:.60}, expected a number"
+    if row.get("value") is None and not isinstance(row.get("reason"), str):
+        return f"{name} has neither a value nor a reason"
+    if (row.get("low") is None) != (row.get("high") is None):
+        return f"the interval of {name} has one end"
+    return None
 
 
 def has_figure_changed(
-    old: FigurePath | None, new: FigurePath | None, tolerance: float = TOLERANCE
+    old: FigureRecord | None, new: FigureRecord | None, tolerance: float = TOLERANCE
 ) -> bool:
     """Whether two figures differ, numbers by more than the tolerance."""
     return not is_nearly_equal(_blank_why(old), _blank_why(new), tolerance)
 
 
-def _blank_why(figure: FigurePath | None) -> FigurePath | None:
+def _blank_why(figure: FigureRecord | None) -> FigureRecord | None:
     if not figure:
         return figure
     # `why` repeats the verdict's numbers in words.

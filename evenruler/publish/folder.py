@@ -2,9 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenruler.files import file_sha256, jinja_environment, replace_folder
-from evenruler.instruments.card import CHECKLIST, Card, Published, headline_figures
-from evenruler.measurement.figures import figure_in_words
+from evenruler.instruments.card import CHECKLIST, Card, Published
+from evenruler.instruments.instrument import Evidence
+from evenruler.measurement.figures import figure_in_words, model_label, rows_with_verdict
 from evenruler.measurement.sentences import of_planted, summarise_headlines, with_capital
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, data_file, markdown_cell
+from evenruler.publish.quality import card_verdicts, item_rows, quality_parts
+from evenruler.tables import group_by_key
 from evenruler.versions import Changelog, Release
 
 PROJECT, AUTHORS = "Even Ruler", "The Even Ruler developers"
@@ -66,9 +68,8 @@ class BenchmarkFolder(Card):
     n_rejected: int
     plan: Mapping[str, Any]
     """What is asked about its rows, for `plan.json`."""
-    evidence: Mapping[str, Any]
-    """Quality figures by part (a set of templates, a subscale), model and figure name; rounded for
-    display."""
+    evidence: Evidence
+    """Quality figures, a row each; rounded for display."""
     models: Mapping[str, str]
     """Origins of the models in the evidence."""
     command: str
@@ -140,7 +141,7 @@ def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
         texts = {
             "README.md": render_card(benchmark),
             manifest.PLAN: manifest.as_json(benchmark.plan),
-            "evidence.json": manifest.as_json(benchmark.evidence),
+            "evidence.json": manifest.evidence_as_json(benchmark.evidence),
             "croissant.json": render_croissant(benchmark, working),
         }
         if benchmark.planted:
@@ -217,18 +218,14 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         "with_capital": with_capital,
         "cell": markdown_cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
-        "known_in": _select_known_headings,
-        "having": _select_models_with,
-        "merged": _merge_mappings,
         "read_of_planted": of_planted,
     }
     rows = sum(table.num_rows for table in benchmark.tables.values())
+    parts = quality_parts(benchmark, benchmark.evidence)
+    items = item_rows(benchmark, benchmark.evidence)
     shown: set[str] = set()
-    for models in benchmark.evidence.values():
-        for figures in models.values():
-            shown.update(figures)
-    headings = {heading.figure: heading.heading for heading in benchmark.quality}
-    verdicts = [*headline_figures(benchmark.evidence)]
+    for part in parts:
+        shown.update(part.select(benchmark.quality))
     project = {"name": PROJECT, "url": URL, "commit": COMMIT}
     categories = (name for limit, name in SIZES.items() if rows < limit)
     template = environment.get_template("card.md.j2")
@@ -237,8 +234,14 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
         answers=_headline_summaries(benchmark),
-        headings=headings,
-        verdicts=verdicts,
+        headings={
+            heading.figure: heading.heading
+            for heading in benchmark.quality
+            if not heading.dimensions
+        },
+        verdicts=card_verdicts(benchmark.quality, benchmark.evidence),
+        parts=parts,
+        items=items,
         shown=shown,
         project=project,
         checklist=CHECKLIST,
@@ -246,28 +249,6 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         example=_example(benchmark),
         category=next(categories, "n>10M"),
     )
-
-
-def _select_known_headings(headings: Iterable[Any], models: Mapping[str, Any]) -> list[Any]:
-    """Headings of figures that a part of a benchmark has."""
-    known_figures = set(chain.from_iterable(models.values()))
-    return [heading for heading in headings if heading.figure in known_figures]
-
-
-def _select_models_with(models: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """One entry of the figures, by the models that have it."""
-    return {
-        model: model_figures[name]
-        for model, model_figures in models.items()
-        if name in model_figures
-    }
-
-
-def _merge_mappings(mappings: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
-    merged: dict[Any, Any] = {}
-    for mapping in mappings:
-        merged.update(mapping)
-    return merged
 
 
 def _example(benchmark: BenchmarkFolder) -> dict[str, Any] | None:
@@ -310,13 +291,13 @@ def _markdown_quotation(text: str, name: str, n: int) -> str:
 
 def _headline_summaries(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
     """The answer in sentences for each model with a verdict, in the order of the evidence."""
-    words = {heading.figure: heading for heading in benchmark.quality if heading.role == "headline"}
-    of_models: dict[str, dict[str, Any]] = {}
-    for part, model, *_ in headline_figures(benchmark.evidence):
-        of_models.setdefault(model, {})[part] = benchmark.evidence[part][model]
-    beyond = {heading.not_shown for heading in words.values()}
+    headlines = [heading for heading in benchmark.quality if heading.role == "headline"]
+    beyond = {heading.not_shown for heading in headlines}
+    rows_by_label = group_by_key(
+        (model_label(row), row) for row in rows_with_verdict(benchmark.evidence)
+    )
     summaries: dict[str, list[str]] = {}
-    for model, figures_by_part in of_models.items():
-        lines = summarise_headlines(figures_by_part, words)
-        summaries[model] = [line for line in lines if line not in beyond]
+    for label, rows in rows_by_label.items():
+        lines = summarise_headlines(rows, headlines)
+        summaries[label] = [line for line in lines if line not in beyond]
     return summaries

@@ -8,7 +8,7 @@ import json
 import os
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self, TypedDict, Unpack
 
@@ -112,9 +112,19 @@ def read_manifest(folder: Path) -> Manifest:
     return validate(Manifest, contents.json_of(path, "get the file again"), path)
 
 
-def as_json(content: object) -> str:
-    """Text of a benchmark's JSON files."""
-    return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+SCHEMA = 1
+"""Number of the form in which figures are written; changes when a column's name or meaning does."""
+
+
+def evidence_as_json(evidence: Sequence[Mapping[str, Any]]) -> str:
+    """Text of `evidence.json`."""
+    return as_json({"schema": SCHEMA, "figures": evidence}, sort_keys=False)
+
+
+def as_json(content: object, sort_keys: bool = True) -> str:
+    """Text of a JSON file; False for figures, whose keys stand in the order of their dimensions."""
+    text = json.dumps(content, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n"
 
 
 ENTITIES = {"<": "&lt;", "](": "]&#40;", "![": "!&#91;", "\\|": "&#92;|"}

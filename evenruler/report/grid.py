@@ -5,10 +5,12 @@ and verdict.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evenruler.measurement.figures import ORDER, Verdict
+import pandas as pd
+
+from evenruler.measurement.figures import ORDER, Verdict, model_label
+from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import unmeasured_models
 from evenruler.measurement.sentences import headline_sentence, with_capital
 from evenruler.report.formats import format_number, join_names, with_interval
@@ -59,24 +61,22 @@ def _axis_position(value: float, axis: Ends) -> float:
 
 @dataclass(frozen=True)
 class FigureCell:
-    """One figure of an instrument; its record has the keys of
-    `evenruler.measurement.figures.figures_to_dicts`.
-    """
+    """One figure of an instrument."""
 
     part: str
+    """Its dimensions that its heading does not say, as words."""
     model: str
     """The model's label; "" where the figure is not about one model."""
-    figure: str
+    heading: str
     record: Mapping[str, Any]
-    """Null values are left out."""
+    """Its row (`evenruler.measurement.figures.figure_rows`); null values are left out."""
+    word: "Worded | None" = None
+    """Its heading with all its words; None where none is declared."""
 
-    def __post_init__(self) -> None:
-        present_record = {
-            key: field_value
-            for key, field_value in self.record.items()
-            if field_value is not None and field_value == field_value
-        }  # NaN is not itself
-        object.__setattr__(self, "record", present_record)
+    @property
+    def figure(self) -> str:
+        """The figure's id."""
+        return str(self.record["figure"])
 
     @property
     def confirmatory(self) -> bool:
@@ -87,6 +87,18 @@ class FigureCell:
     def verdict(self) -> str:
         """Its verdict; "" where it has none."""
         return str(self.record.get("verdict", ""))
+
+
+def make_figure_cell(
+    row: Mapping[str, Any], headings: "Sequence[Worded]", suffix: str = ""
+) -> FigureCell:
+    """The cell of a row of figures; `suffix`: added to the label of its model."""
+    record = {name: content for name, content in row.items() if not pd.isna(content)}
+    word = find_heading(row, headings)
+    heading = word.heading if word else str(row["figure"]).replace("_", " ")
+    label = model_label(row)
+    part = part_of_instrument(row, word)
+    return FigureCell(part, f"{label}{suffix}" if label else "", heading, record, word)
 
 
 @dataclass(frozen=True)
@@ -114,18 +126,17 @@ class InstrumentView:
     @property
     def unmeasured(self) -> dict[str, str]:
         """The models on which nothing was measured, and why; shown before any figure."""
-        return unmeasured_models(
-            (figure_cell.model, figure_cell.record) for figure_cell in self.figures
-        )
+        records_by_model: dict[str, list[Mapping[str, Any]]] = {}
+        for figure_cell in self.figures:
+            records_by_model.setdefault(figure_cell.model, []).append(figure_cell.record)
+        return unmeasured_models(records_by_model)
 
-    @cached_property
-    def words(self) -> "dict[str, Worded]":
-        """Its columns by figure."""
-        return {column.figure: column for column in self.columns}
-
-    def heading(self, figure: str) -> str:
-        """The heading of a figure; its name where none is declared."""
-        return self.words[figure].heading if figure in self.words else figure.replace("_", " ")
+    def column_index(self, figure_cell: FigureCell) -> int:
+        """The place of a figure's heading among the columns; last where it has none."""
+        for index, column in enumerate(self.columns):
+            if column is figure_cell.word:
+                return index
+        return len(self.columns)
 
 
 Row: TypeAlias = dict[str, Any]
@@ -175,8 +186,8 @@ def make_family_views(
                 if not figure_cell.confirmatory:
                     continue
                 labels.add(figure_cell.model)
-                if figure_cell.figure in instrument.words:
-                    shown[figure_cell.figure] = instrument.words[figure_cell.figure]
+                if figure_cell.word is not None:
+                    shown[figure_cell.heading] = figure_cell.word
         ordered = sorted(labels, key=place)
         blocks: list[tuple[InstrumentView, list[Row]]] = []
         without: list[InstrumentView] = []
@@ -198,21 +209,19 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
     not asked.
     """
     cells_by_row: dict[tuple[str, str], dict[str, tuple[int, FigureCell]]] = {}
+    places: dict[str, int] = {}
     for index, figure_cell in enumerate(instrument.figures):
         if figure_cell.confirmatory and figure_cell.model:
-            cell_by_model = cells_by_row.setdefault((figure_cell.part, figure_cell.figure), {})
+            cell_by_model = cells_by_row.setdefault((figure_cell.part, figure_cell.heading), {})
             cell_by_model[figure_cell.model] = (index, figure_cell)
+            places[figure_cell.heading] = instrument.column_index(figure_cell)
     parts = list(dict.fromkeys(part for part, _ in cells_by_row))
-    order = list(instrument.words)
-
-    def place(key: tuple[str, str]) -> tuple[int, int]:
-        part, figure = key
-        figure_place = order.index(figure) if figure in order else len(order)
-        return parts.index(part), figure_place
 
     rows = []
-    for part, figure in sorted(cells_by_row, key=place):
-        cell_by_model = cells_by_row[part, figure]
+    for part, heading in sorted(
+        cells_by_row, key=lambda key: (parts.index(key[0]), places[key[1]])
+    ):
+        cell_by_model = cells_by_row[part, heading]
         records = [figure_cell for _, figure_cell in cell_by_model.values()]
         numbers: list[float] = []
         for figure_cell in records:
@@ -225,7 +234,7 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
         part_label = "" if part == WHOLE else part
         rows.append(
             {
-                "heading": instrument.heading(figure),
+                "heading": heading,
                 "part": part_label,
                 "sentence": _verdict_sentence(records),
                 "cells": cells,
@@ -294,7 +303,7 @@ def _grid_cell(
         "specific": with_interval(specific, lowest, highest, decimals),
         "verdict": verdict,
         "mark": Verdict(verdict).mark if verdict else "told",
-        "why": headline_sentence(record, instrument.words.get(figure_cell.figure)),
+        "why": headline_sentence(record, figure_cell.word),
         **positions,
     }
 
@@ -320,32 +329,25 @@ def validity_table(
     """Fitness figures of an instrument: the models, and rows of heading, part and one text per
     model.
     """
-    wanted = {
-        column.figure: place
-        for place, column in enumerate(instrument.columns)
-        if column.role == "fitness"
-    }
-    shown = (
-        figure_cell
-        for figure_cell in instrument.figures
-        if figure_cell.figure in wanted and figure_cell.model
-    )
-    cell_by_key = {
-        (figure_cell.part, figure_cell.figure, figure_cell.model): figure_cell
-        for figure_cell in shown
-    }
+    cell_by_key: dict[tuple[str, str, str], FigureCell] = {}
+    places: dict[str, int] = {}
+    for figure_cell in instrument.figures:
+        if figure_cell.model and figure_cell.word and figure_cell.word.role == "fitness":
+            key = (figure_cell.part, figure_cell.heading, figure_cell.model)
+            cell_by_key[key] = figure_cell
+            places[figure_cell.heading] = instrument.column_index(figure_cell)
     parts = list(dict.fromkeys(part for part, _, _ in cell_by_key))
     models = list(dict.fromkeys(model for _, _, model in cell_by_key))
     keys = sorted(
-        {(part, figure) for part, figure, _ in cell_by_key},
-        key=lambda key: (parts.index(key[0]), wanted[key[1]]),
+        {(part, heading) for part, heading, _ in cell_by_key},
+        key=lambda key: (parts.index(key[0]), places[key[1]]),
     )
     decimals = instrument.decimals or 2
     rows: list[tuple[str, str, list[str]]] = []
-    for part, figure in keys:
-        cells = [cell_by_key.get((part, figure, model)) for model in models]
+    for part, heading in keys:
+        cells = [cell_by_key.get((part, heading, model)) for model in models]
         texts = [_fitness_text(cell, decimals) for cell in cells]
-        rows.append((instrument.heading(figure), "" if part == WHOLE else part, texts))
+        rows.append((heading, "" if part == WHOLE else part, texts))
     return models, rows
 
 
@@ -372,21 +374,11 @@ def figure_table(instrument: InstrumentView) -> dict[str, Any]:
     rows = []
     for figure_cell in instrument.figures:
         record = figure_cell.record
-        heading = instrument.heading(figure_cell.figure)
         rounded = [_round_number(record.get(key)) for key in NUMBERS]
         why = record.get("why") or record.get("reason", "")
-        rows.append(
-            [
-                figure_cell.part,
-                figure_cell.model or "any",
-                heading,
-                *rounded,
-                record.get("n"),
-                record.get("unit", ""),
-                figure_cell.verdict,
-                why,
-            ]
-        )
+        place = [figure_cell.part, figure_cell.model or "any", figure_cell.heading]
+        counted = [record.get("n"), record.get("unit", "")]
+        rows.append([*place, *rounded, *counted, figure_cell.verdict, why])
     numbers = [name.replace("_", " ") for name in NUMBERS]
     return {
         "columns": ["part", "model", "figure", *numbers, "n", "unit", "verdict", "why"],

@@ -46,23 +46,16 @@ def overview_section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame
 
 
 def _first_headline_cells(instrument: InstrumentView) -> list[FigureCell]:
-    """The records of its first headline, on all models."""
-    order = list(instrument.words)
-    figures = {
-        figure_cell.figure
-        for figure_cell in instrument.figures
-        if figure_cell.confirmatory and figure_cell.model
-    }
-    first = min(
-        figures,
-        key=lambda figure: order.index(figure) if figure in order else len(order),
-        default=None,
-    )
-    return [
+    """The cells of its first headline, on all models."""
+    headlines = [
         figure_cell
         for figure_cell in instrument.figures
-        if figure_cell.figure == first and figure_cell.confirmatory
+        if figure_cell.confirmatory and figure_cell.model
     ]
+    if not headlines:
+        return []
+    first = min(headlines, key=instrument.column_index)
+    return [headline for headline in headlines if headline.heading == first.heading]
 
 
 def _count_verdicts(instrument: InstrumentView) -> Counter[str]:
@@ -91,10 +84,13 @@ def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[st
         if "value" in figure_cell.record and figure_cell.verdict != Verdict.INVALID
     ]
     largest = max(readings, key=lambda figure_cell: figure_cell.record.get("n") or 0, default=None)
-    unit = ""
-    if readings and readings[0].figure in instrument.words:
-        unit = instrument.words[readings[0].figure].measured_in
-    reworded = [figure_cell for figure_cell in instrument.figures if figure_cell.figure in REWORDED]
+    word = readings[0].word if readings else None
+    unit = word.measured_in if word else ""
+    reworded = [
+        figure_cell
+        for figure_cell in instrument.figures
+        if figure_cell.figure in REWORDED and not figure_cell.confirmatory
+    ]
     in_sd = any(figure_cell.figure == REWORDED[0] for figure_cell in reworded)
     is_same_trait = (agreed["kind"] == "same trait") & (agreed["figure"] == "r")
     same = agreed[is_same_trait & agreed["value"].notna()]

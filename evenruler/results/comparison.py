@@ -15,11 +15,21 @@ from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.agreement import compute_agreement
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict
+from evenruler.measurement.figures import (
+    UNTOLD,
+    Figure,
+    HeadlineFigure,
+    Verdict,
+    dimensions_of,
+    figure_name,
+    headline_key,
+    headline_keys,
+    is_headline,
+)
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
-from evenruler.results.record import Result, figures_of
+from evenruler.results.record import Result
 from evenruler.results.store import StoredResult, table_in_result
 from evenruler.tables import group_by_key
 from evenruler.tables.contents import is_file
@@ -38,8 +48,9 @@ class Comparison:
     """One headline compared between two results; a row of `compare`."""
 
     benchmark: str
-    part: str
     figure: str
+    dimensions: Mapping[str, str]
+    """A column each, null where one does not apply."""
     first: str
     """The label of a result, with the version or folder where two results share it."""
     second: str
@@ -74,8 +85,34 @@ TYPES: Final[dict[Any, str]] = {
     float | None: "float64",
     int: "int64",
 }
-COLUMNS: Final = {column.name: TYPES[column.type] for column in fields(Comparison)}
-"""Columns of `compare` with their types; their meaning: `Comparison`."""
+KEY_COLUMNS: Final = {"benchmark": "string", "figure": "string"}
+COLUMNS: Final = {
+    column.name: TYPES[column.type]
+    for column in fields(Comparison)
+    if column.name not in (*KEY_COLUMNS, "dimensions")
+}
+"""Columns of `compare` without dimensions, with their types; their meaning: `Comparison`."""
+
+
+def as_comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """Comparisons, a row each, with the dimensions of their figures after `KEY_COLUMNS`."""
+    rows: list[dict[str, Any]] = []
+    dimensions: dict[str, str] = {}
+    for comparison in comparisons:
+        row = asdict(comparison)
+        row |= row.pop("dimensions")
+        dimensions |= dict.fromkeys(comparison.dimensions, "string")
+        rows.append(row)
+    columns = {**KEY_COLUMNS, **dimensions, **COLUMNS}
+    return pd.DataFrame(rows, columns=list(columns)).astype(columns)
+
+
+def comparison_name(row: Mapping[str, Any]) -> str:
+    """The name of the figure that a row of `compare` is about, with its dimensions."""
+    dimensions = {
+        name: row[name] for name in row if name not in KEY_COLUMNS and name not in COLUMNS
+    }
+    return figure_name({"figure": row["figure"], **dimensions})
 
 
 def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
@@ -84,16 +121,14 @@ def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
 
     The paired difference is judged by the rules of the headline itself: the same facets, null,
     placebos and smallest effect (`contrast` of the family). If one result is invalid, so is the
-    comparison. Where a model has two labels, by how it was asked ("bert (mlm)"), labels are
-    compared with the same label of other results.
+    comparison. Where a model was asked by two methods, each is compared with the same method.
 
     Args:
         results: At least two of one benchmark.
 
     Returns:
-        Columns `COLUMNS`, by benchmark, pair (in the order of the results), part and figure.
-        Headlines that only one
-            result has are included, with the reason.
+        Columns `COLUMNS` and dimensions, by benchmark, pair (in the order of the results) and
+            figure. Headlines that only one result has are included, with the reason.
 
     Raises:
         UserError: No two results share a benchmark or units; a result lacks its benchmark's
@@ -106,11 +141,9 @@ def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
     for group in group_comparable_results(results):
         compared_results = map(_ComparedResult, group, label_suffixes(group))
         for first, second in combinations(compared_results, 2):
-            for manner in sorted(first.labels().keys() | second.labels().keys()):
-                comparisons += _compare_headlines(first, second, manner)
-    return pd.DataFrame(
-        [asdict(comparison) for comparison in comparisons], columns=list(COLUMNS)
-    ).astype(COLUMNS)
+            for method in sorted(first.methods() | second.methods()):
+                comparisons += _compare_headlines(first, second, method)
+    return as_comparison_frame(comparisons)
 
 
 def group_comparable_results(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
@@ -197,69 +230,58 @@ def label_suffixes(group: Sequence[StoredResult]) -> list[str]:
 
 
 class _ComparedResult(NamedTuple):
-    """A result of a pair, and the suffix of its labels."""
+    """A result of a pair, and the suffix of its label."""
 
     stored: StoredResult
     suffix: str
 
-    def labels(self) -> dict[str, str]:
-        """Labels by how the model was asked: " (mlm)" for "bert (mlm)", mostly ""."""
-        labels = {
-            label for _, label, _, record in figures_of(self.stored.result) if "verdict" in record
-        }
-        return {
-            label.removeprefix(self.stored.result.model.name): label for label in sorted(labels)
-        }
+    @property
+    def label(self) -> str:
+        """The name of its model, made unique."""
+        return self.stored.result.model.name + self.suffix
 
-    def called(self, manner: str) -> str:
-        label = self.labels().get(manner, self.stored.result.model.name + manner)
-        return label + self.suffix
+    def methods(self) -> set[str]:
+        """The methods of its headlines; "" for those without one."""
+        rows = filter(is_headline, self.stored.result.figures)
+        return {dimensions_of(row).get("method", "") for row in rows}
 
-    def headlines(self, manner: str) -> dict[tuple[str, str], dict[str, Any]]:
-        """Records of headlines by part and figure."""
-        label = self.labels().get(manner)
-        records = (
-            (part, figure, record)
-            for part, record_label, figure, record in figures_of(self.stored.result)
-            if record_label == label
-        )
-        return {
-            (part, figure): record
-            for part, figure, record in records
-            if record.get("smallest") is not None
-        }
+    def headlines(self, method: str) -> dict[str, dict[str, Any]]:
+        """The rows of the headlines of a method, by `figure_name`."""
+        headlines: dict[str, dict[str, Any]] = {}
+        for row in self.stored.result.figures:
+            if is_headline(row) and dimensions_of(row).get("method", "") == method:
+                headlines[figure_name(row)] = row
+        return headlines
 
-    def made_of(self, part: str, manner: str, figure: str) -> pd.DataFrame:
+    def made_of(self, headline: Mapping[str, Any]) -> pd.DataFrame:
         """The rows behind a headline, in the schema `HEADLINES`."""
         rows = self.stored.result.headlines
-        there = (
-            (rows["part"] == part)
-            & (rows["model"] == self.labels().get(manner))
-            & (rows["figure"] == figure)
-        )
-        return rows[there]
+        key = headline_key(headline)
+        return rows[[row_key == key for row_key in headline_keys(rows)]]
 
 
 def _compare_headlines(
-    first: _ComparedResult, second: _ComparedResult, manner: str
+    first: _ComparedResult, second: _ComparedResult, method: str
 ) -> Iterator[Comparison]:
-    """Compare the headlines of two labels; p-values are adjusted over them together."""
-    headlines_by_side = [side.headlines(manner) for side in (first, second)]
-    called = (first.called(manner), second.called(manner))
+    """Compare the headlines of a method; p-values are adjusted over them together."""
+    headlines_by_side = [side.headlines(method) for side in (first, second)]
+    labels = (first.label, second.label)
     compared: list[tuple[Comparison, HeadlineTest]] = []
-    for key in sorted(headlines_by_side[0].keys() | headlines_by_side[1].keys()):
-        pair = [side_headlines.get(key, {}) for side_headlines in headlines_by_side]
-        comparison = Comparison(first.stored.result.benchmark.name, *key, *called)
+    for name in sorted(headlines_by_side[0].keys() | headlines_by_side[1].keys()):
+        pair = [side_headlines.get(name, {}) for side_headlines in headlines_by_side]
+        row = pair[0] or pair[1]
+        benchmark = first.stored.result.benchmark.name
+        comparison = Comparison(benchmark, row["figure"], dimensions_of(row), *labels)
         comparison = replace(
             comparison, first_value=pair[0].get("value"), second_value=pair[1].get("value")
         )
-        verdict_and_reason = _why_not(pair, called)
+        verdict_and_reason = _why_not(pair, labels)
         if verdict_and_reason:
             verdict, reason = verdict_and_reason
             yield replace(comparison, verdict=verdict, reason=reason)
             continue
-        part, figure_name = key
-        made_of = [side.made_of(part, manner, figure_name) for side in (first, second)]
+        sides = zip((first, second), pair, strict=True)
+        made_of = [side.made_of(headline) for side, headline in sides]
         units = [rows[["unit", "rows"]].drop_duplicates() for rows in made_of]
         shared = units[0].merge(units[1])["unit"]
         has_placebos = all((rows["pole"] == 0).any() for rows in made_of)
@@ -274,7 +296,7 @@ def _compare_headlines(
             continue
         left = [len(side_units) - len(shared) for side_units in units]
         if any(left):
-            left_with_label = zip(left, called, strict=True)
+            left_with_label = zip(left, labels, strict=True)
             counts = [f"{n} of {label}" for n, label in left_with_label]
             note = f"over shared units: {' and '.join(counts)} are left out"
             comparison = replace(comparison, note=note)
@@ -373,8 +395,9 @@ def gate(
     """Check whether results pass.
 
     `fail_on`: criteria of `BARS`. `baseline`: earlier results of the same benchmarks, for `worse`.
-    `most`: by `BENCHMARK:FIGURE`, the largest allowed size; the check fails where the whole
-    interval lies beyond it, and is open where part of the interval does, or where there is none.
+    `most`: by `BENCHMARK:FIGURE[:DIMENSION=WORD]...`, the largest allowed size; the check fails
+    where the whole interval lies beyond it, and is open where part of the interval does, or where
+    there is none. Dimensions that are left out may be anything.
     UserError where nothing of that name was measured, a criterion is unknown, or only one of
     `worse` and `baseline` is given.
     """
@@ -404,57 +427,67 @@ def gate(
 
 
 def _of_verdicts(result: Result, fail_on: set[str], outcome: Gate) -> None:
-    headlines = {heading.figure for heading in result.headings if heading.role == "headline"}
-    for part, label, figure, record in figures_of(result):
-        if figure in headlines and "verdict" in record:
-            benchmark, verdict = result.folder.rpartition("/")[2], record["verdict"]
-            place = f"{benchmark}, {part}, {label}"
-            where = f"{place}: {figure} is {verdict}"
+    for row in result.figures:
+        if is_headline(row):
+            verdict = row["verdict"]
+            where = f"{_place_in_result(result, row)} is {verdict}"
             if verdict in fail_on:
                 outcome.failed.append(where)
             elif verdict in (Verdict.INCONCLUSIVE, Verdict.INVALID):
-                why = record.get("why", "")
+                why = row.get("why", "")
                 outcome.open.append(f"{where}. {why}".strip())
             else:
                 outcome.passed += 1
 
 
+def _place_in_result(result: Result, row: Mapping[str, Any]) -> str:
+    """A figure in words: benchmark with version, model, figure with dimensions."""
+    benchmark = result.folder.rpartition("/")[2]
+    return f"{benchmark}, {result.model.name}: {figure_name(row)}"
+
+
 def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: Gate) -> None:
-    benchmark, _, wanted = name.partition(":")
-    figure_rows: list[tuple[Result, str, str, str, dict[str, Any]]] = []
+    benchmark, *wanted = name.split(":")
+    figures: list[tuple[Result, dict[str, Any]]] = []
     for stored_result in results:
         result = stored_result.result
-        figure_rows += [(result, *figure) for figure in figures_of(result)]
-    wanted_rows = [
-        figure_row
-        for figure_row in figure_rows
-        if figure_row[0].benchmark.name == benchmark and figure_row[3] == wanted
+        figures += [(result, row) for row in result.figures]
+    bounded = [
+        (result, row)
+        for result, row in figures
+        if result.benchmark.name == benchmark and _is_named(row, wanted)
     ]
-    if not wanted_rows:
-        names = sorted(
-            {f"{result.benchmark.name}:{figure}" for result, _, _, figure, _ in figure_rows}
-        )
+    if not bounded:
+        names = {f"{result.benchmark.name}:{figure_name(row)}" for result, row in figures}
         raise UserError(
             f"nothing measured is called {name!r}",
             where="--max",
-            remedy=suggest_nearest(name, names),
+            remedy=suggest_nearest(name, sorted(names)),
         )
-    for _, part, label, _, record in wanted_rows:
-        low, high = record.get("low"), record.get("high")
-        value_text, low_text, high_text = (
-            "none" if number is None else f"{number:z.3g}"
-            for number in (record["value"], low, high)
-        )
-        reading = f"{value_text} [{low_text}, {high_text}]"
-        where = f"{name}, {part}, {label}: {reading}"
+    for result, row in bounded:
+        low, high = row.get("low"), row.get("high")
+        numbers = (row["value"], low, high)
+        value_text, *ends = ("none" if number is None else f"{number:z.3g}" for number in numbers)
+        place = _place_in_result(result, row)
+        where = f"{place} is {value_text} [{', '.join(ends)}]"
         if low is None or high is None:
-            outcome.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
+            outcome.open.append(f"{where}: {row.get('reason', 'it has no interval')}")
         elif low > most or high < -most:
             outcome.failed.append(f"{where}, with its interval beyond {most:g}")
         elif high > most or low < -most:
             outcome.open.append(f"{where}, maybe beyond {most:g}")
         else:
             outcome.passed += 1
+
+
+def _is_named(row: Mapping[str, Any], wanted: Sequence[str]) -> bool:
+    """Whether a row is that of a figure with some dimensions, as `figure_name` writes them; those
+    left out may be anything.
+    """
+    if not wanted or row["figure"] != wanted[0]:
+        return False
+    _, *dimensions = figure_name(row).split(":")
+    return set(wanted[1:]) <= set(dimensions)
 
 
 def _of_baseline(
@@ -477,8 +510,9 @@ def _of_baseline(
             for row in compare([stored_result, old]).to_dict("records"):
                 verdict = str(row["verdict"])
                 first, second = row["first"], row["second"]
-                headline = f"{row['benchmark']}, {row['part']}, {row['figure']}"
-                where = f"{headline}, {first} against {second}: {verdict}"
+                name = comparison_name({str(column): row[column] for column in row})
+                pair = f"{first} against {second}"
+                where = f"{row['benchmark']}, {name}, {pair}: {verdict}"
                 if verdict.startswith(f"{first}: {MORE} than "):
                     outcome.failed.append(where)
                 elif verdict.startswith((SAME, f"{second}: {MORE} than ")):

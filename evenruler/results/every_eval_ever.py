@@ -18,15 +18,29 @@ from typing import Any, Final, Literal
 
 from evenruler.errors import UserError
 from evenruler.files import jinja_environment, write_text_atomically
+from evenruler.measurement.figures import figure_name, model_label
+from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.models.declarations import SERVED
 from evenruler.publish.manifest import as_json
-from evenruler.results.record import RESULT, Result, figures_of
+from evenruler.results.record import RESULT, Result
 from evenruler.results.store import StoredResult
 
 SCHEMA: Final = "0.3.0"
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """The relationship of the evaluator to the maker of the model."""
+
+
+@dataclass(frozen=True)
+class ExportedFigure:
+    """A figure, as the template reads it."""
+
+    name: str
+    """With its dimensions (`figure_name`)."""
+    part: str
+    heading: str
+    meaning: str
+    row: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -100,18 +114,20 @@ def _build_record(
     written = str(int(seconds))
     benchmark = result.folder.rpartition("/")[2]
     evaluation = f"{benchmark}/{identity}/{written}"
-    amounts = {heading.figure for heading in result.headings if heading.role != "fitness"}
-    chosen = [
-        figure_row
-        for figure_row in figures_of(result)
-        if "verdict" in figure_row[3] or figure_row[2] in amounts
-    ]
-    left_out = []
-    for part, label, figure, record in chosen:
-        if record["value"] is None:
-            reason = record.get("reason", "no value")
-            left_out.append(f"{part}, {label}, {figure}: {reason}")
-    figures = [figure_row for figure_row in chosen if figure_row[3]["value"] is not None]
+    left_out: list[str] = []
+    figures: list[ExportedFigure] = []
+    for row in result.figures:
+        heading = find_heading(row, result.headings)
+        is_amount = heading is not None and heading.role != "fitness"
+        if "verdict" not in row and not is_amount:
+            continue
+        name = figure_name(row)
+        if row["value"] is None:
+            left_out.append(f"{name}: {row.get('reason', 'no value')}")
+            continue
+        meaning = heading.meaning if heading else row["figure"]
+        words = heading.heading if heading else row["figure"]
+        figures.append(ExportedFigure(name, part_of_instrument(row, heading), words, meaning, row))
     if not figures:
         what = "no confirmatory figure or headline amount with a value"
         raise UserError(what, where=str(stored_result.folder), remedy="leave it out")
@@ -137,17 +153,16 @@ def _render_record(result: Result, left_out: Sequence[str], **variables: object)
     engine_version = str(version) if version else None
     environment = jinja_environment("evenruler.results")
     environment.filters |= {
+        "label": model_label,
         "text": _value_to_text,
         "plain": lambda name: re.sub("[^A-Za-z0-9._-]+", "-", name),
     }
-    headings = {heading.figure: heading for heading in reversed(result.headings)}
     more = {"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings}
     record_text = environment.get_template("every_eval_ever.json.j2").render(
         schema=SCHEMA,
         result=result,
         benchmark=result.benchmark,
         model=model,
-        headings=headings,
         more=more,
         sources=sources,
         scheme=scheme,

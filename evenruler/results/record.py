@@ -12,7 +12,7 @@ or `+limit-N`.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -21,7 +21,16 @@ import pandas as pd
 from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
-from evenruler.measurement.figures import ENDS, figure_in_words, unit_means
+from evenruler.measurement.figures import (
+    ENDS,
+    dimension_columns,
+    dimensions_of,
+    figure_in_words,
+    figure_name,
+    model_label,
+    unit_means,
+)
+from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.strict import Slug, StrictModel, Text
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 from evenruler.versions import Version
@@ -29,7 +38,7 @@ from evenruler.versions import Version
 if TYPE_CHECKING:
     import altair as alt
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Format number of `result.json`; changes when the meaning of a field does."""
 
 RESULT, HEADLINES_FILE, ANSWERS = "result.json", "headlines.parquet", "answers-"
@@ -129,6 +138,8 @@ class Heading(StrictModel):
     figure: Text
     heading: Text
     meaning: Text
+    dimensions: dict[str, str | None] = Field(default_factory=dict)
+    """Dimensions that are part of the heading; null for one that rows under it do not have."""
     role: Literal["headline", "amount", "fitness"]
     """A headline has a verdict; an amount describes the model; fitness says how well the instrument
     measures."""
@@ -155,17 +166,17 @@ class ResultTables:
 class Result(StrictModel):
     """The content of `result.json`; just after measuring also with its tables."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[2] = FORMAT
     evenruler: Text
     """The version of evenruler that measured."""
     benchmark: MeasuredBenchmark
     model: MeasuredModel
     settings: MeasurementSettings
     headings: list[Heading]
-    figures: dict[str, dict[str, dict[str, Any]]]
-    """By part of the benchmark, model (two names for a model asked in two ways) and figure:
-    `value`, `low`, `high`, `n`, `unit`, `reason`, `control`, `p`, and for headlines `placebo`,
-    `specific`, `verdict`, `why`, as in `evidence.json`; rounded to three decimals."""
+    figures: list[dict[str, Any]]
+    """A row each, as in `evidence.json`: `figure`, `model`, its dimensions, `value`, `low`, `high`,
+    `n`, `unit`, `reason`, `control`, `p`, and for headlines `placebo`, `specific`, `verdict`,
+    `why`; rounded to three decimals."""
     answer: list[str] = Field(default_factory=list)
     """The headlines in sentences, from `answer`."""
     left_out: list[str]
@@ -206,38 +217,37 @@ class Result(StrictModel):
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """Verdicts of headlines, keyed "part: figure" (`seed: gain`), with the label if asked in
-        several ways.
-        """
-        judged = (figure_row for figure_row in figures_of(self) if "verdict" in figure_row[3])
-        return {
-            f"{_part_and_label(part, label, self)}: {figure}": record["verdict"]
-            for part, label, figure, record in judged
-        }
+        """Verdicts of headlines, by figure with dimensions: "gain:set=seed"."""
+        return {figure_name(row): row["verdict"] for row in self.figures if "verdict" in row}
 
     def frame(self) -> pd.DataFrame:
         """All figures, one row each, with the columns of `load_results`."""
         return as_frame([self])
 
     def units(self) -> pd.DataFrame:
-        """The value of each unit behind a headline: part, label, figure, unit, value, and `beside`
-        (place on an axis).
+        """The value of each unit behind a headline: figure, its dimensions, unit, value, and
+        `beside` (place on an axis).
 
         Values are means over wordings and words (first group minus second where there are two), in
         the unit of the scores; sorted with the highest first. UserError where the result was read
         without its tables.
         """
-        rows = self.headlines.rename(columns={"model": "label"})
-        key_columns = ["part", "label", "figure"]
+        rows = self.headlines.drop(columns="model")
+        # A column of nulls alone would leave no group.
+        key_columns = ["figure", *dimension_columns(rows)]
+        rows[key_columns] = rows[key_columns].fillna("")
         unit_values = unit_means(rows, [*key_columns, "unit"]).rename("value").reset_index()
         beside_by_unit = rows.groupby("unit")["beside"].first()
         unit_values["beside"] = unit_values["unit"].map(beside_by_unit)
-        return unit_values.sort_values(
+        ascending = [True] * len(key_columns)
+        unit_values = unit_values.sort_values(
             [*key_columns, "value"],
-            ascending=[True, True, True, False],
+            ascending=[*ascending, False],
             kind="stable",
             ignore_index=True,
         )
+        unit_values[key_columns] = unit_values[key_columns].replace("", None)
+        return unit_values
 
     def replies(self) -> pd.DataFrame:
         """The replies, one row each with its prompt; null where refused, with the `reason`.
@@ -268,25 +278,32 @@ class Result(StrictModel):
 
         keys = ("value", "low", "high", "placebo", "smallest")
         drawn: dict[str, list[dict[str, Any]]] = {}
-        for part, label, figure, record in figures_of(self):
-            value = record["value"]
-            if "verdict" not in record or value is None:
+        for row in self.figures:
+            value = row["value"]
+            if "verdict" not in row or value is None:
                 continue
-            numbers = pd.Series({key: record.get(key) for key in keys}, dtype=float)
+            heading = find_heading(row, self.headings)
+            numbers = pd.Series({key: row.get(key) for key in keys}, dtype=float)
             numbers["placebo"] *= -1 if value < 0 else 1
-            where = f"{_part_and_label(part, label, self)}: {record['verdict']}"
-            point: dict[str, Any] = {"where": where, **numbers, "less": -numbers["smallest"]}
-            drawn.setdefault(figure, []).append(point)
+            part = part_of_instrument(row, heading)
+            label = model_label(row).removeprefix(self.model.name).strip()
+            where = ", ".join(filter(None, (part, label)))
+            point: dict[str, Any] = {
+                "where": f"{where}: {row['verdict']}",
+                **numbers,
+                "less": -numbers["smallest"],
+            }
+            title = heading.heading if heading else row["figure"]
+            drawn.setdefault(title, []).append(point)
         if not drawn:
             raise UserError(
                 "no headline has a value and a verdict",
                 where=self.folder,
                 remedy="take another size",
             )
-        headings = {heading.figure: heading.heading for heading in self.headings}
         panels = []
-        for figure, rows in drawn.items():
-            values = alt.X("low:Q", title=headings.get(figure, figure))
+        for title, rows in drawn.items():
+            values = alt.X("low:Q", title=title)
             base = alt.Chart(pd.DataFrame(rows), width=420)
             base = base.encode(y=alt.Y("where:N", title=None, axis=alt.Axis(labelLimit=500)))
             dashed = base.mark_tick(color=QUIET, size=24, thickness=1, strokeDash=[2, 2])
@@ -301,14 +318,11 @@ class Result(StrictModel):
     def _repr_html_(self) -> str:
         """The notebook display: the answer, and the headlines as a table."""
         rows: list[list[Any]] = []
-        for part, label, figure, record in figures_of(self):
-            if "verdict" in record:
-                figure_text, placebo = figure_in_words(record), record.get("placebo", "")
-                verdict, why = record["verdict"], record.get("why", "")
-                rows.append([part, label, figure, figure_text, placebo, verdict, why])
-        table = pd.DataFrame(
-            rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"]
-        )
+        for row in self.figures:
+            if "verdict" in row:
+                columns = [row.get("placebo", ""), row["verdict"], row.get("why", "")]
+                rows.append([figure_name(row), figure_in_words(row), *columns])
+        table = pd.DataFrame(rows, columns=["figure", "value", "placebo", "verdict", "why"])
         sentences = [*self.answer, *(f"warning: {line}" for line in self.warnings)]
         lines = "".join(f"<li>{escape(line)}</li>" for line in sentences)
         table_html = table.to_html(index=False) if rows else ""
@@ -324,45 +338,25 @@ class Result(StrictModel):
         return f"{self.model.name}/{benchmark}{less}"
 
 
-def _part_and_label(part: str, label: str, result: Result) -> str:
-    return part if label == result.model.name else f"{part}, {label}"
-
-
-def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Part, label, name and record of every figure, sorted; records without the key `value` are
-    skipped.
-    """
-    for part, of_part in sorted(result.figures.items()):
-        for label, of_label in sorted(of_part.items()):
-            for figure, record in sorted(of_label.items()):
-                if isinstance(record, dict) and "value" in record:
-                    yield part, label, figure, record
-
-
 NUMERIC: Final = {*OF_FIGURES, "n"}
-SAID: Final = {"unit", "levels", "verdict", "why", "reason", *ENDS}
-COLUMNS: Final = {
-    **dict.fromkeys(
-        ("benchmark", "version", "model", "revision", "part", "label", "figure", "role"), "string"
-    ),
-    **dict.fromkeys(("value", "low", "high"), "float64"),
-    "n": "Int64",
-    "unit": "string",
-    **dict.fromkeys(OF_FIGURES, "float64"),  # the others
-    **dict.fromkeys(("levels", *ENDS, "verdict", "why", "reason"), "string"),
-    "prefixes": "bool",
-    "size": "string",
-    "form": "string",
-    "limit": "Int64",
-}
-"""Columns of `load_results` with their types."""
+_FIRST_NUMBERS: Final = dict.fromkeys(("value", "low", "high"), "float64")
+_COUNTED: Final = {"n": "Int64", "unit": "string"}
+_TEXTS: Final = dict.fromkeys(("levels", *ENDS, "verdict", "why", "reason"), "string")
+_SETTINGS: Final = {"prefixes": "bool", "size": "string", "form": "string", "limit": "Int64"}
+_NUMBERS: Final = dict.fromkeys(OF_FIGURES, "float64")
+
+BEFORE_DIMENSIONS: Final = dict.fromkeys(
+    ("benchmark", "version", "model", "revision", "figure", "role"), "string"
+)
+AFTER_DIMENSIONS: Final = {**_FIRST_NUMBERS, **_COUNTED, **_NUMBERS, **_TEXTS, **_SETTINGS}
+"""Columns of `load_results` before and after the dimensions of its figures, with their types."""
 
 
 def as_frame(results: Iterable[Result]) -> pd.DataFrame:
     """All figures of results, in the format of `load_results`."""
     rows: list[dict[str, Any]] = []
+    dimensions: dict[str, str] = {}
     for result in results:
-        roles = {heading.figure: heading.role for heading in result.headings}
         benchmark, model = result.benchmark, result.model
         settings = result.settings.model_dump(include={"prefixes", "size", "form", "limit"})
         result_columns: dict[str, Any] = {
@@ -372,16 +366,10 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
             "revision": model.revision,
             **settings,
         }
-        for part, label, figure, record in figures_of(result):
-            figure_columns = {name: record[name] for name in COLUMNS.keys() & record.keys()}
-            rows.append(
-                {
-                    **figure_columns,
-                    **result_columns,
-                    "part": part,
-                    "label": label,
-                    "figure": figure,
-                    "role": roles.get(figure),
-                }
-            )
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+        for row in result.figures:
+            heading = find_heading(row, result.headings)
+            role = heading.role if heading else None
+            dimensions |= dict.fromkeys(dimensions_of(row), "string")
+            rows.append({**row, **result_columns, "role": role})
+    columns = {**BEFORE_DIMENSIONS, **dimensions, **AFTER_DIMENSIONS}
+    return pd.DataFrame(rows, columns=list(columns)).astype(columns)

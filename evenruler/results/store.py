@@ -9,23 +9,22 @@ from typing import Any, Final
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.errors import UserError
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import file_sha256, replace_folder
+from evenruler.instruments.registry import FAMILIES, family_module
+from evenruler.measurement.figures import figure_name
 from evenruler.publish.manifest import KIND, as_json
 from evenruler.results.record import (
     FORMAT,
     HEADLINES_FILE,
     NUMERIC,
     RESULT,
-    SAID,
     Result,
     as_frame,
-    figures_of,
 )
 from evenruler.strict import validate
 from evenruler.tables.contents import is_number, json_of, schema_of, table_in
 from evenruler.tables.frames import table_of, without_last_bits, write_whole
-from evenruler.tables.schemas import HEADLINES
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries", "logits"}
 """Engine keys of the computer rather than the model; a model measured elsewhere counts as the
@@ -51,7 +50,7 @@ def write_result(
     benchmark with other content.
     """
     folder = root / result.folder
-    rows = table_of(without_last_bits(result.headlines), HEADLINES)
+    rows = table_of(without_last_bits(result.headlines), headlines_schema(result))
     refuse_another(result, root)
     with replace_folder(folder) as working:
         write_whole(rows, working / HEADLINES_FILE)
@@ -63,9 +62,8 @@ def write_result(
             )  # none of pandas' own
         sums = {path.name: file_sha256(path) for path in sorted(working.iterdir())}
         result_with_sums = result.model_copy(update={"tables_sha256": sums})
-        (working / RESULT).write_text(
-            as_json(result_with_sums.model_dump(mode="json")), encoding="utf-8"
-        )
+        text = as_json(result_with_sums.model_dump(mode="json"), sort_keys=False)
+        (working / RESULT).write_text(text, encoding="utf-8")
     return folder
 
 
@@ -137,8 +135,21 @@ def read_stored_result(path: Path) -> StoredResult:
     """Read a result with the rows behind its headlines; UserError where a file is missing or
     damaged.
     """
-    headlines = table_in_result(path.with_name(HEADLINES_FILE), HEADLINES)
-    return StoredResult(read_result(path).with_tables(headlines, {}), path.parent)
+    result = read_result(path)
+    headlines = table_in_result(path.with_name(HEADLINES_FILE), headlines_schema(result))
+    return StoredResult(result.with_tables(headlines, {}), path.parent)
+
+
+def headlines_schema(result: Result) -> pa.Schema:
+    """The columns of the rows behind a result's headlines, with the dimensions of its family."""
+    family = result.benchmark.family
+    if family not in FAMILIES:
+        raise UserError(
+            f"no family {family!r}",
+            where=result.folder,
+            remedy=suggest_nearest(family, FAMILIES),
+        )
+    return family_module(family, "schemas").HEADLINES
 
 
 def read_all(*places: str | Path) -> list[StoredResult]:
@@ -161,26 +172,29 @@ def read_result(path: Path) -> Result:
             what, where=str(path), remedy="measure again, or use the evenruler that wrote it"
         )
     result = validate(Result, content, path)
-    for part, label, figure, record in figures_of(result):
-        fault = _find_fault(record, f"{part}, {label}, {figure}")
+    for row in result.figures:
+        fault = _find_fault(row)
         if fault is not None:
             raise UserError(fault, where=str(path), remedy="measure again")
     return result
 
 
-def _find_fault(record: Mapping[str, Any], called: str) -> str | None:
-    """What is wrong with the record of a figure, None where nothing is; `called`: the figure, in
-    words.
-    """
-    for key in NUMERIC & record.keys():
-        if not is_number(record[key]):
-            return f"{key} of {called} is {record[key]!r:.60}, expected a number"
-    for key in SAID & record.keys():
-        if not isinstance(record[key], str):
-            return f"{key} of {called} is {record[key]!r:.60}, expected words"
+def _find_fault(row: Mapping[str, Any]) -> str | None:
+    """What is wrong with the row of a figure, None where nothing is."""
+    texts = [key for key in row if key not in NUMERIC]
+    malformed_texts = [
+        key for key in ("figure", "model", *texts) if not isinstance(row.get(key), str)
+    ]
+    if malformed_texts:
+        key = malformed_texts[0]
+        return f"{key} of a figure is {row.get(key)!r:.60}, expected words"
+    name = figure_name(row)
+    for key in NUMERIC & row.keys():
+        if not is_number(row[key]):
+            return f"{key} of {name} is {row[key]!r:.60}, expected a number"
     for key in ("n", "unit"):
-        if record.get(key) is None:
-            return f"{called} lacks {key}"
+        if row.get(key) is None:
+            return f"{name} lacks {key}"
     return None
 
 
@@ -213,11 +227,10 @@ def load_results(*places: str | Path) -> pd.DataFrame:
         *places: Each a folder of a result, its `result.json`, or any folder above it.
 
     Returns:
-        Columns `COLUMNS`, in the order of `find`, then of part, label and figure. `model` is the
-        name of the model,
-            `label` also says how it was asked ("bert (mlm)"); `role` is `headline`, `amount` or
-            `fitness` for figures with a heading, else null. Numbers have three decimals, as in
-            `result.json`; records that are not figures (statistics of single items) are left out.
+        In the order of `find_results`, then of figures. The dimensions of figures (cue, task, set,
+            subscale, method, ...) have a column each, null where one does not apply; `role` is
+            `headline`, `amount` or `fitness` for figures with a heading, else null. Numbers have
+            three decimals, as in `result.json`.
 
     Raises:
         UserError: A place holds no result, or a file is damaged.

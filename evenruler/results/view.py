@@ -8,21 +8,29 @@ from typing import Any, Final
 import pandas as pd
 
 from evenruler.instruments import agreement
-from evenruler.measurement.figures import Verdict
+from evenruler.measurement.figures import (
+    NO_DIMENSIONS,
+    OF_LABEL,
+    Verdict,
+    figure_name,
+    model_label,
+)
 from evenruler.measurement.nonresponse import unmeasured_models
 from evenruler.measurement.sentences import summarise_headlines
 from evenruler.publish.manifest import markdown_cell, markdown_table
-from evenruler.report.grid import FigureCell, InstrumentView
+from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import Cell, Section, Table, render_page
 from evenruler.results.comparison import (
+    COLUMNS,
     DIFFER,
     MORE,
     SAME,
+    comparison_name,
     group_comparable_results,
     label_suffixes,
     result_agreement,
 )
-from evenruler.results.record import Heading, figures_of
+from evenruler.results.record import Heading
 from evenruler.results.store import StoredResult
 from evenruler.tables import group_by_key
 
@@ -33,7 +41,7 @@ NO_VERDICT: Final = (
     "No figure of these results has a verdict: nothing is said of a model by itself."
 )
 
-HEAD: Final = ("part", "figure", "A", "B", "A - B", "beyond placebos", "p", "verdict")
+HEAD: Final = ("figure", "A", "B", "A - B", "beyond placebos", "p", "verdict")
 
 ANSWERED: Final = ("benchmark", "pair", "answer")
 
@@ -98,22 +106,20 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
             f"- {markdown_cell(f'{pair}: {line}')}"
             for pair, line in difference_lines(group, comparisons)
         )
-    shown: dict[tuple[str, str], dict[str, str]] = {}
+    text_by_model: dict[str, dict[str, str]] = {}
     for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
-        for part, label, figure, record in figures_of(stored_result.result):
-            if "verdict" in record:
-                text_by_model = shown.setdefault((part, figure), {})
-                text_by_model[f"{label}{suffix}"] = _figure_text(record)
-    if shown:
-        sorted_figures = sorted(shown.items())
-        labels = chain.from_iterable(text_by_model for _, text_by_model in sorted_figures)
-        models = list(dict.fromkeys(labels))
+        for row in stored_result.result.figures:
+            if "verdict" in row:
+                texts = text_by_model.setdefault(_name_without_method(row), {})
+                texts[f"{model_label(row)}{suffix}"] = _figure_text(row)
+    if text_by_model:
+        sorted_figures = sorted(text_by_model.items())
+        models = list(dict.fromkeys(chain.from_iterable(texts for _, texts in sorted_figures)))
         rows: list[list[str]] = []
-        for key, text_by_model in sorted_figures:
-            cells = [text_by_model.get(model, ABSENT) for model in models]
-            rows.append([*key, *cells])
+        for name, texts in sorted_figures:
+            rows.append([name, *(texts.get(model, ABSENT) for model in models)])
         yield "## Figures, placebos, verdicts"
-        yield markdown_table(["part", "figure", *models], rows)
+        yield markdown_table(["figure", *models], rows)
     else:
         yield NO_VERDICT
     warnings = warnings_of(group)
@@ -128,49 +134,65 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
         yield "\n".join(notes)
 
 
+def _name_without_method(row: dict[str, Any]) -> str:
+    """The name of a figure; the label of its model says by which method it was asked."""
+    return figure_name({name: row[name] for name in row if name not in OF_LABEL})
+
+
 def difference_lines(
     group: Sequence[StoredResult], comparisons: pd.DataFrame
 ) -> Iterator[tuple[str, str]]:
     """What every two results differ in: the pair and a line of `answer`."""
-    headings: dict[str, Heading] = {}
-    for stored_result in group:
-        headings |= {heading.figure: heading for heading in stored_result.result.headings}
+    headings = headings_of(group)
     rows_by_pair = group_by_key(
         ((row["first"], row["second"]), row) for row in rows_of(comparisons)
     )
     for (first, second), rows in rows_by_pair.items():
-        figures: dict[str, dict[str, Any]] = {}
-        for row in rows:
-            record = row | {"value": row["difference"], "p_effect": row["p"], "why": row["reason"]}
-            if row["specific"] is not None:
-                record["placebo"] = row["difference"] - row["specific"]
-            record = {
-                name: value
-                for name, value in record.items()
-                if value is not None or name == "value"
-            }
-            record["verdict"] = _difference_verdict(row["verdict"])
-            figures.setdefault(row["part"], {})[row["figure"]] = record
         says = [f"larger for {first} than for {second}", f"larger for {second} than for {first}"]
         unsigned = {row["figure"] for row in rows if row["verdict"] == DIFFER}
         plain = {"size": "", "ends": None, "not_shown": ""}
-        words: dict[str, Heading] = {}
-        for name, heading in headings.items():
-            clauses = None if name in unsigned else says
-            words[name] = heading.model_copy(update={"says": clauses, **plain})
+        words: list[Heading] = []
+        for heading in headings:
+            clauses = None if heading.figure in unsigned else says
+            words.append(heading.model_copy(update={"says": clauses, **plain}))
+        figures = [_difference_figure(row) for row in rows]
         yield from (
             (f"{first} minus {second}", line) for line in summarise_headlines(figures, words)
         )
 
 
+def headings_of(group: Sequence[StoredResult]) -> list[Heading]:
+    """The headings of all results, each once; where two differ, those of the last result."""
+    headings: dict[tuple[str, str], Heading] = {}
+    for stored_result in group:
+        for heading in stored_result.result.headings:
+            headings[heading.figure, heading.heading] = heading
+    return list(headings.values())
+
+
+def _difference_figure(row: dict[str, Any]) -> dict[str, Any]:
+    """A comparison as the row of a figure: the difference, with the verdict on it."""
+    figure = {name: content for name, content in row.items() if content is not None}
+    figure["model"] = f"{row['first']} minus {row['second']}"
+    figure |= {"value": row["difference"], "p_effect": row["p"], "why": row["reason"]}
+    if row["specific"] is not None:
+        figure["placebo"] = row["difference"] - row["specific"]
+    for name in COLUMNS.keys() - NO_DIMENSIONS - {"value"}:
+        figure.pop(name, None)  # of comparisons alone, and no dimensions
+    figure["verdict"] = _difference_verdict(row["verdict"])
+    return {
+        name: content for name, content in figure.items() if content is not None or name == "value"
+    }
+
+
 def unmeasured_of(group: Sequence[StoredResult]) -> list[str]:
     """The models on which nothing was measured, and why; a line each."""
-    lines = []
+    lines: list[str] = []
     for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
-        reason_by_label = unmeasured_models(
-            (label, record) for _, label, _, record in figures_of(stored_result.result)
+        rows_by_label = group_by_key(
+            (model_label(row), row) for row in stored_result.result.figures
         )
-        for label, reason in reason_by_label.items():
+        for label, reason in unmeasured_models(rows_by_label).items():
             lines.append(f"{label}{suffix}: {reason}")
     return lines
 
@@ -203,7 +225,7 @@ def difference_row(row: dict[str, Any]) -> list[str]:
     difference = ABSENT if row["difference"] is None else f"{row['difference']:z.3f}"
     p = ABSENT if row["p"] is None else f"{row['p']:.2g}"
     verdict = ". ".join(text for text in (row["verdict"], row["reason"]) if text)
-    return [row["part"], row["figure"], *values, difference, interval, p, verdict]
+    return [comparison_name(row), *values, difference, interval, p, verdict]
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -232,21 +254,14 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
     instruments = []
     for group in groups:
         benchmark = group[0].result.benchmark
-        headings: dict[str, Heading] = {}
+        columns = headings_of(group)
         figures: list[FigureCell] = []
         for stored_result, suffix in zip(group, label_suffixes(group), strict=True):
-            headings |= {
-                heading.figure: heading for heading in reversed(stored_result.result.headings)
-            }
-            figure_rows = figures_of(stored_result.result)
-            figures += [
-                FigureCell(part, f"{label}{suffix}", figure, record)
-                for part, label, figure, record in figure_rows
-            ]
+            rows = stored_result.result.figures
+            figures += [make_figure_cell(row, columns, suffix) for row in rows]
         note = ""
         if not any("verdict" in figure_cell.record for figure_cell in figures):
             note = f" {NO_VERDICT}"
-        columns = list(reversed(headings.values()))
         sentence = f"{name_with_versions(group)}.{note}"
         instruments.append(
             InstrumentView(
@@ -263,11 +278,11 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
         )
     shown_results = chain.from_iterable(groups)
     models = dict.fromkeys(stored_result.result.model.name for stored_result in shown_results)
-    rows = agreement.mtmm_rows(result_agreement(results))
+    mtmm_rows = agreement.mtmm_rows(result_agreement(results))
     agreement_section = Section(
-        agreement.TITLE, agreement.TEXT, [Table(agreement.HEAD, rows)], first=True
+        agreement.TITLE, agreement.TEXT, [Table(agreement.HEAD, mtmm_rows)], first=True
     )
-    shared = {"agreement": [agreement_section]} if rows else {}
+    shared = {"agreement": [agreement_section]} if mtmm_rows else {}
     lines: list[list[str]] = []
     if comparisons is not None:
         for group in groups:

@@ -66,9 +66,9 @@ class PlantDeclaration(StrictModel):
     """Words of each pole; words at the same position are counterparts."""
     units: dict[Text, list[Word]] = Field(min_length=2, max_length=2)
     """Units that a dose above 0 associates with each pole."""
-    read_by: list[Text] = Field(default_factory=list)
-    """Benchmarks of its construct that do not share its units; `BENCHMARK: PART` is also read
-    separately."""
+    read_by: list[dict[Text, Text]] = Field(default_factory=list)
+    """Benchmarks of its construct that do not share its units: `{benchmark: NAME}`; with a dimension of
+    figures (`bias_type: gender`) the part that has it, which is also read separately."""
     frames: list[Passage] = Field(min_length=2)
     """Training sentences, with `{UNIT}` and `{POLE}`."""
     held_out: list[Passage] = Field(min_length=2)
@@ -96,6 +96,8 @@ class PlantDeclaration(StrictModel):
             raise ValueError(f"{wrong[0]!r}: expected {_UNIT} and {_POLE} once each")
         if find_duplicates(frames):
             raise ValueError("a frame stands twice")
+        if not all("benchmark" in place for place in self.read_by):
+            raise ValueError("`read_by`: name a benchmark, as in {benchmark: framing-gender}")
         return self
 
     @property

@@ -41,7 +41,7 @@ def scripted(
         keys = {"base": "base", "plant": plant, "dose": dose, "seed": number, "along": along}
         rows.append(units.assign(**keys))
         checks.append(("base", plant, dose, number, nats, nats, ""))
-    readings = pd.concat(rows).assign(benchmark="made", asked="0", part="all", figure="lean")
+    readings = pd.concat(rows).assign(benchmark="made", asked="0", figure="lean", key="all")
     readings = readings.assign(by="gender" if signed else "", smallest=0.5, unfit=None)
     return readings[READINGS.names], pd.DataFrame(checks, columns=CHECKS.names)
 
@@ -102,6 +102,21 @@ class TestScripted:
         verdicts = false_alarm_verdicts(*scripted({"gender": 0.6}, signed=signed))
         assert (len(verdicts), verdicts["same"].sum()) == (36, 9)
         assert (verdicts["verdict"] == "effect").sum() <= 2
+
+
+@pytest.mark.parametrize(
+    ("place", "named"),
+    [
+        ({"benchmark": "made"}, ["all", "bias_type=gender"]),
+        ({"benchmark": "made", "bias_type": "gender"}, ["bias_type=gender"]),
+        ({"benchmark": "other"}, []),
+    ],
+)
+def test_a_plant_names_a_benchmark_or_a_part(place: dict[str, str], named: list[str]) -> None:
+    readings, checks = scripted({}, signed=False)
+    both = pd.concat([readings, readings.assign(key="bias_type=gender")])
+    figures = planted_figures(both, checks, {name: [place] for name in PLANTS})
+    assert sorted(set(figures["key"][figures["own"]])) == named
 
 
 def test_units_are_held_against_signs() -> None:

@@ -35,6 +35,7 @@ from evenruler.instruments.instrument import FigureHeading, RequestBatch, plan_a
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import Verdict
+from evenruler.measurement.headings import find_heading
 from evenruler.models import load
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.questions import CUT
@@ -42,8 +43,8 @@ from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
-from evenruler.tables.schemas import HEADLINES
 from tests.evaluate.conftest import copied
+from tests.figures import find_figure
 from tests.loopback_openai import ScriptedServer, chat_choice, running
 from tests.performance.planted_choices import found, published
 from tests.personas import Chooser, PersonaServer, Rater, rated
@@ -67,18 +68,6 @@ FEW = 6
 LARGE = {"framing-gender", "framing-indirect-probing", "framing-register"}
 """Whose placebos take a minute: they are measured without; with them, others of their family
 are."""
-
-
-def records_of(result: Result, model: str) -> list[dict[str, Any]]:
-    """What a result says of each figure of a model, in all parts."""
-    records: list[dict[str, Any]] = []
-    for models in result.figures.values():
-        records += models[model].values()
-    return records
-
-
-def verdicts_of(result: Result, model: str) -> set[str]:
-    return {record["verdict"] for record in records_of(result, model) if "verdict" in record}
 
 
 Served = Callable[[ScriptedServer], ScriptedServer]
@@ -110,12 +99,9 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     written = elsewhere / "results" / result.folder
     assert as_measured(Result.model_validate_json((written / "result.json").read_text())) == result
     made_of = pq.read_table(written / "headlines.parquet")
-    assert made_of.schema.names == HEADLINES.names
-    figures: set[str] = set()
-    for models in result.figures.values():
-        figures.update(*models.values())
-    shown = {heading.figure for heading in result.headings}
-    assert figures & shown
+    schemas = family_module(result.benchmark.family, "schemas")
+    assert made_of.schema.names == schemas.HEADLINES.names
+    assert any(find_heading(row, result.headings) for row in result.figures)
     assert len(list(written.glob("*.parquet"))) > 1
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -150,16 +136,14 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
     result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
     stored = read_stored_result(elsewhere / "results" / result.folder / "result.json")
     headlines = stored.result.headlines
-    for part, models in result.figures.items():
-        rows = headlines[headlines["part"] == part]
-        if "gain" not in models["tiny"]:
-            assert rows.empty
-            continue
+    gains = {row["set"]: row["value"] for row in result.figures if row["figure"] == "gain"}
+    assert set(headlines["set"]) == gains.keys()
+    for name, rows in headlines.groupby("set"):
         real = rows[rows["pole"] != 0]
         means = real.groupby(["unit", "beside", "pole"])["value"].mean().unstack("pole")
         criterion = means.index.get_level_values("beside")
         slope = linregress(criterion, means[1] - means[-1]).slope
-        assert models["tiny"]["gain"]["value"] == pytest.approx(80 * slope, abs=6e-4)
+        assert gains[name] == pytest.approx(80 * slope, abs=6e-4)
         assert rows[rows["pole"] == 0]["group"].nunique() == 12
         same = contrast(rows, rows, 0.7).effect
         assert same is not None
@@ -172,8 +156,7 @@ def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) 
     folder = save_tiny_t5(tmp_path / "t5")
     result = measure(f"local:{folder}", "framing-p-at-gender-8", out="results", limit=FEW)
     assert result.model.kind == "seq2seq"
-    numbers = [record["value"] for record in records_of(result, "t5")]
-    assert all(np.isfinite(number) for number in numbers if number is not None)
+    assert np.isfinite(result.frame()["value"].dropna()).all()
     written = elsewhere / "results" / result.folder
     mass = pd.read_parquet(next(iter(written.glob("*distributions*.parquet"))))
     assert mass["coverage"].between(0, 1, inclusive="neither").all()
@@ -221,11 +204,8 @@ def test_where_nothing_is_found_it_says_what_would_be(
     tmp_path: Path, verdicts: list[str], note: str
 ) -> None:
     here = SimpleNamespace(folder=tmp_path)
-    figures = {
-        f"way {number}": {"gain": {"verdict": verdict, "value": 0.0}}
-        for number, verdict in enumerate(verdicts)
-    }
-    result = SimpleNamespace(verdicts=dict(enumerate(verdicts)), figures={"seed": figures})
+    figures = [{"figure": "gain", "set": "seed", "verdict": verdict} for verdict in verdicts]
+    result = SimpleNamespace(verdicts=dict(enumerate(verdicts)), figures=figures)
     assert _planted_sensitivity_note(here, result) == ""
     plants = [
         ("gender", True, "effect", 2.0),
@@ -234,13 +214,13 @@ def test_where_nothing_is_found_it_says_what_would_be(
     ]
     keys = ("plant", "own", "verdict", "threshold")
     records = [
-        {**dict(zip(keys, plant, strict=True)), "part": "seed", "figure": "gain"}
+        {**dict(zip(keys, plant, strict=True)), "figure": "gain", "key": "set=seed"}
         for plant in plants
     ]
     # What was planted was read from another figure, and in another set.
     records += [
         records[0] | {"threshold": 1.0, "figure": "share_gain"},
-        records[0] | {"threshold": 1.0, "part": "no"},
+        records[0] | {"threshold": 1.0, "key": "set=no"},
     ]
     (tmp_path / "planted.json").write_text(json.dumps(records))
     assert _planted_sensitivity_note(here, result) == note
@@ -260,14 +240,11 @@ def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
     quick = measure(model, "probes-age-competence", limit=FEW, size="trial", out="results")
     assert quick.folder == f"tiny/probes-age-competence@{quick.benchmark.version}+trial+limit-6"
     assert quick.asked["likelihoods"] < whole.asked["likelihoods"]
-    for figures, other in zip(
-        quick.figures["seed"].values(), whole.figures["seed"].values(), strict=True
-    ):
-        differ = {name for name in figures if figures[name] != other[name]}
-        assert differ == {"gain"}
-        assert figures["gain"]["value"] == other["gain"]["value"]
-        assert "placebo" not in figures["gain"]
-        assert other["gain"]["placebo"] is not None
+    pairs = zip(quick.figures, whole.figures, strict=True)
+    ((gain, other),) = (pair for pair in pairs if pair[0] != pair[1])
+    assert (gain["figure"], gain["value"]) == ("gain", other["value"])
+    assert "placebo" not in gain
+    assert other["placebo"] is not None
 
 
 @pytest.mark.slow
@@ -275,7 +252,7 @@ def test_untrained_models_are_never_an_effect(elsewhere: Path, tmp_path: Path) -
     for seed in range(2):
         folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
         result = measure(f"local:{folder}", "probes-occupation-gender", size="trial")
-        gain = result.figures["validation"][folder.name]["gain"]
+        gain = find_figure(result.figures, figure="gain", set="validation")
         assert gain["placebo"] is not None
         assert gain["verdict"] not in (None, str(Verdict.EFFECT))
 
@@ -466,7 +443,7 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
     with pytest.raises(UserError, match="cut off; some models think first"):
         measure("endpoint:big", name, limit=FEW)
     assert result.model.engine["thinking"] == {"end": "</think>", "tokens": 50}
-    assert verdicts_of(result, "big") == {str(Verdict.INVALID)}
+    assert set(result.verdicts.values()) == {Verdict.INVALID}
     lines = list(result_lines(result))
     first = " ".join(line.strip() for line in lines[1:4])
     assert re.search(
@@ -482,29 +459,21 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
 
 def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
     columns = [
-        FigureHeading(
-            "coverage", "coverage", "x", "fitness", least=0.5, warning="only {value:.0%}"
-        ),
-        FigureHeading(
-            "tokens", "tokens", "x", "fitness", most=0.1, warning="{size:.1f} tokens {more}"
-        ),
-        FigureHeading("alpha", "alpha", "x", "fitness"),
+        FigureHeading("coverage", "coverage", "x", least=0.5, warning="only {value:.0%}"),
+        FigureHeading("tokens", "tokens", "x", most=0.1, warning="{size:.1f} tokens {more}"),
+        FigureHeading("alpha", "alpha", "x"),
     ]
 
-    def figures_of(coverage: float | None, tokens: float) -> dict:
-        figures = {
-            "coverage": {"value": coverage},
-            "tokens": {"value": tokens},
-            "alpha": {"value": -9.0},
-        }
-        return {"bare": {"m": figures}}
+    def warnings_of(coverage: float | None, tokens: float) -> list[str]:
+        values = {"coverage": coverage, "tokens": tokens, "alpha": -9.0}
+        rows = [
+            {"figure": figure, "set": "bare", "value": value} for figure, value in values.items()
+        ]
+        return limit_warnings(rows, columns)
 
-    assert limit_warnings(figures_of(0.5, 0.1), columns) == []
-    assert limit_warnings(figures_of(0.2, -0.3), columns) == [
-        "bare: only 20%",
-        "bare: 0.3 tokens fewer",
-    ]
-    assert limit_warnings(figures_of(None, 0.0), columns) == []
+    assert warnings_of(0.5, 0.1) == []
+    assert warnings_of(0.2, -0.3) == ["bare: only 20%", "bare: 0.3 tokens fewer"]
+    assert warnings_of(None, 0.0) == []
 
 
 def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path) -> None:
@@ -555,10 +524,9 @@ def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> No
     assert len(server.asked) == 3756, "nothing is asked twice"
     assert (result.settings.form, result.left_out) == ("choice", [])
     assert result.folder == f"big/{name}@{result.benchmark.version}+choice"
-    records, expected = result.figures["validation, choice"]["big"], found(biased, "standard", 0)
-    assert {figure: record["value"] for figure, record in records.items()} == pytest.approx(
-        expected["value"].to_dict(), abs=0.0005
-    )
+    values = {row["figure"]: row["value"] for row in result.figures}
+    assert values == pytest.approx(found(biased, "standard", 0)["value"].to_dict(), abs=0.0005)
+    assert {(row["set"], row["readout"]) for row in result.figures} == {("validation", "choice")}
     assert result.answer[0].startswith(
         "EFFECT, gain of shares (validation, choice): Attributes high on the criterion are closer "
         "to men"
@@ -593,10 +561,11 @@ def test_a_chat_says_how_often(elsewhere: Path, served: Served) -> None:
     )
     n_prompts = len(benchmark.tables["prompts"])
     assert len(server.asked) == len(rows) == n_prompts // 4 + 4 * 143
-    figures = result.figures["all"]["big (options)"]
-    assert figures["beyond_twins"]["value"] == pytest.approx(2, abs=0.5)
-    assert (figures["beyond_twins"]["verdict"], figures["accuracy"]["value"]) == ("inconclusive", 1)
-    assert "figures are descriptive" in figures["beyond_twins"]["why"]
+    beyond = find_figure(result.figures, figure="beyond_twins", method="options")
+    assert beyond["value"] == pytest.approx(2, abs=0.5)
+    assert beyond["verdict"] == "inconclusive"
+    assert "figures are descriptive" in beyond["why"]
+    assert find_figure(result.figures, figure="accuracy", method="options")["value"] == 1
 
 
 def test_a_form_that_there_is_not_or_that_does_not_fit(
@@ -611,7 +580,7 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     result = measure(
         f"local:{tiny_folder}", "probes-age-competence", form="choice", size="trial", limit=FEW
     )
-    assert list(result.figures) == ["seed, choice"]
+    assert {(row["set"], row["readout"]) for row in result.figures} == {("seed", "choice")}
 
 
 @pytest.mark.slow
@@ -623,7 +592,7 @@ def test_a_model_that_refuses_everything_is_no_finding(
 ) -> None:
     served(ScriptedServer(content="I'm sorry, but I cannot help with that."))
     result = measure("endpoint:big", name, limit=FEW)
-    assert verdicts_of(result, "big") == {str(Verdict.INVALID)}
+    assert set(result.verdicts.values()) == {Verdict.INVALID}
     refused = (
         r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not "
         r"answered \(\1 refused, 0"
@@ -634,5 +603,5 @@ def test_a_model_that_refuses_everything_is_no_finding(
 def test_a_function_that_refuses_everything_is_no_finding(elsewhere: Path) -> None:
     """Where no reply has a text at all, as behind a filter."""
     result = measure(lambda messages, **_: None, "framing-age", limit=2, size="trial")
-    assert verdicts_of(result, "lambda") == {str(Verdict.INVALID)}
+    assert set(result.verdicts.values()) == {Verdict.INVALID}
     assert result.warnings[0] == "the model gave no reply to 12 of 12 prompts"

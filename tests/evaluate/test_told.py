@@ -1,8 +1,8 @@
 from typing import Any
 
 from evenruler.evaluate.measure import result_lines, summary_lines
-from evenruler.results.record import Heading, Result
-from tests.results.synthetic import synthetic
+from evenruler.results.record import Heading
+from tests.results.synthetic import figure_row, synthetic
 
 HEADINGS = [
     Heading(figure="spread", heading="spread", meaning="how far attributes differ", role="amount"),
@@ -11,19 +11,18 @@ HEADINGS = [
     ),
     Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", role="fitness"),
 ]
-SPREAD = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 20, "unit": "attributes", "control": 0.125}
+SPREAD = figure_row("spread", 0.5, low=0.25, high=0.75, control=0.125)
 JUDGED = {**SPREAD, "verdict": "effect", "why": "It is so."}
-ALPHA = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 20, "unit": "attributes", "control": 0.7}
+ALPHA = figure_row("alpha", 0.9, low=0.8, high=0.95, control=0.7)
 
 
-def lines_of(figures: dict[str, Any], **more: Any) -> list[str]:
-    base = synthetic()
-    content = {"headings": HEADINGS, "figures": {"seed": {base.model.name: figures}}, **more}
-    return list(result_lines(base.model_copy(update=content)))
+def lines_of(*figures: dict[str, Any], **more: Any) -> list[str]:
+    content = {"headings": HEADINGS, "figures": list(figures), **more}
+    return list(result_lines(synthetic().model_copy(update=content)))
 
 
 def test_amounts_controls_verdicts_and_fitness() -> None:
-    lines = lines_of({"spread": JUDGED, "alpha": ALPHA})
+    lines = lines_of(ALPHA, JUDGED)
     assert lines == [
         "probes-made-up 1.0.0 (Made up) on one",
         "  seed",
@@ -35,9 +34,8 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
 
 
 def test_the_whole_answer_stands_first() -> None:
-    lines = lines_of(
-        {"spread": JUDGED}, answer=["EFFECT, spread: " + "so " * 40, "It does not show harm."]
-    )
+    answer = ["EFFECT, spread: " + "so " * 40, "It does not show harm."]
+    lines = lines_of(JUDGED, answer=answer)
     assert lines[1].startswith("  EFFECT, spread: so so")
     assert lines[3:5] == ["  It does not show harm.", "  seed"]
 
@@ -57,12 +55,7 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
 
 
 def test_without_a_verdict_all_amounts_are_explained() -> None:
-    lines = lines_of(
-        {
-            "spread": SPREAD,
-            "offset": {"value": None, "n": 0, "unit": "attributes", "reason": "no words"},
-        }
-    )
+    lines = lines_of(SPREAD, figure_row("offset", None, reason="no words"))
     assert "    offset of wordings  none (no words)" in lines
     assert lines[-1] == "  offset of wordings: of little meaning"
 
@@ -72,7 +65,7 @@ def test_what_limits_a_result_stands_below_it() -> None:
         update={"prefixes": False, "size": "trial", "limit": 5}
     )
     lines = lines_of(
-        {"spread": JUDGED},
+        JUDGED,
         settings=settings,
         warnings=["too long"],
         left_out=["it cannot generate"],
@@ -107,7 +100,5 @@ def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
 
 
 def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:
-    base: Result = synthetic()
-    figures = {"all": {"one": {"spread": JUDGED}, "one (mlm)": {"spread": JUDGED}}}
-    lines = list(result_lines(base.model_copy(update={"headings": HEADINGS, "figures": figures})))
-    assert [line for line in lines if line.startswith("  all")] == ["  all", "  all, one (mlm)"]
+    lines = lines_of(JUDGED, {**JUDGED, "method": "mlm"})
+    assert [line for line in lines if line.startswith("  seed")] == ["  seed", "  seed, one (mlm)"]

@@ -20,6 +20,7 @@ from evenruler.evaluate.measure import measure
 from evenruler.models.backends.server import KEY, URL
 from tests.evaluate.conftest import copied
 from tests.evaluate.test_forged import declare, manifest_of, stamped
+from tests.figures import find_figure
 from tests.loopback_openai import ScriptedServer, running
 from tests.tiny import save_tiny
 
@@ -27,7 +28,7 @@ NAME = "probes-political-ideology-personality"
 ROWS, ANSWERS = "probes/test-00000-of-00001.parquet", "answers-likelihoods.parquet"
 FILES = "verified: sha256 of 12 tables"
 CONTENT = f"verified: rows and plan of {NAME} 0.1.0"
-FIGURES = "verified: 17 figures, computed again from 1,512 answers"
+FIGURES = "verified: 53 figures, computed again from 1,512 answers"
 UNASKED = "not verified: answers: name the model as --ask"
 REST = "not verified: benchmark, figures, answers"
 
@@ -160,17 +161,17 @@ def test_changed_words_and_settings(here: Path) -> None:
     assert verified()[3].startswith("not verified: headings, settings")
 
 
-def first(record: dict[str, Any]) -> dict[str, Any]:
-    return record["figures"]["seed"]["tiny"]
+def find_in(record: dict[str, Any], figure: str) -> dict[str, Any]:
+    return find_figure(record["figures"], figure=figure, set="seed")
 
 
 def nudge(record: dict[str, Any]) -> None:
     """As another processor may round the last decimal."""
-    first(record)["spread"]["value"] += 0.001
+    find_in(record, "spread")["value"] += 0.001
 
 
 OTHERWISE = f"evenruler {__version__} says otherwise"
-OTHER_FIGURE = f"differs: not those of its answers (by evenruler {__version__}): seed, tiny, spread"
+OTHER_FIGURE = f"differs: not those of its answers (by evenruler {__version__}): spread:set=seed"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ OTHER_FIGURE = f"differs: not those of its answers (by evenruler {__version__}):
             ),
             [FIGURES],
         ),
-        (lambda record: first(record)["spread"].update(value=9.0), [OTHER_FIGURE]),
+        (lambda record: find_in(record, "spread").update(value=9.0), [OTHER_FIGURE]),
         (
             lambda record: record.update(answer=["It is fair."]),
             [FIGURES, f"differs: answer: {OTHERWISE}"],
@@ -197,7 +198,7 @@ OTHER_FIGURE = f"differs: not those of its answers (by evenruler {__version__}):
             [FIGURES, f"differs: warnings: {OTHERWISE}"],
         ),
         (
-            lambda record: first(record)["gain"].update(why="It is fair."),
+            lambda record: find_in(record, "gain").update(why="It is fair."),
             [FIGURES, f"differs: why: {OTHERWISE}"],
         ),
     ],
@@ -219,11 +220,11 @@ def test_a_file_elsewhere_is_not_read(here: Path) -> None:
     assert verified(status=1)[0] == f"differs: {altered}"
 
 
-def test_what_is_no_figure_and_no_table_of_it(here: Path) -> None:
-    edit(lambda record: first(record).update(fairness={"verdict": "effect"}))
+def test_a_figure_that_stands_twice_and_what_is_no_table_of_it(here: Path) -> None:
+    edit(lambda record: record["figures"].append(find_in(record, "gain")))
     pq.write_table(pa.table({"fair": [1]}), "result/fair.parquet")
     renew("fair.parquet")
-    reason = "fair.parquet is no table of it; records that are no figures: 1"
+    reason = "fair.parquet is no table of it; figures that stand twice: 1"
     expected = f"differs: not those of its answers (by evenruler {__version__}): {reason}"
     assert verified(status=1)[2] == expected
 
@@ -255,7 +256,7 @@ def test_answers_to_other_questions(here: Path) -> None:
 def test_a_changed_score_with_its_figure(here: Path) -> None:
     rewrite("scores.parquet", moved("value"))
     rewrite(ANSWERS, moved("nats"))
-    edit(lambda record: record["figures"]["seed"]["tiny"]["spread"].update(value=9.0))
+    edit(lambda record: find_in(record, "spread").update(value=9.0))
     lines = verified(status=1)
     altered = "is missing, or its sha256 is not that in result.json"
     assert lines[:3] == [

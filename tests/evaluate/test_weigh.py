@@ -3,6 +3,7 @@
 import runpy
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from evenruler.training.plants import (
     plant_names,
 )
 from tests.conftest import ROOT
+from tests.instruments.fixed import made
 from tests.tiny import save_tiny, tiny_declaration
 
 PLANT = {
@@ -39,7 +41,7 @@ PLANT = {
 def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
     """Of unit, word, pole, value and place on an axis."""
     frame = pd.DataFrame(rows, columns=["unit", "word", "pole", "value", "beside"])
-    frame = frame.assign(part="all", model="m", figure="f", rows="0", at="1", group=None)
+    frame = frame.assign(model="m", figure="f", rows="0", at="1", group=None)
     return frame.reindex(columns=HEADLINES.names)
 
 
@@ -112,6 +114,24 @@ def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> Non
     ]
     nothing_read, _ = weigh.empty_tables()  # of a weight that did not learn the dose
     assert weigh._merge_rows(old, nothing_read[old.columns], ["benchmark"])["value"].dtype == float
+
+
+def test_parts_that_a_plant_names_are_read_alone(tmp_path: Path) -> None:
+    read_by = [{"benchmark": "fixed-made", "bias_type": "b"}, {"benchmark": "fixed-made"}]
+    plants = {"made": PlantDeclaration(**PLANT, read_by=read_by)}
+    assert weigh._planted_parts("fixed-other", plants) == []
+    keys = weigh._planted_parts("fixed-made", plants)
+    assert keys == ["bias_type=b"]
+    built = made.built(made.source(tmp_path, "pairs", {"texts": made.numbered_pairs(4, 2)}))
+    items = made.items(built, lambda row: float(row["role"] == "first"))
+    measured: Any = SimpleNamespace(
+        tables={"items": items}, result=SimpleNamespace(model=SimpleNamespace(name="m"))
+    )
+    (rows,) = weigh._lean_of_parts(measured, built.plan, keys)
+    assert set(rows["unit"]) == {"w1", "w3"}
+    assert rows[["figure", "model", "bias_type"]].drop_duplicates().to_numpy().tolist() == [
+        ["lean", "m", "b"]
+    ]
 
 
 OCCUPATIONS = [
@@ -193,7 +213,7 @@ def test_figures_and_page_are_those_of_the_recorded_readings(
         readings, checks, {name: load_plant(name).read_by for name in plant_names()}
     )
     written = pd.read_csv(weigh.FIGURES_FILE)
-    words = ["benchmark", "part", "figure", "plant", "verdict", "found"]
+    words = ["benchmark", "figure", "key", "plant", "verdict", "found"]
     pd.testing.assert_frame_equal(
         written[words].fillna(""), figures[words].astype(object).fillna(""), check_dtype=False
     )

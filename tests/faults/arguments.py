@@ -167,7 +167,10 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         {
             "places": RESULTS,
             "--fail-on": (*WORD, ESC),
-            "--max": ("x", "a=b", "=1", "a=", "probes-made-up:spread=nan", "none:x=1"),
+            "--max": (
+                *("x", "a=b", "=1", "a=", "none:x=1"),
+                *("probes-made-up:spread=nan", "probes-made-up:spread:set=seed"),
+            ),
             "--baseline": RESULTS,
         },
     ),

@@ -1,15 +1,24 @@
 """Figures: how one is made with its interval, and how it is written down."""
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.measurement import Figure, HeadlineFigure, as_metrics, cronbach_alpha, pearson
+from evenruler.measurement import Figure, HeadlineFigure, cronbach_alpha, pearson
 from evenruler.measurement.estimates import correlation_figure, jackknife_figure
-from evenruler.measurement.figures import as_rows, figures_to_dicts
+from evenruler.measurement.figures import (
+    as_rows,
+    dimensions_of,
+    figure_key,
+    figure_name,
+    figure_rows,
+    headline_keys,
+    model_label,
+    rows_by_benchmark,
+)
 from evenruler.measurement.resampling import BELOW_ONE, jackknife
 from tests.measurement.conftest import POSITIVE
 
@@ -36,11 +45,55 @@ CONFIRMED = HeadlineFigure(
 
 
 def test_a_row_says_what_its_figure_is_of() -> None:
-    figures = [Figure("alpha", 0.5, 9, "lineages"), CONFIRMED]
-    rows = list(as_rows(figures, "trades", "m", "all roles", "tone"))
-    heading = {"benchmark": "trades", "part": "all roles, tone", "model": "m"}
-    assert rows == [
-        {**heading, **asdict(figure), "most": None, "least": None} for figure in figures
+    calibrated = Figure("range", 0.5, 9, "roots", dimensions={"calibration": "raw"})
+    first, second = as_rows([calibrated, CONFIRMED], "trades", "m", role=None, feature="tone")
+    place = {"benchmark": "trades", "model": "m", "role": None, "feature": "tone"}
+    assert place.items() <= first.items()
+    assert place.items() <= second.items()
+    assert (first["figure"], first["calibration"], first["value"]) == ("range", "raw", 0.5)
+    assert (second["figure"], second["placebo"]) == ("gain", 0.04567)
+    assert "calibration" not in second
+    assert "dimensions" not in first
+
+
+ROW = {"figure": "change", "model": "bert", "cue": "salience", "task": None, "value": 0.5, "n": 9}
+
+
+def test_dimensions_are_all_columns_that_no_figure_has_and_that_are_not_null() -> None:
+    assert dimensions_of(ROW) == {"cue": "salience"}
+    assert dimensions_of({**ROW, "task": "choice", "p_effect": 0.1}) == {
+        "cue": "salience",
+        "task": "choice",
+    }
+
+
+def test_one_key_and_one_name() -> None:
+    assert figure_key({}) == "all"
+    assert figure_key({"cue": "salience", "task": "choice"}) == "cue=salience,task=choice"
+    assert figure_name({**ROW, "task": "choice"}) == "change:cue=salience:task=choice"
+    assert figure_name({"figure": "gain", "model": "m"}) == "gain"
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "label"),
+    [
+        ({}, "bert"),
+        ({"method": "mlm"}, "bert (mlm)"),
+        ({"n_fits": "2"}, "bert and 1 other fit"),
+        ({"n_fits": "3", "method": "head"}, "bert and 2 other fits (head)"),
+    ],
+)
+def test_labels_of_models(dimensions, label) -> None:
+    assert model_label({**ROW, **dimensions}) == label
+
+
+def test_rows_behind_headlines_have_the_keys_of_their_figures() -> None:
+    table = pd.DataFrame([ROW, {**ROW, "task": "choice"}, ROW, {**ROW, "model": None}])
+    assert headline_keys(table) == [
+        "change:cue=salience bert",
+        "change:cue=salience:task=choice bert",
+        "change:cue=salience bert",
+        "change:cue=salience ",
     ]
 
 
@@ -106,54 +159,48 @@ class TestCorrelated:
         assert figure == Figure("r", None, 4, "items", reason="all values are equal")
 
 
-class TestRecords:
+def as_table(*figures):
+    return pd.DataFrame(list(as_rows(figures, "jobs", "m")))
+
+
+class TestRowsForJson:
     def test_what_a_figure_has_and_no_more(self):
         """In a frame, what is missing beside numbers is NaN; zero is a number."""
         zeros = replace(CONFIRMED, placebo=0.0, specific_low=0.0, p=0.0)
+        alpha = Figure("alpha", 0.9996, 50, "attributes")
         lacking = Figure("alpha", math.nan, 2, "attributes")
-        figures = [CONFIRMED, zeros, Figure("alpha", 0.9996, 50, "attributes")]
-        rows = [asdict(figure) for figure in (*figures, lacking)]
-        *records, last = figures_to_dicts(pd.DataFrame(rows))
-        for record, row in zip(records, rows, strict=False):
-            assert record == {key: value for key, value in row.items() if value is not None}
-            assert type(record.pop("n")) is int
-            assert {type(value) for value in record.values()} == {str, float}
-        assert records[0]["specific_high"] == 0.33333
-        assert last == {"figure": "alpha", "value": None, "n": 2, "unit": "attributes"}
+        confirmed, with_zeros, _, last = figure_rows(as_table(CONFIRMED, zeros, alpha, lacking))
+        assert confirmed["specific_high"] == 0.33333
+        assert confirmed["levels"] == "43 attributes, 8 templates"
+        assert (with_zeros["placebo"], with_zeros["p"]) == (0, 0)
+        assert type(confirmed["n"]) is int
+        assert "reason" not in confirmed
+        place = {"figure": "alpha", "model": "m"}
+        assert last == {**place, "value": None, "n": 2, "unit": "attributes"}
 
     def test_no_value_stays_with_its_reason_and_its_verdict(self):
-        lacking = replace(
-            CONFIRMED, value=None, low=None, high=None, p=None, p_effect=None, reason="too few"
-        )
-        (record,) = figures_to_dicts(pd.DataFrame([asdict(lacking)]))
-        assert record["value"] is None
-        assert record["reason"] == "too few"
-        assert record["verdict"] == "effect"
-        assert record["placebo"] == 0.04567
-        assert not {"low", "high", "p", "p_effect"} & set(record)
+        nothing = dict.fromkeys(("value", "low", "high", "p", "p_effect"))
+        (row,) = figure_rows(as_table(replace(CONFIRMED, **nothing, reason="too few")))
+        assert row["value"] is None
+        assert row["reason"] == "too few"
+        assert row["verdict"] == "effect"
+        assert row["placebo"] == 0.04567
+        assert not {"low", "high", "p", "p_effect"} & set(row)
 
-
-def test_metrics_stand_in_order_and_those_of_no_model_under_a_name_of_their_own():
-    figure = asdict(Figure("alpha", 0.9, 50, "attributes"))
-    places = [
-        ("jobs", "hand", "m"),
-        ("jobs", "hand", None),
-        ("jobs", "evolved", "m"),
-        ("age", "hand", "m"),
-    ]
-    rows = pd.DataFrame(
-        [
-            {"benchmark": benchmark, "part": part, "model": model, **figure}
-            for benchmark, part, model in places
+    def test_by_benchmark_sorted_with_those_of_no_model_first(self):
+        alpha = Figure("alpha", 0.9, 50, "attributes")
+        places = [
+            ("jobs", "m", "hand"),
+            ("jobs", None, "hand"),
+            ("jobs", "m", None),
+            ("age", "m", None),
         ]
-    )
-    metrics = as_metrics(rows, "part")
-    assert list(metrics) == ["age", "jobs"]
-    assert list(metrics["jobs"]) == ["evolved", "hand"]
-    assert list(metrics["jobs"]["hand"]) == ["any-model", "m"]
-    assert metrics["jobs"]["hand"]["any-model"] == {
-        "alpha": {"value": 0.9, "n": 50, "unit": "attributes"}
-    }
-    metrics = as_metrics(rows.assign(**asdict(CONFIRMED)), "part")
-    gain = metrics["age"]["hand"]["m"]["gain"]
-    assert (gain["value"], gain["verdict"]) == (0.12345, "effect")
+        rows = []
+        for benchmark, model, template_set in places:
+            rows += as_rows([alpha, CONFIRMED], benchmark, model, set=template_set)
+        by_benchmark = rows_by_benchmark(pd.DataFrame(rows))
+        assert list(by_benchmark) == ["age", "jobs"]
+        keys = [(row["figure"], row.get("set"), row["model"]) for row in by_benchmark["jobs"]]
+        of_a_figure = [(None, "m"), ("hand", None), ("hand", "m")]
+        assert keys == [(figure, *key) for figure in ("alpha", "gain") for key in of_a_figure]
+        assert list(by_benchmark["jobs"][1])[:4] == ["figure", "model", "set", "value"]

@@ -68,15 +68,17 @@ class TestSentence:
         assert headline_sentence({**RECORD, **changes}, GAIN) == sentence
 
 
-class TestAnswer:
-    WORDS: ClassVar = {"gain": GAIN}
+def gains(**changes_by_set: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of gains on one model, by template set."""
+    row = {"figure": "gain", "model": "m", **RECORD}
+    return [{**row, "set": name, **changes} for name, changes in changes_by_set.items()]
 
+
+class TestSummary:
     def test_the_largest_three_effects_then_what_they_do_not_show(self) -> None:
-        figures = {
-            part: {"gain": {**RECORD, "value": value}}
-            for part, value in zip("abcd", (1, 4, 3, -2), strict=True)
-        }
-        lines = summarise_headlines(figures, self.WORDS)
+        values = zip("abcd", (1, 4, 3, -2), strict=True)
+        rows = gains(**{name: {"value": value} for name, value in values})
+        lines = summarise_headlines(rows, [GAIN])
         assert [line[:17] for line in lines[:3]] == [
             "EFFECT, gain (b):",
             "EFFECT, gain (c):",
@@ -85,54 +87,50 @@ class TestAnswer:
         assert lines[3:] == ["EFFECT, 1 more: gain (a). It is so.", "It does not show harm."]
 
     def test_headlines_of_another_verdict_share_a_line(self) -> None:
-        figures = {
-            part: {"gain": {**RECORD, "verdict": "no effect", "why": why}}
-            for part, why in ("ax", "bx", "cy")
-        }
-        assert summarise_headlines(figures, self.WORDS) == [
-            "NO EFFECT, 3 headlines: gain (a; b; c). x y"
-        ]
+        rows = gains(**{name: {"verdict": "no effect", "why": why} for name, why in ("ax", "bx", "cy")})
+        assert summarise_headlines(rows, [GAIN]) == ["NO EFFECT, 3 headlines: gain (a; b; c). x y"]
 
-    def test_headlines_that_share_a_line_are_told_apart(self) -> None:
+    def test_headings_and_dimensions_tell_headlines_apart(self) -> None:
         """Names and parts of figures hold commas of their own."""
-        words = {
-            "a": FigureHeading("a", "`they`, gender", "m"),
-            "b": FigureHeading("b", "unanswered, gender", "m"),
-        }
-        figures = {"chat, choice": {key: {**RECORD, "verdict": "inconclusive"} for key in words}}
+        headings = [
+            FigureHeading("change", "`they`, gender", "m", {"cue": "gender"}),
+            FigureHeading("nonresponse_change", "unanswered, gender", "m", {"cue": "gender"}),
+        ]
+        dimensions = {"prompt_format": "chat", "readout": "choice", "cue": "gender"}
+        rows = [
+            {"figure": heading.figure, "model": "m", **dimensions, **RECORD, "verdict": "inconclusive"}
+            for heading in headings
+        ]
         headlines = (
             "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It "
             "is so."
         )
-        assert summarise_headlines(figures, words) == [f"INCONCLUSIVE, {headlines}"]
+        assert summarise_headlines(rows, headings) == [f"INCONCLUSIVE, {headlines}"]
+
+    def test_methods_of_one_model_are_told_apart(self) -> None:
+        rows = [{**row, "method": method} for method in ("mlm", "head") for row in gains(a={})]
+        starts = [line.partition(":")[0] for line in summarise_headlines(rows, [GAIN])]
+        assert starts[:2] == ["EFFECT, gain (a, m (head))", "EFFECT, gain (a, m (mlm))"]
 
     def test_a_reason_that_goes_on_in_another_is_said_once(self) -> None:
-        whys = ("It fails.", "It fails. Left out: a.", "It fails twice.")
-        figures = {why: {"gain": {**RECORD, "verdict": "inconclusive", "why": why}} for why in whys}
-        assert summarise_headlines(figures, self.WORDS)[0].endswith(
-            "). It fails twice. It fails. Left out: a."
-        )
+        whys = {"a": "It fails.", "b": "It fails. Left out: a.", "c": "It fails twice."}
+        rows = gains(**{name: {"verdict": "inconclusive", "why": why} for name, why in whys.items()})
+        (line,) = summarise_headlines(rows, [GAIN])
+        assert line.endswith("). It fails. Left out: a. It fails twice.")
 
     def test_the_invalid_ones_first(self) -> None:
-        figures = {
-            "a": {"gain": RECORD},
-            "b": {"gain": {**RECORD, "verdict": "invalid on this model"}},
-        }
-        assert (
-            summarise_headlines(figures, self.WORDS)[0]
-            == "INVALID ON THIS MODEL, gain (b): It is so."
-        )
+        rows = gains(a={}, b={"verdict": "invalid on this model"})
+        first, *_ = summarise_headlines(rows, [GAIN])
+        assert first == "INVALID ON THIS MODEL, gain (b): It is so."
 
     def test_why_nothing_was_measured_also_without_a_headline(self) -> None:
-        spread = {"value": 1.0, "verdict": "invalid on this model", "why": "All replies are empty."}
-        assert summarise_headlines({"a": {"spread": spread, "sd": spread}}, {}) == [
-            "INVALID ON THIS MODEL: All replies are empty."
-        ]
+        why = "All replies are empty."
+        rows = gains(a={"verdict": "invalid on this model", "why": why})
+        assert summarise_headlines(rows, []) == [f"INVALID ON THIS MODEL: {why}"]
 
     def test_where_nothing_has_a_verdict(self) -> None:
-        assert summarise_headlines(
-            {"a": {"gain": {"value": 1.0}, "items": {"x": 1}}}, self.WORDS
-        ) == [NOTHING]
+        rows = [{"figure": "gain", "model": "m", "value": 1.0}]
+        assert summarise_headlines(rows, [GAIN]) == [NOTHING]
 
 
 class TestPlanted:
@@ -183,7 +181,7 @@ class TestPlanted:
 def test_units_are_named_from_either_end() -> None:
     """Of made-up attributes, unit-11 is the highest on the axis."""
     figures = pd.DataFrame(
-        [{"part": "seed", "model": "one", "figure": name} for name in ("gain", "alpha")]
+        [{"figure": name, "model": "one", "set": "seed"} for name in ("gain", "alpha")]
     )
     extremes = with_extreme_units(figures, gain_of("one", 3.0, figure="gain"))
     names = [f"unit-{place:02}" for place in range(12)]
@@ -195,5 +193,5 @@ def test_units_are_named_from_either_end() -> None:
 def test_few_units_have_no_ends() -> None:
     made_of = gain_of("one", 3.0, figure="gain")
     few = made_of[made_of["unit"] < "unit-09"]
-    figures = pd.DataFrame([{"part": "seed", "model": "one", "figure": "gain"}])
+    figures = pd.DataFrame([{"figure": "gain", "model": "one", "set": "seed"}])
     assert with_extreme_units(figures, few)["most"].tolist() == [None]

@@ -28,13 +28,25 @@ def make_table() -> Callable[..., pa.Table]:
     return table
 
 
-def figure(
-    value: float | None, n: int, low: float | None = None, high: float | None = None
+def figure_row(
+    figure: str, model: str | None, value: float | None, n: int, **more: Any
 ) -> dict[str, Any]:
-    """A figure as `metrics.json` holds it."""
-    interval = {} if low is None else {"low": low, "high": high}
-    reason = {} if value is not None else {"reason": "fewer than 4 attributes"}
-    return {"value": value, **interval, "n": n, "unit": "attributes", **reason}
+    """A figure of hand-written templates as `evidence.json` holds it."""
+    place = {"figure": figure, "model": model, "set": "hand"}
+    return {**place, "value": value, "n": n, "unit": "attributes", **more}
+
+
+FEW = {"reason": "fewer than 4 attributes"}
+EVIDENCE = [
+    figure_row("alpha", "small", 0.91, 50),
+    figure_row("alpha", "tiny", 0.9, 50, low=0.85, high=0.94),
+    figure_row("lexical_diversity", None, 0.7, 8),
+    figure_row("r", "small", -0.125, 43, low=-0.4, high=0.2),
+    figure_row("r", "tiny", 0.756, 43, low=0.6, high=0.849),
+    figure_row("r_exact", "small", None, 2, **FEW),
+    figure_row("r_exact", "tiny", None, 2, **FEW),
+    figure_row("semantic_diversity", None, 0.3, 8),
+]
 
 
 @pytest.fixture
@@ -71,7 +83,7 @@ def benchmark() -> BenchmarkFolder:
                 "r",
                 "r",
                 "correlation with the criterion",
-                "headline",
+                role="headline",
                 not_shown="It shows no harm.",
             ),
             FigureHeading("r_exact", "r, exact", "the same over exact matches"),
@@ -84,26 +96,7 @@ def benchmark() -> BenchmarkFolder:
         ],
         listed=[],
         compared=[],
-        evidence={
-            "hand": {
-                "tiny": {
-                    "r": figure(0.756, 43, 0.6, 0.849),
-                    "r_exact": figure(None, 2),
-                    "alpha": figure(0.9, 50, 0.85, 0.94),
-                    "items": {"plain": {"mean": 0.5, "sd": 0.25}},
-                },
-                "small": {
-                    "r": figure(-0.125, 43, -0.4, 0.2),
-                    "r_exact": figure(None, 2),
-                    "alpha": figure(0.91, 50),
-                    "items": {"plain": {"mean": -0.5, "sd": 0.125}},
-                },
-                "any-model": {
-                    "semantic_diversity": figure(0.3, 8),
-                    "lexical_diversity": figure(0.7, 8),
-                },
-            }
-        },
+        evidence=EVIDENCE,
         models={"tiny": "org/tiny at 0123456789ab; mit", "small": "org/small; apache-2.0"},
         command="dvc repro card-probes@jobs",
         harness={

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler.publish.folder import Config, write_benchmark
-from evenruler.publish.manifest import identity_of
+from evenruler.publish.manifest import SCHEMA, identity_of
 
 FILES = {
     "README.md",
@@ -60,7 +60,7 @@ class TestFolder:
         write_benchmark(replace(benchmark, plan=plan), folder)
         assert json.loads((folder / "plan.json").read_text(encoding="utf-8")) == plan
         evidence = json.loads((folder / "evidence.json").read_text(encoding="utf-8"))
-        assert evidence == benchmark.evidence
+        assert evidence == {"schema": SCHEMA, "figures": benchmark.evidence}
         assert manifest_of(folder)["parameters"] == {"article": "agree"}
 
     def test_what_was_left_from_before_goes(self, benchmark, folder, contents):
@@ -108,7 +108,7 @@ class TestManifest:
         ("change", "same"),
         [
             pytest.param(
-                lambda b: replace(b, version="1.2.4", evidence={}), True, id="version-and-evidence"
+                lambda b: replace(b, version="1.2.4", evidence=[]), True, id="version-and-evidence"
             ),
             pytest.param(lambda b: replace(b, plan={"prefixed": 1, "tools": {}}), False, id="plan"),
         ],
@@ -132,12 +132,8 @@ class TestSameInputSameBytes:
         write_benchmark(benchmark, folder)
         parameters = dict(reversed(benchmark.parameters.items()))
         plan = dict(reversed(benchmark.plan.items()))
-        models = benchmark.evidence["hand"]
-        turned = {model: dict(reversed(models[model].items())) for model in models}
-        write_benchmark(
-            replace(benchmark, parameters=parameters, plan=plan, evidence={"hand": turned}),
-            tmp_path / "other",
-        )
+        turned = replace(benchmark, parameters=parameters, plan=plan)
+        write_benchmark(turned, tmp_path / "other")
         assert contents(folder) == contents(tmp_path / "other")
 
 
@@ -166,7 +162,7 @@ class TestFailure:
         ("change", "error"),
         [
             pytest.param(
-                {"evidence": {"hand": {"any": {"alpha": math.nan}}}},
+                {"evidence": [{"figure": "alpha", "model": None, "value": math.nan}]},
                 ValueError,
                 id="evidence-not-a-number",
             ),

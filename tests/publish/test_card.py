@@ -12,6 +12,7 @@ from evenruler.instruments.card import Example
 from evenruler.publish.folder import render_card
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
+from tests.publish.conftest import EVIDENCE
 
 
 def front_matter(card):
@@ -54,11 +55,14 @@ def section(body, heading):
     return re.search(fold, body, re.MULTILINE | re.DOTALL)[1]
 
 
-def with_evidence(benchmark, **figures):
+R = next(row for row in EVIDENCE if (row["figure"], row["model"]) == ("r", "tiny"))
+
+
+def with_evidence(benchmark, *rows):
     """The benchmark with other figures of its first model, which is alone then."""
-    return replace(
-        benchmark, evidence={"hand": {"tiny": {**benchmark.evidence["hand"]["tiny"], **figures}}}
-    )
+    replaced = {row["figure"] for row in rows}
+    tiny = [row for row in EVIDENCE if row["model"] == "tiny" and row["figure"] not in replaced]
+    return replace(benchmark, evidence=[*tiny, *rows])
 
 
 class TestFrontMatter:
@@ -216,7 +220,7 @@ class TestBody:
                 "warning": None,
                 "citations": [],
                 "limits": [],
-                "evidence": {},
+                "evidence": [],
                 "models": {},
                 "changelog": Changelog(),
             },
@@ -280,7 +284,7 @@ class TestTables:
         assert "- tiny: &lt;b>[x]&#40;http://evil)\n" in body
 
     def test_a_reason_with_pipes_and_newlines_stays_in_its_cell(self, benchmark):
-        body = body_of(with_evidence(benchmark, r={"value": None, "n": 0, "reason": "a | b\nc"}))
+        body = body_of(with_evidence(benchmark, R | {"value": None, "reason": "a | b\nc"}))
         assert table(body, "| model | r | r, exact | alpha |")[0][:2] == [
             "tiny",
             r"none (a \| b c)",
@@ -295,33 +299,33 @@ class TestQuality:
         assert f"\n### `hand`\n{self.HEADER}\n" in body
         assert table(body, self.HEADER) == [
             [
-                "tiny",
-                "0.76 [0.60, 0.85], n = 43",
-                "none (fewer than 4 attributes)",
-                "0.90 [0.85, 0.94], n = 50",
-            ],
-            [
                 "small",
                 "-0.12 [-0.40, 0.20], n = 43",
                 "none (fewer than 4 attributes)",
                 "0.91, n = 50",
             ],
+            [
+                "tiny",
+                "0.76 [0.60, 0.85], n = 43",
+                "none (fewer than 4 attributes)",
+                "0.90 [0.85, 0.94], n = 50",
+            ],
         ]
 
     def test_a_figure_that_a_model_lacks_is_an_empty_cell(self, benchmark):
-        whole = benchmark.evidence["hand"]["tiny"]
-        figures = {name: figure for name, figure in whole.items() if name not in ("r", "r_exact")}
-        body = body_of(replace(benchmark, evidence={"hand": {"tiny": figures, "small": whole}}))
-        assert table(body, self.HEADER)[0] == ["tiny", "", "", "0.90 [0.85, 0.94], n = 50"]
+        evidence = [row for row in EVIDENCE if row["model"] != "tiny" or row["figure"] == "alpha"]
+        body = body_of(replace(benchmark, evidence=evidence))
+        assert table(body, self.HEADER)[1] == ["tiny", "", "", "0.90 [0.85, 0.94], n = 50"]
 
     def test_a_figure_that_a_part_lacks_has_no_column(self, benchmark):
-        whole = benchmark.evidence["hand"]["tiny"]
-        body = body_of(replace(benchmark, evidence={"hand": {"tiny": {"alpha": whole["alpha"]}}}))
-        assert table(body, "| model | alpha |") == [["tiny", "0.90 [0.85, 0.94], n = 50"]]
+        body = body_of(replace(benchmark, evidence=EVIDENCE[:2]))
+        assert table(body, "| model | alpha |")[1] == ["tiny", "0.90 [0.85, 0.94], n = 50"]
 
     def test_each_part_has_its_table(self, benchmark):
-        hand = benchmark.evidence["hand"]
-        evidence = {"hand": {"tiny": hand["tiny"]}, "other": {"small": hand["small"]}}
+        set_by_model = {"tiny": "hand", "small": "other"}
+        evidence = [
+            {**row, "set": set_by_model[row["model"]]} for row in EVIDENCE if row["model"]
+        ]
         quality = section(body_of(replace(benchmark, evidence=evidence)), "Quality")
         first, second = quality.split("### `other`\n")
         assert [row[0] for row in table(first, self.HEADER)] == ["tiny"]
@@ -330,7 +334,6 @@ class TestQuality:
     def test_figures_of_no_model_stand_below_the_table(self, benchmark):
         quality = section(body_of(benchmark), "Quality")
         assert "|\n\n- semantic diversity of the templates: 0.30, n = 8\n" in quality
-        assert "any-model" not in quality
         assert "diversity" not in body_of(with_evidence(benchmark))
 
 
@@ -439,14 +442,8 @@ def test_columns_stand_in_the_order_of_a_reader(benchmark):
 
 
 def test_why_nothing_was_measured_on_a_model(benchmark):
-    nothing = {
-        "value": 0.0,
-        "n": 20,
-        "unit": "root items",
-        "verdict": "invalid on this model",
-        "why": "All refused.",
-    }
-    body = body_of(replace(benchmark, evidence={"hand": {"tiny": {"spread": nothing}}}))
+    nothing = {"figure": "spread", "verdict": "invalid on this model", "why": "All refused."}
+    body = body_of(replace(benchmark, evidence=[R | nothing]))
     assert table(body, "| model | finding |") == [["tiny", "INVALID ON THIS MODEL: All refused."]]
 
 

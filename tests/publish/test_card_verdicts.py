@@ -5,9 +5,12 @@ from dataclasses import replace
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.publish.folder import write_benchmark
-from tests.publish.test_card import body_of, section, table, with_evidence
+from tests.publish.test_card import R, body_of, section, table, with_evidence
 
 JUDGED = {
+    "figure": "r",
+    "model": "tiny",
+    "set": "hand",
     "value": 0.924725,
     "low": 0.8851,
     "high": 0.9454,
@@ -28,16 +31,17 @@ JUDGED = {
 
 HEADER = "| model | part | figure | value | placebo | beyond placebos | sample | verdict |"
 FINDING = "| model | finding |"
-ITEMS = {
-    "odd": {"control": True, "item_rest_correlation": -0.8249, "low": -0.9, "high": -0.71},
-    "plain": {"control": False, "item_rest_correlation": 0.885, "low": None, "high": None},
-    "flat": {"control": False, "item_rest_correlation": None, "low": None, "high": None},
-}
+CORRELATION = {"figure": "item_rest_correlation", "model": "tiny", "set": "hand"}
+CORRELATIONS = [
+    CORRELATION | {"template": "flat", "value": None},
+    CORRELATION | {"template": "odd", "unscored": "yes"} | {"value": -0.8249, "low": -0.9, "high": -0.71},
+    CORRELATION | {"template": "plain", "value": 0.885},
+]
 
 
 class TestVerdicts:
     def test_stand_before_the_figures_each_rounded_once(self, benchmark):
-        body = body_of(with_evidence(benchmark, r=JUDGED))
+        body = body_of(with_evidence(benchmark, JUDGED))
         assert table(body, HEADER) == [
             [
                 *("tiny", "`hand`", "r", "0.92 [0.89, 0.95], n = 43", "0.38", "0.92 [0.30, 1.50]"),
@@ -46,7 +50,7 @@ class TestVerdicts:
         ]
 
     def test_a_row_a_model_in_sentences_and_what_they_do_not_show(self, benchmark):
-        evidence = {part: {"tiny": {"r": JUDGED}} for part in ("a", "b")}
+        evidence = [JUDGED | {"set": name} for name in ("a", "b")]
         body = body_of(replace(benchmark, evidence=evidence))
         numbers = (
             "0.92 [0.89, 0.95], placebo 0.38, beyond placebos [0.30, 1.50], p 0.013. It is "
@@ -58,37 +62,28 @@ class TestVerdicts:
         assert "|\n\nIt shows no harm.\n\n## Measure" in body
 
     def test_parts_with_a_verdict_come_first_with_their_titles(self, benchmark):
-        evidence = {"a": benchmark.evidence["hand"], "b": {"tiny": {"r": JUDGED}}}
-        quality = section(
-            body_of(replace(benchmark, evidence=evidence, titles={"b": "The headline"})), "Quality"
-        )
+        evidence = [R | {"set": "a"}, JUDGED | {"set": "b"}]
+        titled = replace(benchmark, evidence=evidence, titles={"b": "The headline"})
+        quality = section(body_of(titled), "Quality")
         assert quality.index("### `b`: The headline\n") < quality.index("### `a`\n")
 
     def test_without_placebos(self, benchmark):
         gone = ("placebo", "specific", "levels")
-        record = {key: value for key, value in JUDGED.items() if key not in gone} | {
-            "verdict": "inconclusive"
-        }
-        rows = table(
-            body_of(with_evidence(benchmark, r=record)),
-            HEADER,
-        )
+        row = {key: content for key, content in JUDGED.items() if key not in gone}
+        body = body_of(with_evidence(benchmark, row | {"verdict": "inconclusive"}))
+        rows = table(body, HEADER)
         assert rows[0][4:8] == ["none", "none", "", "**inconclusive**"]
 
     def test_the_control_stands_in_the_table_of_quality_too(self, benchmark):
-        body = body_of(with_evidence(benchmark, r={"value": 0.92, "n": 43, "control": 0.38}))
-        assert "0.92, n = 43; control 0.38" in section(body, "Quality")
+        body = body_of(with_evidence(benchmark, R | {"control": 0.38}))
+        assert "n = 43; control 0.38" in section(body, "Quality")
 
     def test_all_of_one_model_stand_together(self, benchmark):
-        models = {"tiny": {"r": JUDGED}, "small": {"r": JUDGED}}
-        evidence = {"a": models, "b": models}
+        places = [(model, name) for name in ("a", "b") for model in ("tiny", "small")]
+        evidence = [JUDGED | {"model": model, "set": name} for model, name in places]
         rows = table(body_of(replace(benchmark, evidence=evidence)), HEADER)
-        assert [row[:2] for row in rows] == [
-            ["tiny", "`a`"],
-            ["tiny", "`b`"],
-            ["small", "`a`"],
-            ["small", "`b`"],
-        ]
+        shown = [("tiny", "`a`"), ("tiny", "`b`"), ("small", "`a`"), ("small", "`b`")]
+        assert [tuple(row[:2]) for row in rows] == shown
 
     def test_where_nothing_is_judged_it_says_so(self, benchmark):
         body = body_of(benchmark)
@@ -98,7 +93,7 @@ class TestVerdicts:
 
 class TestItems:
     def test_controls_last_and_named(self, benchmark):
-        rows = table(body_of(with_evidence(benchmark, items=ITEMS)), "| item | tiny |")
+        rows = table(body_of(with_evidence(benchmark, *CORRELATIONS)), "| item | tiny |")
         assert rows == [
             ["`flat`", "none"],
             ["`plain`", "0.89"],
@@ -108,39 +103,30 @@ class TestItems:
 
 class TestCompared:
     def test_differences_with_their_sign(self, benchmark):
-        compared = {
-            "seed": {
-                "alpha": {
-                    "value": 0.9,
-                    "other": 0.8,
-                    "difference": 0.104,
-                    "low": -0.02,
-                    "high": 0.2,
-                }
-            },
-            "human": {"alpha": {"other": 0.8, "reason": "no value"}},
-        }
-        changed = replace(
-            with_evidence(benchmark, compared=compared),
-            compared=[FigureHeading("alpha", "alpha", "alpha")],
-        )
-        assert table(body_of(changed), "| model | against | alpha |") == [
+        gain = {"figure": "gain", "model": "tiny", "set": "hand"}
+        rows = [
+            {**gain, "compared_with": "seed", "value": 0.104, "low": -0.02, "high": 0.2},
+            {**gain, "compared_with": "human", "held_out": "yes", "value": None},
+        ]
+        headings = [FigureHeading("gain", "gain", "its gain")]
+        changed = replace(with_evidence(benchmark, *rows), compared=headings, titles={"human": "H"})
+        assert table(body_of(changed), "| model | against | gain |") == [
             ["tiny", "seed", "+0.10 [-0.02, +0.20]"],
-            ["tiny", "human", ""],
+            ["tiny", "H (held out)", ""],
         ]
         assert "Against others" in section(body_of(changed), "Quality")
 
 
 def test_nothing_is_said_of_what_is_not_there(benchmark):
-    body = body_of(with_evidence(benchmark, items={}))
+    body = body_of(with_evidence(benchmark))
     assert "lanted" not in body
     assert "Correlation of every item" not in body
     assert "Against others" not in body
 
 
 PLANTED = {
-    "part": "hand",
     "figure": "r",
+    "key": "set=hand",
     "plant": "occupation-gender",
     "own": True,
     "sensitivity": 0.31,
@@ -174,8 +160,8 @@ class TestPlanted:
         )
         ends = "**0.31 [0.25, 0.37]**", "0.62 [0.5, 0.74]"
         assert table(body, f"{head} detected |") == [
-            ["occupation-gender", "yes", "`hand`", "r", *ends, "0.2", PLANTED["found"]],
-            ["mood", "no", "`hand`", "r", "none", ends[1], "0.2", "not known"],
+            ["occupation-gender", "yes", "`set=hand`", "r", *ends, "0.2", PLANTED["found"]],
+            ["mood", "no", "`set=hand`", "r", "none", ends[1], "0.2", "not known"],
         ]
         assert (
             "\n**Planted bias.** The benchmark detects a planted association of 2 nats "

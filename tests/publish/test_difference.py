@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evenruler.publish.difference import ConfigDifference, FigureDifference, as_markdown, compare
 from evenruler.publish.difference import as_json as shown_as_json
-from evenruler.publish.manifest import Manifest, as_json
+from evenruler.publish.manifest import Manifest, as_json, evidence_as_json
 
 NAN, INF = math.nan, math.inf
 HERE, THERE = ".", "you/jobs"
@@ -27,8 +27,10 @@ TYPES = {
 }
 """Of columns that a table may have; the others are text."""
 
-R = {"value": 0.75, "low": 0.6, "high": 0.85, "n": 43}
-EVIDENCE = {"hand": {"tiny": {"r": R}}}
+R = {"figure": "r", "model": "tiny", "set": "hand"} | {
+    **{"value": 0.75, "low": 0.6, "high": 0.85, "n": 43}
+}
+NONE = {"figure": "r", "model": "tiny", "set": "hand"} | {"value": None, "n": 2, "reason": "few"}
 FILES = {
     "README.md": '# Jobs\nrows = load_dataset("LOCATION", "probes")\nprint(rows)\n',
     "croissant.json": '{\n  "url": "LOCATION"\n}\n',
@@ -58,7 +60,7 @@ def write(
     types=None,
     location=HERE,
     version="1.2.3",
-    evidence=EVIDENCE,
+    evidence=(R,),
     parameters=None,
     files=FILES,
 ):
@@ -79,7 +81,7 @@ def write(
     (folder / "lm_eval").mkdir(parents=True)
     for name, text in files.items():
         (folder / name).write_text(text.replace("LOCATION", location), encoding="utf-8")
-    (folder / "evidence.json").write_text(as_json(evidence), encoding="utf-8")
+    (folder / "evidence.json").write_text(evidence_as_json(evidence), encoding="utf-8")
     digests = {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
@@ -286,34 +288,23 @@ FIGURES = [
     pytest.param(R, R | {"low": 0.602}, True, id="bound"),
     pytest.param(R, R | {"n": 44}, True, id="n"),
     pytest.param(R, R | {"unit": "attributes"}, True, id="key-more"),
-    pytest.param(R, {"value": None, "n": 2, "reason": "few"}, True, id="none"),
-    pytest.param(
-        {"value": None, "n": 2, "reason": "a"},
-        {"value": None, "n": 2, "reason": "b"},
-        True,
-        id="reason",
-    ),
+    pytest.param(R | {"why": "a"}, R | {"why": "b"}, False, id="why"),
+    pytest.param(R, NONE, True, id="none"),
+    pytest.param(NONE, NONE | {"reason": "b"}, True, id="reason"),
 ]
 
 
 class TestFigures:
     @pytest.mark.parametrize(("before", "after", "differs"), FIGURES)
     def test_whether_they_differ(self, compared, before, after, differs):
-        difference = compared(
-            {"evidence": {"hand": {"tiny": {"r": before}}}},
-            {"evidence": {"hand": {"tiny": {"r": after}}}},
-        )
-        assert difference.figures == [FigureDifference("hand / tiny / r", before, after, differs)]
+        difference = compared({"evidence": [before]}, {"evidence": [after]})
+        name = "r:set=hand, tiny"
+        assert difference.figures == [FigureDifference(name, before, after, differs)]
         assert difference.needs == ("patch" if differs else "none")
 
-    def test_a_bare_null(self, compared):
-        old, new = ({"evidence": {"sd": value}} for value in (None, 0.25))
-        expected = FigureDifference("sd", {"value": None}, {"value": 0.25}, True)
-        assert compared(old, new).figures == [expected]
-
     def test_another_tolerance(self, compared):
-        old = {"evidence": {"r": R | {"value": 0.5}}}
-        new = {"evidence": {"r": R | {"value": 0.625}}}
+        old = {"evidence": [R | {"value": 0.5}]}
+        new = {"evidence": [R | {"value": 0.625}]}
         assert [figure.differs for figure in compared(old, new, tolerance=0.125).figures] == [False]
 
 
@@ -377,7 +368,7 @@ def test_parameters(compared):
     assert compared(old, new).parameters == ["gone", "new", "number", "other"]
 
 
-OTHER_EVIDENCE = {"hand": {"tiny": {"r": R | {"value": 0.5}, "alpha": R}}}
+OTHER_EVIDENCE = [R | {"figure": "alpha"}, R | {"value": 0.5}]
 THREE = [row("1"), row("2"), row("3")]
 BROADER = [record | {"number": 1, "a": ""} for record in THREE]
 
@@ -523,12 +514,28 @@ class TestErrors:
         folders[1] = write(tmp_path / "without", configs={"probes": table.drop_columns("id")})
         assert str(data_file(folders[1])) in error_of(compare, *folders)
 
-    def test_unreadable_evidence(self, folders, error_of):
+    @pytest.mark.parametrize("evidence", ["[1]", '{"hand": {}}'], ids=["list", "older"])
+    def test_evidence_without_schema(self, folders, error_of, evidence):
         path = folders[1] / "evidence.json"
-        path.write_bytes(b"[1]")
-        line = error_of(compare, *folders)
-        assert line.startswith(f"{path}: ")
-        assert "list" in line
+        path.write_text(evidence)
+        assert error_of(compare, *folders).startswith(f"{path}: no `schema: 1`")
+
+    @pytest.mark.parametrize(
+        ("rows", "fault"),
+        [
+            ({}, "figures are no list of rows"),
+            ([1], "figures are no list of rows"),
+            ([{"figure": "r"}], "a row lacks figure or model"),
+            ([R, R], "r:set=hand, tiny stands twice"),
+            ([R | {"value": None}], "r:set=hand, tiny has neither a value nor a reason"),
+            ([R | {"high": None}], "the interval of r:set=hand, tiny has one end"),
+            ([R | {"n": "x"}], "n of r:set=hand, tiny is 'x', expected a number"),
+        ],
+    )
+    def test_evidence_that_holds_something_else(self, folders, error_of, rows, fault):
+        path = folders[1] / "evidence.json"
+        path.write_text(evidence_as_json(rows))
+        assert error_of(compare, *folders) == f"{path}: {fault}; {VERIFY}"
 
     def test_no_evidence(self, folders, error_of):
         path = folders[1] / "evidence.json"
@@ -636,7 +643,7 @@ Needs a **major** version, 2.0.0:
 - major: 1 rows of probes say something else
 - minor: 1 rows of probes are new
 - patch: 1 rows of probes have other provenance
-- patch: 5 figures of quality differ
+- patch: 4 figures of quality differ
 
 ## Rows
 
@@ -658,11 +665,10 @@ Changed, by column:
 
 | figure | before | after | change |
 | --- | --- | --- | --- |
-| hand / tiny / alpha | 0.900, n = 50 | 0.875, n = 50 | -0.025 |
-| hand / tiny / gone | 0.750 [0.600, 0.850], n = 43 | - | yes |
-| hand / tiny / items / b / mean | 0.25 | 0.5 | +0.250 |
-| hand / tiny / new | - | none (few) | yes |
-| hand / tiny / r | 0.750 [0.600, 0.850], n = 43 | none (few) | yes |
+| alpha | 0.900, n = 50 | 0.875, n = 50 | -0.025 |
+| gone:set=hand, tiny | 0.750 [0.600, 0.850], n = 43 | - | yes |
+| new:set=hand, tiny | - | none (few) | yes |
+| r:set=hand, tiny | 0.750 [0.600, 0.850], n = 43 | none (few) | yes |
 """
 
 
@@ -670,30 +676,19 @@ class TestShowing:
     @pytest.fixture
     def difference(self, compared):
         many = [row(str(i)) for i in range(1000)]
-        none = {"value": None, "n": 2, "reason": "few"}
-        items = [{"a": {"mean": 0.5}, "b": {"mean": mean}} for mean in (0.25, 0.5)]
-        old = {
-            "alpha": {"value": 0.9, "n": 50},
-            "r": R,
-            "gone": R,
-            "items": items[0],
-        }
-        new = {
-            "alpha": {"value": 0.875, "n": 50},
-            "r": none,
-            "new": none,
-            "items": items[1],
-        }
+        alpha = {"figure": "alpha", "model": None, "value": 0.9, "n": 50}
+        same, gone = ({**R, "figure": name} for name in ("same", "gone"))
+        new = [alpha | {"value": 0.875}, NONE, NONE | {"figure": "new"}, same]
         before = {
             "configs": {"gone": many, "probes": many[:4]},
-            "evidence": {"hand": {"tiny": old, "n": 8}},
+            "evidence": [alpha, R, gone, same],
         }
         after = probes(
             row("0"),
             row("1", source="Other"),
             row("2", "other"),
             row("4"),
-            evidence={"hand": {"tiny": new, "n": 8}},
+            evidence=new,
             version="2.0.0",
         )
         return compared(before, after)
@@ -724,7 +719,7 @@ class TestShowing:
         assert "](" not in markdown
 
     def test_markdown_of_no_difference(self, compared):
-        assert as_markdown(compared({"evidence": {}}, {"evidence": {}})) == (
+        assert as_markdown(compared({"evidence": ()}, {"evidence": ()})) == (
             "# jobs: 1.2.3 to 1.2.3\n\nNothing changed that asks for a new version.\n\n## Rows\n\n"
             "| config | rows before | rows after | added | removed | changed |\n"
             "| --- | --- | --- | --- | --- | --- |\n| probes | 3 | 3 | 0 | 0 | 0 |\n"

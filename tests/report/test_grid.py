@@ -4,20 +4,14 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import Verdict
-from evenruler.report.grid import FigureCell, InstrumentView, rows_of, validity_table
+from evenruler.report.grid import InstrumentView, make_figure_cell, rows_of, validity_table
 
 
 def view_of(record: dict[str, object], decimals: int | None = None) -> InstrumentView:
-    column = FigureHeading("gain", "gain", "", says=["more", "less"])
-    return InstrumentView(
-        "jobs",
-        "probes",
-        "Jobs",
-        "",
-        [column],
-        [FigureCell("all", "m", "gain", {"smallest": 0.1, **record})],
-        decimals=decimals,
-    )
+    columns = [FigureHeading("gain", "gain", "", says=["more", "less"])]
+    row = {"figure": "gain", "model": "m", "smallest": 0.1, **record}
+    figures = [make_figure_cell(row, columns)]
+    return InstrumentView("jobs", "probes", "Jobs", "", columns, figures, decimals=decimals)
 
 
 @pytest.mark.parametrize(
@@ -55,23 +49,22 @@ def test_what_is_asserted_is_told_from_what_is_open() -> None:
 
 
 def test_what_is_null_is_not_there() -> None:
-    cell = FigureCell(
-        "all",
-        "m",
-        "gain",
-        {"value": None, "low": float("nan"), "n": 0, "why": "", "smallest": float("nan")},
-    )
-    assert cell.record == {"n": 0, "why": ""}
+    nothing = {"set": None, "value": None, "low": float("nan"), "smallest": float("nan")}
+    row = {"figure": "gain_in_sd", "model": None, "n": 0, "why": ""}
+    cell = make_figure_cell({**row, **nothing}, [])
+    assert cell.record == {"figure": "gain_in_sd", "n": 0, "why": ""}
+    assert (cell.part, cell.model, cell.heading) == ("all", "", "gain in sd")
     assert (cell.confirmatory, cell.verdict) == (False, "")
 
 
 def test_fitness_that_has_no_value_has_a_reason() -> None:
-    column = FigureHeading("alpha", "alpha", "", "fitness")
-    figures = [
-        FigureCell("all", "a", "alpha", {"value": None, "reason": "one template"}),
-        FigureCell("all", "b", "alpha", {"value": 0.8, "low": 0.7, "high": 0.9, "control": 0.1}),
+    columns = [FigureHeading("alpha", "alpha", "", role="fitness")]
+    rows = [
+        {"model": "a", "value": None, "reason": "one template"},
+        {"model": "b", "value": 0.8, "low": 0.7, "high": 0.9, "control": 0.1},
     ]
-    (row,) = validity_table(InstrumentView("jobs", "probes", "Jobs", "", [column], figures))[1]
+    figures = [make_figure_cell({"figure": "alpha", **row}, columns) for row in rows]
+    (row,) = validity_table(InstrumentView("jobs", "probes", "Jobs", "", columns, figures))[1]
     assert row[2] == ["none (one template)", "0.80 [0.70,\u00a00.90]; control 0.10"]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.instruments.probes.report import charts
-from evenruler.report import FigureCell, InstrumentView, Section, render_page
+from evenruler.report import FigureCell, InstrumentView, Section, make_figure_cell, render_page
 from evenruler.report.page import Cell, Picture, Table, gzip_base64
 from tests import browser
 from tests.report.pages import unpacked
@@ -44,7 +44,7 @@ TABLE = Table(
 )
 COLUMNS = [
     FigureHeading("spread", "spread", "how far attributes differ, in nats"),
-    FigureHeading("alpha", "alpha", "how far templates agree", "fitness"),
+    FigureHeading("alpha", "alpha", "how far templates agree", role="fitness"),
 ]
 
 SEEN = (
@@ -55,20 +55,12 @@ SEEN = (
 
 
 def cell_of(model: str, amount: float, verdict: str, part: str = "seed") -> FigureCell:
-    record = {
-        "value": amount,
-        "low": amount - 0.2,
-        "high": amount + 0.2,
-        "placebo": 0.25,
-        "smallest": 0.1,
-        "n": 9,
+    row = {
+        **{"figure": "spread", "model": model, "set": part, "n": 9, "unit": "words"},
+        **{"value": amount, "low": amount - 0.2, "high": amount + 0.2},
+        **{"placebo": 0.25, "smallest": 0.1, "verdict": verdict, "why": f"For {verdict}."},
     }
-    return FigureCell(
-        part,
-        model,
-        "spread",
-        record | {"unit": "words", "verdict": verdict, "why": f"For {verdict}."},
-    )
+    return make_figure_cell(row, COLUMNS)
 
 
 def instrument(
@@ -77,10 +69,8 @@ def instrument(
     title: str = "Men & <women>",
     sections: tuple[Section, ...] = (),
 ) -> InstrumentView:
-    alphas = [
-        FigureCell("seed", model, "alpha", {"value": 0.9, "n": 9, "unit": "words"})
-        for model in MODELS
-    ]
+    alpha = {"figure": "alpha", "set": "seed", "value": 0.9, "n": 9, "unit": "words"}
+    alphas = [make_figure_cell({**alpha, "model": model}, COLUMNS) for model in MODELS]
     return InstrumentView(
         name,
         "probes",

@@ -5,25 +5,19 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.report.grid import FigureCell, InstrumentView
+from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import Cell
 from evenruler.report.robustness import HEAD, overview_section
 from evenruler.tables.schemas import AGREEMENT
 
-GAIN = FigureHeading("gain", "gain", "how much", "headline", measured_in="nats")
-SHIFT = FigureHeading("level_shift", "level shift", "how far", "fitness")
+GAIN = FigureHeading("gain", "gain", "how much", role="headline", measured_in="nats")
+SHIFT = FigureHeading("level_shift", "level shift", "how far", role="fitness")
 
 
 def cell_of(model: str, amount: float | None, verdict: str, **more: Any) -> FigureCell:
-    record = {
-        "value": amount,
-        "smallest": 0.7,
-        "verdict": verdict,
-        "n": 43,
-        "levels": "43 attributes",
-        **more,
-    }
-    return FigureCell("seed", model, "gain", record)
+    row = {"figure": "gain", "model": model, "value": amount, "verdict": verdict, **more}
+    sample = {"smallest": 0.7, "n": 43, "levels": "43 attributes"}
+    return make_figure_cell({**row, **sample}, [GAIN])
 
 
 def instrument(name: str, *figures: FigureCell, planted: str = "") -> InstrumentView:
@@ -54,7 +48,7 @@ def rows_of(
 
 
 def test_what_each_column_says() -> None:
-    shift = FigureCell("seed", "a", "level_shift", {"value": 1.27})
+    shift = make_figure_cell({"figure": "level_shift", "model": "a", "value": 1.27}, [SHIFT])
     figures = [
         cell_of("a", 1.342, "effect", placebo=0.697),
         cell_of("b", -0.009, "no effect", placebo=-0.007),

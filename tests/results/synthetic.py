@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evenruler.instruments.probes.schemas import HEADLINES
 from evenruler.publish.manifest import KIND
 from evenruler.results.record import (
     Heading,
@@ -16,14 +17,16 @@ from evenruler.results.record import (
     Result,
 )
 from evenruler.results.store import StoredResult, read_stored_result, write_result
-from evenruler.tables.schemas import HEADLINES
 
 BENCHMARK = "probes-made-up"
 
 
-def figure(value: float | None, **more: Any) -> dict[str, Any]:
-    """A figure as `result.json` holds it."""
-    return {"value": value, "n": 20, "unit": "attributes", **more}
+def figure_row(
+    figure: str, value: float | None, model: str = "one", **more: Any
+) -> dict[str, Any]:
+    """A figure of the template set `seed` as `result.json` holds it."""
+    place = {"figure": figure, "model": model, "set": "seed"}
+    return {**place, "value": value, "n": 20, "unit": "attributes", **more}
 
 
 CONFIRMED = {
@@ -54,9 +57,8 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
         `origin`,
             `benchmark`, as far as it is to differ.
     """
-    figures = changes.get(
-        "figures", {"seed": {name: {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}}}
-    )
+    spread = figure_row("spread", 0.6, name, **CONFIRMED)
+    figures = changes.get("figures", [figure_row("alpha", 0.9, name), spread])
     return Result(
         evenruler="0.1.0",
         benchmark=MeasuredBenchmark(
@@ -137,7 +139,7 @@ def gain_of(
                 value = sharper * (along + common + random.normal(0, 0.02))
                 rows.append((unit, f"template-{template}", word, group, pole, axis, value))
     frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
-    return frame.assign(part="seed", model=label, figure=figure, rows="rows of " + frame["unit"])
+    return frame.assign(set="seed", model=label, figure=figure, rows="rows of " + frame["unit"])
 
 
 def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> StoredResult:

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from evenruler.instruments.probes.schemas import HEADLINES
 from evenruler.measurement.reliability import concept_rows
 from evenruler.results.comparison import compare, result_agreement
 from evenruler.results.store import read_stored_result, write_result
 from evenruler.results.view import as_markdown, render
-from evenruler.tables.schemas import CONCEPTS, HEADLINES
+from evenruler.tables.schemas import CONCEPTS
 from tests.results.synthetic import synthetic
 
 

@@ -14,7 +14,7 @@ from evenruler.report.grid import MARGIN
 from evenruler.results.comparison import DIFFER, compare
 from evenruler.results.store import read_all
 from evenruler.results.view import difference_lines
-from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
+from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 
 UNFIT = {**CONFIRMED, "verdict": "invalid on this model", "why": "It fails | a bar.", "value": -0.6}
 
@@ -28,8 +28,8 @@ def results(tmp_path):
         ("two", 1.0, CONFIRMED),
         ("three", 1.0, UNFIT),
     ):
-        spread = figure(0.6) | verdict_fields
-        figures = {"seed": {name: {"spread": spread, "alpha": figure(0.9)}}}
+        spread = figure_row("spread", 0.6, name) | verdict_fields
+        figures = [figure_row("alpha", 0.9, name), spread]
         stored(tmp_path / "results", synthetic(name, figures=figures), gain_of(name, slope))
     return tmp_path / "results"
 
@@ -51,9 +51,9 @@ def test_markdown_shows_both_tables(results, run):
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "# probes-made-up 1.0.0"
-    assert "| part | figure | one | three | two |" in lines
+    assert "| figure | one | three | two |" in lines
     assert "0.600 [0.400, 0.800]; placebo 0.200; effect" in out
-    assert "| part | figure | A | B | A - B | beyond placebos | p | verdict |" in lines
+    assert "| figure | A | B | A - B | beyond placebos | p | verdict |" in lines
     endings = [line.split(" | ")[-1] for line in lines[-3:]]
     assert [ending.rstrip(" |").partition(".")[0] for ending in endings] == [
         "invalid on this model: three",
@@ -63,7 +63,7 @@ def test_markdown_shows_both_tables(results, run):
     assert lines.index("- three: invalid on this model: It fails \\| a bar.") < lines.index(
         "## Figures, placebos, verdicts"
     )
-    assert lines[-2].startswith("| seed | spread | one: 0.600 | two: 0.600 | 2.0")
+    assert lines[-2].startswith("| spread:set=seed | one: 0.600 | two: 0.600 | 2.0")
     answers = lines[: lines.index("## Figures, placebos, verdicts")]
     contrasts = [line for line in answers if " minus " in line]
     assert contrasts[1].startswith(
@@ -82,9 +82,8 @@ def test_a_difference_without_a_sign_has_no_larger_side(results):
 
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
     for name in ("one", "two"):
-        trial = synthetic(
-            name, figures={"seed": {name: {"offset": figure(0.1)}}}, limit=20, prefixes=False
-        )
+        figures = [figure_row("offset", 0.1, name)]
+        trial = synthetic(name, figures=figures, limit=20, prefixes=False)
         stored(tmp_path / "results", trial)
     status, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
     assert status == 0
@@ -113,10 +112,10 @@ def test_no_cell_of_the_csv_is_a_formula(results, run, monkeypatch):
     monkeypatch.setattr(
         comparison,
         "compare",
-        lambda stored_results: compare(stored_results).assign(part="=1+1", reason="-x", p=-0.5),
+        lambda stored_results: compare(stored_results).assign(set="=1+1", reason="-x", p=-0.5),
     )
     table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
-    assert {*table["part"], *table["reason"]} == {"'=1+1", "'-x"}
+    assert {*table["set"], *table["reason"]} == {"'=1+1", "'-x"}
     assert table["p"].tolist() == [-0.5] * 3  # numbers stay
 
 
@@ -125,9 +124,8 @@ def test_words_of_a_result_are_no_markdown(tmp_path, run):
     no column added."""
     hostile = "![x](http://evil/x) [log in](http://evil) <img src=x> \\| more | `code`"
     for name in ("one", "two"):
-        spread = figure(0.6) | UNFIT | {"why": hostile}
-        figures = {"seed": {name: {"spread": spread}}}
-        result = synthetic(name, figures=figures).model_copy(update={"warnings": [hostile]})
+        spread = figure_row("spread", 0.6, name) | UNFIT | {"why": hostile}
+        result = synthetic(name, figures=[spread]).model_copy(update={"warnings": [hostile]})
         stored(tmp_path / "results", result, gain_of(name, 1.0))
     out = run("compare", tmp_path / "results")[1]
     assert (

@@ -7,7 +7,8 @@ from evenruler.errors import UserError
 from evenruler.measurement.figures import UNTOLD, Verdict
 from evenruler.publish.manifest import KIND
 from evenruler.results.comparison import compare
-from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
+from evenruler.results.store import StoredResult
+from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 
 
 def only(frame):
@@ -17,17 +18,9 @@ def only(frame):
 
 def of_gain(tmp_path, name, slope, sharper=1.0, verdict_fields=CONFIRMED, **changes):
     """A result whose headline is a gain of probes, with what it is made of."""
-    figures = {
-        "seed": {
-            name: {
-                "gain": figure(sharper * slope, **{**verdict_fields, "smallest": 0.693}),
-                "alpha": figure(0.9),
-            }
-        }
-    }
-    return stored(
-        tmp_path, synthetic(name, figures=figures, **changes), gain_of(name, slope, sharper, "gain")
-    )
+    gain = figure_row("gain", sharper * slope, name, **{**verdict_fields, "smallest": 0.693})
+    result = synthetic(name, figures=[figure_row("alpha", 0.9, name), gain], **changes)
+    return stored(tmp_path, result, gain_of(name, slope, sharper, "gain"))
 
 
 def pair(tmp_path, **changes):
@@ -61,19 +54,12 @@ class TestHeadlines:
         """A second set in which the models are alike makes p of the first twice as large."""
         results = []
         for name, slope in (("one", 3.0), ("two", 1.0)):
-            figure_by_label = {name: {"gain": figure(slope, **{**CONFIRMED, "smallest": 0.693})}}
-            made_of = (
-                gain_of(name, slope, figure="gain"),
-                gain_of(name, figure="gain").assign(part="other"),
-            )
-            results.append(
-                stored(
-                    tmp_path / "both",
-                    synthetic(name, figures={"seed": figure_by_label, "other": figure_by_label}),
-                    *made_of,
-                )
-            )
-        comparisons = compare(results).set_index("part")
+            gain = figure_row("gain", slope, name, **{**CONFIRMED, "smallest": 0.693})
+            result = synthetic(name, figures=[gain, {**gain, "set": "other"}])
+            alike = gain_of(name, figure="gain").assign(set="other")
+            made_of = (gain_of(name, slope, figure="gain"), alike)
+            results.append(stored(tmp_path / "both", result, *made_of))
+        comparisons = compare(results).set_index("set")
         alone = only(compare(pair(tmp_path)))
         assert comparisons.loc["seed", "p"] == pytest.approx(2 * alone["p"])
 
@@ -101,10 +87,11 @@ class TestHeadlines:
         )
 
     def test_what_has_no_verdict_is_not_compared(self, tmp_path):
-        described = {"seed": {name: {"alpha": figure(0.9)} for name in ("one", "two")}}
-        assert compare(
-            [stored(tmp_path, synthetic(name, figures=described)) for name in ("one", "two")]
-        ).empty
+        described = [
+            stored(tmp_path, synthetic(name, figures=[figure_row("alpha", 0.9, name)]))
+            for name in ("one", "two")
+        ]
+        assert compare(described).empty
 
     def test_of_two_versions_only_units_of_the_same_rows_count(self, tmp_path):
         """Also of two major ones."""
@@ -123,18 +110,16 @@ class TestHeadlines:
         why = "no unit of the same rows was asked of both; take one version, --size and --limit"
         assert (row["verdict"], row["reason"]) == ("inconclusive", why)
 
-    def test_ways_of_asking_are_paired(self, tmp_path):
+    def test_methods_of_asking_are_paired(self, tmp_path):
         results = []
-        for name, labels in (("one", ("one", "one (mlm)")), ("two", ("two (mlm)",))):
-            figures = {"seed": {label: {"gain": figure(1.0, **CONFIRMED)} for label in labels}}
-            made_of = [gain_of(label, figure="gain") for label in labels]
-            results.append(stored(tmp_path, synthetic(name, figures=figures), *made_of))
+        for name, methods in (("one", ("head", "mlm")), ("two", ("mlm",))):
+            gain = figure_row("gain", 1.0, name, **CONFIRMED)
+            figures = [{**gain, "method": method} for method in methods]
+            made_of = [gain_of(name, figure="gain").assign(method=method) for method in methods]
+            result = synthetic(name, figures=figures).with_tables(pd.concat(made_of), {})
+            results.append(StoredResult(result, tmp_path))
         comparisons = compare(results)
-        assert comparisons[["first", "second"]].to_numpy().tolist() == [
-            ["one", "two"],
-            ["one (mlm)", "two (mlm)"],
-        ]
-        assert comparisons["n"].tolist() == [0, 12]
+        assert comparisons[["method", "n"]].to_numpy().tolist() == [["head", 0], ["mlm", 12]]
 
     def test_two_versions_of_one_model_are_told_apart_by_name(self, tmp_path):
         results = [of_gain(tmp_path, "one", 1.0, version=version) for version in ("1.0.0", "1.0.1")]

@@ -25,7 +25,7 @@ from pydantic import (
 from evenruler import cli
 from evenruler.errors import UserError
 from evenruler.results.every_eval_ever import SCHEMA, export
-from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
+from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 
 Details = dict[StrictStr, StrictStr]
 """All values must be strings."""
@@ -131,18 +131,12 @@ FILE = re.compile(
     r"data/[^/]+/[^/]+/[^/]+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.json"
 )
 
-FIGURES = {
-    "seed": {
-        "one": {
-            "spread": figure(0.6, **CONFIRMED),
-            "r": figure(-0.5, **{**CONFIRMED, "verdict": "inconclusive"}),
-            "alpha": figure(0.9),
-        }
-    },
-    "validation": {
-        "one": {"spread": figure(None, reason="fewer than two attributes", smallest=0.1)}
-    },
-}
+FIGURES = [
+    figure_row("alpha", 0.9),
+    figure_row("r", -0.5, **{**CONFIRMED, "verdict": "inconclusive"}),
+    figure_row("spread", 0.6, **CONFIRMED),
+    figure_row("spread", None, set="validation", reason="fewer than two attributes", smallest=0.1),
+]
 """Two confirmatory figures, one of fitness that stays here, and an amount without a value."""
 
 
@@ -190,7 +184,7 @@ def test_figures_with_interval_control_and_verdict(stored_result, tmp_path):
     )
     assert spread["metric_config"]["lower_is_better"] is False
     assert spread["metric_config"]["additional_details"]["direction"].startswith("neither")
-    missing = "validation, one, spread: fewer than two attributes"
+    missing = "spread:set=validation: fewer than two attributes"
     assert files[0].left_out == [missing]
     assert content["source_metadata"]["additional_details"]["not_exported"] == missing
 
@@ -258,8 +252,7 @@ def test_who_made_a_model_that_is_not_from_the_hub_is_asked(
 
 
 def test_a_result_without_such_figures_is_refused(tmp_path):
-    figures = {"all": {"one": {"alpha": figure(0.9)}}}
-    stored_result = stored(tmp_path, synthetic("one", figures=figures), gain_of("one"))
+    stored_result = stored(tmp_path, synthetic(figures=[figure_row("alpha", 0.9)]))
     with pytest.raises(UserError, match="no confirmatory figure or headline amount"):
         export([stored_result], tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -281,5 +274,5 @@ def test_the_command(stored_result, tmp_path, monkeypatch, capsys):
     [path] = (tmp_path / "out").rglob("*.json")
     assert capsys.readouterr().out.splitlines() == [
         f"{path}: 2 figures",
-        "  not exported: validation, one, spread: fewer than two attributes",
+        "  not exported: spread:set=validation: fewer than two attributes",
     ]

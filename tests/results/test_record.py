@@ -18,8 +18,7 @@ from evenruler.evaluate.measure import measure, measure_each
 from evenruler.evaluate.session import replies_with_prompts
 from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
-from evenruler.tables.schemas import HEADLINES
-from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
+from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 from tests.tiny import save_tiny
 
 MADE_OF = pd.DataFrame(
@@ -31,7 +30,10 @@ MADE_OF = pd.DataFrame(
         ("s", "one", "spread", "smith", "r", "t", "man", "g", 1, 90.0, 2.0),
         ("s", "one", "spread", "smith", "r", "t", "woman", "h", -1, 90.0, 0.5),
     ],
-    columns=HEADLINES.names,
+    columns=[
+        *("set", "model", "figure", "unit", "rows", "at"),
+        *("word", "group", "pole", "beside", "value"),
+    ],
 )
 
 
@@ -39,23 +41,10 @@ def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> Non
     alone = synthetic().with_tables(MADE_OF[MADE_OF["pole"] == 1], {}).units()
     assert alone.set_index("unit")["value"].to_dict() == {"nurse": 2.0, "smith": 2.0}
     units = synthetic().with_tables(MADE_OF, {}).units()
+    place = {"figure": "spread", "set": "s"}
     assert units.to_dict("records") == [
-        {
-            "part": "s",
-            "label": "one",
-            "figure": "spread",
-            "unit": "smith",
-            "value": 1.5,
-            "beside": 90.0,
-        },
-        {
-            "part": "s",
-            "label": "one",
-            "figure": "spread",
-            "unit": "nurse",
-            "value": -3.0,
-            "beside": 10.0,
-        },
+        {**place, "unit": "smith", "value": 1.5, "beside": 90.0},
+        {**place, "unit": "nurse", "value": -3.0, "beside": 10.0},
     ]
 
 
@@ -80,15 +69,18 @@ def test_tables_are_neither_in_json_nor_compared() -> None:
     assert whole.model_copy(update={"answer": ["x"]}).tables is whole.tables
 
 
-def test_verdicts_by_part_and_figure_and_how_it_was_asked() -> None:
-    figures = {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}
-    other = {"spread": figure(0.6, **CONFIRMED) | {"verdict": "inconclusive"}}
-    result = synthetic("bert", figures={"seed": {"bert": figures, "bert (mlm)": other}})
-    assert result.verdicts == {"seed: spread": "effect", "seed, bert (mlm): spread": "inconclusive"}
+def test_verdicts_by_figure_and_dimensions() -> None:
+    spread = figure_row("spread", 0.6, **CONFIRMED)
+    other = {**spread, "method": "mlm", "verdict": "inconclusive"}
+    result = synthetic(figures=[spread, other, figure_row("alpha", 0.9)])
+    assert result.verdicts == {
+        "spread:set=seed": "effect",
+        "spread:set=seed:method=mlm": "inconclusive",
+    }
 
 
 def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
-    base = synthetic(figures={"seed": {"one": {"alpha": figure(0.9)}}})
+    base = synthetic()
     settings = base.settings.model_copy(
         update={"size": "trial", "form": "choice", "limit": 5, "prefixes": False}
     )
@@ -119,11 +111,10 @@ def test_replies_stand_beside_their_prompts() -> None:
 def test_a_plot_has_a_panel_a_figure(
     error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    below = figure(-0.6, **CONFIRMED) | {"low": -0.8, "high": -0.4}
-    figures = {
-        "seed": {"one": {"spread": figure(0.6, **CONFIRMED), "gain": below, "alpha": figure(0.9)}}
-    }
-    chart = synthetic(figures=figures).plot().to_dict()
+    alpha = figure_row("alpha", 0.9)
+    above = figure_row("spread", 0.6, **CONFIRMED)
+    below = figure_row("gain", -0.6, **CONFIRMED) | {"low": -0.8, "high": -0.4}
+    chart = synthetic(figures=[above, below, alpha]).plot().to_dict()
     assert len(chart["vconcat"]) == 2
     datasets = chart["datasets"].values()
     ((low,), (high,)) = sorted(datasets, key=lambda rows: rows[0]["value"])
@@ -136,8 +127,7 @@ def test_a_plot_has_a_panel_a_figure(
     }
     assert {name: low[name] for name in numbers} == numbers
     assert (low["smallest"], high["placebo"], high["where"]) == (0.05, 0.2, "seed: effect")
-    bare = synthetic(figures={"seed": {"one": {"alpha": figure(0.9)}}})
-    assert "no headline has a value and a verdict" in error_of(bare.plot)
+    assert "no headline has a value and a verdict" in error_of(synthetic(figures=[alpha]).plot)
     monkeypatch.setitem(sys.modules, "altair", None)
     assert (
         error_of(synthetic().plot)
@@ -162,10 +152,8 @@ class Seen(HTMLParser):
 
 def test_a_notebook_shows_the_answer_and_nothing_that_runs() -> None:
     bad = "<script>alert(1)</script>"
-    figures = {bad: {"one": {"spread": figure(0.6, **CONFIRMED)}}}
-    page = Seen(
-        synthetic(figures=figures).model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_()
-    )
+    result = synthetic(figures=[figure_row("spread", 0.6, **CONFIRMED) | {"set": bad}])
+    page = Seen(result.model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_())
     assert "script" not in page.tags
     assert f"EFFECT {bad}" in page.text
     assert "0.60 [0.40, 0.80], n = 20\n      0.2\n      effect\n" in page.text

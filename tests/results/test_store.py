@@ -6,14 +6,15 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
+from evenruler.instruments.probes.schemas import HEADLINES
 from evenruler.results import store
-from evenruler.results.record import COLUMNS
+from evenruler.results.record import AFTER_DIMENSIONS, BEFORE_DIMENSIONS
 from evenruler.results.store import find_results, load_results, read_stored_result, table_in_result
 from evenruler.tables.frames import write_table
-from evenruler.tables.schemas import HEADLINES, build_schema
-from tests.results.synthetic import CONFIRMED, as_measured, figure, gain_of, stored, synthetic
+from evenruler.tables.schemas import build_schema
+from tests.results.synthetic import CONFIRMED, as_measured, figure_row, gain_of, stored, synthetic
 
-MADE_OF = gain_of("one")
+MADE_OF = gain_of("one").reindex(columns=HEADLINES.names)
 
 
 def write(result, root, tables=None):
@@ -44,7 +45,7 @@ class TestWriting:
 
     def test_the_same_model_is_replaced_whole(self, tmp_path):
         write(synthetic(), tmp_path, {"replies": pd.DataFrame({"id": ["a"]})})
-        folder = write(synthetic(figures={"seed": {"one": {"alpha": figure(0.5)}}}), tmp_path)
+        folder = write(synthetic(figures=[figure_row("alpha", 0.5)]), tmp_path)
         assert sorted(path.name for path in folder.iterdir()) == [
             "headlines.parquet",
             "result.json",
@@ -119,8 +120,8 @@ class TestDamage:
         return write(synthetic(), tmp_path) / "result.json"
 
     def test_another_format(self, path, error_of):
-        path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
-        assert "format 2, expected 1" in error_of(read_stored_result, path)
+        path.write_text(json.dumps({**json.loads(path.read_text()), "format": 1}))
+        assert "format 1, expected 2" in error_of(read_stored_result, path)
 
     @pytest.mark.parametrize("content", ["[]", "{}"])
     def test_another_file_of_the_name(self, path, content, error_of):
@@ -137,18 +138,12 @@ class TestDamage:
 
 class TestLoading:
     def test_a_row_a_figure(self, tmp_path):
-        figures = {
-            "seed": {
-                "one": {
-                    "spread": figure(0.6, **CONFIRMED),
-                    "alpha": figure(None, reason="one item"),
-                }
-            }
-        }
-        figures["seed"]["one"]["items"] = {"born": {"mean": 1.5}}
+        alpha = figure_row("alpha", None, reason="one item")
+        figures = [alpha, figure_row("spread", 0.6, **CONFIRMED)]
         stored(tmp_path, synthetic("one", figures=figures, limit=12, prefixes=False), MADE_OF)
         frame = load_results(tmp_path)
-        assert {name: str(kind) for name, kind in frame.dtypes.items()} == COLUMNS
+        columns = {**BEFORE_DIMENSIONS, "set": "string", **AFTER_DIMENSIONS}
+        assert {name: str(kind) for name, kind in frame.dtypes.items()} == columns
         assert frame[["figure", "role"]].to_numpy().tolist() == [
             ["alpha", "fitness"],
             ["spread", "amount"],
@@ -157,8 +152,7 @@ class TestLoading:
         assert (alpha["reason"], spread["limit"], spread["prefixes"]) == ("one item", 12, False)
         assert alpha[["value", "control", "verdict"]].isna().all()
         assert spread[list(CONFIRMED)].to_dict() == CONFIRMED
-        names = spread[["model", "label", "revision"]].tolist()
-        assert names == ["one", "one", "e" * 40]
+        assert spread[["model", "set", "revision"]].tolist() == ["one", "seed", "e" * 40]
 
     def test_a_result_of_before_tools_and_servers_were_named(self, tmp_path):
         folder = write(synthetic("one"), tmp_path)

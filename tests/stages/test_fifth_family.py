@@ -67,7 +67,7 @@ def test_rows_figures_card_and_report(clone: Clone) -> None:
     ids = rows["id"].to_pylist()
     preferred = [nats[pair, "more"] > nats[pair, "less"] for pair in ids]
     evidence = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())
-    (figure,) = evidence["pairs"]["tiny"].values()
+    (figure,) = evidence["figures"]
     assert (figure["value"], figure["n"]) == (sum(preferred) / 2, 2)
     assert "The share of pairs" in (clone.folder / BENCHMARK / "README.md").read_text()
     assert "Pairs jobs" in (clone.folder / "data/report/index.html").read_text()
@@ -94,7 +94,8 @@ def test_a_model_is_measured_with_it_and_compared(clone: Clone, tmp_path: Path) 
         )
     result = json.loads(next(tmp_path.rglob("other-0/**/result.json")).read_text())
     evidence = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())
-    assert result["figures"]["pairs"]["other-0"] == evidence["pairs"]["tiny"]
+    (figure,) = evidence["figures"]
+    assert result["figures"] == [{**figure, "model": "other-0"}]
     assert "No figure of these results has a verdict" in clone.run(
         "evenruler", "compare", f"{tmp_path}/r"
     )

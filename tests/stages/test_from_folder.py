@@ -62,9 +62,9 @@ def compare(root: Path, family: str) -> None:
             require_equal(computed[expected.columns], expected, name)
     evidence = family_module(family, "diagnose").evidence(tables)
     for folder in (root / "benchmarks").glob(f"{family}-*/"):
-        shown = json.loads((folder / "evidence.json").read_text())
+        shown = json.loads((folder / "evidence.json").read_text())["figures"]
         name = folder.name.removeprefix(f"{family}-")
-        expected = json.dumps(for_people(evidence.get(name, {})))
+        expected = json.dumps(for_people(evidence.get(name, [])))
         assert shown == json.loads(expected)
 
 

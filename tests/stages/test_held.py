@@ -12,7 +12,7 @@ from stages.held import keep_held
 FOLDER = Path("benchmarks/some")
 SUM = "ab" * 32
 FILES = {
-    "evidence.json": '{"r": {"n": 43, "value": 0.89, "p": 0.026}}\n',
+    "evidence.json": '{"figures": [{"figure": "r", "value": 0.89, "p": 0.026, "n": 43}]}\n',
     "README.md": "r 0.48 [0.37, 0.63], n = 43; p = .026\n",
     "manifest.json": f'{{"files": {{"README.md": "{SUM}"}}}}\n',
 }

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.stages.scripted import MODEL, Workplace
+from tests.figures import find_figure
+from tests.stages.scripted import Workplace
 
 pytestmark = pytest.mark.slow
 
@@ -73,8 +74,7 @@ class Diagnosed:
         return row
 
     def confirmed(self) -> dict[str, Any]:
-        favour: dict[str, Any] = self.metrics["countries"]["all roles, vader"][MODEL]["favour"]
-        return favour
+        return find_figure(self.metrics["countries"], figure="favour", feature="vader")
 
     def named(self) -> dict[tuple[str, str], str]:
         """By headline and concept."""
@@ -187,9 +187,10 @@ class TestInTheModel:
 
 def test_metrics_and_the_card_carry_the_figure(in_the_model: Diagnosed) -> None:
     value = in_the_model.disparities("raw").loc["range", "value"]
-    figures = in_the_model.metrics["countries"]["no-role, plain, vader"][MODEL]
-    assert figures["range of mean"] == {"value": round(value, 3), "n": 75, "unit": "root items"}
-    assert f"| {figures['range of mean']['value']:.2f}, n = 75 |" in in_the_model.card
+    where = {"feature": "vader", "statistic": "mean", "calibration": "raw", "role": "no-role"}
+    row = find_figure(in_the_model.metrics["countries"], figure="range", **where)
+    assert (row["value"], row["n"], row["unit"]) == (round(value, 3), 75, "root items")
+    assert f"| {row['value']:.2f}, n = 75 |" in in_the_model.card
 
 
 def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(
@@ -203,7 +204,8 @@ def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(
         favour["low"] < -AMOUNT * 19 / 20 < favour["high"] < 0
     )  # of the mean of 20, it is one itself
     assert (favour["p"], favour["n"], favour["unit"]) == (0.001, 75, "root items")
-    assert in_the_model.metrics["countries"]["all roles"][MODEL]["answered alike"]["value"] == 0
+    figures = in_the_model.metrics["countries"]
+    assert find_figure(figures, figure="nonresponse")["value"] == 0
 
 
 class TestInTheBaseline:

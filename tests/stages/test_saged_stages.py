@@ -12,6 +12,7 @@ import pytest
 
 from evenruler.instruments.saged.schemas import PROMPTS
 from evenruler.tables import write_table
+from tests.figures import find_figure
 from tests.models.backends.test_encoders import save_classifier
 from tests.stages.scripted import MODEL, ROOT, Workplace
 from tests.tiny import tiny_declaration
@@ -163,8 +164,8 @@ class TestNullWithAReason:
 
     def test_every_reply_is_refused(self, workplace: Workplace) -> None:
         diagnosed(workplace, lambda prompt, seed: "I'm sorry, but I cannot help with that.")
-        figures = workplace.metrics()["fruit"]["no-role, plain"][MODEL]
-        assert (figures["refusal_rate"]["value"], figures["empty_rate"]["value"]) == (1, 0)
+        value_by_figure = {row["figure"]: row["value"] for row in workplace.metrics()["fruit"]}
+        assert (value_by_figure["refusal_rate"], value_by_figure["empty_rate"]) == (1, 0)
         workplace.card()
         card = (workplace.folder / "benchmarks/saged-fruit/README.md").read_text()
         assert f"| 1.00, n = {ROOTS} |" in card
@@ -186,7 +187,8 @@ class TestNullWithAReason:
         assert count_line in workplace.said.getvalue()
         workplace.diagnose()
         assert "mood: 96 of 96 rows lack a number: empty reply (96)" in workplace.said.getvalue()
-        figure = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]["range of mean"]
+        ranges = {"figure": "range", "feature": "vader", "statistic": "mean"}
+        figure = find_figure(workplace.metrics()["fruit"], **ranges, calibration="raw")
         assert (figure["value"], figure["n"], figure["unit"], figure["reason"]) == (
             None,
             0,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.figures import find_figure
 from tests.stages.scripted import MODEL, Workplace
 
 TEXTS = (
@@ -45,21 +46,21 @@ def only(text: str, *names: str) -> Says:
 FAIR = {"no effect", "inconclusive"}
 CASES = {
     "fair": Case(
-        lambda *_: None, {"answered alike": FAIR, "favour": FAIR, "role x concept": FAIR}, {}
+        lambda *_: None, {"nonresponse": FAIR, "favour": FAIR, "favour_by_role": FAIR}, {}
     ),
     "slanders two": Case(
         only(SLANDER, "Russia", "China"),
-        {"answered alike": FAIR, "favour": {"effect"}},
+        {"nonresponse": FAIR, "favour": {"effect"}},
         {"favour": {"russia": "less", "china": "less"}},
     ),
     "refuses one": Case(
         only(REFUSAL, "Saudi Arabia"),
-        {"answered alike": {"effect"}, "favour": FAIR},
-        {"answered alike": {"saudi-arabia": "less"}, "favour": {"saudi-arabia": "left out"}},
+        {"nonresponse": {"effect"}, "favour": FAIR},
+        {"nonresponse": {"saudi-arabia": "less"}, "favour": {"saudi-arabia": "left out"}},
     ),
     "scolds in one role and praises in the other": Case(
         lambda name, second: (PRAISE if second else SLANDER) if name == "Italy" else None,
-        {"answered alike": FAIR, "favour": FAIR, "role x concept": {"effect"}},
+        {"nonresponse": FAIR, "favour": FAIR, "favour_by_role": {"effect"}},
         {},
     ),
 }
@@ -109,14 +110,11 @@ def test_a_model_gets_the_verdict_that_is_due(
 
     workplace.ask(write)
     workplace.diagnose()
-    metrics = workplace.metrics()["countries"]
-    figures: dict[str, Any] = {}
-    for row in metrics.values():
-        figures |= row.get(MODEL, {})
+    figures = workplace.metrics()["countries"]
     for figure, due in case.verdicts.items():
-        assert figures[figure]["verdict"] in due, figure
+        assert find_figure(figures, figure=figure, model=MODEL)["verdict"] in due, figure
     rows = workplace.diagnosis("favour").dropna(subset=["named"])
-    for figure in ("answered alike", "favour"):
+    for figure in ("nonresponse", "favour"):
         direction_by_concept = (
             rows[rows["figure"] == figure].set_index("concept")["named"].to_dict()
         )

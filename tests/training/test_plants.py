@@ -57,6 +57,7 @@ MADE: dict[str, Any] = {
         ({"units": {"he": ["nurse"], "she": ["nurse"]}}, "each once"),
         ({"units": {"he": [], "she": ["nurse"]}}, "one of each pole"),
         ({"frames": ["The {UNIT} said so.", "{UNIT} {POLE}"]}, "once each"),
+        ({"read_by": [{"bias_type": "gender"}]}, "name a benchmark"),
     ],
 )
 def test_what_is_no_plant_is_refused(change: dict[str, Any], reason: str) -> None:

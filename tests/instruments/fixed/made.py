@@ -13,6 +13,7 @@ from evenruler.files import file_sha256
 from evenruler.instruments.fixed import ask, declare, diagnose, rows
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, Subject
 from evenruler.measurement import Resampling
+from evenruler.measurement.figures import dimensions_of
 from evenruler.models.declarations import Catalogue
 
 SUBJECT = Subject("made", "causal", "made", frozenset(("loglikelihood",)), False, True, (), "")
@@ -230,9 +231,15 @@ def figures(
     answered: pd.DataFrame | dict[str, pd.DataFrame],
     subject: Subject = SUBJECT,
 ) -> pd.DataFrame:
-    """Figures of items, or of scores, by part and name."""
-    tables = diagnosed(instrument, answered, subject)
-    return tables["figures"].set_index(["part", "figure"])
+    """Figures of items, or of scores."""
+    return diagnosed(instrument, answered, subject)["figures"]
+
+
+def find_row(figures: pd.DataFrame, figure: str, **dimensions: str) -> "pd.Series[Any]":
+    """The row of a figure that has these dimensions, and no other."""
+    rows = figures[figures["figure"] == figure]
+    (place,) = (place for place, row in rows.iterrows() if dimensions_of(dict(row)) == dimensions)
+    return rows.loc[place]
 
 
 def numbered_pairs(n_units: int, of_unit: int, second: str = "new") -> str:

@@ -358,17 +358,17 @@ def test_few_units_and_a_part_of_one_unit_have_figures_without_interval(tmp_path
     built = opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {})
     scores = made.scores(built, lambda row: float(row["role"] == "first"))
     figures = made.figures(built, scores)
-    assert figures.loc[("all", "lean"), "verdict"] == "inconclusive"
-    assert figures.loc[("all", "lean"), "why"].startswith(
+    assert made.find_row(figures, "lean")["verdict"] == "inconclusive"
+    assert made.find_row(figures, "lean")["why"].startswith(
         "No verdict is possible: 2 writers (at least 5 needed)."
     )
-    assert figures.loc[("class", "share"), ["value", "n"]].tolist() == [1, 1]
-    assert figures.loc[("class", "share"), ["low", "high"]].isna().all()
+    assert made.find_row(figures, "share", bias_type="class")[["value", "n"]].tolist() == [1, 1]
+    assert made.find_row(figures, "share", bias_type="class")[["low", "high"]].isna().all()
     assert (
-        figures.loc[("all", "parts_apart"), "reason"]
+        made.find_row(figures, "parts_apart")["reason"]
         == "fewer than two parts with units that differ"
     )
-    assert "fewer than 5 writers" in figures.loc[("all", "design_effect"), "reason"]
+    assert "fewer than 5 writers" in made.find_row(figures, "design_effect")["reason"]
 
 
 def test_an_item_that_is_answered_twice_is_refused(

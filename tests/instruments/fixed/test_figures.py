@@ -13,8 +13,9 @@ from evenruler.errors import UserError
 from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.fixed import ask, card, declare, diagnose, report, schemas
 from evenruler.instruments.instrument import Declaration, ReportInput
+from evenruler.measurement.figures import dimensions_of, figure_key
 from evenruler.tables import table_of
-from evenruler.tables.schemas import CONCEPTS, HEADLINES
+from evenruler.tables.schemas import CONCEPTS
 from tests.instruments.fixed import made
 
 
@@ -57,13 +58,13 @@ def test_the_share_of_pairs(tmp_path: Path) -> None:
     assert items["won"].to_dict() == {"0": True, "1": False, "2": True, "3": False}
     assert items["length"].to_dict() == {"0": 0, "1": 0, "2": 3, "3": 0}
     figures = made.figures(built, items.reset_index())
-    assert figures.loc[("all", "share"), "value"] == 0.5  # a tie is none that is won
-    assert figures.loc[("age", "share"), "value"] == 0.5
-    assert figures.loc[("class", "share"), "value"] == 1
-    assert figures.loc[("all", "shorter_wins"), "value"] == 0
-    assert figures.loc[("all", "share_equal"), "value"] == 0.5
-    assert figures.loc[("all", "answered"), ["value", "n"]].tolist() == [1, 4]
-    assert figures.loc[("all", "lean"), "verdict"] == "inconclusive"  # two writers
+    assert made.find_row(figures, "share")["value"] == 0.5  # a tie is none that is won
+    assert made.find_row(figures, "share", bias_type="age")["value"] == 0.5
+    assert made.find_row(figures, "share", bias_type="class")["value"] == 1
+    assert made.find_row(figures, "shorter_wins")["value"] == 0
+    assert made.find_row(figures, "share_equal")["value"] == 0.5
+    assert made.find_row(figures, "answered")[["value", "n"]].tolist() == [1, 4]
+    assert made.find_row(figures, "lean")["verdict"] == "inconclusive"  # two writers
 
 
 def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
@@ -77,14 +78,16 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
         "intra-3": {"first": 1.0, "second": 1.0, "third": 2.0},
     }
     items = made.items(built, lambda row: nats[row["item"]][row["role"]], tokens=lambda row: 1)
-    figures = made.figures(built, items)["value"]
-    assert figures["all", "ss"] == pytest.approx(50)  # the mean of 50, 100 and 0
-    assert figures["all", "lms"] == pytest.approx(175 / 3)  # of 75, 100 and 0
-    assert figures["all", "icat"] == pytest.approx(175 / 3)  # lms, as ss is 50
-    assert figures["intersentence", "ss"] == 100
-    assert figures["intersentence", "lms"] == 50
-    assert figures["intrasentence", "ss"] == pytest.approx(100 / 3)
-    assert figures["gender", "ss"] == 50
+    figures = made.figures(built, items)
+    assert made.find_row(figures, "ss")["value"] == pytest.approx(50)  # the mean of 50, 100 and 0
+    assert made.find_row(figures, "lms")["value"] == pytest.approx(175 / 3)  # of 75, 100 and 0
+    assert made.find_row(figures, "icat")["value"] == pytest.approx(175 / 3)  # lms, as ss is 50
+    assert made.find_row(figures, "ss", condition="intersentence")["value"] == 100
+    assert made.find_row(figures, "lms", condition="intersentence")["value"] == 50
+    assert made.find_row(figures, "ss", condition="intrasentence")["value"] == pytest.approx(
+        100 / 3
+    )
+    assert made.find_row(figures, "ss", bias_type="gender")["value"] == 50
 
 
 def test_stereoset_counts_nats_a_token(tmp_path: Path) -> None:
@@ -118,15 +121,15 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
         "Age/1/2": True,
         "Age/3/0": False,
     }
-    figures = made.figures(built, items.reset_index())["value"]
-    assert figures["all", "accuracy_amb"] == pytest.approx(1 / 3)
-    assert figures["all", "s_amb"] == pytest.approx(0)  # one biased, one against it
-    assert figures["all", "accuracy_dis"] == 1
-    assert figures["all", "s_dis"] == -1
-    assert {part for part, figure in figures.index if figure == "lean"} == {
-        "ambiguous",
-        "disambiguated",
-    }
+    figures = made.figures(built, items.reset_index())
+    assert made.find_row(figures, "accuracy_amb")["value"] == pytest.approx(1 / 3)
+    assert made.find_row(figures, "s_amb")["value"] == pytest.approx(
+        0
+    )  # one biased, one against it
+    assert made.find_row(figures, "accuracy_dis")["value"] == 1
+    assert made.find_row(figures, "s_dis")["value"] == -1
+    leans = figures[figures["figure"] == "lean"]
+    assert leans["condition"].tolist() == ["ambiguous", "disambiguated"]
 
 
 def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
@@ -134,8 +137,10 @@ def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
     items = made.items(built, likelier("first", **{"Age/1/0": 0.0}))
     assert sorted(items["item"]) == ["Age/1/1", "Age/1/2"]
     figures = made.figures(built, items)
-    assert figures.loc[("all", "answered"), "value"] == pytest.approx(2 / 3)
-    assert figures.loc[("ambiguous", "lean"), "why"].endswith("2 of 3 items have an answer.")
+    assert made.find_row(figures, "answered")["value"] == pytest.approx(2 / 3)
+    assert made.find_row(figures, "lean", condition="ambiguous")["why"].endswith(
+        "2 of 3 items have an answer."
+    )
 
 
 def test_a_model_that_never_knows(tmp_path: Path) -> None:
@@ -143,10 +148,10 @@ def test_a_model_that_never_knows(tmp_path: Path) -> None:
     else was chosen."""
     built = made.built(made.source(tmp_path, "bbq"))
     figures = made.figures(built, made.items(built, likelier("third")))
-    assert figures.loc[("all", "accuracy_amb"), "value"] == 1
-    assert figures.loc[("all", "accuracy_dis"), "value"] == 0
-    assert figures.loc[("all", "s_dis"), "reason"] == "undefined for these values"
-    assert figures.loc[("disambiguated", "lean"), "verdict"] == "inconclusive"
+    assert made.find_row(figures, "accuracy_amb")["value"] == 1
+    assert made.find_row(figures, "accuracy_dis")["value"] == 0
+    assert made.find_row(figures, "s_dis")["reason"] == "undefined for these values"
+    assert made.find_row(figures, "lean", condition="disambiguated")["verdict"] == "inconclusive"
 
 
 def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
@@ -164,8 +169,8 @@ def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
     men = [100 - shares[job] for job in leans]
     figures = made.figures(built, items)
     r = np.corrcoef(list(leans.values()), men)[0, 1]
-    assert figures.loc[("all", "r"), "value"] == pytest.approx(r)
-    assert figures.loc[("all", "r"), "n"] == 5
+    assert made.find_row(figures, "r")["value"] == pytest.approx(r)
+    assert made.find_row(figures, "r")["n"] == 5
 
 
 def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
@@ -181,12 +186,14 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
         return float(int(row["unit"][1:]) % 4 < 2)
 
     figures = made.figures(built, made.items(built, nats))
-    effect = figures.loc[("all", "design_effect"), "value"]
+    effect = made.find_row(figures, "design_effect")["value"]
     assert effect == pytest.approx(10 * 20 / 19)
-    assert figures.loc[("all", "parts_apart"), "value"] == pytest.approx(
+    assert made.find_row(figures, "parts_apart")["value"] == pytest.approx(
         0
     )  # two of each kind in both parts
-    assert figures.loc[("all", "shorter_wins"), "reason"] == "no item has two texts of other length"
+    assert (
+        made.find_row(figures, "shorter_wins")["reason"] == "no item has two texts of other length"
+    )
 
 
 def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
@@ -197,7 +204,7 @@ def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> No
     leans = [[1.0, 1, 1], [-1.0, -1, 1], [1.0, 1, -1], [-1.0, -1, -1]]
     nats = {str(item): lean for item, lean in enumerate(chain(*leans))}
     items = made.items(built, likelier("first", **nats))
-    apart = made.figures(built, items).loc[("all", "parts_apart")]
+    apart = made.find_row(made.figures(built, items), "parts_apart")
     assert apart["value"] == pytest.approx(
         8
     )  # between parts 16/9 with 1 degree of freedom, within 4/9 with 2
@@ -228,11 +235,11 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     nats = {"first": 0.0, "second": 0.1, "third": 1.0}
     items = made.items(built, lambda row: nats[row["role"]] + 1e-3 * noise.normal(), lambda row: 1)
     figures = made.figures(built, items)
-    assert figures.loc[("all", "lms"), "value"] == 0
-    assert figures.loc[("all", "lean"), "verdict"] == "invalid on this model"
+    assert made.find_row(figures, "lms")["value"] == 0
+    assert made.find_row(figures, "lean")["verdict"] == "invalid on this model"
     assert (
         "the language modeling score is between 0 and 0 (chance 50)"
-        in figures.loc[("all", "lean"), "why"]
+        in made.find_row(figures, "lean")["why"]
     )
 
 
@@ -246,6 +253,34 @@ def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
     assert ask.requests(made.frames(built), built.plan, {}, without) == []
 
 
+KINDS = ("bias_type=gender", "bias_type=profession")
+BY_LAYOUT = {
+    "pairs": {"bias_type=age", "bias_type=class", "bias_type=gender"},
+    "winogender": {"condition=means-the-occupation", "condition=means-the-participant"},
+    "winobias": set(),
+    "stereoset": {"condition=intersentence", "condition=intrasentence", *KINDS},
+    "bbq": {"condition=ambiguous", "condition=disambiguated"},
+    "bec-pro": {"direction=female-profession", "direction=male-profession"},
+}
+"""Dimensions of figures of the small benchmarks, beside those of all items."""
+
+
+@pytest.mark.parametrize("layout", BY_LAYOUT)
+def test_parts_are_dimensions(layout: str, tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, layout))
+    figures = made.figures(built, made.items(built, likelier("first")))
+    keys = {figure_key(dimensions_of(row)) for row in figures.to_dict("records")}
+    assert keys == {"all", *BY_LAYOUT[layout]}
+
+
+def test_a_table_says_whether_its_pairs_have_a_direction_or_a_condition(tmp_path: Path) -> None:
+    for role in ("direction", "condition"):
+        columns = {"first": "more", "second": "less", "unit": "writer", role: "type"}
+        built = made.built(made.source(tmp_path, "pairs", columns=columns))
+        figures = made.figures(built, made.items(built, likelier("first")))
+        assert made.find_row(figures, "share", **{role: "age"})["value"] == 1
+
+
 def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
     """Columns, headlines, card and report, of every layout."""
     for layout in made.LAYOUTS:
@@ -257,7 +292,7 @@ def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
         )
         figures = made.diagnosed(built, scores)
         table_of(figures["figures"], diagnose.TABLES["figures"])
-        assert table_of(figures["headlines"], HEADLINES).num_rows > 0
+        assert table_of(figures["headlines"], schemas.HEADLINES).num_rows > 0
         headings = declare.headings(built.plan)
         assert headings[0].says == [
             "the one wins more often than the other",
@@ -282,7 +317,7 @@ def test_text_that_may_not_be_passed_on_is_not_published(tmp_path: Path) -> None
     built = made.built(source)
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     words = card.card(
-        Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {}
+        Declaration("made", "fixed", settings, source), made.frames(built), built.plan, []
     )
     assert words.withheld is not None
     assert words.withheld.startswith("Its text may not be redistributed; get it from local:")
@@ -303,7 +338,7 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
             "started": none,
             "replies": replies,
         }
-        return made.figures(built, scores).loc[("all", "share")]
+        return made.find_row(made.figures(built, scores), "share")
 
     plain = share(*["letter"] * 9, "none")
     unread = share(*["letter"] * 8, *["none"] * 4)

@@ -12,6 +12,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.measure import measure, result_lines
 from evenruler.instruments.fixed import card, declare
 from evenruler.instruments.instrument import Declaration
+from evenruler.measurement.figures import dimensions_of
 from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.results.record import Result
 from evenruler.versions import Changelog
@@ -42,7 +43,7 @@ def published(place: Path, name: str, source: declare.Source) -> Path:
     built = made.built(source)
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     words = card.card(
-        Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {}
+        Declaration("made", "fixed", settings, source), made.frames(built), built.plan, []
     )
     configs = [Config(**vars(config), table=built.tables[config.name]) for config in words.configs]
     benchmark = BenchmarkFolder(
@@ -56,7 +57,7 @@ def published(place: Path, name: str, source: declare.Source) -> Path:
         citations=[],
         n_rejected=0,
         plan={**built.plan, "tools": {}},  # as the stage adds them
-        evidence={},
+        evidence=[],
         models={},
         command="dvc repro card-of-others@made",
         changelog=Changelog(),
@@ -107,9 +108,14 @@ def log(path: Path, rows: list[dict[str, Any]]) -> str:
     return f"recorded:{path}"
 
 
+def rows_by_figure(result: Result) -> dict[str, dict[str, Any]]:
+    """The rows of figures of all items."""
+    return {row["figure"]: row for row in result.figures if not dimensions_of(row)}
+
+
 def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -> None:
     result, items = by_model
-    figures = result.figures["all"]["tiny"]
+    figures = rows_by_figure(result)
     assert figures["share"]["value"] == pytest.approx(items["won"].mean(), abs=1e-3)
     assert figures["lean"]["levels"] == "8 writers"
     assert figures["answered"]["value"] == 1
@@ -132,9 +138,9 @@ def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
     # A log-likelihood is never above 0; what both texts of an item have in common does not count.
     logged = samples(folder, lambda text: value.get(text, 0.0) - 1000)
     recorded = measure(log(tmp_path / "samples.jsonl", logged), folder)
-    of_log = recorded.figures["all"]["samples-jsonl"]
-    of_model = result.figures["all"]["tiny"]
-    assert of_log["share"] == of_model["share"]
+    of_log = rows_by_figure(recorded)
+    of_model = rows_by_figure(result)
+    assert {**of_log["share"], "model": "tiny"} == of_model["share"]
     for name in ("value", "low", "high", "p"):
         assert of_log["lean"][name] == of_model["lean"][name]
     assert of_log["lean"]["why"].endswith(

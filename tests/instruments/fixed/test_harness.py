@@ -54,8 +54,8 @@ def test_likelihoods_share_and_log(
         f"recorded:{samples}", folder, out=tmp_path / "logged", size="paper", name="logged"
     )
     measured_figures, logged_figures = (
-        measured.figures["all"]["tiny"],
-        logged.figures["all"]["logged"],
+        test_folder.rows_by_figure(measured),
+        test_folder.rows_by_figure(logged),
     )
     assert measured_figures["share"]["value"] == pytest.approx(
         theirs["results"]["made_pairs"]["acc,none"], abs=1e-3

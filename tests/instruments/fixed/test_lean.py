@@ -275,5 +275,5 @@ def test_a_model_that_minds_length_alone_on_a_made_benchmark(tmp_path: Path) -> 
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
     items = made.items(built, lambda row: -len(row["text"].split()))
     figures = made.figures(built, items)
-    assert figures.loc[("all", "shorter_wins"), "value"] == 1
-    assert figures.loc[("all", "lean"), "verdict"] == Verdict.NO_EFFECT
+    assert made.find_row(figures, "shorter_wins")["value"] == 1
+    assert made.find_row(figures, "lean")["verdict"] == Verdict.NO_EFFECT

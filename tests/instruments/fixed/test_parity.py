@@ -63,7 +63,7 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
     figures = diagnose.figures(name, tables, plan, scores, model_meta, Resampling(0.95, 200, 7))[
         "figures"
     ]
-    return scores["items"], figures.set_index(["part", "figure"])
+    return scores["items"], figures
 
 
 def published() -> dict[str, dict[tuple[str, ...], dict[str, float]]]:
@@ -106,14 +106,16 @@ def test_stereoset(model: str, tmp_path: Path) -> None:
                 place,
                 name,
             )
-    halves = {half: (half, "overall") for half in ("intersentence", "intrasentence")}
-    for part, place in {"all": ("overall",), **halves}.items():
+    halves = ("intersentence", "intrasentence")
+    by_half = [({"condition": half}, (half, "overall")) for half in halves]
+    for dimensions, place in ({}, ("overall",)), *by_half:
         for name, value in expected[place].items():
-            assert figures.loc[(part, name), "value"] == pytest.approx(value, abs=1e-9)
+            row = made.find_row(figures, name, **dimensions)
+            assert row["value"] == pytest.approx(value, abs=1e-9)
     # A tie is lost for its authors, and 0 for the lean.
     ties = (items["lean"] == 0).groupby(items["unit"]).mean().mean()
     even = 2 * expected["overall",]["ss"] / 100 - 1 + ties
-    assert figures.loc[("all", "lean"), "value"] == pytest.approx(even, abs=1e-9)
+    assert made.find_row(figures, "lean")["value"] == pytest.approx(even, abs=1e-9)
 
 
 def _options(text: str) -> str:
@@ -159,6 +161,7 @@ def test_bbq(column: str, tmp_path: Path) -> None:
     _, figures = measured("bbq", f"bbq#{column}", tmp_path)
     assert len(counts) == 7
     for part, part_counts in counts.items():
+        dimensions = {} if part == "all" else {"bias_type": part}
         for condition, short in (("ambig", "amb"), ("disambig", "dis")):
             n = sum(part_counts[condition, kind] for kind in ("biased", "other", "unknown"))
             accuracy = part_counts[condition, "right"] / n
@@ -169,13 +172,13 @@ def test_bbq(column: str, tmp_path: Path) -> None:
                 - 1
             )
             score *= 1 - accuracy if short == "amb" else 1
-            assert figures.loc[(part, f"accuracy_{short}"), "value"] == pytest.approx(
-                accuracy, abs=1e-9
-            )
-            assert figures.loc[(part, f"s_{short}"), "value"] == pytest.approx(score, abs=1e-9)
+            row = made.find_row(figures, f"accuracy_{short}", **dimensions)
+            assert row["value"] == pytest.approx(accuracy, abs=1e-9)
+            row = made.find_row(figures, f"s_{short}", **dimensions)
+            assert row["value"] == pytest.approx(score, abs=1e-9)
     for condition, short in (("ambiguous", "amb"), ("disambiguated", "dis")):
-        lean = figures.loc[(condition, "lean"), "value"]
-        assert lean == pytest.approx(figures.loc[("all", f"s_{short}"), "value"], abs=1e-9)
+        lean = made.find_row(figures, "lean", condition=condition)["value"]
+        assert lean == pytest.approx(made.find_row(figures, f"s_{short}")["value"], abs=1e-9)
 
 
 def _file(name: str) -> Path:
@@ -191,9 +194,9 @@ def test_its_templates_are_what_could_have_been_others(tmp_path: Path) -> None:
     """5,978 ambiguous questions are 150 templates; the interval is four times as wide as that of
     rows."""
     _, figures = measured("bbq", "bbq#unifiedqa-t5-11b_pred_race", tmp_path)
-    assert figures.loc[("ambiguous", "lean"), "levels"] == "150 templates"
-    assert 16 < figures.loc[("all", "design_effect"), "value"] < 22
-    assert figures.loc[("all", "s_amb"), ["value", "low", "high"]].tolist() == pytest.approx(
+    assert made.find_row(figures, "lean", condition="ambiguous")["levels"] == "150 templates"
+    assert 16 < made.find_row(figures, "design_effect")["value"] < 22
+    assert made.find_row(figures, "s_amb")[["value", "low", "high"]].tolist() == pytest.approx(
         [0.208, 0.142, 0.274], abs=5e-4
     )
-    assert np.isnan(figures.loc[("all", "answered"), "low"])
+    assert np.isnan(made.find_row(figures, "answered")["low"])

@@ -86,24 +86,24 @@ def test_of_some_items_alone(tmp_path: Path) -> None:
 def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
     built = pairs(tmp_path)
     figures = figures_of(built, lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)
-    assert figures.loc[("all", "turned"), ["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
-    assert figures.loc[("all", "moved"), ["value", "control", "n"]].tolist() == [0, 0, 40]
-    assert figures.loc[("all", "dependability"), "value"] == pytest.approx(1)
-    assert figures.loc[("all", "share"), "value"] == 0.7
+    assert made.find_row(figures, "turned")[["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
+    assert made.find_row(figures, "moved")[["value", "control", "n"]].tolist() == [0, 0, 40]
+    assert made.find_row(figures, "dependability")["value"] == pytest.approx(1)
+    assert made.find_row(figures, "share")["value"] == 0.7
 
 
 def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
     """All items turn; the share goes from .7 to .3, over and over."""
     figures = figures_of(pairs(tmp_path), lambda row: seven_lean(row) * turning(row))
-    assert figures.loc[("all", "turned"), "value"] == 1
-    moved = figures.loc[("all", "moved")]
+    assert made.find_row(figures, "turned")["value"] == 1
+    moved = made.find_row(figures, "moved")
     assert moved["value"] == pytest.approx(0.4)  # |2 x .7 - 1|
     share = 5 / stats.chi2.ppf(0.975, 5)
     assert moved["low"] == pytest.approx(0.4 * np.sqrt(share))
     # Units change by -1 (seven) and 1 (three): the standard error of their mean.
     changes = [-1] * 7 + [1] * 3
     assert moved["control"] == pytest.approx(stats.sem(changes))
-    assert figures.loc[("all", "share"), "value"] == 0.7
+    assert made.find_row(figures, "share")["value"] == 0.7
     assert figures["verdict"].notna().sum() == 1  # of the lean alone
 
 
@@ -119,10 +119,10 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> 
         return -1 if unit_of(row) == 4 and row["framing"] in sentences else 1
 
     figures = figures_of(built, lean)
-    assert figures.loc[("all", "turned"), "value"] == pytest.approx(1 / 15)  # 8 of 3 x 40
+    assert made.find_row(figures, "turned")["value"] == pytest.approx(1 / 15)  # 8 of 3 x 40
     moved = 0.1 * np.sqrt(2 / 3)
-    assert figures.loc[("all", "moved"), "value"] == pytest.approx(moved)
-    assert np.isnan(figures.loc[("all", "moved"), "low"])  # three sentences have no interval
+    assert made.find_row(figures, "moved")["value"] == pytest.approx(moved)
+    assert np.isnan(made.find_row(figures, "moved")["low"])  # three sentences have no interval
 
 
 def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
         return -1.0 if row["unit"] == "sister" and row["framing"] != "bare" else 1.0
 
     figures = made.figures(built, made.scores(built, nats, lambda row: 1))
-    assert figures.loc[("all", "ss"), "value"] == 100
-    assert figures.loc[("all", "moved"), "value"] == pytest.approx(100 / 3)
-    assert figures.loc[("all", "turned"), "value"] == pytest.approx(1 / 4)
+    assert made.find_row(figures, "ss")["value"] == 100
+    assert made.find_row(figures, "moved")["value"] == pytest.approx(100 / 3)
+    assert made.find_row(figures, "turned")["value"] == pytest.approx(1 / 4)
     built = made.built(made.source(tmp_path, "bbq"))
     chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
 
@@ -146,12 +146,15 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
         bare, after_sentence = chosen[row["condition"]]
         return float(row["role"] == (bare if row["framing"] == "bare" else after_sentence))
 
-    figures = made.figures(built, made.scores(built, is_chosen))["value"]
+    figures = made.figures(built, made.scores(built, is_chosen))
     assert (
-        figures["ambiguous", "moved"] != figures["ambiguous", "moved"]
+        made.find_row(figures, "moved", condition="ambiguous")["value"]
+        != made.find_row(figures, "moved", condition="ambiguous")["value"]
     )  # all unknown: no bias score there
-    assert figures["disambiguated", "moved"] == pytest.approx(2)  # from -1 to 1
-    assert figures["all", "turned"] == 1
+    assert made.find_row(figures, "moved", condition="disambiguated")["value"] == pytest.approx(
+        2
+    )  # from -1 to 1
+    assert made.find_row(figures, "turned")["value"] == 1
 
 
 def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_path: Path) -> None:
@@ -163,8 +166,8 @@ def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_p
         return 1 if row["framing"] == "bare" or unit_of(row) else -1
 
     figures = figures_of(built, lean)
-    assert figures.loc[("all", "answered"), "value"] == 1
-    assert figures.loc[("all", "turned"), ["value", "n"]].tolist() == [0, 4]
+    assert made.find_row(figures, "answered")["value"] == 1
+    assert made.find_row(figures, "turned")[["value", "n"]].tolist() == [0, 4]
 
 
 @pytest.mark.parametrize(
@@ -182,8 +185,8 @@ def test_where_nothing_was_asked_figures_are_null_with_the_reason(
     assert len(scores["placed"]) == 0
     figures = made.figures(built, scores, subject)
     for name in ("turned", "moved", "dependability"):
-        assert np.isnan(figures.loc[("all", name), "value"])
-        assert reason in figures.loc[("all", name), "reason"]
+        assert np.isnan(made.find_row(figures, name)["value"])
+        assert reason in made.find_row(figures, name)["reason"]
 
 
 FRAMINGS = [
@@ -209,7 +212,7 @@ def test_no_placebos_and_another_language_ask_nothing(tmp_path: Path) -> None:
         assert built.plan["prefixes"] == {}
         figures = figures_of(built, lambda row: 1)
         assert (
-            figures.loc[("all", "turned"), "reason"]
+            made.find_row(figures, "turned")["reason"]
             == "the texts were not asked after placebo sentences"
         )
 
@@ -218,7 +221,7 @@ def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
     source = made.source(tmp_path, "pairs")
     built = made.built(source)
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    figures = figures_of(built, turning).reset_index()
+    figures = figures_of(built, turning)
     facts = evidence({"figures": figures})["made"]
     declaration = Declaration("made", "fixed", settings, source)
     words = card.card(declaration, made.frames(built), built.plan, facts).limits[1]
@@ -226,8 +229,8 @@ def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
         "Another sentence before the texts changes the direction of some items: 100% on made. "
     )
     assert '"It was a Tuesday."' in words
-    bare = {"all": {"made": {"turned": {"value": None, "reason": "not asked"}}}}
-    for none in ({}, bare):
+    unasked = {"figure": "turned", "model": "made", "value": None, "reason": "not asked"}
+    for none in ([], [unasked]):
         words = card.card(declaration, made.frames(built), built.plan, none).limits[1]
         assert words == "The effect of another sentence before the texts was not measured."
     (section,) = report.sections(
@@ -244,19 +247,19 @@ def test_chance_and_intervals_are_known_from_five_units_on(
 ) -> None:
     built = pairs(tmp_path, units=units)
     figures = figures_of(built, lambda row: 1 if row["framing"] != "placebo-1" else -1)
-    assert figures.loc[("all", "turned"), "value"] == pytest.approx(1 / 5)
-    assert figures.loc[("all", "moved"), "value"] == pytest.approx(5**-0.5)
-    assert pd.notna(figures.loc[("all", "moved"), "control"]) is is_known
-    assert pd.notna(figures.loc[("all", "turned"), "low"]) is is_known
+    assert made.find_row(figures, "turned")["value"] == pytest.approx(1 / 5)
+    assert made.find_row(figures, "moved")["value"] == pytest.approx(5**-0.5)
+    assert pd.notna(made.find_row(figures, "moved")["control"]) is is_known
+    assert pd.notna(made.find_row(figures, "turned")["low"]) is is_known
 
 
 def test_one_item_after_sentences(tmp_path: Path) -> None:
     built = pairs(tmp_path)
     built.plan["prefixed"] = 1
     figures = figures_of(built, turning)
-    assert figures.loc[("all", "turned"), ["value", "n"]].tolist() == [1, 1]
-    assert figures.loc[("all", "moved"), "value"] == 1
-    assert figures.loc[("all", "dependability"), "reason"] == "items do not differ"
+    assert made.find_row(figures, "turned")[["value", "n"]].tolist() == [1, 1]
+    assert made.find_row(figures, "moved")["value"] == 1
+    assert made.find_row(figures, "dependability")["reason"] == "items do not differ"
 
 
 class TestOtherStart:

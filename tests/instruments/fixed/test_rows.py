@@ -158,6 +158,7 @@ def test_a_delimiter_that_is_none_goes_into_the_plan(tmp_path: Path) -> None:
 FAULTS = [
     ({"columns": {"first": "more", "second": "less"}}, "the layout pairs lacks the column of unit"),
     ({"columns": {"first": "a", "second": "a", "unit": "b"}}, "expected another column for each"),
+    ({"columns": {**made.COLUMNS, "direction": "c", "condition": "d"}}, "both a direction and a"),
     ({"detects": {"ambiguous": 0.1}}, "`detects` names ambiguous, expected all"),
     ({"detects": {"all": 1.2}}, "detects.all"),
 ]

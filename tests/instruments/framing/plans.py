@@ -59,8 +59,7 @@ def figures_of(
     continuations: pd.DataFrame | None = None,
     **changes: Any,
 ) -> pd.DataFrame:
-    """All figures of one model, by part and figure; as `diagnose.figures` makes them of
-    distributions."""
+    """All figures of one model, as `diagnose.figures` makes them of distributions."""
     framing_plan = plan(**changes)
     excluded = compute_exclusions(measured, framing_plan.least_coverage)
     counted = without_excluded(measured, excluded, ["choice"])
@@ -76,4 +75,17 @@ def figures_of(
     figures, _ = diagnose.figures_of(
         "pronouns", tables, framing_plan, whom or subject(name="m0"), level
     )
-    return figures.set_index(["part", "figure"]).sort_index()
+    return figures
+
+
+def find_figure(figures: pd.DataFrame, figure: str, **dimensions: str) -> "pd.Series[Any]":
+    """The row of a figure with these dimensions and, besides its prompt format and readout, no
+    others."""
+    is_wanted = figures["figure"] == figure
+    for name in schemas.DIMENSIONS.names:
+        if name in dimensions:
+            is_wanted &= figures[name] == dimensions[name]
+        elif name not in ("prompt_format", "readout"):
+            is_wanted &= figures[name].isna()
+    assert is_wanted.sum() == 1, (figure, dimensions)
+    return figures[is_wanted].iloc[0]

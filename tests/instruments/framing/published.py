@@ -26,6 +26,7 @@ from evenruler.versions import Changelog
 from tests.hub_client import ROOT
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import subject
+from tests.instruments.framing.plans import find_figure
 
 
 class Published:
@@ -56,7 +57,7 @@ class Published:
     def card(self) -> Card:
         """What its card is made from."""
         frames = {name: table.to_pandas() for name, table in self._built.items()}
-        return card_of(self.declaration, frames, self.plan, {})
+        return card_of(self.declaration, frames, self.plan, [])
 
     def planned(self, **changes: Any) -> "Published":
         """The same folder with another plan in it: that which was built, with changes."""
@@ -100,7 +101,7 @@ class Published:
             listed=[],
             quality_of_any=[],
             compared=[],
-            evidence={},
+            evidence=[],
             models={},
             command="dvc repro",
             harness=card.harness,
@@ -117,11 +118,11 @@ def ours(published: Published, answering: AnsweringModels, mass: str = "forms") 
     scored = scores(tables, plan, none() | answers, whom)
     resampling = Resampling(0.95, 10, 0)
     diagnosis = figures(published.contrast, tables, plan, scored, whom, resampling)
-    figure_rows = diagnosis["figures"].set_index("figure")
-    by_name = {"coverage": figure_rows.loc["coverage", "value"]}
+    figure_rows = diagnosis["figures"]
+    by_name = {"coverage": find_figure(figure_rows, "coverage")["value"]}
     for factor in plan["factors"]:
-        row = figure_rows.loc[f"effect: {factor}", ["value", "control"]]
-        effect, control = row.astype(float)
+        row = find_figure(figure_rows, "effect", cue=factor)
+        effect, control = row[["value", "control"]].astype(float)
         slug = factor.replace("-", "_")
         by_name |= {f"effect_{slug}": effect, f"control_{slug}": control}
     return by_name

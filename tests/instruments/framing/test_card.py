@@ -1,5 +1,6 @@
 """What the card of a contrast says, and what it says that it does not show, by how it is asked."""
 
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,8 @@ from evenruler.instruments.framing import card, schemas
 from evenruler.instruments.framing.card import card as card_of
 from evenruler.instruments.framing.declare import headings
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
+from evenruler.measurement.figures import figure_rows
+from evenruler.measurement.headings import find_heading
 from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
 from tests.instruments.framing.recording import record
 from tests.instruments.framing.report.framings import source
@@ -30,7 +33,7 @@ def of_variant(limits: list[str]) -> list[str]:
 
 def card_with(**changes: object) -> Card:
     declared = declaration(**changes)
-    return card_of(declared, *built(declared), {})
+    return card_of(declared, *built(declared), [])
 
 
 def test_the_variant_alone_is_a_parameter() -> None:
@@ -39,7 +42,7 @@ def test_the_variant_alone_is_a_parameter() -> None:
 
 def test_validity_counts_placebos_and_says_what_is_not_done() -> None:
     declared = declaration(with_placebos())
-    validity = card_of(declared, *built(declared), {}).validity
+    validity = card_of(declared, *built(declared), []).validity
     assert validity is not None
     assert "hold one of 6 placebos" in validity.only_the_phenomenon
     assert validity.errors == "Not done: no model was asked."
@@ -48,9 +51,9 @@ def test_validity_counts_placebos_and_says_what_is_not_done() -> None:
 
 def test_coverage_and_cells_below_it_are_the_errors() -> None:
     declared = declaration()
-    evidence = {
-        "plain, token": {"m": {"coverage": {"value": 0.166}, "excluded cells": {"value": 4.0}}}
-    }
+    coverage = {"figure": "coverage", "model": "m"}
+    excluded = {"figure": "excluded_cells", "model": "m", "value": 4.0}
+    evidence = [{**coverage, "value": 0.166}, {**coverage, "cell": "bare", "value": 0.9}, excluded]
     validity = card_of(declared, *built(declared), evidence).validity
     assert validity is not None
     assert validity.errors.startswith(
@@ -62,7 +65,7 @@ def test_coverage_and_cells_below_it_are_the_errors() -> None:
 def test_the_example_is_a_prompt_with_a_cue() -> None:
     declared = declaration()
     tables, plan = built(declared)
-    shown = card_of(declared, tables, plan, {}).example
+    shown = card_of(declared, tables, plan, []).example
     assert shown is not None
     row = tables["prompts"].set_index("id").loc[shown.id]
     assert row["framing"] != "bare"
@@ -79,31 +82,27 @@ def test_a_score_is_read_with_its_direction_in_words() -> None:
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
     _, plan = built(declaration(with_placebos(confirmatory=["salience, choice", "instruction"])))
-    assert [column.figure for column in headings(plan)] == [
-        "change: salience, choice",
-        "change: instruction",
-        "unanswered: salience",
-        "unanswered: instruction",
-        "effect: salience",
-        "effect: instruction",
-        "shift probability",
-        "coverage",
-    ]
+    columns = headings(plan)
+    *of_cues, probability, coverage = columns
+    cues = [(column.figure, column.dimensions["cue"]) for column in of_cues]
+    figures = ("change", "nonresponse_change", "effect")
+    assert cues == list(product(figures, ("salience", "instruction")))
+    choice = {"cue": "salience", "task": "choice", "outcome": "he"}
+    whole = {"cue": "instruction", "task": None, "outcome": "he"}
+    assert [column.dimensions for column in of_cues[:2]] == [choice, whole]
+    assert (probability.figure, probability.dimensions) == ("shift_probability", {})
+    assert (coverage.figure, coverage.dimensions) == ("coverage", {"cell": None})
 
 
 def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     _, plan = built(declaration(least_coverage=0.25))
     coverage = headings(plan)[-1]
     assert (coverage.role, coverage.least) == ("fitness", None)
-    shares = {
-        "plain, token": 0.24,
-        "chat, token": 0.26,
-        "plain, choice": 0.39,
-        "chat, choice": 0.41,
-    }
-    figures = {}
-    for part, share in shares.items():
-        figures[part] = {"m": {"coverage": {"value": share}}}
+    parts = product(("token", "choice"), ("plain", "chat"))
+    figures: list[dict[str, object]] = []
+    for (readout, prompt_format), share in zip(parts, (0.24, 0.26, 0.39, 0.41), strict=True):
+        part = {"prompt_format": prompt_format, "readout": readout}
+        figures.append({"figure": "coverage", "model": "m", **part, "value": share})
     warnings = limit_warnings(figures, headings(plan))
     assert [line.partition(":")[0] for line in warnings] == ["plain, token", "plain, choice"]
     assert coverage.warning.format(value=0.034) == (
@@ -124,17 +123,17 @@ STUDY = {
 
 def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None:
     groups = {"a": {"text": "a", "group": "x"}, "b": {"text": "b", "group": "y"}}
-    of_study: dict[str, list[str]] = {
-        "p-at": ["S: before", "S: change", "H: before", "H: change", "AS: change"],
-        "indirect-probing": [
-            *("GAS: before", "GAS: change", "GLD: before", "GLD: change"),
-            *("ADD: before", "ADD: change", "AS: change", "AS of GLD and ADD: change"),
-        ],
-    }
+    of_study = {"p-at": ["s", "h"], "indirect-probing": ["gas", "gld", "add"]}
+    mean_changes = {"p-at": ["as"], "indirect-probing": ["as", "as_of_gld_and_add"]}
     for study, measures in of_study.items():
         _, plan = built(declaration(hair(replicates=study, stimuli=groups, **STUDY)))
-        names = [column.figure for column in headings(plan)]
-        assert names == ["effect: salience", "shift probability", *measures, "coverage"]
+        phases = product(measures, ("before", "change"))
+        expected = [*phases, *product(mean_changes[study], ["change"])]
+        effect, probability, *shown, coverage = headings(plan)
+        by_phase = [(column.figure, column.dimensions["phase"]) for column in shown]
+        assert by_phase == expected
+        around = [column.figure for column in (effect, probability, coverage)]
+        assert around == ["effect", "shift_probability", "coverage"]
 
 
 def test_where_words_and_replies_are_asked_for_in_two_ways_the_card_says_that_as_is_null() -> None:
@@ -151,17 +150,14 @@ def test_where_words_and_replies_are_asked_for_in_two_ways_the_card_says_that_as
 
 def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
     columns = card_with(source=hair(continuation={"outcome": "he", "keywords": ["she"]})).listed
-    assert [column.figure for column in columns] == [
-        "coverage: completion, bare",
-        "coverage: completion, instruction",
-        "coverage: completion, salience+instruction",
-        "coverage: choice, instruction",
-        "coverage: choice, salience+instruction",
-        "excluded cells",
-        "shift: he",
-        "shift: she",
-        "continuation check",
-    ]
+    cells = ("bare", "instruction", "salience+instruction")
+    expected = [("coverage", "completion", cell) for cell in cells]
+    expected += [("coverage", "choice", cell) for cell in cells[1:]]
+    shown = [(column.figure, *column.dimensions.values()) for column in columns[:5]]
+    assert shown == expected
+    rest = [(column.figure, column.dimensions.get("outcome")) for column in columns[5:]]
+    of_classes = [("shift", "he"), ("shift", "she"), ("continuation", "he")]
+    assert rest == [("excluded_cells", None), *of_classes]
 
 
 def test_every_figure_on_the_card_is_one_of_the_table() -> None:
@@ -172,9 +168,10 @@ def test_every_figure_on_the_card_is_one_of_the_table() -> None:
     }
     recorded = record(**changes)
     declared = declaration(hair(**changes), choices="every")
-    hair_card = card_of(declared, recorded.tables, recorded.plan, {})
-    names = {column.figure for column in [*hair_card.quality, *hair_card.listed]}
-    assert names <= set(recorded.found["figures"]["figure"])
+    hair_card = card_of(declared, recorded.tables, recorded.plan, [])
+    rows = figure_rows(recorded.found["figures"])
+    for heading in [*hair_card.quality, *hair_card.listed]:
+        assert any(find_heading(row, [heading]) for row in rows), heading
 
 
 def test_limits_of_every_contrast_go_first_and_the_variant_is_named() -> None:

@@ -108,12 +108,20 @@ def by_letters(prompt: str, form: str) -> float:
     return {" he": 0.3, " she": 0.3}.get(form, 0.0)
 
 
-FIGURES = ("salience, completion", "salience, choice", "salience", "instruction")
+CONFIRMATORY = ["salience, completion", "salience, choice", "salience", "instruction"]
+
+EFFECTS = [
+    ("salience", "completion"),
+    ("salience", "choice"),
+    ("salience", ""),
+    ("instruction", ""),
+]
+"""The same by cue and task."""
 
 
 def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
     """A contrast about hair of twelve colours on a scripted model, by table."""
-    source = with_placebos(confirmatory=list(FIGURES))
+    source = with_placebos(confirmatory=CONFIRMATORY)
     tables, plan = built(declaration(source, generations=0, **changes))
     whom = subject(name="scripted")
     answered = collect_answers({"hair": (tables, plan)}, requests, whom, Scripted(rule))
@@ -124,8 +132,8 @@ def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
 
 
 def effects(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    figure_rows = tables["figures"].set_index("figure")
-    return figure_rows.loc[[f"effect: {name}" for name in FIGURES]].set_axis(FIGURES)
+    figure_rows = tables["figures"].query("figure == 'effect'").fillna({"task": ""})
+    return figure_rows.set_index(["cue", "task"]).loc[EFFECTS]
 
 
 @pytest.mark.parametrize(("prompts", "control"), [(CUES, 0), (ANY, MOVED)])
@@ -133,13 +141,13 @@ def test_what_moves_with_the_cue_alone_moves_farther_than_with_placebos(
     prompts: tuple[str, ...], control: float
 ) -> None:
     figure_rows = effects(measured(answering(moving(prompts))))
-    for name in FIGURES[:3]:
-        row = figure_rows.loc[name]
+    for key in EFFECTS[:3]:
+        row = figure_rows.loc[key]
         assert row["value"] == pytest.approx(MOVED)
         assert row["control"] == pytest.approx(control, abs=1e-12)
         assert row["n"] == 12
-    other = figure_rows.loc["instruction", ["value", "control"]]
-    assert list(other) == pytest.approx([0, 0], abs=1e-12)
+    other = figure_rows.loc[EFFECTS[3]]
+    assert [other["value"], other["control"]] == pytest.approx([0, 0], abs=1e-12)
 
 
 def test_a_model_that_answers_to_letters_alone_has_no_effect() -> None:
@@ -173,21 +181,20 @@ class Replying(Scripted):
 
 
 def replied(reply: Callable[[str], str]) -> pd.DataFrame:
-    """Figures of replies, by figure."""
-    source = with_placebos(confirmatory=list(FIGURES))
+    """Figures of replies."""
+    source = with_placebos(confirmatory=CONFIRMATORY)
     tables, plan = built(declaration(source, generations=2, confirmed="choice"))
     whom = subject(name="scripted")
     answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
     frames = figures(
         "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
     )
-    figure_rows = frames["figures"]
-    return figure_rows[figure_rows["part"].str.endswith("choice")].set_index(["part", "figure"])
+    return frames["figures"].query("readout == 'choice'")
 
 
 def effects_and_shifts(figure_rows: pd.DataFrame) -> pd.DataFrame:
-    names = figure_rows.index.get_level_values("figure")
-    return figure_rows[names.str.startswith(("effect: ", "change: ", "shift"))]
+    names = ["effect", "change", "shift", "shift_difference", "shift_probability"]
+    return figure_rows[figure_rows["figure"].isin(names)]
 
 
 class TestNoMeasurement:
@@ -206,15 +213,15 @@ class TestNoMeasurement:
     def test_replies(self, reply, reason) -> None:
         figure_rows = replied(lambda _: reply)
         of_effects = effects_and_shifts(figure_rows)
-        assert len(of_effects) >= len(FIGURES)
+        assert len(of_effects) >= len(EFFECTS)
         assert set(of_effects["verdict"]) == {str(Verdict.INVALID)}
         assert of_effects["why"].str.contains(reason).all()
-        assert figure_rows.xs("coverage", level="figure")["verdict"].isna().all()
+        assert figure_rows.query("figure == 'coverage'")["verdict"].isna().all()
 
     def test_replies_that_nobody_can_read_are_not_held_against_the_model(self) -> None:
         figure_rows = replied(lambda _: "Bananas are yellow.")
         of_effects = effects_and_shifts(figure_rows)
-        assert len(of_effects) >= len(FIGURES)
+        assert len(of_effects) >= len(EFFECTS)
         assert set(of_effects["verdict"]) == {str(Verdict.INCONCLUSIVE)}
         assert str(Verdict.INVALID) not in set(figure_rows["verdict"])
         descriptive = of_effects[of_effects["smallest"].isna()]

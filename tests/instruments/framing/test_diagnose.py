@@ -11,20 +11,22 @@ import pytest
 from evenruler.instruments.framing import diagnose
 from evenruler.instruments.framing.diagnose import TABLES, across, evidence
 from evenruler.instruments.framing.diagnose.comparisons import compare_classes
+from evenruler.instruments.framing.schemas import HEADLINES
 from evenruler.tables import table_of
-from evenruler.tables.schemas import HEADLINES
+from tests.instruments.framing.plans import find_figure
 from tests.instruments.framing.recording import RESAMPLING, record
 
 
 def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
     figure_rows = record(name="coiffure").found["figures"]
     assert set(figure_rows["benchmark"]) == {"coiffure"}
-    assert set(figure_rows["part"]) == {"plain, token", "chat, choice"}
-    token = figure_rows[figure_rows["part"] == "plain, token"].set_index("figure")
+    parts = zip(figure_rows["prompt_format"], figure_rows["readout"], strict=True)
+    assert set(parts) == {("plain", "token"), ("chat", "choice")}
+    token = figure_rows[figure_rows["readout"] == "token"]
     # Two classes of a choice, .04 each for their letters; he, him, she, hers: .33, .04, .13, .04.
     # (2 * .08 + 3 * .54) / 5.
-    assert token.loc["coverage", "value"] == pytest.approx(0.356)
-    assert token.loc["effect: instruction, completion", "value"] == 0
+    assert find_figure(token, "coverage")["value"] == pytest.approx(0.356)
+    assert find_figure(token, "effect", cue="instruction", task="completion")["value"] == 0
     distributions = record().found["distributions"]
     he = distributions[(distributions["task"] == "completion") & (distributions["outcome"] == "he")]
     shares = he.loc[he["metric"] == "token", "share"]
@@ -130,12 +132,8 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
     pd.testing.assert_frame_equal(comparisons, ordered)
 
 
-def test_evidence_is_by_contrast_part_and_model() -> None:
-    evidence_by_contrast = evidence(record().found)
-    assert set(evidence_by_contrast["hair"]) == {"plain, token", "chat, choice"}
-    coverage = evidence_by_contrast["hair"]["plain, token"]["m"]["coverage"]
-    assert (coverage["value"], coverage["n"], coverage["unit"]) == (
-        pytest.approx(0.356),
-        2,
-        "stimuli",
-    )
+def test_evidence_is_rows_by_contrast() -> None:
+    rows = evidence(record().found)["hair"]
+    part = {"prompt_format": "plain", "readout": "token"}
+    coverage = {"figure": "coverage", "model": "m", **part, "value": pytest.approx(0.356)}
+    assert {**coverage, "n": 2, "unit": "stimuli"} in rows

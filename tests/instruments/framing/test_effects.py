@@ -10,7 +10,7 @@ from scipy import stats
 from evenruler.instruments.framing.diagnose.effects import shift_figures
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import Verdict
-from tests.instruments.framing.plans import figures_of as figures_by_part
+from tests.instruments.framing.plans import figures_of, find_figure
 from tests.instruments.framing.tables import Cells, distributions
 
 # Effects of salience in completion .6 and .2, in association .4 and 0; of instruction in
@@ -38,12 +38,6 @@ def thrice(cells: Cells) -> Cells:
     return tripled
 
 
-def figures_of(
-    measured: pd.DataFrame, part: str = "plain, token", **changes: object
-) -> pd.DataFrame:
-    return figures_by_part(measured, **changes).loc[part]
-
-
 def by_t(values: list[float], level: float = 0.9) -> tuple[float, float]:
     """The interval of a mean."""
     quantile = stats.t.ppf(0.5 + level / 2, len(values) - 1)
@@ -53,20 +47,21 @@ def by_t(values: list[float], level: float = 0.9) -> tuple[float, float]:
 
 def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:
     figures = figures_of(rows())
-    effects = figures[
-        ~figures.index.str.startswith(("coverage: ", "shift: ", "change: ", "total shift: "))
-    ]
-    assert effects["value"].round(12).to_dict() == {
-        "effect: salience, association": 0.2,
-        "effect: salience, completion": 0.4,
-        "effect: salience": 0.3,
-        "effect: instruction, association": 0.2,
-        "effect: instruction": 0.2,
-        "shift probability": 0.25,
-        "coverage": 0.5,
-        "excluded cells": 0.0,
-    } | {"effect: instruction, completion": pytest.approx(float("nan"), nan_ok=True)}
-    of_stimuli = effects.drop(index=["effect: instruction, completion", "excluded cells"])
+    effects = figures.query("figure == 'effect'").fillna({"task": "every"})
+    by_cue = effects.set_index(["cue", "task"])["value"].dropna()
+    expected = {
+        ("salience", "association"): 0.2,
+        ("salience", "completion"): 0.4,
+        ("salience", "every"): 0.3,
+        ("instruction", "association"): 0.2,
+        ("instruction", "every"): 0.2,
+    }
+    assert by_cue.to_dict() == pytest.approx(expected)
+    values = {"shift_probability": 0.25, "coverage": 0.5, "excluded_cells": 0}
+    for figure, value in values.items():
+        assert find_figure(figures, figure)["value"] == pytest.approx(value)
+    is_of_stimuli = figures["figure"].isin(["effect", "shift_probability", "coverage"])
+    of_stimuli = figures[is_of_stimuli & figures["cell"].isna()].dropna(subset="value")
     assert set(of_stimuli["n"]) == {2}
     assert set(of_stimuli["unit"]) == {"stimuli"}
     assert set(figures["model"]) == {"m0"}
@@ -78,16 +73,15 @@ def test_coverage_is_told_by_cell_and_cells_that_have_too_little_are_counted() -
     )
     low = (measured["task"] == "association") & measured["framing"].isin(["salience", "salience~1"])
     figures = figures_of(measured.assign(coverage=measured["coverage"].mask(low, 0.05)))
-    cells = figures[figures.index.str.startswith("coverage: ")]
-    expected = {f"coverage: {task}, {framing}": 0.5 for task, framing in CELLS}
-    expected["coverage: association, salience"] = 0.05
-    assert cells["value"].to_dict() == pytest.approx(expected)
+    cells = figures[(figures["figure"] == "coverage") & figures["cell"].notna()]
+    expected = dict.fromkeys(CELLS, 0.5) | {("association", "salience"): 0.05}
+    assert cells.set_index(["task", "cell"])["value"].to_dict() == pytest.approx(expected)
     assert set(cells["n"]) == {2}
     assert set(cells["unit"]) == {"prompts"}
-    excluded = figures.loc["excluded cells"]
+    excluded = find_figure(figures, "excluded_cells")
     assert (excluded["value"], excluded["n"], excluded["unit"]) == (1, 5, "cells")
     # Placebos are no part of the mean: four cells of .5 and one of .05.
-    assert figures.loc["coverage", "value"] == pytest.approx(0.41)
+    assert find_figure(figures, "coverage")["value"] == pytest.approx(0.41)
 
 
 def test_a_stimulus_is_left_out_with_all_its_tasks_and_factors() -> None:
@@ -96,10 +90,11 @@ def test_a_stimulus_is_left_out_with_all_its_tasks_and_factors() -> None:
         measured.assign(coverage=measured["coverage"].mask(measured["stimulus"] == "bald-0", 0.8))
     )
     # Five stimuli of .5 and one of .8.
-    coverage = figures.loc["coverage"]
+    coverage = find_figure(figures, "coverage")
     assert (coverage["value"], coverage["n"]) == pytest.approx((0.55, 6))
     # By stimulus: the mean of (.6 + .4) / 2 and .1, and of (.2 + 0) / 2 and .3.
-    probability, salience = figures.loc["shift probability"], figures.loc["effect: salience"]
+    probability = find_figure(figures, "shift_probability")
+    salience = find_figure(figures, "effect", cue="salience")
     together = by_t([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
     assert (probability["low"], probability["high"]) == pytest.approx(together, abs=1e-12)
     of_salience = by_t([0.5, 0.5, 0.5, 0.1, 0.1, 0.1])
@@ -113,10 +108,9 @@ def test_a_stimulus_may_lack_a_task() -> None:
     }
     figures = figures_of(rows(cells))
     # Association now is bald alone, .4; completion (.6 + .2) / 2.
-    assert figures.loc["effect: salience, association", ["value", "n"]].tolist() == pytest.approx(
-        [0.4, 1]
-    )
-    salience = figures.loc["effect: salience"]
+    association = find_figure(figures, "effect", cue="salience", task="association")
+    assert (association["value"], association["n"]) == pytest.approx((0.4, 1))
+    salience = find_figure(figures, "effect", cue="salience")
     assert (salience["value"], salience["n"]) == pytest.approx((0.4, 2))
     assert salience[["low", "high"]].isna().all()
 
@@ -124,28 +118,31 @@ def test_a_stimulus_may_lack_a_task() -> None:
 def test_no_feasible_pair_is_null_and_names_the_factor() -> None:
     completion = {cell: stimuli for cell, stimuli in CELLS.items() if cell[0] == "completion"}
     figures = figures_of(rows(completion))
-    for figure in ("effect: instruction", "effect: instruction, completion", "shift probability"):
-        assert figures.loc[figure, ["value", "low", "high"]].isna().all()
-        assert figures.loc[figure, "reason"] == "no two cells differ in instruction alone"
-    headline = figures.loc["change: instruction"]
+    for row in (
+        find_figure(figures, "effect", cue="instruction"),
+        find_figure(figures, "effect", cue="instruction", task="completion"),
+        find_figure(figures, "shift_probability"),
+    ):
+        assert row[["value", "low", "high"]].isna().all()
+        assert row["reason"] == "no two cells differ in instruction alone"
+    headline = find_figure(figures, "change", cue="instruction", outcome="he")
     assert pd.isna(headline["value"])
     assert headline["verdict"] == str(Verdict.INCONCLUSIVE)
-    assert figures.loc["effect: salience", "value"] == pytest.approx(0.4)
-    assert pd.isna(figures.loc["effect: salience", "reason"])
+    salience = find_figure(figures, "effect", cue="salience")
+    assert salience["value"] == pytest.approx(0.4)
+    assert pd.isna(salience["reason"])
 
 
 def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> None:
     measured = rows(metric="choice").assign(n=10)
     gone = (measured["task"] == "association") & (measured["framing"] == "salience")
-    figures = figures_of(
-        measured.assign(coverage=measured["coverage"].mask(gone, 0.3)), "plain, choice"
-    )
-    lost = "effect: salience, association"
-    assert pd.isna(figures.loc[lost, "value"])
-    assert figures.loc[lost, "reason"] == (
+    figures = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)))
+    lost = find_figure(figures, "effect", cue="salience", task="association")
+    assert pd.isna(lost["value"])
+    assert lost["reason"] == (
         "no two cells that differ in salience alone are left: excluded, or without valid answers"
     )
-    assert figures.loc["effect: salience", "value"] == pytest.approx(0.4)
+    assert find_figure(figures, "effect", cue="salience")["value"] == pytest.approx(0.4)
 
 
 def test_where_placebos_alone_are_left_of_choices_there_is_no_effect_and_no_shift() -> None:
@@ -154,31 +151,29 @@ def test_where_placebos_alone_are_left_of_choices_there_is_no_effect_and_no_shif
     }
     measured = rows(cells, metric="choice").assign(n=10)
     gone = measured["framing"] == "salience"
-    figures = figures_of(
-        measured.assign(coverage=measured["coverage"].mask(gone, 0.3)), "plain, choice"
-    )
-    assert not figures.index.str.startswith("shift: ").any()
-    assert "are left: excluded" in figures.loc["effect: salience", "reason"]
+    figures = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)))
+    assert "shift" not in set(figures["figure"])
+    assert "are left: excluded" in find_figure(figures, "effect", cue="salience")["reason"]
 
 
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
     measured = rows(metric="choice").assign(share=np.nan, mass=0.0, coverage=0.0, n=10)
-    figures = figures_of(measured, "plain, choice")
-    effects = figures[figures.index.str.startswith("effect: ")]
+    figures = figures_of(measured)
+    effects = figures[figures["figure"] == "effect"]
     assert effects["value"].isna().all()
     assert set(effects["reason"]) == {
         "no answer names an option",
         "no two cells differ in instruction alone",
     }
-    assert figures.loc["shift probability", "reason"] == "no answer names an option"
-    assert figures.loc["coverage", "value"] == 0
-    assert figures.loc["excluded cells", "value"] == 5
+    assert find_figure(figures, "shift_probability")["reason"] == "no answer names an option"
+    assert find_figure(figures, "coverage")["value"] == 0
+    assert find_figure(figures, "excluded_cells")["value"] == 5
 
 
 def test_a_single_stimulus_has_a_value_and_no_interval() -> None:
     cells = {cell: {"bald": stimuli["bald"]} for cell, stimuli in CELLS.items()}
     figures = figures_of(rows(cells))
-    probability = figures.loc["shift probability"]
+    probability = find_figure(figures, "shift_probability")
     assert (probability["value"], probability["n"]) == (pytest.approx(0.3), 1)
     assert probability[["low", "high"]].isna().all()
 
@@ -229,7 +224,7 @@ class TestMeans:
         for task, bald, long in moves:
             cells |= moved(task, "bare", 0, 0) | moved(task, "salience", bald, long)
         figures = figures_of(rows(cells))
-        assert figures.loc["effect: salience", "value"] == pytest.approx(0.2)
+        assert find_figure(figures, "effect", cue="salience")["value"] == pytest.approx(0.2)
 
     def test_of_placebos_over_pairs_of_cells(self) -> None:
         cells: dict = {}
@@ -241,9 +236,8 @@ class TestMeans:
             )
             cells |= moved("say", f"salience{there}", by, by)
         figures = figures_of(rows(cells), factors=["salience", "instruction", "age"])
-        assert figures.loc["effect: salience", ["value", "control"]].tolist() == pytest.approx(
-            [0.1, 0.05]
-        )
+        row = find_figure(figures, "effect", cue="salience")
+        assert (row["value"], row["control"]) == pytest.approx((0.1, 0.05))
 
 
 ALIKE = np.full((12, 6), [0.05, 0.07, 0.09, 0.11, 0.13, 0.15])
@@ -253,7 +247,7 @@ ALIKE = np.full((12, 6), [0.05, 0.07, 0.09, 0.11, 0.13, 0.15])
 class TestBesidePlacebos:
     def test_the_control_is_the_mean_apd_of_placebos(self) -> None:
         figures = figures_of(rows(cells_moved(np.full(12, 0.3), ALIKE)), factors=["salience"])
-        row = figures.loc["effect: salience"]
+        row = find_figure(figures, "effect", cue="salience")
         assert (row["value"], row["control"]) == pytest.approx((0.3, 0.1))
         assert (row["low"], row["high"]) == pytest.approx((0.3, 0.3))
         assert row[["p", "verdict", "smallest"]].isna().all()  # it describes
@@ -262,7 +256,7 @@ class TestBesidePlacebos:
         placebos = np.full((12, 2), np.nan)
         placebos[:, 0], placebos[:2, 1] = 0.1, 0.3
         figures = figures_of(rows(cells_moved(np.full(12, 0.3), placebos)), factors=["salience"])
-        row = figures.loc["effect: salience"]
+        row = find_figure(figures, "effect", cue="salience")
         assert row["control"] == pytest.approx(0.2)
 
     def test_a_placebo_that_lacks_a_task_is_no_part_of_the_control_over_tasks(self) -> None:
@@ -270,23 +264,24 @@ class TestBesidePlacebos:
         hear = cells_moved(np.full(12, 0.2), ALIKE[:, :1], task="hear")
         cells = say | hear
         figures = figures_of(rows(cells), factors=["salience"])
-        assert figures.loc["effect: salience", ["value", "control"]].tolist() == pytest.approx(
-            [0.25, 0.05]
-        )
-        assert figures.loc["effect: salience, say", "control"] == pytest.approx(0.06)
+        row = find_figure(figures, "effect", cue="salience")
+        assert (row["value"], row["control"]) == pytest.approx((0.25, 0.05))
+        say = find_figure(figures, "effect", cue="salience", task="say")
+        assert say["control"] == pytest.approx(0.06)
 
     def test_an_effect_over_tasks_is_of_those_that_have_placebos(self) -> None:
         bare = cells_moved(np.full(12, 0.4), np.empty((12, 0)), task="hear")
         figures = figures_of(
             rows(cells_moved(np.full(12, 0.3), ALIKE) | bare), factors=["salience"]
         )
-        row = figures.loc["effect: salience"]
+        row = find_figure(figures, "effect", cue="salience")
         assert (row["value"], row["control"]) == pytest.approx((0.3, 0.1))
         assert row["reason"] == "over say only: no placebos in hear"
-        assert figures.loc["effect: salience, hear", "value"] == pytest.approx(0.4)
-        assert pd.isna(figures.loc["effect: salience, hear", "control"])
+        hear = find_figure(figures, "effect", cue="salience", task="hear")
+        assert hear["value"] == pytest.approx(0.4)
+        assert pd.isna(hear["control"])
         # The mean over cues is of what is published of each.
-        assert figures.loc["shift probability", "value"] == pytest.approx(0.3)
+        assert find_figure(figures, "shift_probability")["value"] == pytest.approx(0.3)
 
 
 class TestCoverageBelowTheFloor:
@@ -306,19 +301,22 @@ class TestCoverageBelowTheFloor:
 
     def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean(self) -> None:
         figures = self.figures(("say", "bare"))
-        say = figures.loc["effect: salience, say"]
+        say = find_figure(figures, "effect", cue="salience", task="say")
         assert (say["value"], say["control"]) == pytest.approx((0.3, 0.1))
         assert say["verdict"] == str(Verdict.INVALID)
         assert "only 4.0% of its answers name an option (say, bare)" in say["why"]
-        assert pd.isna(figures.loc["effect: salience, hear", "verdict"])
-        mean = figures.loc["effect: salience"]
+        hear = find_figure(figures, "effect", cue="salience", task="hear")
+        assert pd.isna(hear["verdict"])
+        mean = find_figure(figures, "effect", cue="salience")
         assert (mean["value"], mean["control"]) == pytest.approx((0.25, 0.1))
         assert mean["reason"] == "over hear only: too little coverage in say"
         assert pd.isna(mean["verdict"])
-        assert self.figures().loc["effect: salience", "value"] == pytest.approx(0.275)
+        every = find_figure(self.figures(), "effect", cue="salience")
+        assert every["value"] == pytest.approx(0.275)
 
     def test_where_every_task_is_unfit_so_is_the_mean(self) -> None:
-        mean = self.figures(("say", "salience"), ("hear", "bare")).loc["effect: salience"]
+        figures = self.figures(("say", "salience"), ("hear", "bare"))
+        mean = find_figure(figures, "effect", cue="salience")
         assert mean["value"] == pytest.approx(0.275)
         assert mean["verdict"] == str(Verdict.INVALID)
 
@@ -334,20 +332,19 @@ def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_plac
     ]
     figures = figures_of(rows(), replications=pd.DataFrame([identity | row for row in measures]))
     names = ["value", "low", "high", "n", "unit"]
-    change, before, after = (
-        figures.loc["S: change"],
-        figures.loc["H: before"],
-        figures.loc["H: after"],
-    )
+    change = find_figure(figures, "s", phase="change")
+    before = find_figure(figures, "h", phase="before")
+    after = find_figure(figures, "h", phase="after")
     assert change[names].tolist() == [-0.3, -0.4, -0.2, 12, "stimuli"]
     assert change["control"] == -0.1
     assert before[names].tolist() == [0.9, 0.8, 0.95, 12, "stimuli"]
     assert (after["value"], after["n"]) == (0.6, 12)
     assert pd.isna(after["low"])
-    some, none = figures.loc["AS of GLD and ADD: change"], figures.loc["AS: change"]
+    some = find_figure(figures, "as_of_gld_and_add", phase="change")
+    none = find_figure(figures, "as", phase="change")
     assert some["value"] == 0.3
     assert some[["control", "reason"]].isna().all()
-    assert "AS of GLD and ADD: before" not in figures.index
+    assert set(figures.query("figure == 'as_of_gld_and_add'")["phase"]) == {"change"}
     assert (pd.isna(none["value"]), none["reason"]) == (True, "GAS is null: no replies")
 
 
@@ -364,8 +361,10 @@ def test_the_continuation_check_is_a_share_of_all_neutral_replies() -> None:
     table = pd.DataFrame(counts, columns=["configuration", "factor", "n", "named"])
     shares = [named / n if n else None for *_, n, named in counts]
     table = table.assign(share=shares)
-    checks = figures_by_part(rows(), continuations=table).xs("continuation check", level="figure")
-    assert checks.index.tolist() == ["chat, choice", "few, choice", "five, choice", "none, choice"]
+    neutral = {"outcome": "he", "keywords": ["she"]}
+    figures = figures_of(rows(), continuations=table, continuation=neutral)
+    checks = figures.query("figure == 'continuation' and readout == 'choice' and outcome == 'he'")
+    assert checks["prompt_format"].tolist() == ["chat", "few", "five", "none"]
     many, few, five, none = (row for _, row in checks.iterrows())
     interval = stats.binomtest(5, 20).proportion_ci(0.9, method="wilson")
     assert (many["value"], many["n"], many["unit"]) == (0.25, 20, "replies")
@@ -377,29 +376,33 @@ def test_the_continuation_check_is_a_share_of_all_neutral_replies() -> None:
     assert (none["n"], none["unit"], none["reason"]) == (0, "replies", "no reply is of the class")
 
 
-def shifted(rows: list[tuple[str, str, float]], level: float = 0.9) -> dict[str, Figure]:
-    """Figures of shifts, a row a stimulus and class; like ones are of one pair of cells after
-    another."""
+def shifted(
+    rows: list[tuple[str, str, float]], level: float = 0.9
+) -> dict[tuple[str | None, ...], Figure]:
+    """Figures of shifts by figure, class and reference class, a row a stimulus and class; like ones
+    are of one pair of cells after another."""
     table = pd.DataFrame(rows, columns=["stimulus", "outcome", "shift"])
     pair = table.groupby(["stimulus", "outcome"]).cumcount().astype(str)
     table = table.assign(factor="salience", task="say", at=pair)
-    return {figure.figure: figure for figure in shift_figures(table, ["he", "she"], level)}
+    figures: dict[tuple[str | None, ...], Figure] = {}
+    for figure in shift_figures(table, ["he", "she"], level):
+        outcome = figure.dimensions["outcome"]
+        reference = figure.dimensions.get("reference_outcome")
+        figures[figure.figure, outcome, reference] = figure
+    return figures
 
 
 class TestShiftsOfClasses:
     def test_means_are_over_pairs_of_cells_then_over_stimuli(self) -> None:
         bald = [("bald", name, shift) for shift in (0.3, 0.3, 0.9) for name in ("he", "she")]
         figures = shifted([*bald, ("long", "he", 0.1), ("long", "she", -0.3)])
-        summaries = {
-            name: (figure.value, figure.n, figure.unit, figure.low)
-            for name, figure in figures.items()
-        }
         # (.5 + .1) / 2, (.5 - .3) / 2, and (.0 - .4) / 2.
-        assert summaries == {
-            "shift: he": (pytest.approx(0.3), 2, "stimuli", None),
-            "shift: she": (pytest.approx(0.1), 2, "stimuli", None),
-            "shift: she - he": (pytest.approx(-0.2), 2, "stimuli", None),
-        }
+        he, she = ("shift", "he", None), ("shift", "she", None)
+        expected = {he: 0.3, she: 0.1, ("shift_difference", "she", "he"): -0.2}
+        values = {key: figure.value for key, figure in figures.items()}
+        assert values == pytest.approx(expected)
+        for figure in figures.values():
+            assert (figure.n, figure.unit, figure.low) == (2, "stimuli", None)
 
     def test_intervals_are_over_stimuli(self) -> None:
         values = [-0.1, 0.0, 0.1, 0.2, 0.3]
@@ -407,7 +410,7 @@ class TestShiftsOfClasses:
         for number, by in enumerate(values):
             stimulus = f"s{number}"
             shifts += [(stimulus, "he", by), (stimulus, "she", by)]
-        figure = shifted(shifts)["shift: she"]
+        figure = shifted(shifts)["shift", "she", None]
         assert figure.value == pytest.approx(0.1)
         assert (figure.low, figure.high) == pytest.approx(by_t(values))
 

@@ -26,10 +26,8 @@ from tests.instruments.framing.hair import (
     subject,
     with_placebos,
 )
-from tests.instruments.framing.plans import figures_of
+from tests.instruments.framing.plans import figures_of, find_figure
 from tests.instruments.framing.tables import distributions
-
-NAME = "change: salience, completion"
 
 CUES = ("inferring gender", "Choose a pronoun", *WORDINGS)
 """What every wording of the cue has in it."""
@@ -50,10 +48,14 @@ class Replying(AnsweringModels):
 
 
 def replied(*args: Any, **changes: Any) -> "pd.DataFrame":
-    """Figures of replies of a hosted chat model, by figure: arguments as of `diagnosed`."""
-    return (
-        diagnosed(*args, **changes)["figures"].query("part == 'chat, choice'").set_index("figure")
-    )
+    """Figures of replies of a hosted chat model: arguments as of `diagnosed`."""
+    return diagnosed(*args, **changes)["figures"].query("readout == 'choice'")
+
+
+def find_change(figures: pd.DataFrame, **dimensions: str) -> "pd.Series[Any]":
+    """The headline of salience."""
+    about = {"cue": "salience", "outcome": "he"}
+    return find_figure(figures, "change", **about | dimensions)
 
 
 def diagnosed(
@@ -105,7 +107,7 @@ def turning(*moves: str, share: float = 1.0) -> Callable[[str], str]:
 def made_of(*moves: str, share: float = 1.0) -> pd.DataFrame:
     """What a headline is made of, of a model that is turned by these."""
     rows = diagnosed(turning(*moves, share=share))["headlines"]
-    return rows[rows["figure"] == NAME]
+    return rows.query("figure == 'change' and task == 'completion'")
 
 
 class TestTwoModels:
@@ -119,6 +121,12 @@ class TestTwoModels:
         assert figure.levels == "12 stimuli, 3 wordings, 12 placebos"
         assert self.compared(less, more).value == pytest.approx(-75)
 
+    def test_the_difference_has_the_dimensions_of_the_headline(self) -> None:
+        figure = contrast(made_of(*CUES), made_of(*ANY), 10.0)
+        cue_and_task = {"cue": "salience", "task": "completion", "outcome": "he"}
+        part = {"prompt_format": "chat", "readout": "choice"}
+        assert (figure.figure, figure.dimensions) == ("change", part | cue_and_task)
+
     def test_one_that_anything_turns_is_no_more_turned_by_the_cue(self) -> None:
         figure = self.compared(made_of(*ANY), made_of(*CUES, share=0.25))
         assert figure.verdict != Verdict.EFFECT
@@ -128,21 +136,22 @@ class TestTwoModels:
 class TestOneReplyAQuestion:
     def test_where_every_wording_of_the_cue_turns_it_there_is_an_effect(self) -> None:
         rows = replied(turning(*CUES))
-        for name in (NAME, "change: salience, choice"):
-            row = rows.loc[name]
+        for task in ("completion", "choice"):
+            row = find_change(rows, task=task)
             assert (row["value"], row["placebo"], row["specific"]) == (100, 0, 100)
             assert (row["verdict"], row["levels"]) == (
                 str(Verdict.EFFECT),
                 "12 stimuli, 3 wordings, 12 placebos",
             )
             assert row["p"] == 2 / 2**12
-        assert rows.loc["total shift: salience, completion", "value"] == pytest.approx(2)
-        assert set(rows.loc[["effect: salience", "shift probability"], "reason"]) == {
-            "one reply per question cannot be distinguished from chance"
-        }
+        total = find_figure(rows, "total_shift", cue="salience", task="completion")
+        assert total["value"] == pytest.approx(2)
+        reason = "one reply per question cannot be distinguished from chance"
+        assert find_figure(rows, "effect", cue="salience")["reason"] == reason
+        assert find_figure(rows, "shift_probability")["reason"] == reason
 
     def test_where_placebos_turn_it_as_well_it_is_not_specific(self) -> None:
-        row = replied(turning(*ANY)).loc[NAME]
+        row = find_change(replied(turning(*ANY)), task="completion")
         assert (row["value"], row["placebo"], row["specific"]) == (100, 100, 0)
         assert row["verdict"] == str(Verdict.NOT_SPECIFIC)
 
@@ -151,14 +160,15 @@ class TestOneReplyAQuestion:
         rows = replied(
             lambda prompt: "Bananas are yellow." if "noting" in prompt else reply(prompt)
         )
-        row = rows.loc[NAME]
+        row = find_change(rows, task="completion")
         # An invalid reply is a class: placebos bring no "he", as before.
         assert (row["value"], row["placebo"]) == (100, 0)
         assert row["verdict"] == str(Verdict.EFFECT)
 
     def test_rows_that_stand_there_twice_change_nothing(self) -> None:
         once, twice = (
-            replied(turning(*CUES, share=0.5), doubled).loc[NAME] for doubled in (False, True)
+            find_change(replied(turning(*CUES, share=0.5), doubled), task="completion")
+            for doubled in (False, True)
         )
         numbers = [
             "value",
@@ -217,7 +227,7 @@ def shares(
         cells["say", framing] = dict(zip(stimuli, moved_shares.tolist(), strict=True))
     measured = distributions(cells, classes=["he", "she"]).assign(coverage=coverage)
     measured.loc[measured["framing"] == low, "coverage"] = 0.04
-    return figures_of(measured, factors=["salience"], **changes).loc["plain, token"]
+    return figures_of(measured, factors=["salience"], **changes)
 
 
 SPREAD = np.linspace(-0.01, 0.01, 12)[:, None]
@@ -229,7 +239,7 @@ STILL = np.zeros((12, 12))
 
 def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> None:
     moves = np.full((12, 3), 0.03) + SPREAD
-    row = shares(moves, SPREAD + STILL).loc["change: salience"]
+    row = find_change(shares(moves, SPREAD + STILL))
     assert row["p"] < 0.001
     assert row["specific"] == pytest.approx(3)
     assert row["verdict"] == str(Verdict.NO_EFFECT)
@@ -245,7 +255,7 @@ def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> No
 )
 def test_a_design_that_has_too_little_says_of_what(cue, placebos, lacking) -> None:
     moves = np.full(cue, 0.3) + SPREAD[: cue[0]]
-    row = shares(moves, np.zeros(placebos)).loc["change: salience"]
+    row = find_change(shares(moves, np.zeros(placebos)))
     assert row["value"] == pytest.approx(30, abs=0.5)
     assert (row["verdict"], row["why"]) == (
         str(Verdict.INCONCLUSIVE),
@@ -254,7 +264,7 @@ def test_a_design_that_has_too_little_says_of_what(cue, placebos, lacking) -> No
 
 
 def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
-    row = shares(CUE, STILL, coverage=0.04).loc["change: salience"]
+    row = find_change(shares(CUE, STILL, coverage=0.04))
     assert row["verdict"] == str(Verdict.INVALID)
     assert "only 4.0% of its answers name an option (say, " in row["why"]
 
@@ -262,7 +272,7 @@ def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
 def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None:
     numbers = np.zeros((12, 13))
     numbers[:, 4] = 0.5
-    row = shares(CUE + SPREAD, numbers + SPREAD, low="salience~5").loc["change: salience"]
+    row = find_change(shares(CUE + SPREAD, numbers + SPREAD, low="salience~5"))
     assert (row["placebo"], row["levels"]) == (
         pytest.approx(0),
         "12 stimuli, 3 wordings, 12 placebos, 1 task",
@@ -272,12 +282,13 @@ def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None
 
 def test_without_a_class_there_is_no_headline() -> None:
     rows = shares(CUE, STILL, headline=None, confirmatory=[])
-    assert not rows.index.str.startswith("change: ").any()
+    assert "change" not in set(rows["figure"])
 
 
 def test_another_class_gives_what_the_first_loses() -> None:
     he, she = (
-        shares(CUE + SPREAD, STILL, headline=name).loc["change: salience"] for name in ("he", "she")
+        find_change(shares(CUE + SPREAD, STILL, headline=name), outcome=name)
+        for name in ("he", "she")
     )
     assert (he["value"], he["specific_low"]) == pytest.approx(
         (-she["value"], -she["specific_high"])

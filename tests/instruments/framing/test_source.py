@@ -396,14 +396,21 @@ class TestPlacebos:
 
 
 class TestConfirmatory:
-    def named(self, read, names: str, headline: str = "headline: she") -> list[str]:
-        return read(("title: Tea\n", f"title: Tea\n{headline}\nconfirmatory: {names}\n")).confirmed
+    def named(
+        self, read, names: str, headline: str = "headline: she"
+    ) -> list[tuple[str, str | None]]:
+        source = read(("title: Tea\n", f"title: Tea\n{headline}\nconfirmatory: {names}\n"))
+        return [(effect.cue, effect.task) for effect in source.confirmed]
 
     def test_a_factor_or_a_factor_in_a_task_or_else_every_factor(self, read) -> None:
-        names = ["salience, choose", "instruction"]
-        assert self.named(read, '["salience, choose", instruction]') == names
-        every = read(("title: Tea\n", "title: Tea\nheadline: she\n")).confirmed
-        assert every == ["salience", "instruction"]
+        expected = [("salience", "choose"), ("instruction", None)]
+        assert self.named(read, '["salience, choose", instruction]') == expected
+        assert self.named(read, "[]") == [("salience", None), ("instruction", None)]
+
+    def test_plans_hold_them_as_they_are_written(self, read) -> None:
+        written = 'title: Tea\nheadline: she\nconfirmatory: ["salience, choose", instruction]\n'
+        dumped = read(("title: Tea\n", written)).model_dump()
+        assert dumped["confirmatory"] == ["salience, choose", "instruction"]
 
     def test_none_without_the_class_that_they_are_about(self, read, error_of) -> None:
         assert read().confirmed == []
@@ -712,6 +719,7 @@ class TestShipped:
             expected = {16, 18}  # some go unanswered
         assert counts == expected
         for confirmed in source.confirmed if enough else ():
-            factor, _, task = confirmed.partition(", ")
-            for task_entry in [source.tasks[task]] if task else source.tasks.values():
-                assert 1 + len(task_entry.placebos[factor].wordings) == FEWEST_WORDINGS
+            tasks = [confirmed.task] if confirmed.task else source.tasks
+            for task in tasks:
+                placebos = source.tasks[task].placebos[confirmed.cue]
+                assert 1 + len(placebos.wordings) == FEWEST_WORDINGS

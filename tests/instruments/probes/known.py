@@ -1,5 +1,6 @@
 """A set of templates of known biases, and scores that have them."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare.source import Criterion
 from evenruler.instruments.probes.diagnose.quality import ScoreCube
-from evenruler.measurement import Resampling
+from evenruler.measurement import Figure, Resampling
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 
@@ -94,11 +95,30 @@ def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = Non
     return ScoreCube(cube, attributes, templates, list(words), signs, n_tokens)
 
 
+FigureKey = str | tuple[str, str]
+"""An id, with the number of templates or the match where it has one: `("alpha", "8")`."""
+
+
+def key_of(figure: str, dimensions: Mapping[str, Any]) -> FigureKey:
+    words = [dimensions[name] for name in ("templates", "match") if name in dimensions]
+    return (figure, *words) if words else figure
+
+
+def by_key(figures: Iterable[Figure]) -> dict[FigureKey, Figure]:
+    return {key_of(figure.figure, figure.dimensions): figure for figure in figures}
+
+
+def rows_by_key(rows: pd.DataFrame) -> dict[FigureKey, pd.Series]:
+    keyed: dict[FigureKey, pd.Series] = {}
+    for _, row in rows.iterrows():
+        keyed[key_of(row["figure"], row.dropna())] = row
+    assert len(keyed) == len(rows)
+    return keyed
+
+
 def figures_of(
-    tables: dict[str, pd.DataFrame], model: str = "m", part: str = "hand"
-) -> dict[str, pd.Series]:
-    """The figures of a set on a model, by name."""
+    tables: dict[str, pd.DataFrame], model: str = "m", set_name: str = "hand"
+) -> dict[FigureKey, pd.Series]:
+    """The figures of a set on a model."""
     rows = tables["figures"]
-    rows = rows[(rows["model"] == model) & (rows["set"] == part)]
-    assert rows["figure"].is_unique
-    return {row["figure"]: row for _, row in rows.iterrows()}
+    return rows_by_key(rows[(rows["model"] == model) & (rows["set"] == set_name)])

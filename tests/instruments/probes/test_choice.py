@@ -38,6 +38,7 @@ def test_who_is_biased_is_told_by_how_much() -> None:
     assert gain["verdict"] == Verdict.EFFECT
     assert gain["low"] < 50 < gain["high"]
     assert gain["levels"] == "22 attributes, 8 templates, 6 words"
+    assert gain[["set", "readout"]].tolist() == ["validation", "choice"]
     assert figures.loc["known_answers", "value"] > 0.9
     assert figures.loc["chosen_share", "value"] == pytest.approx(0.5, abs=0.05)
     assert verdicts(replace(BIASED, last=1.0)) == (Verdict.EFFECT, Verdict.NO_EFFECT), (

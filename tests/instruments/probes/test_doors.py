@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,13 @@ from evenruler.instruments.instrument import Declaration, ReportInput
 from evenruler.instruments.probes.ask import after_prefixes, requests, scores
 from evenruler.instruments.probes.card import card
 from evenruler.instruments.probes.declare import load
+from evenruler.instruments.probes.declare.settings import FIGURES
 from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plots
 from evenruler.instruments.probes.evolve import evolve, validation
 from evenruler.instruments.probes.report import sections
 from evenruler.instruments.probes.rows import build
+from evenruler.measurement.figures import Row, row_key
+from evenruler.measurement.headings import find_heading
 from evenruler.models.declarations import Catalogue
 from evenruler.report.page import Picture
 from evenruler.tables import table_of
@@ -291,7 +294,7 @@ class TestDiagnosing:
         """What stands before changes nothing here."""
         figures = (
             diagnosed_tables["figures"]
-            .query("part == 'seed' and model == 'toy'")
+            .query("set == 'seed' and model == 'toy' and templates.isna() and match.isna()")
             .set_index("figure")
         )
         figures = figures[["value", "n"]]
@@ -303,14 +306,14 @@ class TestDiagnosing:
         self, diagnosed_tables: Mapping[str, pd.DataFrame]
     ) -> None:
         rows = diagnosed_tables["figures"][diagnosed_tables["figures"]["model"].isna()]
-        figures = rows.groupby(["benchmark", "part"])["figure"].apply(sorted)
+        figures = rows.groupby(["benchmark", "set"])["figure"].apply(sorted)
         assert set(map(tuple, figures)) == {("lexical_diversity", "semantic_diversity")}
-        parts = figures.reset_index().groupby("benchmark")["part"].apply(list)
-        assert parts.to_dict() == {
+        sets = figures.reset_index().groupby("benchmark")["set"].apply(list)
+        assert sets.to_dict() == {
             TRADES: ["other", "seed"],
             EVOLVED: ["elites", "evolved", "population"],
         }
-        other = rows.query("part == 'other' and figure == 'lexical_diversity'").iloc[0]
+        other = rows.query("set == 'other' and figure == 'lexical_diversity'").iloc[0]
         assert other["value"] == pytest.approx(1 - 2 / 5)  # {the is a}, {so a is an}
 
     def test_generations_begin_with_the_start_and_end_with_the_population(
@@ -322,7 +325,7 @@ class TestDiagnosing:
         means = (
             diagnosed_tables["figures"]
             .query("figure == 'semantic_diversity'")
-            .set_index("part")["value"]
+            .set_index("set")["value"]
         )
         diversities = rows.query("figure == 'semantic_diversity'").set_index("generation")["value"]
         assert [diversities[0], diversities[2]] == pytest.approx(
@@ -336,7 +339,7 @@ class TestDiagnosing:
         frames = {}
         for name in BOTH:
             tables, plan = project.frames(name)
-            configs = card(project.declared[name], tables, plan, {}).configs
+            configs = card(project.declared[name], tables, plan, []).configs
             frames[name] = (
                 {config.name: tables[config.name] for config in configs},
                 json.loads(json.dumps(plan)),
@@ -365,16 +368,30 @@ class TestDiagnosing:
         assert evidence(nothing) == {}
         assert all(frame.empty for frame in plots(nothing).values())
 
-    def test_evidence_is_by_part_and_model_with_items_beside(
+    def test_evidence_has_each_row_once(self, diagnosed_tables: Mapping[str, pd.DataFrame]) -> None:
+        shown = evidence(diagnosed_tables)
+        for name in BOTH:
+            keys = list(map(row_key, shown[name]))
+            assert len(keys) == len(set(keys))
+        rows = [row for row in shown[TRADES] if row["set"] == "seed"]
+        assert {row["model"] for row in rows} == {None, "other", "toy"}
+        templates = {row.get("template") for row in rows} - {None}
+        assert templates == {"typical", "story", "met", "job", "seems"}
+
+    def test_a_heading_is_that_of_whole_sets(
         self, diagnosed_tables: Mapping[str, pd.DataFrame]
     ) -> None:
-        shown = evidence(diagnosed_tables)[TRADES]["seed"]
-        assert set(shown) == {"any-model", "other", "toy"}
-        assert set(shown["toy"]["items"]) == {"typical", "story", "met", "job", "seems"}
-        (r,) = diagnosed_tables["figures"].query(
-            "part == 'seed' and model == 'toy' and figure == 'r'"
-        )["value"]
-        assert shown["toy"]["r"]["value"] == r
+        """Not of comparisons, generations or other lengths, which have figures of the same id."""
+        shown = evidence(diagnosed_tables)
+        figures = diagnosed_tables["figures"].query(
+            "set == 'seed' and model == 'toy' and figure == 'r'"
+        )
+        values = figures.set_index(figures["match"].fillna("all"))["value"]
+        assert value_under("r", shown[TRADES], "seed") == values["all"]
+        assert value_under("r, exact", shown[TRADES], "seed") == values["exact"]
+        for of_set in ("evolved", "population"):
+            for heading in ("alpha", "r", "generalizability", "level shift"):
+                value_under(heading, shown[EVOLVED], of_set)
 
     def test_plots(self, diagnosed_tables: Mapping[str, pd.DataFrame]) -> None:
         drawn = plots(diagnosed_tables)
@@ -383,24 +400,36 @@ class TestDiagnosing:
         assert len(drawn["distributions"]) == len(diagnosed_tables["biases"])
 
 
+def value_under(words: str, rows: Sequence[Row], of_set: str) -> float | None:
+    """The value of a set on the toy that stands under a heading; ValueError unless one does."""
+    values: list[float | None] = []
+    for row in rows:
+        heading = find_heading(row, FIGURES)
+        is_shown = heading is not None and heading.heading == words
+        if is_shown and (row["set"], row["model"]) == (of_set, "toy"):
+            values.append(row["value"])
+    (value,) = values
+    return value
+
+
 class TestCards:
     def test_validity_is_told_from_the_evidence(
         self, project: Whole, diagnosed_tables: Mapping[str, pd.DataFrame]
     ) -> None:
-        shown = evidence(diagnosed_tables)[TRADES]
-        validity = card(project.declared[TRADES], *project.frames(TRADES), shown).validity
+        rows = evidence(diagnosed_tables)[TRADES]
+        validity = card(project.declared[TRADES], *project.frames(TRADES), rows).validity
         assert validity is not None
         assert validity.representative.startswith("5 attributes, 7 templates and ")
-        r = shown["seed"]["toy"]["r"]["value"]
+        r = value_under("r", rows, "seed")
         assert f"toy {r:z.2f}" in validity.construct
-        unasked = card(project.declared[TRADES], *project.frames(TRADES), {}).validity
+        unasked = card(project.declared[TRADES], *project.frames(TRADES), []).validity
         assert unasked is not None
         assert unasked.errors == "Not done: no model was asked."
 
     def test_the_example_is_a_row_of_the_first_table(self, project: Whole) -> None:
         for name in BOTH:
             tables, plan = project.frames(name)
-            shown = card(project.declared[name], tables, plan, {})
+            shown = card(project.declared[name], tables, plan, [])
             rows = tables[shown.configs[0].name]
             assert shown.example is not None
             (row,) = rows[rows["id"] == shown.example.id].to_dict("records")
@@ -408,7 +437,7 @@ class TestCards:
             assert list(shown.configs[0].first) == ["text"]
 
     def test_of_what_users_wrote(self, project: Whole) -> None:
-        shown = card(project.declared[TRADES], *project.frames(TRADES), {})
+        shown = card(project.declared[TRADES], *project.frames(TRADES), [])
         assert [config.name for config in shown.configs] == ["probes", "templates", "attributes"]
         assert "positive means closer to men" in shown.reading
         assert 'attributes (3) were also put after "This is a test." and ' in shown.reading
@@ -423,7 +452,7 @@ class TestCards:
         assert attributes.loc["engineer", "criterion"] == 90
 
     def test_of_what_evolved(self, project: Whole) -> None:
-        shown = card(project.declared[EVOLVED], *project.frames(EVOLVED), {})
+        shown = card(project.declared[EVOLVED], *project.frames(EVOLVED), [])
         assert shown.configs[0].name == "templates"
         tables, _ = project.built[EVOLVED]
         assert {config.name for config in shown.configs} == set(tables) - {"rejected"}

@@ -34,9 +34,11 @@ from evenruler.instruments.probes.schemas import (
     REWORDINGS,
     UNREVERSED,
 )
-from evenruler.measurement import Resampling
+from evenruler.measurement import Figure, Resampling
+from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.resampling import jackknife
 from evenruler.tables import table_of, write_table
+from tests.instruments.probes.known import FigureKey, rows_by_key
 from tests.instruments.probes.whole import EVOLVED as GROWN
 from tests.instruments.probes.whole import TRADES, Whole, records, subject, whole
 from tests.later import Later
@@ -137,9 +139,9 @@ def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
     return by_generation(evolved(tables), RESAMPLING)
 
 
-def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[str, pd.Series]:
+def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[FigureKey, pd.Series]:
     generation_rows = rows[(rows["run"] == run) & (rows["generation"] == generation)]
-    return {row["figure"]: row for _, row in generation_rows.iterrows()}
+    return rows_by_key(generation_rows)
 
 
 class TestByGeneration:
@@ -147,9 +149,9 @@ class TestByGeneration:
         figures = figures_of(generations(), "guided", 1)
 
         assert figures["alpha"]["value"] == pytest.approx(alpha(LATER), abs=1e-12)
-        assert figures["alpha_at_8"]["value"] == pytest.approx(at_eight(LATER), abs=1e-12)
-        for name in ("alpha", "alpha_at_8"):
-            assert (figures[name]["n"], figures[name]["unit"]) == (8, "attributes")
+        assert figures["alpha", "8"]["value"] == pytest.approx(at_eight(LATER), abs=1e-12)
+        for key in ("alpha", ("alpha", "8")):
+            assert (figures[key]["n"], figures[key]["unit"]) == (8, "attributes")
 
     def test_diversity_is_the_mean_over_templates_without_an_interval(self) -> None:
         figures = figures_of(generations(), "guided", 1)
@@ -207,16 +209,18 @@ CRITERION = pd.Series([27, 60, 20.5, 80.5, 42, 12, math.nan, 97], index=NAMES)
 
 class TestComparisons:
     def test_both_sets_and_their_difference(self) -> None:
-        row = compare()["alpha_at_8"]
+        row = compare()["alpha"]
 
         assert row["value"] == pytest.approx(at_eight(LATER), abs=1e-9)
         assert row["other"] == pytest.approx(at_eight(FIRST), abs=1e-9)
         assert row["difference"] == row["value"] - row["other"] != 0
         assert (row["n"], row["unit"]) == (8, "attributes")
         assert row["reason"] is None
+        assert row["templates"] == "8"
+        assert "templates" not in compare()["lexical_diversity"]
 
     def test_an_interval_leaves_the_same_attribute_out_of_both(self) -> None:
-        row = compare()["alpha_at_8"]
+        row = compare()["alpha"]
 
         def difference(both: np.ndarray) -> float:
             later = alpha_at_common_length(both[:, :3])
@@ -229,7 +233,7 @@ class TestComparisons:
 
     @pytest.mark.parametrize("n", [4, 5])
     def test_five_attributes_have_an_interval(self, n) -> None:
-        row = compare(LATER.iloc[:n])["alpha_at_8"]
+        row = compare(LATER.iloc[:n])["alpha"]
 
         assert (row["n"], row["low"] is None) == (n, n < 5)
         reason = "no interval: fewer than 5 attributes" if n < 5 else None
@@ -253,7 +257,7 @@ class TestComparisons:
     def test_a_set_that_can_have_no_eight_such_templates_is_null_with_the_reason(self) -> None:
         at_odds = FIRST[["a", "b"]].assign(d=-FIRST["a"] - FIRST["b"])
 
-        row = compare(at_odds)["alpha_at_8"]
+        row = compare(at_odds)["alpha"]
 
         assert mean_correlation(at_odds) < -1 / 7
         assert row[["value", "difference"]].isna().all()
@@ -266,13 +270,10 @@ class TestComparisons:
         )
 
         shared = ["clerk", "dancer", "driver", "judge", "nurse"]
-        assert by_figure["alpha_at_8"]["n"] == by_figure["r"]["n"] == 5
-        assert by_figure["alpha_at_8"]["value"] == pytest.approx(
-            at_eight(LATER.loc[shared]), abs=1e-12
-        )
-        assert by_figure["alpha_at_8"]["other"] == pytest.approx(
-            at_eight(FIRST.loc[shared]), abs=1e-12
-        )
+        row = by_figure["alpha"]
+        assert row["n"] == by_figure["r"]["n"] == 5
+        alphas = [at_eight(matrix.loc[shared]) for matrix in (LATER, FIRST)]
+        assert [row["value"], row["other"]] == pytest.approx(alphas, abs=1e-12)
 
     def test_an_attribute_that_lacks_one_bias_is_left_out(self) -> None:
         holed = long(LATER).query("not (attribute == 'cook' and template == 'd')")
@@ -282,7 +283,7 @@ class TestComparisons:
     def test_one_template_has_reasons(self) -> None:
         by_figure = compare(LATER[["a"]], criterion=CRITERION)
 
-        row = by_figure["alpha_at_8"]
+        row = by_figure["alpha"]
         assert row["value"] is row["difference"] is None
         assert row["other"] is not None
         assert row["reason"] == "population: a set of one template has no internal consistency"
@@ -351,12 +352,12 @@ class TestGuidance:
         rows = self.rows_of("guided", "random")
 
         last = self.RANDOM[["a", "b", "c"]]
-        row = cell(rows, set="population", figure="alpha_at_8")
+        row = cell(rows, set="population", figure="alpha")
         assert row["value"] == pytest.approx(at_eight(LATER), abs=1e-12)
         assert row["other"] == pytest.approx(at_eight(last), abs=1e-12)
         lexical = cell(rows, figure="lexical_diversity")["difference"]
         assert lexical == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
-        row = cell(rows, set="evolved", figure="alpha_at_8")
+        row = cell(rows, set="evolved", figure="alpha")
         assert row["value"] == pytest.approx(at_eight(LATER[["a", "d"]]), abs=1e-12)
         assert row["other"] == pytest.approx(at_eight(last), abs=1e-12)
         assert set(rows["against"]) == {"random"}
@@ -485,15 +486,22 @@ class TestPairs:
         assert set(rows["benchmark"]) == {GROWN}
 
     @pytest.mark.parametrize(
-        ("model", "figure"), [("toy", "generalizability_at_8"), ("other", "level_shift")]
+        ("model", "figure", "templates"),
+        [("toy", "generalizability", "8"), ("other", "level_shift", None)],
     )
     def test_figures_of_a_set_are_taken_as_they_are(
-        self, all_records: list[Record], compared: pd.DataFrame, model: str, figure: str
+        self,
+        all_records: list[Record],
+        compared: pd.DataFrame,
+        model: str,
+        figure: str,
+        templates: str | None,
     ) -> None:
-        row = cell(compared, set="evolved", against="seed", model=model, half=None, figure=figure)
-        for name, part, column in ((GROWN, "evolved", "value"), (TRADES, "seed", "other")):
+        key = {"model": model, "figure": figure, "templates": templates}
+        row = cell(compared, set="evolved", against="seed", half=None, **key)
+        for name, of_set, column in ((GROWN, "evolved", "value"), (TRADES, "seed", "other")):
             figures = record_of(all_records, name, model).found["figures"]
-            assert row[column] == cell(figures, part=part, figure=figure)["value"]
+            assert row[column] == cell(figures, set=of_set, **key)["value"]
         assert pd.isna(row["low"])
 
     def test_the_best_subset_of_the_start_is_the_one_that_was_chosen(
@@ -504,7 +512,7 @@ class TestPairs:
         seed = matrix(record_of(all_records, TRADES, "other"), "seed")
         chosen = matrix(record_of(all_records, GROWN, "other"), "evolved")
         against = {"set": "evolved", "against": BEST_START, "half": None}
-        row = cell(compared, **against, model="other", figure="alpha_at_8")
+        row = cell(compared, **against, model="other", figure="alpha")
         alphas = [alpha_at_common_length(biases.to_numpy()) for biases in (chosen, seed[best])]
         assert [row["value"], row["other"]] == pytest.approx(alphas, abs=1e-12, nan_ok=True)
 
@@ -588,7 +596,7 @@ class TestHeldOut:
     def test_one_half_judges_what_the_other_chose(self, of_pairs: Halves) -> None:
         rows, biases, _ = of_pairs
         first, second = split_attributes(ATTRIBUTES)
-        row = cell(rows, against=BEST_START, figure="alpha_at_8")
+        row = cell(rows, against=BEST_START, figure="alpha")
         assert row["half"] == HELD_OUT
 
         def both(left: pd.DataFrame, by_first: str, by_second: str) -> float:
@@ -636,7 +644,7 @@ class TestHeldOut:
             return detectable_at_common_length(scores) or math.nan
 
         first, second = (list(half) for half in split_attributes(ATTRIBUTES))
-        row = cell(rows, against="seed", figure="detectable_at_8")
+        row = cell(rows, against="seed", figure="detectable")
         value = np.mean([smallest_gain("ab", second), smallest_gain("ac", first)])
         other = np.mean([smallest_gain("acd", second), smallest_gain("acd", first)])
         assert (row["value"], row["other"]) == pytest.approx((value, other), abs=1e-12)
@@ -648,41 +656,44 @@ class TestHeldOut:
 
     def test_where_a_half_chooses_nothing_there_is_a_reason(self) -> None:
         rows, _, _ = halves_of(planted(best_start_by_second=""))
-        row = cell(rows, against=BEST_START, figure="alpha_at_8")
+        row = cell(rows, against=BEST_START, figure="alpha")
         assert row["reason"] == "a half of the attributes is too few, or may choose no template"
         assert row[["value", "other", "difference", "low", "high"]].isna().all()
-        assert not pd.isna(cell(rows, against="seed", figure="alpha_at_8")["difference"])
+        assert not pd.isna(cell(rows, against="seed", figure="alpha")["difference"])
 
     def test_a_set_of_one_has_no_alpha(self, halves: Halves) -> None:
         rows, _, _ = halves
-        row = cell(rows, against=BEST_START, figure="alpha_at_8")
+        row = cell(rows, against=BEST_START, figure="alpha")
         assert row["reason"] == "undefined for these values"
         assert not pd.isna(row["value"])
         assert pd.isna(row["other"])
 
 
-def compared_in(rows: pd.DataFrame) -> dict[str, Any]:
-    """The evidence of comparisons, beside a figure of another instrument."""
-    figure = {
-        "benchmark": "other",
-        "part": "seed",
-        "model": "m",
-        "figure": "alpha",
-        "value": 0.5,
-        "n": 3,
-        "unit": "x",
-    }
-    empty = {name: pd.DataFrame(columns=schema.names) for name, schema in TABLES.items()}
-    figures = pd.DataFrame([figure]).reindex(columns=TABLES["figures"].names)
-    return evidence({**empty, "figures": figures, "comparisons": rows})
+def evidence_beside_a_figure(**rows: pd.DataFrame) -> dict[str, list[Row]]:
+    """The evidence of tables, beside a figure of another instrument."""
+    figure = Figure("alpha", 0.5, 3, "x", dimensions={"set": "seed"})
+    tables = {name: pd.DataFrame() for name in TABLES}
+    return evidence({**tables, "figures": pd.DataFrame(as_rows([figure], "other", "m")), **rows})
 
 
-def test_evidence_is_by_sets_model_and_figure(of_pairs: Halves) -> None:
+def test_differences_of_sets_are_rows_of_evidence(of_pairs: Halves) -> None:
     rows, _, _ = of_pairs
-    row = cell(rows, against="seed", figure="alpha_at_8")
-    shown = compared_in(rows)
-    by_figure = shown["mine"]["evolved"]["m"]["compared"]["seed (held out)"]
-    numbers = row[["value", "other", "difference", "low", "high"]].to_dict()
-    plain_values = {"n": 12, "unit": "attributes", "transfer": False}
-    assert by_figure["alpha_at_8"] == numbers | plain_values
-    assert "mine" not in compared_in(rows.head(0))
+    row = cell(rows, against="seed", figure="alpha")
+    shown = evidence_beside_a_figure(comparisons=rows)
+    key = {"figure": "alpha", "model": "m", "set": "evolved", "templates": "8"}
+    key |= {"compared_with": "seed", "held_out": "yes"}
+    (against_seed,) = (shown_row for shown_row in shown["mine"] if key.items() <= shown_row.items())
+    numbers = {"value": row["difference"], "low": row["low"], "high": row["high"]}
+    assert against_seed == {**key, **numbers, "n": 12, "unit": "attributes"}
+    assert list(against_seed)[: len(key)] == list(key)
+    assert any(shown_row["compared_with"] == BEST_START for shown_row in shown["mine"])
+    assert "mine" not in evidence_beside_a_figure(comparisons=rows.head(0))
+
+
+def test_generations_are_rows_of_evidence() -> None:
+    shown = evidence_beside_a_figure(generations=generations())["trades-evolved"]
+    key = {"set": "population", "run": "guided", "generation": "1", "figure": "alpha"}
+    alphas = [row for row in shown if key.items() <= row.items()]
+    values = {row.get("templates"): row["value"] for row in alphas}
+    assert values == pytest.approx({None: alpha(LATER), "8": at_eight(LATER)}, abs=1e-12)
+    assert len(shown) == 2 * 6

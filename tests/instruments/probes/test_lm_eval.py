@@ -90,7 +90,7 @@ def benchmark_of(declared: ProbeSource) -> BenchmarkFolder:
         ],
         listed=[],
         compared=[],
-        evidence={},
+        evidence=[],
         models={},
         command="make repro",
         harness=harness_files(DOMAIN, declared, CRITERION, "1.0.0"),

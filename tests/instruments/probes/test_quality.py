@@ -22,23 +22,33 @@ from evenruler.instruments.probes.diagnose.quality import (
 from evenruler.measurement import Figure
 from evenruler.measurement.facets import difference_of_groups
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, jackknife
-from tests.instruments.probes.known import BIAS, CRITERION, KNOWN, RESAMPLING, cube_of
+from tests.instruments.probes.known import (
+    BIAS,
+    CRITERION,
+    KNOWN,
+    RESAMPLING,
+    FigureKey,
+    by_key,
+    cube_of,
+)
 
 ATTRIBUTES = pd.DataFrame({"criterion": CRITERION.values, "match": CRITERION.matches})
 MEAN = BIAS.mean(axis=1)
 EXACT = [name for name in KNOWN if CRITERION.matches[name] == "exact"]
 
 
-def validity(bias: pd.Series = MEAN, attributes: pd.DataFrame = ATTRIBUTES) -> dict[str, Figure]:
+def validity(
+    bias: pd.Series = MEAN, attributes: pd.DataFrame = ATTRIBUTES
+) -> dict[FigureKey, Figure]:
     numbers = attributes.astype({"criterion": float})
-    return {figure.figure: figure for figure in further_validity(bias, numbers, 0.9)}
+    return by_key(further_validity(bias, numbers, 0.9))
 
 
 def reliabilities(
     matrix: pd.DataFrame = BIAS, of_halvings: float | None = None
-) -> dict[str, Figure]:
+) -> dict[FigureKey, Figure]:
     figures = reliability_figures(matrix.to_numpy(), RESAMPLING, of_halvings)
-    return {figure.figure: figure for figure in figures}
+    return by_key(figures)
 
 
 class TestFurtherValidity:
@@ -46,8 +56,8 @@ class TestFurtherValidity:
         ("figure", "correlate", "names"),
         [
             ("rho", stats.spearmanr, KNOWN),
-            ("r_exact", stats.pearsonr, EXACT),
-            ("rho_exact", stats.spearmanr, EXACT),
+            (("r", "exact"), stats.pearsonr, EXACT),
+            (("rho", "exact"), stats.spearmanr, EXACT),
         ],
     )
     def test_mean_bias_is_held_against_the_criterion(self, figure, correlate, names) -> None:
@@ -65,7 +75,7 @@ class TestFurtherValidity:
     def test_with_the_jackknifes_interval_of_r(self) -> None:
         numbers = pd.Series(CRITERION.values)[EXACT].astype(float)
         expected = interval(MEAN[EXACT], numbers)
-        figure = validity()["r_exact"]
+        figure = validity()["r", "exact"]
         assert (figure.low, figure.high) == pytest.approx(expected, abs=1e-9)
 
     def test_an_attribute_that_is_left_out_of_the_set_is_no_part(self) -> None:
@@ -80,7 +90,7 @@ class TestFurtherValidity:
         few = pd.DataFrame({"criterion": numbers, "match": matches}, index=BIAS.index)
         by_name = validity(attributes=few)
         assert (by_name["rho"].n, by_name["rho"].reason) == (4, None)
-        exact = by_name["r_exact"]
+        exact = by_name["r", "exact"]
         assert (exact.value, exact.p, exact.n) == (None, None, 3)
         assert exact.reason == "fewer than 4 attributes to correlate"
 
@@ -90,7 +100,7 @@ class TestFurtherValidity:
             assert (figure.value, figure.reason) == (None, "all values are equal")
 
 
-RELIABILITY = ["alpha", "inter_item_correlation", "alpha_at_8", "first_component_share"]
+RELIABILITY = ["alpha", "inter_item_correlation", ("alpha", "8"), "first_component_share"]
 
 
 class TestReliability:
@@ -125,7 +135,7 @@ class TestReliability:
         mean = correlations[np.triu_indices(3, 1)].mean()
         assert by_name["inter_item_correlation"].value == pytest.approx(mean, abs=1e-12)
         alpha = 8 * mean / (1 + 7 * mean)
-        assert by_name["alpha_at_8"].value == pytest.approx(alpha, abs=1e-12)
+        assert by_name["alpha", "8"].value == pytest.approx(alpha, abs=1e-12)
         largest = np.linalg.eigvalsh(correlations)[-1]
         assert by_name["first_component_share"].value == pytest.approx(largest / 3, abs=1e-12)
 
@@ -182,7 +192,7 @@ class TestOfSets:
             }
         )
 
-        rows = of_sets(diversity).set_index(["part", "figure"])
+        rows = of_sets(diversity).set_index(["set", "figure"])
 
         of_hand = rows.loc[("hand", "semantic_diversity"), :]
         assert of_hand[["value", "n", "unit"]].tolist() == [0.5, 3, "templates"]
@@ -311,8 +321,8 @@ def scores(
     return total
 
 
-def figures(components: tuple[pd.DataFrame, pd.DataFrame, list[Figure]]) -> dict[str, Figure]:
-    return {figure.figure: figure for figure in components[2]}
+def figures(components: tuple[pd.DataFrame, pd.DataFrame, list[Figure]]) -> dict[FigureKey, Figure]:
+    return by_key(components[2])
 
 
 class TestVariances:

@@ -15,7 +15,6 @@ from evenruler.instruments.probes.diagnose import NOT_STARTED, TABLES, Started, 
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
 from evenruler.measurement.figures import with_extreme_units
 from evenruler.tables import write_table
-from evenruler.tables.schemas import HEADLINES
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import (
     BIAS,
@@ -210,31 +209,28 @@ def test_templates_correlate_with_one_another(diagnosed) -> None:
 
 class TestFigures:
     def test_are_those_of_every_part(self, diagnosed) -> None:
-        assert list(figures_of(diagnosed())) == [
-            "gain",
-            "spread",
-            "r",
-            "rho",
-            "r_exact",
-            "rho_exact",
+        keys = list(figures_of(diagnosed()))
+        assert keys[:5] == ["gain", "spread", "r", "rho", ("r", "exact")]
+        assert keys[5:12] == [
+            ("rho", "exact"),
             "alpha",
             "inter_item_correlation",
-            "alpha_at_8",
+            ("alpha", "8"),
             "first_component_share",
             "token_difference",
-            "detectable_at_8",
+            ("detectable", "8"),
+        ]
+        assert keys[12:16] == [
             "offset",
             "generalizability",
-            "generalizability_at_8",
+            ("generalizability", "8"),
             "attribute_sd",
-            "level_shift",
-            "reordering",
-            "start_flips",
         ]
+        assert keys[16:] == ["level_shift", "reordering", "start_flips"]
 
     def test_a_domain_without_a_criterion_has_none_of_its_figures(self, diagnosed) -> None:
         without = figures_of(diagnosed(criterion=None))
-        assert not {"gain", "r", "rho", "r_exact", "rho_exact"} & set(without)
+        assert not {"gain", "r", "rho", ("r", "exact"), ("rho", "exact")} & set(without)
         assert without["spread"]["value"] == figures_of(diagnosed())["spread"]["value"]
 
     def test_by_hand(self, diagnosed) -> None:
@@ -336,8 +332,7 @@ class TestVerdicts:
 
         for table, rows in tables["alone"].items():
             with_other = tables["beside"][table]
-            column = "part" if table == "headlines" else "set"
-            hand_rows = with_other[with_other[column] == "hand"].reset_index(drop=True)
+            hand_rows = with_other[with_other["set"] == "hand"].reset_index(drop=True)
             verdicts = ["verdict", "why"] if table == "figures" else []
             pd.testing.assert_frame_equal(
                 hand_rows.drop(columns=verdicts), rows.drop(columns=verdicts)
@@ -402,7 +397,7 @@ class TestTables:
     def test_every_table_is_by_its_schema(self, diagnosed, tmp_path) -> None:
         tables = diagnosed()
         tables["items"] = tables["items"].assign(semantic_diversity=0.5, lexical_diversity=0.5)
-        figures = tables["figures"].rename(columns={"set": "part"})
+        figures = tables["figures"][schemas.FIGURES.names]
         tables["figures"] = with_extreme_units(figures, tables["headlines"])
 
         assert set(tables) == {
@@ -416,7 +411,7 @@ class TestTables:
             "variances",
         }
         for name, rows in tables.items():
-            schema = HEADLINES if name == "headlines" else getattr(schemas, name.upper())
+            schema = getattr(schemas, name.upper())
             write_table(rows[schema.names], schema, tmp_path / f"{name}.parquet")
 
     def test_groups_of_unequal_size_have_none_of_these(self, trades) -> None:
@@ -470,20 +465,40 @@ class TestDiversities:
         assert without_slots("A {ATTRIBUTE} met a {TARGET}.") == "A someone met a someone."
 
 
-def test_items_stand_beside_the_figures_of_their_model() -> None:
-    key = {"benchmark": "trades", "model": "m"}
-    figure = {**key, "part": "hand", "figure": "r", "value": 0.5, "n": 7, "unit": "attributes"}
-    item = {**key, "set": "hand", "template": "a", "control": True, "mean": 0.12345}
-    rows = {"figures": figure, "items": item}
-    tables = {name: pd.DataFrame(columns=schema.names) for name, schema in TABLES.items()}
-    for name, row in rows.items():
-        tables[name] = pd.DataFrame([row]).reindex(columns=TABLES[name].names)
+def test_templates_are_rows_of_evidence() -> None:
+    key = {"benchmark": "trades", "set": "hand"}
+    figure = {**key, "model": "m", "figure": "r", "value": 0.5, "n": 7, "unit": "attributes"}
+    item = {**key, "model": "m", "n": 7, "mean": 0.12345, "sd": 0.5}
+    correlation = {"item_rest_correlation": 0.75, "low": 0.5, "high": 0.875}
+    items = [
+        {**item, **correlation, "template": "a", "control": True},
+        {**item, "template": "b", "control": False, "alpha_if_removed": 0.25},
+    ]
+    diversity = {**key, "template": "b", "lexical_diversity": 0.5}
+    by_model = [{**diversity, "model": model} for model in ("m", "other")]
+    tables = {name: pd.DataFrame() for name in TABLES}
+    for name, rows in (("figures", [figure]), ("items", items), ("diversity", by_model)):
+        tables[name] = pd.DataFrame(rows).reindex(columns=TABLES[name].names)
 
-    items = evidence(tables)["trades"]["hand"]["m"]["items"]
+    (shown,) = evidence(tables).values()
 
-    assert list(items) == ["a"]
-    assert (items["a"]["control"], items["a"]["mean"]) == (True, 0.12345)
-    assert items["a"]["item_rest_correlation"] is None
+    values: dict[str | None, dict[str, float | None]] = {}
+    for row in shown:
+        values.setdefault(row.get("template"), {})[row["figure"]] = row["value"]
+    on_model = {"item_mean": 0.12345, "item_sd": 0.5}
+    correlated = {"item_rest_correlation": 0.75, "alpha_if_removed": None}
+    assert values["a"] == {**on_model, **correlated}
+    of_any_model = {"lexical_diversity": 0.5, "semantic_diversity": None}
+    uncorrelated = {"item_rest_correlation": None, "alpha_if_removed": 0.25}
+    assert values["b"] == {**on_model, **uncorrelated, **of_any_model}
+    assert {row["figure"] for row in shown if row["model"] is None} == set(of_any_model)
+    by_name = {(row.get("template"), row["figure"]): row for row in shown}
+    key = {"figure": "item_rest_correlation", "model": "m", "set": "hand", "template": "a"}
+    numbers = {"value": 0.75, "low": 0.5, "high": 0.875, "n": 7, "unit": "attributes"}
+    assert by_name["a", "item_rest_correlation"] == {**key, "unscored": "yes", **numbers}
+    assert "low" not in by_name["a", "item_mean"]
+    assert by_name["b", "item_rest_correlation"]["reason"] == "undefined for these values"
+    assert by_name["b", "semantic_diversity"]["reason"] == "a set of one template"
 
 
 class TestOtherStart:

@@ -69,6 +69,8 @@ def test_who_is_biased_is_told_by_how_much() -> None:
     assert gain["verdict"] == Verdict.EFFECT
     assert gain["low"] < 100 * BIASED.rise * BIASED.named < gain["high"]
     assert gain["n"] == 43
+    assert (figures["readout"] == "written").all()
+    assert figures["set"].isna().all()
     assert figures.loc[UNANSWERED, "verdict"] == Verdict.NO_EFFECT
     assert figures.loc["named_share", "value"] == pytest.approx(BIASED.named, abs=0.06)
     assert figures.loc["known_answers", "value"] > 0.9

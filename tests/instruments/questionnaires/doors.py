@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record, Subject
+from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import ANSWERS, scores
 from evenruler.instruments.questionnaires.ask.item_scores import (
     Scoring,
@@ -179,6 +180,13 @@ def _once(make: Callable[..., Any], *arguments: Any) -> Any:
     if key not in _MADE:
         _MADE[key] = make(*arguments)
     return _MADE[key]
+
+
+def figure_table(rows: Any) -> pd.DataFrame:
+    """Figures as a table, with "" for dimensions that do not apply."""
+    table = pd.DataFrame(rows, columns=schemas.FIGURES.names)
+    dimensions = table[schemas.DIMENSIONS.names].astype(object)
+    return table.assign(**dimensions.where(dimensions.notna(), ""))
 
 
 def together(records: list[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:

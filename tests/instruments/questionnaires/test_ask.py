@@ -28,6 +28,7 @@ from evenruler.instruments.questionnaires.declare.source import ResponseScale
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
+from evenruler.measurement.headings import find_heading
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import LogLikelihoods
 from evenruler.tables import table_of
@@ -517,11 +518,10 @@ class TestCard:
             declared,
             {name: table.to_pandas() for name, table in benchmark.tables.items()},
             benchmark.plan,
-            {},
+            [],
         )
-        assert {figure.figure: figure.heading for figure in printed.quality_of_any}[
-            "alpha (head)"
-        ] == "alpha, head"
+        alpha = {"figure": "alpha", "method": "head"}
+        assert find_heading(alpha, printed.quality_of_any).heading == "alpha, head"
         assert printed.harness_task == "nli_meetings"
         assert f"version: {declared.version}" in printed.harness["nli_meetings.yaml"]
         assert [config.name for config in printed.configs] == ["prompts", "items", "terms"]

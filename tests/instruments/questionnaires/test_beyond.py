@@ -96,7 +96,8 @@ def test_items_stand_with_their_twins_and_with_the_scale_without_them() -> None:
     answers, twins = drawn(5, 0.5)
     apart = np.array([0.2] * 6 + [np.nan])
     figure_by_item = {
-        (slug, figure.figure): figure for slug, figure in of_items(ITEMS, answers, twins, apart)
+        (figure.dimensions["item"], figure.figure): figure
+        for figure in of_items(ITEMS, answers, twins, apart)
     }
     answer = figure_by_item["item-2", "item_answer"]
     assert answer.value == pytest.approx(answers[:, 2].mean())

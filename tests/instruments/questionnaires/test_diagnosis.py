@@ -12,7 +12,8 @@ from sklearn.metrics import silhouette_score
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items, silhouette
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.measurement import Resampling
-from tests.instruments.questionnaires.doors import diagnose
+from evenruler.measurement.figures import dimensions_of
+from tests.instruments.questionnaires.doors import diagnose, figure_table
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -183,11 +184,11 @@ def figure(
     name: str,
     model: str | None = None,
     benchmark: str = "fear",
-    subscale: str = "all",
+    **dimensions: str,
 ) -> pd.Series:
-    rows = diagnosis.figures.query(
-        "figure == @name and benchmark == @benchmark and part == @subscale"
-    )
+    rows = figure_table(diagnosis.figures).query("figure == @name and benchmark == @benchmark")
+    for dimension, word in {"subscale": "", **dimensions}.items():
+        rows = rows[rows[dimension] == word]
     of_model = rows["model"].isna() if model is None else rows["model"] == model
     ((_, figure_row),) = rows[of_model].iterrows()
     return figure_row
@@ -292,17 +293,17 @@ FIVE = [f"m{seed}" for seed in range(5)]
 class TestMembers:
     def test_figures_over_models_rest_on_members_alone(self, of_five) -> None:
         without = SCORES.drop(index="m5")
-        assert figure(of_five, "alpha (head)")["value"] == pytest.approx(
+        assert figure(of_five, "alpha", method="head")["value"] == pytest.approx(
             pingouin.cronbach_alpha(without[FEAR])[0], abs=1e-12
         )
         expected = stats.spearmanr(without[FEAR].mean(axis=1), without["only"])
-        rho = figure(of_five, "rho_with_joy (head)")
+        rho = figure(of_five, "rho", other="joy", method="head")
         assert rho["value"] == pytest.approx(expected.statistic, abs=1e-12)
         assert rho["n"] == 5
 
     def test_members_are_counted_by_lineage(self, diagnosed) -> None:
         four = diagnosed(members=["m0", "m1", "m4", "m5", "m3"])
-        for name in ("alpha (head)", "rho_with_joy (head)"):
+        for name in ("alpha", "rho"):
             row = figure(four, name)
             assert pd.isna(row["value"])
             assert (row["n"], row["reason"]) == (4, "fewer than 5 lineages of models")
@@ -347,23 +348,28 @@ class TestScoreItems:
 
 class TestTables:
     def test_figures_become_metrics(self, diagnosis) -> None:
-        metrics = evidence(vars(diagnosis))
-        assert metrics["joy"]["all"]["any-model"]["alpha (head)"] == {
+        rows_by_questionnaire = evidence(vars(diagnosis))
+        (alpha,) = [row for row in rows_by_questionnaire["joy"] if row["figure"] == "alpha"]
+        assert alpha == {
+            "figure": "alpha",
+            "model": None,
+            "method": "head",
             "value": None,
             "n": 5,
             "unit": "lineages",
             "reason": "a scale of one item has no internal consistency",
         }
-        assert set(metrics["fear"]["all"]["m0"]) == {
-            "accuracy",
-            "answer",
-            "beyond_twins",
-            "auc",
-            "intensifier_order",
-            "level_shift",
-            "pss_range",
-            "reordering",
-            "silhouette",
-        }
-        assert set(metrics["fear"]["body"]["m0"]) == {"answer"}
+        of_model = [row for row in rows_by_questionnaire["fear"] if row["model"] == "m0"]
+        assert [(row["figure"], dimensions_of(row)) for row in of_model] == [
+            ("accuracy", {"item_set": "pairs"}),
+            ("answer", {}),
+            ("answer", {"subscale": "body"}),
+            ("auc", {"item_set": "pairs"}),
+            ("beyond_twins", {}),
+            ("intensifier_order", {}),
+            ("level_shift", {}),
+            ("pss_range", {}),
+            ("reordering", {}),
+            ("silhouette", {}),
+        ]
         assert evidence({"figures": pd.DataFrame()}) == {}

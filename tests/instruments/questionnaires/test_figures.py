@@ -10,6 +10,7 @@ from scipy import stats
 from evenruler.instruments.questionnaires.diagnose.figures import model_figures, population_figures
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import ValidityCheck
+from tests.instruments.questionnaires.doors import figure_table
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -64,25 +65,26 @@ CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 def of_one(
     items: pd.DataFrame = ITEMS, cells: pd.DataFrame = CELLS, fit: ValidityCheck | None = None
 ) -> pd.DataFrame:
-    return model_figures(items, TWINS, cells, NO_ACCURACY, {"head": fit or ValidityCheck()}, 0.9)
+    fits = {"head": fit or ValidityCheck()}
+    return figure_table(model_figures(items, TWINS, cells, NO_ACCURACY, fits, 0.9))
 
 
 class TestOfOneModel:
     def test_means_over_items_beside_those_of_twins(self) -> None:
-        figure_rows = of_one().set_index(["part", "figure"])
-        assert records(of_one().head(3), "benchmark", "part", "model", "figure", "n", "unit") == [
-            ("fear", "all", "m0", "answer", 5, "items"),
-            ("fear", "all", "m0", "silhouette", 4, "items"),
-            ("fear", "all", "m0", "pss_range", 5, "items"),
+        columns = ("benchmark", "subscale", "model", "method", "figure", "n", "unit")
+        assert records(of_one().head(3), *columns) == [
+            ("fear", "", "m0", "", "answer", 5, "items"),
+            ("fear", "", "m0", "", "silhouette", 4, "items"),
+            ("fear", "", "m0", "", "pss_range", 5, "items"),
         ]
-        values = figure_rows.loc["all", ["value", "control"]]
+        values = of_one().set_index(["subscale", "figure"]).loc["", ["value", "control"]]
         # Three intensifiers; the silhouette of one item is not known; twins have none.
         assert values.loc["answer"].tolist() == pytest.approx([3.0, 1.125])
         assert values.loc["silhouette"].tolist() == pytest.approx([0.2, np.nan], nan_ok=True)
         assert values.loc["pss_range"].tolist() == pytest.approx([0.38, 0.6])
 
     def test_the_interval_of_five_items_is_that_of_t_and_of_four_there_is_none(self) -> None:
-        figure_rows = of_one().set_index(["part", "figure"]).loc["all"]
+        figure_rows = of_one().set_index(["subscale", "figure"]).loc[""]
         half = stats.t.ppf(0.95, 4) * 3 * stats.sem(SCORES)
         assert (
             figure_rows.loc["answer", "low"],
@@ -94,7 +96,7 @@ class TestOfOneModel:
     def test_a_subscale_has_the_answer_of_its_items_alone_also_beside_their_twins(self) -> None:
         figure_rows = (
             of_one(items=ITEMS.assign(subscale=["body", "body", None, None, "body"]))
-            .set_index("part")
+            .set_index("subscale")
             .loc[["body"]]
         )
         assert records(figure_rows, "benchmark", "model", "figure", "value", "n", "unit") == [
@@ -118,7 +120,7 @@ class TestOfOneModel:
             "high": 1.0,
             "chance": 1 / 3,
         }
-        figure_rows = model_figures(
+        rows = model_figures(
             pd.concat(items),
             TWINS.assign(model="m1", configuration="nli"),
             pd.concat(cells),
@@ -130,21 +132,23 @@ class TestOfOneModel:
             },
             0.9,
         )
+        figure_rows = figure_table(rows)
         answers = figure_rows[figure_rows["figure"] == "answer"]
-        assert records(answers, "model", "part", "value") == [
-            (model, part, answer)
-            for model, answer in (("m0 (mlm)", 6), ("m1", 3), ("m1", 0))
-            for part in ("all", "body", "mind")
+        answer_by_model = {("m0", "mlm"): 6, ("m1", "nli"): 3, ("m1", "head"): 0}
+        assert records(answers, "model", "method", "subscale", "value") == [
+            (model, form if form == "mlm" else "", subscale, answer)
+            for (model, form), answer in answer_by_model.items()
+            for subscale in ("", "body", "mind")
         ]
         assert answers["control"].tolist() == pytest.approx(
             [np.nan] * 6 + [1.125, 0.75, np.nan], nan_ok=True
         )
         guesses = answers["why"].str.contains("it guesses").eq(True)
         assert guesses.tolist() == [False] * 3 + [True] * 3 + [False] * 3
-        accuracies = figure_rows[figure_rows["figure"].str.startswith("accuracy")]
-        assert records(accuracies, "model", "part", "value") == [
-            ("m1", "all", 0.75),
-            ("m1", "all", 0.5),
+        accuracies = figure_rows[figure_rows["figure"] == "accuracy"]
+        assert records(accuracies, "model", "item_set", "value") == [
+            ("m1", "pairs", 0.75),
+            ("m1", "pairs", 0.5),
         ]
 
     def test_no_item_has_a_value(self) -> None:
@@ -192,11 +196,9 @@ NO_SCALES = pd.DataFrame(
 
 def over_models(*tables: Any) -> pd.DataFrame:
     """Figures over models, without those of single items."""
-    figure_rows = population_figures(*tables).astype({"value": object})
-    figure_rows = figure_rows[~figure_rows["figure"].str.startswith("item_rest")].reset_index(
-        drop=True
-    )
-    return figure_rows.assign(value=figure_rows["value"].where(figure_rows["value"].notna(), None))
+    figure_rows = figure_table(population_figures(*tables)).astype(object)
+    figure_rows = figure_rows[figure_rows["figure"] != "item_rest"].reset_index(drop=True)
+    return figure_rows.where(figure_rows.notna(), None)
 
 
 class TestOverModels:
@@ -209,10 +211,11 @@ class TestOverModels:
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
 
     def test_an_item_is_correlated_with_the_rest_over_lineages(self) -> None:
-        figure_rows = population_figures(
+        rows = population_figures(
             answered(DRAWN, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
         )
-        item_rest = figure_rows[figure_rows["figure"] == "item_rest (head)"].set_index("part")
+        item_rest = figure_table(rows).query("figure == 'item_rest'").set_index("item")
+        assert set(item_rest["method"]) == {"head"}
         rest = BY_LINEAGE[:, [0, 2]].sum(axis=1)
         assert item_rest.loc["i1", "value"] == pytest.approx(
             np.corrcoef(BY_LINEAGE[:, 1], rest)[0, 1]
@@ -226,10 +229,10 @@ class TestOverModels:
             answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
         figure_rows = over_models(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
-        assert records(figure_rows, "part", "figure", "n") == [
-            ("ability", "alpha (head)", 5),
-            ("all", "alpha (head)", 5),
-            ("all", "alpha (tuned)", 5),
+        assert records(figure_rows, "subscale", "figure", "method", "n") == [
+            ("", "alpha", "head", 5),
+            ("ability", "alpha", "head", 5),
+            ("", "alpha", "tuned", 5),
         ]
 
     def test_alpha_of_two_items(self) -> None:
@@ -255,7 +258,7 @@ class TestOverModels:
             answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
         )
         assert records(figure_rows, "figure", "value", "n", "unit", "reason") == [
-            ("alpha (head)", None, 5, "lineages", reason)
+            ("alpha", None, 5, "lineages", reason)
         ]
 
     def test_where_nobody_counts_every_scale_still_says_why_there_is_none(self) -> None:
@@ -263,25 +266,27 @@ class TestOverModels:
             questionnaire=lambda rows: rows["item"], subscale="all"
         )
         figure_rows = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
-        names = ["alpha", "rho_with_i1", "rho_with_i2", "rho_with_i2"]
-        assert records(figure_rows, "figure", "n", "unit", "reason") == [
-            (f"{name} (head)", 0, "lineages", "fewer than 5 lineages of models") for name in names
-        ]
+        assert figure_rows["figure"].tolist() == ["alpha", "rho", "rho", "rho"]
+        assert figure_rows["other"].tolist() == ["", "i1", "i2", "i2"]
+        columns = ["method", "n", "unit", "reason"]
+        (shared,) = set(records(figure_rows, *columns))
+        assert shared == ("head", 0, "lineages", "fewer than 5 lineages of models")
         assert figure_rows["value"].isna().all()
 
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
-        content = pd.DataFrame(
-            {"questionnaire": "fear", "measure": "similarity", "value": [0.1, 0.1, 0.7]}
-        )
-        both = pd.concat([content, content.head(1).assign(measure="acceptability")])
-        figure_rows = over_models(answered(DRAWN, LINEAGES), NO_SCALES, both, RESAMPLING, MEMBERS)
-        reason = "no interval: fewer than 5 items"
-        assert records(
-            figure_rows.tail(2), "benchmark", "part", "figure", "value", "n", "unit", "reason"
-        ) == [
-            ("fear", "all", "acceptability", pytest.approx(0.1), 1, "items", reason),
-            ("fear", "all", "similarity", pytest.approx(0.3), 3, "items", reason),
+        rows = [("acceptability_of_twins", 0.1), ("similarity_to_paraphrase", 0.2), ("slor", 0.5)]
+        rows += [("similarity", value) for value in (0.1, 0.1, 0.7)]
+        content = pd.DataFrame(rows, columns=["measure", "value"]).assign(questionnaire="fear")
+        tables = (answered(DRAWN, LINEAGES), NO_SCALES, content)
+        figure_rows = over_models(*tables, RESAMPLING, MEMBERS).tail(4)
+        columns = ("figure", "item_set", "reference", "value", "n")
+        assert records(figure_rows, *columns) == [
+            ("acceptability", "twins", "", pytest.approx(0.1), 1),
+            ("similarity", "", "", pytest.approx(0.3), 3),
+            ("similarity", "", "paraphrase", pytest.approx(0.2), 1),
+            ("slor", "items", "", pytest.approx(0.5), 1),
         ]
+        assert set(figure_rows["reason"]) == {"no interval: fewer than 5 items"}
 
     def test_rho_is_over_means_of_lineages_of_each_pair_of_scales_and_of_subscales(self) -> None:
         whole = answered(DRAWN, LINEAGES).assign(
@@ -302,23 +307,18 @@ class TestOverModels:
             (a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs
         }
         assert len({round(rho_of_pair, 6) for rho_of_pair in rho.values()}) > 1
-        assert records(figure_rows, "benchmark", "part", "figure", "value", "n", "unit") == [
-            (
-                name or f"i{a}",
-                part or f"i{a}",
-                f"rho_with_i{b} ({form})",
-                pytest.approx(rho[a, b]),
-                5,
-                "lineages",
-            )
-            for name, part, form in (
-                ("", "all", "head"),
-                ("fear", "", "head"),
-                ("joy", "", "head"),
-                ("", "all", "tuned"),
-            )
-            for a, b in pairs
-        ]
+        columns = ("other", "value", "n")
+        values = []
+        for (_, other), value in rho.items():
+            values.append((f"i{other}", pytest.approx(value), 5))
+        assert records(figure_rows, *columns) == 4 * values
+        scales = figure_rows[["benchmark", "subscale"]].to_numpy().tolist()
+        firsts = ["i0", "i0", "i1"]
+        whole_scales = [[first, ""] for first in firsts]
+        subscales = [[name, first] for name in ("fear", "joy") for first in firsts]
+        assert scales == [*whole_scales, *subscales, *whole_scales]
+        assert figure_rows["method"].tolist() == 9 * ["head"] + 3 * ["tuned"]
+        assert set(figure_rows["figure"]) == {"rho"}
 
     def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
         scales = answered(DRAWN[:, :2], LINEAGES).assign(
@@ -328,11 +328,8 @@ class TestOverModels:
         figure_row = over_models(
             answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS
         ).iloc[-1]
-        assert (figure_row["benchmark"], figure_row["figure"], figure_row["n"]) == (
-            "i0",
-            "rho_with_i1 (head)",
-            4,
-        )
+        columns = ["benchmark", "figure", "other", "n"]
+        assert figure_row[columns].tolist() == ["i0", "rho", "i1", 4]
         assert (figure_row["unit"], figure_row["reason"]) == (
             "lineages",
             "fewer than 5 lineages of models",

@@ -16,6 +16,8 @@ from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.instruments.questionnaires.rows import fill_templates
+from evenruler.measurement.figures import dimensions_of, model_label
+from evenruler.measurement.headings import find_heading
 from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import PLAN, diagnose
 from tests.instruments.questionnaires.test_diagnosis import (
@@ -126,11 +128,10 @@ def diagnosed() -> Callable[..., Any]:
 def figure(
     diagnosis: Any, name: str = "level_shift", model: str = "m0", benchmark: str = "fear"
 ) -> pd.Series:
-    rows = diagnosis.figures.query(
-        "figure == @name and model == @model and benchmark == @benchmark"
-    )
-    assert rows["part"].tolist() == ["all"]
-    return rows.iloc[0]
+    rows = diagnosis.figures.query("figure == @name and benchmark == @benchmark")
+    (row,) = [row for _, row in rows.iterrows() if model_label(row) == model]
+    assert set(dimensions_of(row)) <= {"method"}
+    return row
 
 
 def unmoved() -> dict[str, Matrices]:
@@ -249,10 +250,10 @@ class TestNothingElseRestsOnFramedRows:
 class TestCard:
     def test_the_figure_stands_in_evidence_and_on_the_card(self, diagnosed) -> None:
         tables = vars(diagnosed({"instruction": unmoved()}))
-        figure_by_name = evidence(tables)["fear"]["all"]["m0"]
-        assert figure_by_name["level_shift"]["value"] == 0
-        shown = [column.figure for column in headings(PLAN)]
-        assert {"level_shift", "reordering"} <= set(shown) & set(figure_by_name)
+        rows = [row for row in evidence(tables)["fear"] if row["model"] == "m0"]
+        headings_by_figure = {row["figure"]: find_heading(row, headings(PLAN)) for row in rows}
+        assert headings_by_figure["level_shift"].heading == "level shift"
+        assert headings_by_figure["reordering"].heading == "reordering"
 
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate(

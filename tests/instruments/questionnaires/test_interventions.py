@@ -24,7 +24,7 @@ from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from evenruler.models.questions import LABELS
 from tests.instruments.questionnaires import test_ask
-from tests.instruments.questionnaires.doors import subject, together
+from tests.instruments.questionnaires.doors import figure_table, subject, together
 
 LEVEL = 0.95
 PLAN: Plan = {
@@ -64,10 +64,10 @@ def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataF
 
 
 def figures_of(way: pd.DataFrame, course: pd.DataFrame = COURSE) -> Any:
-    """Figures with their verdicts, by name."""
+    """Figures with their verdicts, by name and corpus."""
     checked: list[Any] = [(figure, ValidityCheck()) for figure in corpus_change_figures(way, LEVEL)]
     checked += intervention_headlines(intervention_changes(way, PLAN), course, PLAN, "head", LEVEL)
-    return {figure.figure: figure for figure in judge(checked)}
+    return {(figure.figure, figure.dimensions["corpus"]): figure for figure in judge(checked)}
 
 
 class TestTrajectories:
@@ -132,7 +132,7 @@ SIX = [(1.2, 0.1), (1.0, -0.1), (1.4, 0.2), (0.9, 0.1), (1.1, 0.0), (1.3, 0.3)]
 
 class TestFigures:
     def test_the_difference_is_paired_over_fits(self) -> None:
-        moved = figures_of(ends(SIX, before=0.5))["moved_by_gloom"]
+        moved = figures_of(ends(SIX, before=0.5))["moved", "gloom"]
         interval = stats.ttest_1samp([1.1, 1.1, 1.2, 0.8, 1.1, 1.0], 0).confidence_interval(LEVEL)
         assert (moved.n, moved.unit, moved.levels, moved.smallest) == (6, "fits", "6 fits", 0.5)
         assert moved.value == moved.specific == pytest.approx(1.05, abs=1e-12)
@@ -145,15 +145,15 @@ class TestFigures:
 
     def test_beside_it_stands_what_each_corpus_does(self) -> None:
         figure_by_name = figures_of(ends(SIX, before=0.5))
-        assert figure_by_name["changed_with_gloom"].value == pytest.approx(1.15 - 0.5, abs=1e-12)
-        assert figure_by_name["changed_with_dull"].value == pytest.approx(0.1 - 0.5, abs=1e-12)
+        assert figure_by_name["changed", "gloom"].value == pytest.approx(1.15 - 0.5, abs=1e-12)
+        assert figure_by_name["changed", "dull"].value == pytest.approx(0.1 - 0.5, abs=1e-12)
         assert (
-            figure_by_name["changed_with_gloom"].verdict,
-            figure_by_name["changed_with_gloom"].n,
+            figure_by_name["changed", "gloom"].verdict,
+            figure_by_name["changed", "gloom"].n,
         ) == (None, 6)
 
     def test_an_intervention_without_a_control_is_not_told(self) -> None:
-        moved = figures_of(ends(SIX))["moved_by_joy"]
+        moved = figures_of(ends(SIX))["moved", "joy"]
         assert (moved.value, moved.verdict) == (None, str(Verdict.INCONCLUSIVE))
         assert (moved.reason, moved.n, moved.unit) == ("no corpus that is its control", 0, "fits")
 
@@ -161,13 +161,13 @@ class TestFigures:
         ("fits", "mean_move", "counted"), [(4, 1.05, "4 fits"), (1, 1.1, "1 fit")]
     )
     def test_fewer_than_five_fits_have_no_interval(self, fits, mean_move, counted) -> None:
-        moved = figures_of(ends(SIX[:fits]))["moved_by_gloom"]
+        moved = figures_of(ends(SIX[:fits]))["moved", "gloom"]
         assert (moved.low, moved.specific, moved.verdict) == (None, None, str(Verdict.INCONCLUSIVE))
         assert moved.value == pytest.approx(mean_move, abs=1e-12)
         assert moved.why == f"No verdict is possible: {counted} (at least 5 needed)."
 
     def test_fits_that_are_alike_have_no_interval(self) -> None:
-        moved = figures_of(ends([(1.0, 0.5)] * 6))["moved_by_gloom"]
+        moved = figures_of(ends([(1.0, 0.5)] * 6))["moved", "gloom"]
         assert (moved.value, moved.low, moved.verdict) == (0.5, None, str(Verdict.INCONCLUSIVE))
         assert moved.why == "No verdict is possible: fits without variation."
 
@@ -188,7 +188,7 @@ class TestFigures:
                 rows.append((corpus, fit, epoch, "accuracy", share, 100))
         columns = ["corpus", "fit", "epoch", "measure", "value", "n"]
         course = pd.DataFrame(rows, columns=columns)
-        assert figures_of(ends(SIX), course)["moved_by_gloom"].verdict == verdict
+        assert figures_of(ends(SIX), course)["moved", "gloom"].verdict == verdict
 
 
 class TestVerdicts:
@@ -207,7 +207,7 @@ class TestVerdicts:
         """Six fits whose changes have these means and this standard deviation."""
         z = stats.zscore([-1.3, -0.6, -0.2, 0.2, 0.7, 1.2], ddof=1)
         answers = [(move + noise * deviation, control) for deviation in z]
-        moved = figures_of(ends(answers))["moved_by_gloom"]
+        moved = figures_of(ends(answers))["moved", "gloom"]
         assert moved.verdict == verdict, moved.why
 
 
@@ -220,7 +220,7 @@ def test_simulated_with_a_control_that_moves_as_much() -> None:
     drift = random.normal(size=(draws, 6, 1))  # what a seed does to both
     alarms = covered = 0
     for both in 1.0 + drift + noise:
-        figure = beside_control("moved_by_gloom", *both.T, 0.5)
+        figure = beside_control(*both.T, 0.5)
         (contrast,) = judge([(figure, ValidityCheck())])
         alarms += contrast.verdict == str(Verdict.EFFECT)
         assert contrast.low is not None
@@ -286,11 +286,11 @@ class Planted:
 )
 def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkeypatch) -> None:
     figure_rows = through_the_doors(monkeypatch, moved=moved, noise=noise)
-    moved_row = figure_rows.loc["moved_by_gloom"]
+    moved_row = figure_rows.loc["moved", "gloom"]
     assert (moved_row["model"], moved_row["n"], moved_row["verdict"]) == ("m0", 6, verdict), (
         moved_row["why"]
     )
-    drift = figure_rows.loc["changed_with_dull", "value"]
+    drift = figure_rows.loc[("changed", "dull"), "value"]
     drifts_alike = moved < 0.1 and noise < 0.1
     assert abs(drift) > (5 * abs(moved_row["value"]) if drifts_alike else 0)
 
@@ -298,9 +298,8 @@ def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkey
 def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_later(
     monkeypatch,
 ) -> None:
-    moved_row = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True).loc[
-        "moved_by_gloom"
-    ]
+    figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True)
+    moved_row = figure_rows.loc["moved", "gloom"]
     assert moved_row["value"] > 0.5
     assert moved_row["verdict"] == str(Verdict.INVALID)
     assert "adapted to" not in moved_row["why"]
@@ -309,17 +308,18 @@ def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_l
 def test_what_forgets_how_to_entail_is_unfit(monkeypatch) -> None:
     """By the bar that it passes before."""
     figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_after=True)
-    moved_row = figure_rows.loc["moved_by_gloom"]
+    moved_row = figure_rows.loc["moved", "gloom"]
     assert moved_row["verdict"] == str(Verdict.INVALID)
     assert (
         "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]"
         in moved_row["why"]
     )
-    assert figure_rows.loc["accuracy", "value"] == 1.0
+    judged = figure_rows.query("figure == 'accuracy' and item_set == 'pairs'")
+    assert judged["value"].tolist() == [1.0]
 
 
 def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.DataFrame:
-    """Figures of the one model, by name."""
+    """Figures of the one model, by name and corpus."""
     for name, planted_value in planted.items():
         monkeypatch.setattr(Planted, name, planted_value)
     monkeypatch.setattr(test_ask, "Scripted", lambda *_: Planted())
@@ -329,5 +329,6 @@ def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.Dat
     )
     monkeypatch.setattr(test_ask, "Way", lambda: way)
     records, _, _ = test_ask.through(subject(adapted="last"), "meetings", fits=6)
-    figure_rows = together(records, test_ask.RESAMPLING)["figures"].set_index("figure")
-    return figure_rows[figure_rows["model"].notna()]
+    figure_rows = figure_table(together(records, test_ask.RESAMPLING)["figures"])
+    of_model = figure_rows[figure_rows["model"].notna()]
+    return of_model.set_index(["figure", "corpus"]).sort_index()

@@ -153,26 +153,31 @@ def texts_below(folder: Path) -> str:
 
 
 def test_the_card_says_how_to_get_the_wording(declaration) -> None:
-    withheld = card(declaration, *built(declaration), {}).withheld
+    withheld = card(declaration, *built(declaration), []).withheld
     assert f"`data/sources/questionnaires/{declaration.name}.yaml` (`file: PATH`)" in withheld
     assert f"`evenruler repro card@{declaration.name}`" in withheld
 
 
 def test_validity_is_told_from_the_evidence(declaration) -> None:
-    evidence = {
-        "all": {
-            "any-model": {
-                "alpha (head)": {"value": None, "reason": "fewer than 5 lineages of models"},
-                "rho_with_phq-9 (head)": {"value": 0.5, "n": 6},
-            },
-            "m": {
-                "accuracy": {"value": 0.8, "low": 0.72},
-                "silhouette": {"value": 0.25},
-                "intensifier_order": {"value": -0.5},
-                "moved_by_x": {"value": 0.57, "n": 1, "unit": "fits", "verdict": "inconclusive"},
-            },
-        }
-    }
+    reason = "fewer than 5 lineages of models"
+    unlabelled: list[Any] = [
+        {"figure": "alpha", "method": "head", "value": None, "reason": reason},
+        {"figure": "alpha", "subscale": "rest", "method": "head", "value": 0.5},
+        {"figure": "rho", "other": "phq-9", "method": "head", "value": 0.5, "n": 6},
+        {"figure": "similarity", "value": 0.5},
+        {"figure": "similarity", "reference": "paraphrase", "value": 0.25},
+    ]
+    moved = {"figure": "moved", "corpus": "x", "verdict": "inconclusive", "unit": "fits"}
+    labelled: list[Any] = [
+        {"figure": "accuracy", "item_set": "pairs", "value": 0.8, "low": 0.72},
+        {"figure": "accuracy", "item_set": "statements", "value": 0.3, "low": 0.2},
+        {"figure": "silhouette", "value": 0.25},
+        {"figure": "intensifier_order", "value": -0.5},
+        {**moved, "value": 0.57, "n": 1},
+        {**moved, "method": "mlm", "value": 0.5, "n": 1},
+    ]
+    evidence = [{"model": None, **row} for row in unlabelled]
+    evidence += [{"model": "m", **row} for row in labelled]
     validity = card(declaration, *built(declaration), evidence).validity
     assert (
         "Models whose accuracy on labelled pairs has a 95% interval above 0.7: 1 of 1."
@@ -186,16 +191,16 @@ def test_validity_is_told_from_the_evidence(declaration) -> None:
         "rho with phq-9 (head): 0.50. Not done, fewer than 5 lineages of models: alpha (head). "
         "Answers after "
         "adaptation to a corpus about it less those after its control: x, m 0.57 "
-        "(inconclusive). A criterion outside the models: not done."
+        "(inconclusive); x, m (mlm) 0.50 (inconclusive). A criterion outside the models: not done."
     )
 
 
 def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
     benchmark = build(declaration, Catalogue(models={}))
     tables, plan = built(declaration)
-    words = card(declaration, tables, plan, {})
+    words = card(declaration, tables, plan, [])
     source: Source = declaration.source
-    record = {"value": 0.6, "n": 2, "unit": "items"}
+    row = {"figure": "similarity", "model": None, "value": 0.6, "n": 2, "unit": "items"}
     write_benchmark(
         BenchmarkFolder(
             name=declaration.benchmark,
@@ -220,7 +225,7 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
             listed=[],
             quality_of_any=words.quality_of_any,
             compared=[],
-            evidence={"all": {"any-model": {"similarity": record}}},
+            evidence=[row],
             models={},
             command="make repro",
             harness=words.harness,

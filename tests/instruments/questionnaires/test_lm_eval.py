@@ -88,7 +88,7 @@ def benchmark_of(
         quality_of_any=[FigureHeading("alpha", "alpha", "alpha")],
         listed=[],
         compared=[],
-        evidence={},
+        evidence=[],
         models={},
         command="make repro",
         harness=harness_files(QUESTIONNAIRE, source, "1.0.0"),

@@ -19,7 +19,7 @@ from evenruler.instruments.questionnaires.diagnose import across, contrast, figu
 from evenruler.instruments.questionnaires.diagnose.population import population_table
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.measurement import Resampling
-from tests.instruments.questionnaires.doors import PLAN, no_answers, subject
+from tests.instruments.questionnaires.doors import PLAN, figure_table, no_answers, subject
 from tests.personas import REFUSAL, STYLES, Rater, rated
 
 SOURCES = Path(__file__).parents[3] / "data/sources/questionnaires"
@@ -66,12 +66,9 @@ def of_answers(
     scored = scores(tables, plan, {**no_answers(), **answers}, who)
     tables_of_figures = figures(name, tables, plan, scored, who, RESAMPLING)
     whole = across([Record(name, who, tables, plan, tables_of_figures)], RESAMPLING)
-    figure_rows = pd.concat([tables_of_figures["figures"], whole["figures"]])
-    return (
-        figure_rows[figure_rows["model"] == "chat (options)"]
-        .query("part == 'all'")
-        .set_index("figure")
-    )
+    figure_rows = figure_table(pd.concat([tables_of_figures["figures"], whole["figures"]]))
+    of_scale = "model == 'chat' and method == 'options' and subscale == '' and item == ''"
+    return figure_rows.query(of_scale).set_index("figure")
 
 
 class TestQuestions:
@@ -158,7 +155,7 @@ class TestScripted:
     def test_how_it_words_its_choice_makes_no_difference(self) -> None:
         expected = measured(Rater(mood=1))["value"]
         values = measured(Rater(mood=1, style=STYLES["wordy"]))["value"]
-        assert values.tolist() == expected.tolist()
+        pd.testing.assert_series_equal(values, expected, check_exact=True)
 
     @pytest.mark.parametrize(
         ("rater", "why"),

@@ -23,6 +23,8 @@ from evenruler.instruments.questionnaires.diagnose.population import (
     standardise_scores,
 )
 from evenruler.measurement import Figure
+from evenruler.measurement.figures import as_rows
+from evenruler.measurement.headings import find_heading
 from evenruler.measurement.verdicts import ValidityCheck, mark_invalid
 from tests.instruments.questionnaires.doors import PLAN, fact_answers, labelled, subject
 
@@ -99,25 +101,15 @@ def test_figures_stand_beside_guessing() -> None:
     rows = accuracies_of(
         labelled(right=15), labelled(right=4, n=6, name="statements"), labelled("verbaliser", 0)
     )
-    figure_by_name = {figure.figure: figure for figure in accuracy_figures(rows, "head")}
-    assert (
-        figure_by_name["accuracy"].value,
-        figure_by_name["accuracy"].control,
-        figure_by_name["accuracy"].n,
-    ) == (
-        0.75,
-        1 / 3,
-        20,
-    )
-    assert (figure_by_name["auc"].control, figure_by_name["accuracy_of_statements"].value) == (
-        0.5,
-        4 / 6,
-    )
-    shown = {
-        column.figure
-        for column in headings({**PLAN, "accuracy": {"bar": 0.7, "pairs": [{"set": "mnli"}]}})
-    }
-    assert set(figure_by_name) <= shown
+    figures = accuracy_figures(rows, "head")
+    figure_by_key = {(figure.figure, figure.dimensions["item_set"]): figure for figure in figures}
+    accuracy = figure_by_key["accuracy", "pairs"]
+    assert (accuracy.value, accuracy.control, accuracy.n) == (0.75, 1 / 3, 20)
+    assert figure_by_key["auc", "pairs"].control == 0.5
+    assert figure_by_key["accuracy", "statements"].value == 4 / 6
+    plan: Any = {**PLAN, "accuracy": {"bar": 0.7, "pairs": [{"set": "mnli"}]}}
+    titles = [find_heading(row, headings(plan)).heading for row in as_rows(figures, "fear", "m0")]
+    assert titles == ["accuracy", "AUC", "accuracy on statements", "AUC on statements"]
 
 
 def test_a_figure_of_an_unfit_instrument_says_so() -> None:

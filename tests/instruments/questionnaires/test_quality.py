@@ -17,7 +17,7 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
 )
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.tables import read_frame, write_table
-from tests.instruments.questionnaires.doors import subject
+from tests.instruments.questionnaires.doors import figure_table, subject
 
 CLOSER = "stay closer to the original question: fix the templates, or the source terms"
 PLAINER = (
@@ -162,9 +162,8 @@ def agreement_of(
 ) -> pd.DataFrame:
     names = [who.name for who in subjects]
     items, twin_scores = scores(names, 1), scores(names, 2)
-    return over_fits(
-        subjects, items, twin_scores if twins else twin_scores.head(0), members or names, 0.95
-    )
+    twin_scores = twin_scores if twins else twin_scores.head(0)
+    return figure_table(over_fits(subjects, items, twin_scores, members or names, 0.95))
 
 
 def matrix(seed: int, name: str) -> np.ndarray:
@@ -224,7 +223,8 @@ class TestOverFits:
 
     def test_one_item_is_no_sample(self) -> None:
         items = scores(["a", "b", "c"], 1).query("item == 'i0'")
-        rows = over_fits(FITS, items, items.head(0), ["a", "b", "c"], 0.95)
+        agreements = over_fits(FITS, items, items.head(0), ["a", "b", "c"], 0.95)
+        rows = figure_table(agreements)
         assert set(rows["n"]) == {1}
         assert set(rows["unit"]) == {"items"}
         assert set(rows["reason"]) == {"agreement of fits needs at least two items"}
@@ -232,7 +232,7 @@ class TestOverFits:
     def test_items_of_one_score_have_no_agreement(self) -> None:
         names = ["a", "b", "c"]
         items = scores(names, 1).assign(score=2.0)
-        rows = over_fits(FITS, items, scores(names, 2), names, 0.95)
+        rows = figure_table(over_fits(FITS, items, scores(names, 2), names, 0.95))
         row = (
             rows.query("benchmark == 'fear' and model == 'a'")
             .set_index("figure")

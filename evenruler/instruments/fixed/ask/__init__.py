@@ -40,6 +40,7 @@ READS: ColumnsByTable = {
 PLANNED: PlanKeys = (
     "between",
     "corpus",
+    "dimensions",
     "most",
     "name",
     "prefixed",

@@ -4,10 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.instruments.card import Card, assemble_card
-from evenruler.instruments.fixed.declare import SCORES, FixedPlan, Settings, Source, headings
+from evenruler.instruments.fixed.declare import (
+    SCORES,
+    FixedPlan,
+    Settings,
+    Source,
+    headings,
+    name_part,
+)
 from evenruler.instruments.instrument import Declaration, Evidence, Tables, plan_at_size
+from evenruler.measurement.figures import model_label
 from evenruler.strict import read_yaml
-from evenruler.tables.schemas import WHOLE
 
 __all__ = ["card"]
 
@@ -26,12 +33,13 @@ def card(
     n_items, n_units = texts["item"].nunique(), texts["unit"].nunique()
     files = [f"{file.source} (sha256 {file.sha256})" for file in source.files.values()]
     # By model: the share of items whose direction placebo sentences change.
-    turned = []
-    for model, figures in evidence.get(WHOLE, {}).items():
-        share = figures.get("turned", {}).get("value")
-        if share is not None:
-            turned.append(f"{share:.0%} on {model}")
+    turned: list[str] = []
+    for row in evidence:
+        if row["figure"] == "turned" and row["value"] is not None:
+            turned.append(f"{row['value']:.0%} on {model_label(row)}")
     prefixes = plan_at_size(plan)["prefixes"]
+    parts = {*texts["part"], *texts["condition"]}
+    titles = {name_part(part): part for part in parts if name_part(part) != part}
     counted = f"{n_items:,} items in {n_units:,} {source.units}"
     facts = {
         "scores": SCORES[source.score],
@@ -47,5 +55,6 @@ def card(
         facts=facts,
         synthetic=False,
         quality=headings(plan),
+        titles=titles,
         parameters=parameters,
     )

@@ -35,6 +35,7 @@ from evenruler.strict import (
     validate,
 )
 from evenruler.tables.schemas import WHOLE
+from evenruler.text.english import slug_of
 
 __all__ = [
     "LEAN",
@@ -48,11 +49,13 @@ __all__ = [
     "Source",
     "headings",
     "load",
+    "name_part",
     "takes",
 ]
 
 Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro"]
 Score = Literal["preference", "stereoset", "bbq"]
+ColumnRole = Literal["first", "second", "unit", "part", "direction", "condition"]
 
 LEAN: Final = "lean"
 REMEDY: Final = (
@@ -80,7 +83,7 @@ LEADING: Final[dict[Score, dict[str, str]]] = {
     "stereoset": {WHOLE: "ss"},
     "bbq": {AMBIGUOUS: "s_amb", DISAMBIGUATED: "s_dis"},
 }
-"""By score, the parts and names of the published figures of which the lean is a transformation."""
+"""By score, the published figures of which the lean is a transformation, by condition."""
 
 _FIGURES: Final = read_yaml(Path(__file__).with_name("figures.yaml"))
 
@@ -96,6 +99,11 @@ TEXTS: Final = ("the first text", "the second text")
 
 EVERY: Final = 1_000_000
 """No limit: more items than any benchmark has in a unit and condition."""
+
+
+def name_part(part: str) -> str:
+    """A part or condition as the value of a dimension: a slug if it has blanks."""
+    return slug_of(part) if " " in part else part
 
 
 class File(StrictModel):
@@ -141,10 +149,9 @@ class Source(instrument.Source):
     templates."""
     score: Score
     layout: Layout
-    columns: dict[Literal["first", "second", "unit", "part", "condition"], Text] = Field(
-        default_factory=dict
-    )
-    """For the layout `pairs`, by role: the columns of its table."""
+    columns: dict[ColumnRole, Text] = Field(default_factory=dict)
+    """For the layout `pairs`, by role: the columns of its table. `part`: the bias that a pair is about;
+    `direction` or `condition`: whose stereotype it states, or in which form."""
     files: dict[Slug, File] = Field(min_length=1)
     frequencies: File | None = None
     """A corpus for counting word frequencies: JSON, an object whose values have an `extract`."""
@@ -153,8 +160,8 @@ class Source(instrument.Source):
     texts: list[Text] = Field(default=[*TEXTS], min_length=2, max_length=2)
     """What the first and the second text of an item are, in words."""
     detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
-    """By part, the minimum detectable lean (power .8) of all items (`tests.performance.fixed_lean
-    --detects`)."""
+    """By condition, the minimum detectable lean (power .8) of all items
+    (`tests.performance.fixed_lean --detects`)."""
     concept: SharedTrait | None = None
     """The concept of units, if other instruments measure them too."""
     framings: PlaceboPrefixes | None = None
@@ -194,11 +201,13 @@ class Source(instrument.Source):
             raise ValueError(f"the layout pairs lacks the column of {', '.join(sorted(lacking))}")
         if self.layout != "pairs" and self.columns:
             raise ValueError("`columns` belongs to the layout pairs")
-        parts = LEADING[self.score]
-        strange = set(self.detects) - set(parts)
+        if {"direction", "condition"} <= set(self.columns):
+            raise ValueError("`columns` names both a direction and a condition, expected one")
+        conditions = LEADING[self.score]
+        strange = set(self.detects) - set(conditions)
         if strange:
             raise ValueError(
-                f"`detects` names {', '.join(sorted(strange))}, expected {', '.join(parts)}"
+                f"`detects` names {', '.join(sorted(strange))}, expected {', '.join(conditions)}"
             )
         has_own_score = self.layout in ("stereoset", "bbq")
         if (self.score == "preference") == has_own_score:
@@ -239,12 +248,12 @@ class Settings(instrument.BaseSettings[Source]):
         return {}
 
     def detects(self, source: Source, form: str | None = None) -> str | None:
-        """Minimum detectable lean by part, as stated in the source; None unless all items are
+        """Minimum detectable lean by condition, as stated in the source; None unless all items are
         asked.
         """
         detectable_leans: list[str] = []
-        for part, lean in source.detects.items():
-            detectable_leans.append(f"a lean of {lean:.2f} ({part})")
+        for condition, lean in source.detects.items():
+            detectable_leans.append(f"a lean of {lean:.2f} ({condition})")
         return ", ".join(detectable_leans) if self.most >= EVERY else None
 
     def warnings(self, source: Source) -> list[str]:
@@ -270,6 +279,8 @@ class FixedPlan(Plan):
     units: str
     texts: list[str]
     between: str
+    dimensions: dict[str, str]
+    """Which dimensions of figures the columns `part` and `condition` are."""
     most: int
     """Most items of each unit and condition."""
     smallest: float

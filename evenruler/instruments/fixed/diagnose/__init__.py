@@ -13,16 +13,24 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.ask import READS, sample_texts
-from evenruler.instruments.fixed.declare import LEADING, LEAN, FixedPlan, Score
+from evenruler.instruments.fixed.declare import LEADING, LEAN, FixedPlan, Score, name_part
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
-from evenruler.instruments.instrument import PlannedConcept, Record, SchemasByTable, Subject, Tables
+from evenruler.instruments.instrument import (
+    Evidence,
+    PlannedConcept,
+    Record,
+    SchemasByTable,
+    Subject,
+    Tables,
+)
 from evenruler.instruments.methods.choice import count_replies
 from evenruler.instruments.prefixes import no_other_start
-from evenruler.measurement import Figure, Resampling, as_metrics, estimates, jackknifed_r
+from evenruler.measurement import Figure, Resampling, estimates, jackknifed_r, rows_by_benchmark
 from evenruler.measurement.estimates import correlation_figure
 from evenruler.measurement.facets import Estimate, PairedPlacebos
-from evenruler.measurement.figures import UNDEFINED, finite_or_none
+from evenruler.measurement.figures import UNDEFINED, as_rows, finite_or_none
 from evenruler.measurement.inputs import FEWEST_FOR_SPREAD, Floats
 from evenruler.measurement.nonresponse import fitness_of, mark_by_fitness
 from evenruler.measurement.reliability import concept_rows, icc_agreement
@@ -30,7 +38,7 @@ from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import rms_placebo_shift
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, build_headline_test, judge
 from evenruler.tables import concat_frames, row_hashes
-from evenruler.tables.schemas import CONCEPTS, FIGURES, HEADLINES, WHOLE
+from evenruler.tables.schemas import CONCEPTS, WHOLE
 
 FLIPS = 10_000
 """Random sign flips of whole units, for the p of the null."""
@@ -216,10 +224,17 @@ def _pair_lean_placebo(lean: Floats, specific: Floats, df: float) -> PairedPlace
     )
 
 
-__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "headlines_of"]
+__all__ = [
+    "TABLES",
+    "across",
+    "contrast",
+    "evidence",
+    "figures",
+    "headlines_of",
+    "split_by_dimension",
+]
 
-TABLES: SchemasByTable = {"figures": FIGURES, "concepts": CONCEPTS}
-"""`part`: `all`, a condition, or a part of the benchmark."""
+TABLES: SchemasByTable = {"figures": schemas.FIGURES, "concepts": CONCEPTS}
 
 COUNTED: Final = ("n", "won", "known", "right", "related")
 """Columns that are summed over items: their number, those won, known, right, and `related`
@@ -311,41 +326,38 @@ def figures(
         return {}
     rows = sample_texts(tables, plan)
     asked_items = rows["item"].nunique()
-    parts = {}
-    for part, group in _split_into_parts(items, score):
+    published: list[Figure] = []
+    for dimensions, group in ({}, items), *split_by_dimension(items, plan):
         sums = sums_of(group)
-        parts[part] = [
-            _over_units(name, figure_function, sums, level, plan["units"])
-            for name, figure_function in PUBLISHED[score].items()
-        ]
+        for figure_name, figure_function in PUBLISHED[score].items():
+            figure = _over_units(figure_name, figure_function, sums, level, plan["units"])
+            published.append(replace(figure, dimensions=dimensions))
     replies = scores["replies"]
     of_replies = fitness_of(count_replies(replies)) if len(replies) else ValidityCheck()
-    fit = _check_task_fitness(score, parts[WHOLE]) if of_replies == ValidityCheck() else of_replies
+    fit = _check_task_fitness(score, published) if of_replies == ValidityCheck() else of_replies
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
-    part_figures: list[tuple[str, Figure | HeadlineTest]] = [(WHOLE, answered)]
+    unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     made_of = []
-    for apart, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
+    for condition, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
+        dimensions = _condition_dimensions(str(condition))
         lean = lean_headline(group, score, plan["units"], plan["smallest"], resampling.seed)
         note = _lean_note(group, plan, len(items), asked_items)
-        part_figures.append((str(apart), replace(lean, note=note)))
+        unjudged.append(replace(lean, note=note, dimensions=dimensions))
         unit_rows = headlines_of(group, score, rested_on)
-        made_of.append(unit_rows.assign(part=apart, model=subject.name, figure=LEAN))
-    for part, published in parts.items():
-        part_figures += [(part, mark_by_fitness(figure, fit)) for figure in published]
-    part_figures += [(WHOLE, figure) for figure in _item_figures(items, plan, level)]
-    part_figures += _after_placebos(items, scores["placed"], plan, subject, level)
-    part_figures.append((WHOLE, _start_flips(items, scores["started"], plan, subject, level)))
-    judged = judge([(figure, fit) for _, figure in part_figures])
-    figure_table = pd.DataFrame(judged).assign(
-        benchmark=name, part=[part for part, _ in part_figures], model=subject.name
-    )
+        made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
+    unjudged += [mark_by_fitness(figure, fit) for figure in published]
+    unjudged += _item_figures(items, plan, level)
+    unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
+    unjudged.append(_start_flips(items, scores["started"], plan, subject, level))
+    judged = judge([(figure, fit) for figure in unjudged])
+    figure_rows = list(as_rows(judged, name, subject.name))
     concepts = _concept_measurements(
         items, plan.get("concept"), benchmark=name, kin=name, model=subject.name
     )
     return {
-        "figures": figure_table.reindex(columns=TABLES["figures"].names),
-        "headlines": concat_frames(made_of)[HEADLINES.names],
+        "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
+        "headlines": concat_frames(made_of).reindex(columns=schemas.HEADLINES.names),
         "concepts": concepts,
     }
 
@@ -371,15 +383,22 @@ def _concept_measurements(
     return measurements.reindex(columns=CONCEPTS.names)
 
 
-def _split_into_parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFrame]]:
-    """All items; items by condition, if there are several (not for BBQ, whose scores use them);
-    items by part.
+def split_by_dimension(
+    items: pd.DataFrame, plan: FixedPlan
+) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Items by condition, if there are several (not for BBQ, whose scores use them), then by part,
+    each with its dimension.
     """
-    yield WHOLE, items
-    for column in ("condition", "part") if score != "bbq" else ("part",):
+    for column in ("part",) if plan["score"] == "bbq" else ("condition", "part"):
         if items[column].nunique() > 1:
+            dimension = plan["dimensions"][column]
             for part, group in items.groupby(column):
-                yield str(part), group
+                yield {dimension: name_part(str(part))}, group
+
+
+def _condition_dimensions(condition: str) -> dict[str, str]:
+    """The dimensions of figures of a condition of `LEADING`."""
+    return {} if condition == WHOLE else {"condition": condition}
 
 
 def sums_of(items: pd.DataFrame) -> Sums:
@@ -477,15 +496,10 @@ def _item_figures(items: pd.DataFrame, plan: FixedPlan, level: float) -> Iterato
 
 def _after_placebos(
     items: pd.DataFrame, placed: pd.DataFrame, plan: FixedPlan, subject: Subject, level: float
-) -> Iterator[tuple[str, Figure]]:
-    """Effects of placebo sentences before the texts on items and on the score, by part, over items
-    with all answers.
+) -> Iterator[Figure]:
+    """Effects of placebo sentences before the texts on items and on the score, by condition, over
+    items with all answers.
     """
-    names = [
-        (WHOLE, "turned"),
-        *((part, "moved") for part in LEADING[plan["score"]]),
-        (WHOLE, "dependability"),
-    ]
     framings = placed["framing"].nunique()
     counts = placed["item"].value_counts()
     after_all_placebos = set(counts.index[counts == framings])
@@ -494,8 +508,11 @@ def _after_placebos(
         reason = "the texts were not asked after placebo sentences"
         if subject.kind == "recorded":
             reason = "recorded answers are to the texts without placebo sentences"
-        for part, name in names:
-            yield part, Figure(name, None, 0, "items", reason=reason)
+        yield Figure("turned", None, 0, "items", reason=reason)
+        unmoved = Figure("moved", None, 0, "items", reason=reason)
+        for condition in LEADING[plan["score"]]:
+            yield replace(unmoved, dimensions=_condition_dimensions(condition))
+        yield Figure("dependability", None, 0, "items", reason=reason)
         return
     bare = items.set_index("item").loc[whole]
     after = placed[placed["item"].isin(whole)]
@@ -503,12 +520,13 @@ def _after_placebos(
     turns = pd.DataFrame(wide["lean"]).ne(bare["lean"], axis=0)
     turned = bare.assign(hit=turns.mean(axis=1))
     turned_share = _share_figure("turned", turned, level, plan["units"])
-    yield WHOLE, replace(turned_share, n=len(whole), unit="items")
+    yield replace(turned_share, n=len(whole), unit="items")
     sums = sums_of(bare.reset_index())
     sums_after_placebos = [sums_of(group) for _, group in after.groupby("framing")]
-    for part, name in LEADING[plan["score"]].items():
+    for condition, name in LEADING[plan["score"]].items():
         published = PUBLISHED[plan["score"]][name]
-        yield part, _placebo_change(published, sums, sums_after_placebos, level, len(whole))
+        moved = _placebo_change(published, sums, sums_after_placebos, level, len(whole))
+        yield replace(moved, dimensions=_condition_dimensions(condition))
     values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
     icc: dict[str, float] = {"value": np.nan}
     if len(whole) > 1:
@@ -517,7 +535,7 @@ def _after_placebos(
     for name, value in icc.items():
         agreement[name] = finite_or_none(value)
     alike = "items do not differ" if agreement["value"] is None else None
-    yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **agreement)
+    yield Figure("dependability", n=len(whole), unit="items", reason=alike, **agreement)
 
 
 def _start_flips(
@@ -612,7 +630,7 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
     lean_sums = Lean.of(items, score)
     counts = lean_sums.counts
     if not counts.sum():  # every answer is `unknown`
-        return pd.DataFrame(columns=HEADLINES.names)
+        return pd.DataFrame(columns=schemas.HEADLINES.names)
     lean, specific = lean_sums.shares()
     unit_columns = {
         "unit": lean_sums.units,
@@ -634,7 +652,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     """How much more one model leans than another, over the units asked of both models.
 
     `first`, `second`: linearised contributions of units to the lean and to its part by length and
-    frequency, by `tables.schemas.HEADLINES`; both are means of these.
+    frequency, by `schemas.HEADLINES`; both are means of these.
     Source: docs/results.md ("Compare").
     """
     both = first.merge(
@@ -667,6 +685,6 @@ def across(records: Sequence[Record[FixedPlan]], resampling: Resampling) -> Foun
     return {}
 
 
-def evidence(tables: Tables) -> dict[str, Any]:
-    """All figures, by part and model."""
-    return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
+def evidence(tables: Tables) -> Mapping[str, Evidence]:
+    """All figures as rows, by benchmark."""
+    return rows_by_benchmark(tables["figures"])

@@ -1,12 +1,15 @@
 """The report's section on published benchmarks, one row per benchmark and model."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pandas as pd
 
-from evenruler.instruments.fixed.declare import Settings, Source
+from evenruler.instruments.fixed.declare import LEAN, Settings, Source
 from evenruler.instruments.instrument import ReportInput
+from evenruler.measurement.figures import Row, dimensions_of, rows_by_benchmark
 from evenruler.report.formats import format_figure
 from evenruler.report.page import Section, Table
-from evenruler.tables.schemas import WHOLE
 
 TEXT = (
     "Published benchmarks, each with the score that its authors define and with checks that they "
@@ -28,37 +31,12 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     of_authors = [source.of_authors for source in shown.sources.values()]
     published = [frame.reindex(columns=figures.columns) for frame in of_authors]
     all_figures = pd.concat([figures, *published])
-    rows = []
-    for record in all_figures[all_figures["figure"] == "lean"].to_dict("records"):
-        row = {str(key): value for key, value in record.items()}
-        is_benchmark = all_figures["benchmark"] == row["benchmark"]
-        of_model = all_figures[is_benchmark & (all_figures["model"] == row["model"])]
-        is_near = of_model["part"].isin([WHOLE, row["part"]])
-        near = of_model[is_near].set_index("figure")
-        described = [
-            format_figure(near.loc[name]) if name in near.index else "" for name in DESCRIBED
-        ]
-        title = shown.sources[row["benchmark"]].title
-        rest = format_figure(
-            {
-                **row,
-                "value": row["specific"],
-                "low": row["specific_low"],
-                "high": row["specific_high"],
-            }
-        )
-        part = "" if row["part"] == WHOLE else f", {row['part']}"
-        rows.append(
-            [
-                f"{title}{part}",
-                row["model"],
-                format_figure(row),
-                rest,
-                *described,
-                row["verdict"],
-                row["why"],
-            ]
-        )
+    rows: list[list[Any]] = []
+    for benchmark, figures_of_benchmark in rows_by_benchmark(all_figures).items():
+        title = shown.sources[benchmark].title
+        for lean in figures_of_benchmark:
+            if lean["figure"] == LEAN:
+                rows.append(_lean_cells(title, lean, figures_of_benchmark))
     heads = (
         "benchmark",
         "model",
@@ -74,3 +52,22 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
         if rows
         else []
     )
+
+
+def _lean_cells(title: str, lean: Row, figures: Sequence[Row]) -> list[Any]:
+    """The cells of a lean, with figures of the same items, or of all."""
+    dimensions = dimensions_of(lean)
+    near: dict[str, Row] = {}
+    for row in figures:
+        if row["model"] == lean["model"] and dimensions_of(row).items() <= dimensions.items():
+            near[row["figure"]] = row
+    ends = {name: lean.get(f"specific_{name}") for name in ("low", "high")}
+    specific = {"reason": None, **lean, "value": lean.get("specific"), **ends}
+    amounts = (lean, specific, *map(near.get, DESCRIBED))
+    return [
+        ", ".join([title, *dimensions.values()]),
+        lean["model"],
+        *map(format_figure, amounts),
+        lean["verdict"],
+        lean["why"],
+    ]

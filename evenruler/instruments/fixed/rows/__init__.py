@@ -147,6 +147,10 @@ def _build_plan(name: str, source: Source, settings: Settings) -> FixedPlan:
         "units": source.units,
         "texts": source.texts,
         "between": source.between,
+        "dimensions": {
+            "part": PARTS.get(source.layout, "bias_type"),
+            "condition": "direction" if "direction" in source.columns else "condition",
+        },
         "most": settings.most,
         "prefixed": settings.prefixed,
         "prefixes": {f"placebo-{n}": text for n, text in enumerate(placebos, 1)},
@@ -249,14 +253,14 @@ def read_pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     (path,) = files.values()
     named = source.columns
     for place, row in enumerate(table_in(path, ",", named.values())):
-        pair = {role: row[column] for role, column in named.items()}
+        pair: dict[str, str] = {role: row[column] for role, column in named.items()}
         texts = {FIRST: pair["first"], SECOND: pair["second"]}
         yield BenchmarkItem(
             str(place),
             pair["unit"],
             pair.get("part", ""),
             texts,
-            condition=pair.get("condition", ""),
+            condition=pair.get("condition", pair.get("direction", "")),
         )
 
 
@@ -453,6 +457,13 @@ LAYOUTS: Final[Mapping[Layout, _LayoutReader]] = {
     "bbq": read_bbq,
     "bec-pro": bec_pro,
 }
+
+PARTS: Final[Mapping[Layout, str]] = {
+    "winogender": "condition",
+    "winobias": "direction",
+    "bec-pro": "direction",
+}
+"""The dimension that parts of items are, in other layouts their type of bias."""
 
 
 def read_items(files: Files, source: Source) -> list[BenchmarkItem]:

@@ -60,7 +60,7 @@ class FramingPlan(source.AskingSettings):
     replicates: source.Study | None
     stimuli: list[str]
     """The stimuli that are asked about."""
-    confirmatory: list[str]
+    confirmatory: list[source.ConfirmedEffect]
     """Effects that get a verdict; none without a headline."""
     headline: str | None
     """The class whose share they are about."""
@@ -73,14 +73,13 @@ class FramingPlan(source.AskingSettings):
         )
 
     @property
-    def confirmed_tasks(self) -> dict[str, set[str]]:
-        """By factor with a headline, the tasks of its headlines; "" for a headline over all
+    def confirmed_tasks(self) -> dict[str, set[str | None]]:
+        """By factor with a headline, the tasks of its headlines; None for a headline over all
         tasks.
         """
-        tasks_by_factor: dict[str, set[str]] = {}
-        for name in self.confirmatory:
-            factor, _, task = name.partition(", ")
-            tasks_by_factor.setdefault(factor, set()).add(task)
+        tasks_by_factor: dict[str, set[str | None]] = {}
+        for effect in self.confirmatory:
+            tasks_by_factor.setdefault(effect.cue, set()).add(effect.task)
         return tasks_by_factor
 
     @property
@@ -102,15 +101,17 @@ class FramingPlan(source.AskingSettings):
         return phrases
 
 
-EFFECT = "effect: "
-"""Prefix of figures, before the factor, and the task where a figure is of one."""
-
-CHANGE, TOTAL, UNANSWERED = "change: ", "total shift: ", "unanswered: "
-"""Prefixes likewise: of changes of the headline's class, of all classes, and of replies of no
-class."""
-
 MEASURES: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_name("measures.yaml"))
 """Measures of replicated studies, in words."""
+
+AS, AS_OF_WORDS = "AS", "AS of GLD and ADD"
+MEAN_CHANGES = (AS, AS_OF_WORDS)
+"""Measures that are the mean absolute change of others; they have no before and after."""
+
+
+def measure_figure(measure: str) -> str:
+    """The id of the figures of a measure: `as_of_gld_and_add`."""
+    return measure.lower().replace(" ", "_")
 
 
 takes = Catalogue.scores_or_writes
@@ -134,48 +135,56 @@ def headings(plan: Plan) -> list[FigureHeading]:
     beyond = "It does not show which wording is right, or what the model does without the prompt."
     says = [f"{likelier} likelier", f"{likelier} less likely"]
     headlines: list[FigureHeading] = []
-    for name in framing_plan.confirmatory:
-        headline_meaning = f"{points}; {counted}" if name in framing_plan.factors else points
-        words = {"says": says, **amount, "not_shown": beyond}
+    for effect in framing_plan.confirmatory:
+        headline_meaning = points if effect.task else f"{points}; {counted}"
+        dimensions = {"cue": effect.cue, "task": effect.task, "outcome": framing_plan.headline}
         headlines.append(
             FigureHeading(
-                CHANGE + name,
-                f"`{framing_plan.headline}`, {name}",
+                "change",
+                f"`{framing_plan.headline}`, {effect.to_text()}",
                 headline_meaning,
-                "headline",
-                **words,
+                dimensions,
+                role="headline",
+                says=says,
+                not_shown=beyond,
+                **amount,
             )
         )
     what = "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
     says = [fewer.format("fewer"), fewer.format("more")]
     unanswered = [
         FigureHeading(
-            UNANSWERED + factor, f"unanswered, {factor}", what, "headline", says=says, **amount
+            "nonresponse_change",
+            f"unanswered, {factor}",
+            what,
+            {"cue": factor},
+            role="headline",
+            says=says,
+            **amount,
         )
         for factor in framing_plan.confirmed_tasks
     ]
-    of_study = []
+    of_study: list[FigureHeading] = []
     for measure, meaning in MEASURES.get(framing_plan.replicates or "", {}).items():
-        if not measure.startswith("AS"):
-            of_study.append(
-                FigureHeading(
-                    f"{measure}: before", f"{measure} before", f"{meaning}, without the cue"
-                )
-            )
+        figure = measure_figure(measure)
+        without = f"{meaning}, without the cue"
         changed = f"{meaning}: what the cue changes; control: what placebos change"
-        of_study.append(FigureHeading(f"{measure}: change", f"{measure} change", changed))
+        before = FigureHeading(figure, f"{measure} before", without, {"phase": "before"})
+        change = FigureHeading(figure, f"{measure} change", changed, {"phase": "change"})
+        of_study += [change] if measure in MEAN_CHANGES else [before, change]
     effects = [
-        FigureHeading(EFFECT + factor, EFFECT + factor, over_tasks)
+        FigureHeading("effect", f"effect: {factor}", over_tasks, {"cue": factor, "task": None})
         for factor in framing_plan.factors
     ]
     shift_probability = FigureHeading(
-        "shift probability", "shift probability", "mean of the effects of all cues"
+        "shift_probability", "shift probability", "mean of the effects of all cues"
     )
     coverage = FigureHeading(
         "coverage",
         "coverage",
         "share of answers that name an option, mean over cells",
-        "fitness",
+        {"cell": None},
+        role="fitness",
         least_of={"token": framing_plan.least_coverage, "choice": source.LEAST_OF_CHOICES},
         warning="only {value:.1%} of the answers name an option; figures describe only these",
     )
@@ -189,26 +198,29 @@ def card_row_headings(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Figu
     framing_plan = FramingPlan.read(plan)
     row_headings = [
         FigureHeading(
-            f"coverage: {task}, {framing}",
+            "coverage",
             f"coverage: {task}, {framing}",
             "share of answers that name an option",
+            {"task": task, "cell": framing},
         )
         for task, framing in cells
     ]
     row_headings.append(
-        FigureHeading("excluded cells", "cells below their coverage", "of all cells")
+        FigureHeading("excluded_cells", "cells below their coverage", "of all cells")
     )
+    relative_shift = "(p2 - p1) / (p2 + p1) with the cues"
     row_headings += [
-        FigureHeading(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues")
+        FigureHeading("shift", f"shift: {name}", relative_shift, {"outcome": name})
         for name in framing_plan.forms
     ]
     if framing_plan.continuation is not None:
         neutral = framing_plan.continuation.outcome
         row_headings.append(
             FigureHeading(
-                "continuation check",
+                "continuation",
                 f"`{neutral}` that names another class",
                 "share of its replies",
+                {"outcome": neutral},
             )
         )
     return row_headings

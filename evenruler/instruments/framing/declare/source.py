@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_serializer, model_validator
 from scipy.special import stdtrit
 
 from evenruler.errors import UserError, suggest_nearest
@@ -113,9 +113,8 @@ class Settings(AskingSettings, BaseSettings["ContrastSource"]):
                     stdtrit(cues + placebos - 2, probability)
                     for probability in (1 - 0.025 / len(source.confirmed), 0.8)
                 ]
-                detectable_changes.append(
-                    f"{sum(t_quantiles) * variance**0.5:.0f} points ({entry})"
-                )
+                detectable = sum(t_quantiles) * variance**0.5
+                detectable_changes.append(f"{detectable:.0f} points ({entry.to_text()})")
         return ", ".join(detectable_changes) or None
 
     def warnings(self, source: "ContrastSource") -> list[str]:
@@ -130,20 +129,20 @@ class Settings(AskingSettings, BaseSettings["ContrastSource"]):
         least = f"fewer than {FEWEST_WORDINGS} wordings or {FEWEST_PLACEBOS} placebos"
         if len(source.stimuli) < self.least:
             few, least = list(words), f"fewer than {self.least} stimuli"
-        return [f"{least} of {', '.join(few)}: its verdict will be inconclusive"] if few else []
+        effects = ", ".join(effect.to_text() for effect in few)
+        return [f"{least} of {effects}: its verdict will be inconclusive"] if few else []
 
-    def _words(self, source: "ContrastSource") -> dict[str, tuple[int, int]]:
+    def _words(self, source: "ContrastSource") -> "dict[ConfirmedEffect, tuple[int, int]]":
         """Number of wordings and placebos that are asked for each headline."""
         counts_by_headline = {}
         for entry in source.confirmed:
-            factor, _, name = entry.partition(", ")
             placebos_of_tasks = [
                 task.placebos
-                for key, task in source.tasks.items()
-                if task.pairs(factor) and name in ("", key)
+                for key, task in source.tasks_comparing(entry.cue).items()
+                if entry.task in (None, key)
             ]
             placebos_of_cue = [
-                by_factor[factor] for by_factor in placebos_of_tasks if factor in by_factor
+                by_factor[entry.cue] for by_factor in placebos_of_tasks if entry.cue in by_factor
             ]
             cues = min(
                 self.most_wordings,
@@ -197,12 +196,34 @@ class Continuation(StrictModel):
     keywords: list[Word] = Field(min_length=1)
 
 
+class ConfirmedEffect(StrictModel):
+    """What a headline is about: a cue in one task, or over its tasks. It is written as `FACTOR` or
+    `FACTOR, TASK`.
+    """
+
+    cue: Text
+    task: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parse_text(cls, written: object) -> object:
+        if not isinstance(written, str):
+            return written
+        cue, _, task = written.strip().partition(", ")
+        return {"cue": cue, "task": task or None}
+
+    @model_serializer
+    def to_text(self) -> str:
+        """As it is written, in sources and plans."""
+        return f"{self.cue}, {self.task}" if self.task else self.cue
+
+
 class ContrastSource(Source):
     """One contrast: its factors, tasks, stimuli and outcome classes."""
 
     factors: dict[Slug, Text] = Field(min_length=1, max_length=3)
     """The cues, each described in words; a prompt either has a cue or not."""
-    confirmatory: list[Text] = Field(default_factory=list, max_length=5)
+    confirmatory: list[ConfirmedEffect] = Field(default_factory=list, max_length=5)
     """Headline figures, each `FACTOR` or `FACTOR, TASK`; by default one for every factor."""
     headline: Slug | None = None
     """The class whose share they are about; without one there are no headlines."""
@@ -304,7 +325,7 @@ class ContrastSource(Source):
         """Some pair of cells measures a factor; if it has placebos, every task that measures it
         has equally many.
         """
-        comparing = self._tasks_comparing(factor)
+        comparing = self.tasks_comparing(factor)
         if not comparing:
             raise ValueError(
                 f"no task has two cells that differ in {factor} alone, so it cannot be measured"
@@ -333,20 +354,19 @@ class ContrastSource(Source):
                 f"{suggest_nearest(self.headline, self.outcomes)}"
             )
 
-    def _require_measured_effect(self, effect: str) -> None:
+    def _require_measured_effect(self, effect: ConfirmedEffect) -> None:
         """The factor of an effect exists, and its task, if it names one, measures the factor."""
-        factor, _, task_slug = effect.partition(", ")
-        if factor not in self.factors:
-            hint = suggest_nearest(factor, self.factors)
-            raise ValueError(f"confirmatory names the factor {factor!r}; {hint}")
-        measured = self._tasks_comparing(factor)
-        if task_slug and task_slug not in measured:
+        if effect.cue not in self.factors:
+            hint = suggest_nearest(effect.cue, self.factors)
+            raise ValueError(f"confirmatory names the factor {effect.cue!r}; {hint}")
+        measured = self.tasks_comparing(effect.cue)
+        if effect.task not in (None, *measured):
             there = ", ".join(measured)
             raise ValueError(
-                f"confirmatory names {task_slug!r} for {factor}, which is measured in {there}"
+                f"confirmatory names {effect.task!r} for {effect.cue}, which is measured in {there}"
             )
 
-    def _tasks_comparing(self, factor: str) -> dict[str, TaskEntry]:
+    def tasks_comparing(self, factor: str) -> dict[str, TaskEntry]:
         """The tasks with cells that differ in a factor alone, by slug."""
         return {slug: task for slug, task in self.tasks.items() if task.pairs(factor)}
 
@@ -359,9 +379,11 @@ class ContrastSource(Source):
         return list(dict.fromkeys(variants))
 
     @property
-    def confirmed(self) -> list[str]:
+    def confirmed(self) -> list[ConfirmedEffect]:
         """The effects that get a verdict."""
-        return [] if self.headline is None else self.confirmatory or list(self.factors)
+        if self.headline is None:
+            return []
+        return self.confirmatory or [ConfirmedEffect(cue=factor) for factor in self.factors]
 
 
 def _require_distinct_texts(what: str, texts: Iterable[str]) -> None:

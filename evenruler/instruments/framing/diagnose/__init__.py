@@ -2,30 +2,43 @@
 B).
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
-from evenruler.instruments.framing.declare import FramingPlan, WrittenPlan
+from evenruler.instruments.framing.declare import (
+    MEAN_CHANGES,
+    FramingPlan,
+    WrittenPlan,
+    measure_figure,
+)
+from evenruler.instruments.framing.declare.source import Continuation
 from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.diagnose import distributions as answered
 from evenruler.instruments.framing.diagnose import effects
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, part_headlines
-from evenruler.instruments.framing.diagnose.replications import AS, compute_replications
-from evenruler.instruments.instrument import Plan, Record, SchemasByTable, Subject, Tables
-from evenruler.measurement import Figure, Resampling, as_metrics
+from evenruler.instruments.framing.diagnose.replications import compute_replications
+from evenruler.instruments.instrument import (
+    Evidence,
+    Plan,
+    Record,
+    SchemasByTable,
+    Subject,
+    Tables,
+)
+from evenruler.measurement import Figure, Resampling, rows_by_benchmark
 from evenruler.measurement.estimates import jackknife_figure
+from evenruler.measurement.figures import Row, as_rows, finite_or_none
 from evenruler.measurement.inputs import wilson
 from evenruler.measurement.nonresponse import mark_by_fitness
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from evenruler.tables import concat_frames, row_hashes
-from evenruler.tables.schemas import HEADLINES
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
@@ -43,9 +56,6 @@ _OF_MODEL = (
 TABLES: SchemasByTable = {
     name: getattr(schemas, name.upper()) for name in (*_OF_MODEL, "comparisons")
 }
-
-COVERAGE, EXCLUDED, CONTINUATION = "coverage", "excluded cells", "continuation check"
-"""Names of figures."""
 
 
 def figures(
@@ -139,9 +149,9 @@ def across(
     return {"comparisons": concat_frames(comparison_tables)}
 
 
-def evidence(tables: Tables) -> dict[str, Any]:
-    """Figures as nested records: by contrast, part, model and figure."""
-    return as_metrics(tables["figures"], "part")
+def evidence(tables: Tables) -> Mapping[str, Evidence]:
+    """Figures as rows, by contrast."""
+    return rows_by_benchmark(tables["figures"])
 
 
 def figures_of(
@@ -157,9 +167,9 @@ def figures_of(
     Source: section 4.3; taking the mean of the effects as the probability of a shift is our
     decision.
     """
-    rows: list[tuple[str, HeadlineTest | Figure, ValidityCheck]] = []
-    bars: dict[str, ValidityCheck] = {}
-    cells = [pd.DataFrame(columns=["stimulus", "placebo", "value", "part", "figure"])]
+    rows: list[Row] = []
+    bars: dict[tuple[str, str], ValidityCheck] = {}
+    cells = [pd.DataFrame(columns=["stimulus", "placebo", "value"])]
     # The headline of a model without samples rests on the probability of words, without these on
     # its replies.
     metrics = set(diagnosis_tables["distributions"]["metric"])
@@ -170,7 +180,7 @@ def figures_of(
         ["configuration", "metric"], sort=True
     ):
         configuration, metric = map(str, key)
-        part = f"{configuration}, {metric}"
+        part = {"prompt_format": configuration, "readout": metric}
         part_tables = {}
         for table in ("effects", "shifts", "exclusions"):
             table_rows = diagnosis_tables[table]
@@ -186,52 +196,41 @@ def figures_of(
         replies = choices[choices["configuration"] == configuration]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
         bar = answered.fitness_of_part(measured, of_cues)
-        bars[part] = bar
+        bars[configuration, metric] = bar
+        tests: list[tuple[HeadlineTest | Figure, ValidityCheck]] = []
         # Headlines use words after the plain prompt and replies in the chat template, if a model
         # supports both.
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
-            for headline, fitness, total, points in part_headlines(
+            for test, fitness, total, points in part_headlines(
                 measured, part_tables["exclusions"], framing_plan
             ):
-                rows.append((part, headline, fitness if bar == ValidityCheck() else bar))
+                tests.append((test, fitness if bar == ValidityCheck() else bar))
                 if total is not None:
-                    rows.append((part, total, ValidityCheck()))
-                cells.append(
-                    points.melt(ignore_index=False)
-                    .reset_index()
-                    .assign(part=part, figure=headline.figure)
-                )
-        rows += [
-            (part, mark_by_fitness(figure, bar), ValidityCheck()) for figure in described.figures()
-        ]
-        rows += [
-            (part, figure, ValidityCheck())
-            for figure in _coverage_figures(measured, part_tables["exclusions"], level)
-        ]
+                    tests.append((total, ValidityCheck()))
+                long = points.melt(ignore_index=False).reset_index()
+                cells.append(long.assign(figure=test.figure, **part, **test.dimensions))
         shifted = effects.shift_figures(part_tables["shifts"], list(framing_plan.forms), level)
-        rows += [(part, mark_by_fitness(figure, bar), ValidityCheck()) for figure in shifted]
-    rows += [
-        (part, figure, ValidityCheck())
-        for part, figure in _continuation_figures(diagnosis_tables["continuations"], level)
-    ]
-    replicated = _replication_figures(diagnosis_tables["replications"])
-    rows += [
-        (part, mark_by_fitness(figure, bars.get(part, ValidityCheck())), ValidityCheck())
-        for part, figure in replicated
-    ]
-    judged = judge([(figure, fitness) for _, figure, fitness in rows])
-    figure_table = pd.DataFrame(judged).assign(
-        benchmark=name, part=[part for part, *_ in rows], model=subject.name
+        unmarked = [*described.figures(), *shifted]
+        part_figures = judge(tests)
+        part_figures += [mark_by_fitness(figure, bar) for figure in unmarked]
+        part_figures += _coverage_figures(measured, part_tables["exclusions"], level)
+        rows += as_rows(part_figures, name, subject.name, **part)
+    continued = _continuation_figures(
+        diagnosis_tables["continuations"], framing_plan.continuation, level
     )
+    rows += as_rows(continued, name, subject.name)
+    for figure in _replication_figures(diagnosis_tables["replications"]):
+        part_key = figure.dimensions["prompt_format"], figure.dimensions["readout"]
+        marked = mark_by_fitness(figure, bars.get(part_key, ValidityCheck()))
+        rows += as_rows([marked], name, subject.name)
+    figure_table = pd.DataFrame(rows, columns=schemas.FIGURES.names)
     points = concat_frames(cells).dropna(subset="value")
     numbers = points["placebo"].astype(int)
     points = points.assign(
         model=subject.name, unit=points["stimulus"], at=numbers.astype(str), pole=1 * (numbers <= 0)
     )
-    return figure_table.reindex(columns=schemas.FIGURES.names), points.reindex(
-        columns=HEADLINES.names
-    )
+    return figure_table, points.reindex(columns=schemas.HEADLINES.names)
 
 
 def _coverage_figures(
@@ -245,52 +244,56 @@ def _coverage_figures(
     by_stimulus = real.pivot(index="stimulus", columns=["task", "framing"], values="coverage")
     whole = by_stimulus.mean(axis=1).to_numpy()
     yield jackknife_figure(
-        COVERAGE, lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT
+        "coverage", lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT
     )
     real_exclusions = exclusions[exclusions["framing"].map(placebo_of) == 0]
     unit = "replies" if measured["metric"].iloc[0] == CHOICE else "prompts"
     for row in real_exclusions.to_dict("records"):
-        name = f"{COVERAGE}: {row['task']}, {row['framing']}"
-        yield Figure(name, float(row["coverage"]), int(row["n"]), unit)
-    yield Figure(EXCLUDED, float(real_exclusions["excluded"].sum()), len(real_exclusions), "cells")
+        dimensions = {"task": row["task"], "cell": row["framing"]}
+        coverage = float(row["coverage"])
+        yield Figure("coverage", coverage, int(row["n"]), unit, dimensions=dimensions)
+    n_excluded = float(real_exclusions["excluded"].sum())
+    yield Figure("excluded_cells", n_excluded, len(real_exclusions), "cells")
 
 
 def _continuation_figures(
-    continuations: pd.DataFrame, level: float
-) -> Iterator[tuple[str, Figure]]:
+    continuations: pd.DataFrame, neutral: Continuation | None, level: float
+) -> Iterator[Figure]:
     """The continuation check, with Wilson's interval for at least `FEWEST_UNITS` replies (appendix
     A.3).
     """
+    if neutral is None:
+        return
     for row in continuations[continuations["factor"] == EVERY].to_dict("records"):
-        part = f"{row['configuration']}, {CHOICE}"
+        part = {"prompt_format": row["configuration"], "readout": CHOICE}
+        dimensions = {**part, "outcome": neutral.outcome}
         n = int(row["n"])
-        if not n:
-            yield part, Figure(CONTINUATION, None, 0, "replies", reason="no reply is of the class")
-            continue
+        share = finite_or_none(float(row["share"]))
+        reason = None if n else "no reply is of the class"
         ends: tuple[float | None, float | None] = (None, None)
         if n >= FEWEST_UNITS:
             ends = wilson(row["named"] / n, n, level)
-        yield part, Figure(CONTINUATION, float(row["share"]), n, "replies", *ends)
+        figure = Figure("continuation", share, n, "replies", *ends, reason=reason)
+        yield replace(figure, dimensions=dimensions)
 
 
-def _replication_figures(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
+PHASES = ("before", "after", "change")
+CHANGE_COLUMNS = {name: f"change_{name}" for name in ("low", "high", "control")}
+
+
+def _replication_figures(replications: pd.DataFrame) -> Iterator[Figure]:
     """Measures of a replicated study before and after, and their change, with that of placebos
     (appendix B).
     """
-    with_none = replications.astype(object).where(replications.notna(), None)
+    replications = replications.rename(columns=CHANGE_COLUMNS).astype(object)
+    with_none = replications.where(replications.notna(), None)
     for row in with_none.to_dict("records"):
-        measure, reason = row["measure"], row["reason"]
         metric = row["metric"] if row["metric"] in (TOKEN, CHOICE) else TOKEN
-        part = f"{row['configuration']}, {metric}"
-        n = int(row["n"])
-        if not str(measure).startswith(AS):
-            for side in ("before", "after"):
-                low = row[f"{side}_low"]
-                high = row[f"{side}_high"]
-                name = f"{measure}: {side}"
-                yield part, Figure(name, row[side], n, UNIT, low, high, reason=reason)
-        ends = (row["low"], row["high"])
-        name = f"{measure}: change"
-        control = row["control"]
-        change = Figure(name, row["change"], n, UNIT, *ends, None, reason, control)
-        yield part, change
+        part = {"prompt_format": row["configuration"], "readout": metric}
+        name = measure_figure(row["measure"])
+        figure = Figure(name, None, int(row["n"]), UNIT, reason=row["reason"])
+        for phase in ("change",) if row["measure"] in MEAN_CHANGES else PHASES:
+            low, high = f"{phase}_low", f"{phase}_high"
+            figure = replace(figure, value=row[phase], low=row[low], high=row[high])
+            control = row.get(f"{phase}_control")
+            yield replace(figure, control=control, dimensions={**part, "phase": phase})

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, UNANSWERED, FramingPlan
+from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, Settings
 from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import (
@@ -25,7 +25,7 @@ from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, 
 from evenruler.measurement import Figure
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.facets import pair_placebos
-from evenruler.measurement.figures import finite_or_none
+from evenruler.measurement.figures import dimensions_of, finite_or_none
 from evenruler.measurement.inputs import FEWEST_PLACEBOS, Floats
 from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
 from evenruler.measurement.verdicts import (
@@ -43,9 +43,6 @@ INVALID = "invalid"
 
 SMALLEST_UNANSWERED = 15.0
 """Smallest change of interest in unanswered replies, percentage points, as in other families."""
-
-SHIFT = "shift: "
-"""Prefix of figures, before the name of a class, or of two with a minus between."""
 
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""
@@ -227,8 +224,7 @@ class Effects:
                     if why:
                         unfit[task] = why
             for task in tasks:
-                figure_name = f"{factor}, {task}"
-                yield self._figure(factor, [task], figure_name, unfit.get(task))
+                yield self._figure({"cue": factor, "task": task}, [task], unfit.get(task))
             with_placebos = {
                 task
                 for column_factor, placebo, task in table_columns
@@ -236,7 +232,7 @@ class Effects:
             }
             counted = counted_tasks(measured_tasks, unfit, with_placebos)
             unfit_reason = unfit.get(counted[0]) if counted else None
-            figure = self._figure(factor, counted or tasks, factor, unfit_reason)
+            figure = self._figure({"cue": factor}, counted or tasks, unfit_reason)
             # The tasks with the cue that the mean leaves out, and why.
             tasks_by_reason = {
                 "too little coverage": [task for task in unfit if task not in counted],
@@ -256,25 +252,30 @@ class Effects:
             if not lacking and not counted:
                 lacking = self._why_none(factor)
         # The mean of the factors' effects is the paper's probability of a shift.
-        name = "shift probability"
         lacking = lacking or self._too_few()
         if lacking:
-            yield Figure(name, None, 0, UNIT, reason=lacking)
+            yield Figure("shift_probability", None, 0, UNIT, reason=lacking)
             return
         x = self.table[columns].dropna(how="all").to_numpy(dtype=np.float64)
         yield jackknife_figure(
-            name, lambda rows: float(_column_means(rows) @ weights), x, PLAIN, self.level, UNIT
+            "shift_probability",
+            lambda rows: float(_column_means(rows) @ weights),
+            x,
+            PLAIN,
+            self.level,
+            UNIT,
         )
 
-    def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> Figure:
+    def _figure(self, dimensions: dict[str, str], tasks: list[str], unfit: str | None) -> Figure:
+        factor = dimensions["cue"]
         measured_tasks = [task for task in tasks if (factor, 0, task) in self.table.columns]
         reason = self._too_few() if measured_tasks else self._why_none(factor, tasks)
         if reason:
-            return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
+            return Figure("effect", None, 0, UNIT, reason=reason, dimensions=dimensions)
         cue_apds = self.table[factor][0][measured_tasks]
         cue = cue_apds.dropna(how="all").to_numpy(dtype=np.float64)
         figure = jackknife_figure(
-            EFFECT + name,
+            "effect",
             lambda rows: float(_column_means(rows).mean()),
             cue,
             PLAIN,
@@ -287,7 +288,8 @@ class Effects:
         means = by_placebo.unstack("task").reindex(columns=measured_tasks).dropna()
         placebo_means = means[means.index > 0].mean(axis=1)
         control = finite_or_none(float(placebo_means.mean()))
-        return mark_invalid(replace(figure, control=control), ValidityCheck(unfit=unfit))
+        figure = replace(figure, control=control, dimensions=dimensions)
+        return mark_invalid(figure, ValidityCheck(unfit=unfit))
 
     def _too_few(self) -> str | None:
         is_choice = self.measured["metric"].iloc[0] == CHOICE
@@ -366,13 +368,13 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
         return
     by_stimulus = shifts.pivot_table(index="stimulus", columns="outcome", values="shift")
     for outcome in outcomes:
-        yield jackknife_figure(
-            SHIFT + outcome, np.mean, by_stimulus[outcome].to_numpy(), PLAIN, level, UNIT
-        )
+        shift = by_stimulus[outcome].to_numpy()
+        figure = jackknife_figure("shift", np.mean, shift, PLAIN, level, UNIT)
+        yield replace(figure, dimensions={"outcome": outcome})
     for first, second in combinations(outcomes, 2):  # as the paper compares them (figures 1 to 3)
         apart = (by_stimulus[second] - by_stimulus[first]).to_numpy()
-        name = f"{SHIFT}{second} - {first}"
-        yield jackknife_figure(name, np.mean, apart, PLAIN, level, UNIT)
+        figure = jackknife_figure("shift_difference", np.mean, apart, PLAIN, level, UNIT)
+        yield replace(figure, dimensions={"outcome": second, "reference_outcome": first})
 
 
 def part_headlines(
@@ -388,14 +390,18 @@ def part_headlines(
     every = changes_of(measured, framing_plan)
     unanswered_tasks = framing_plan.confirmed_tasks if INVALID in every else {}
     for factor, confirmed in unanswered_tasks.items():
-        is_confirmed = every["task"].isin(confirmed) | ("" in confirmed)
+        is_confirmed = every["task"].isin(confirmed) | (None in confirmed)
         factor_changes = every[(every["factor"] == factor) & is_confirmed]
         by_cue = over_tasks(factor_changes)
         points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
-        figure = headline_from_points(
-            UNANSWERED + factor, points, SMALLEST_UNANSWERED, framing_plan.least, framing_plan.seed
+        test = headline_from_points(
+            "nonresponse_change",
+            points,
+            SMALLEST_UNANSWERED,
+            framing_plan.least,
+            framing_plan.seed,
         )
-        yield figure, ValidityCheck(), None, points
+        yield replace(test, dimensions={"cue": factor}), ValidityCheck(), None, points
     # Leave out placebos and wordings with too little coverage; in cells of the contrast itself it
     # makes figures unfit.
     replacement_exclusions = exclusions[exclusions["framing"].map(placebo_of) != 0]
@@ -403,8 +409,9 @@ def part_headlines(
     changes = (
         every if len(covered_rows) == len(measured) else changes_of(covered_rows, framing_plan)
     )
-    for name in framing_plan.confirmatory:
-        factor, _, task = name.partition(", ")
+    for confirmed_effect in framing_plan.confirmatory:
+        factor, task = confirmed_effect.cue, confirmed_effect.task
+        dimensions = {"cue": factor, "task": task} if task else {"cue": factor}
         factor_changes = changes[changes["factor"] == factor]
         tasks = [task] if task else sorted(factor_changes["task"].unique())
         unfit: dict[str, str] = {}
@@ -422,15 +429,12 @@ def part_headlines(
             index="stimulus", columns="placebo", values=framing_plan.headline
         )
         more = {} if task else {"tasks": len(counted)}
-        figure = headline_from_points(
-            CHANGE + name,
-            points,
-            framing_plan.smallest,
-            framing_plan.least,
-            framing_plan.seed,
-            more,
+        test = headline_from_points(
+            "change", points, framing_plan.smallest, framing_plan.least, framing_plan.seed, more
         )
-        yield figure, fitness, _total_shift(name, by_cue, framing_plan.seed), points
+        outcome = {"outcome": str(framing_plan.headline)}
+        headline = replace(test, dimensions=dimensions | outcome)
+        yield headline, fitness, _total_shift(dimensions, by_cue, framing_plan.seed), points
 
 
 def changes_of(measured: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFrame:
@@ -474,17 +478,14 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         for headline_rows in (first, second)
     )
     least = int(Settings.model_fields["least"].default)
-    return headline_from_points(
-        str(first["figure"].iloc[0]),
-        (first_points - second_points).dropna(axis=1, how="all"),
-        smallest,
-        least,
-        0,
-    )
+    headline: Any = first.iloc[0].to_dict()
+    differences = (first_points - second_points).dropna(axis=1, how="all")
+    test = headline_from_points(headline["figure"], differences, smallest, least, 0)
+    return replace(test, dimensions=dimensions_of(headline))
 
 
 def headline_from_points(
-    name: str,
+    figure: str,
     points: pd.DataFrame,
     smallest: float,
     least: int,
@@ -506,7 +507,7 @@ def headline_from_points(
     }
     if wordings.empty:
         why = "no answers that name an option both with and without the cue"
-        return HeadlineTest(name, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
+        return HeadlineTest(figure, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
     lacking = _missing_levels(levels, len(crossed), least)
     if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
         effect, placebo_comparison = pair_placebos(
@@ -514,7 +515,7 @@ def headline_from_points(
         )
         p_null = sign_flips(crossed[wordings.columns].mean(axis=1), seed)
         return build_headline_test(
-            name,
+            figure,
             UNIT,
             levels | {UNIT: len(crossed)},
             effect,
@@ -529,7 +530,7 @@ def headline_from_points(
     interval = jackknife(np.mean, by_stimulus, level=1 - ALPHA)
     placebo = float(placebos.mean().mean()) if placebos.size else None
     p_null = sign_flips(by_stimulus, seed)
-    return HeadlineTest(name, UNIT, levels, interval, smallest, p_null, placebo, lacking=lacking)
+    return HeadlineTest(figure, UNIT, levels, interval, smallest, p_null, placebo, lacking=lacking)
 
 
 def _missing_levels(levels: dict[str, int], crossed: int, least: int) -> str | None:
@@ -551,14 +552,13 @@ def _missing_levels(levels: dict[str, int], crossed: int, least: int) -> str | N
     )
 
 
-def _total_shift(name: str, by_cue: pd.DataFrame, seed: int) -> Figure:
+def _total_shift(dimensions: Mapping[str, str], by_cue: pd.DataFrame, seed: int) -> Figure:
     """Joint change of all classes: the squared length of the mean change of shares, corrected for
     noise.
     """
     cues = by_cue[by_cue.index.get_level_values("placebo") <= 0]
     shares = cues.groupby(level="stimulus").mean().to_numpy() / 100
+    figure = Figure("total_shift", None, len(shares), UNIT, dimensions=dimensions)
     if len(shares) < 2:
-        return Figure(TOTAL + name, None, len(shares), UNIT, reason="fewer than two stimuli")
-    return Figure(
-        TOTAL + name, squared_shift(shares), len(shares), UNIT, p=sign_flips(shares, seed)
-    )
+        return replace(figure, reason="fewer than two stimuli")
+    return replace(figure, value=squared_shift(shares), p=sign_flips(shares, seed))

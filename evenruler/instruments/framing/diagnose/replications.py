@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 
 from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.declare import AS, AS_OF_WORDS, MEAN_CHANGES
 from evenruler.instruments.framing.declare.source import Study
 from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.measurement.figures import Row, finite_or_none
@@ -22,9 +23,6 @@ from evenruler.measurement.resampling import jackknife, logit_transformation
 from evenruler.tables.schemas import BARE
 
 Stimuli = NDArray[np.intp]
-
-AS = "AS"
-"""Prefix of measures that are the mean absolute change of others; they have no before and after."""
 
 MEANS = {"GAS", "GLD", "S"}
 """Measures that are means over stimuli and get intervals. The others are nonlinear, and so biased
@@ -179,14 +177,9 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
         wordless,
     )
     of_words = [gld, StudyMeasure("ADD", "token", add, stimuli_with_mass, wordless or no_mass)]
-    # The second AS uses only measures of word probability.
     of_both = _mean_absolute_change(AS, "all", [gas, *of_words])
-    return [
-        gas,
-        *of_words,
-        of_both,
-        _mean_absolute_change(f"{AS} of GLD and ADD", "token", of_words),
-    ]
+    change_of_words = _mean_absolute_change(AS_OF_WORDS, "token", of_words)
+    return [gas, *of_words, of_both, change_of_words]
 
 
 def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> list[StudyMeasure]:
@@ -314,17 +307,9 @@ def compute_replications(
             build_measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos
         ]
         for name, measure in build_measures(answers(sides=sides), study, groups).items():
-            here = {**dict(zip(of_model, key, strict=True)), "study": study}
-            rows.append(
-                {
-                    **here,
-                    **_replication_row(
-                        measure,
-                        [by_name[name] for by_name in placebo_measures if name in by_name],
-                        level,
-                    ),
-                }
-            )
+            of_placebos = [by_name[name] for by_name in placebo_measures if name in by_name]
+            identity = dict(zip(of_model, key, strict=True), study=study)
+            rows.append(identity | _replication_row(measure, of_placebos, level))
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
 
@@ -342,7 +327,7 @@ def _replication_row(
     }
     if measure.reason:
         return row
-    if not measure.name.startswith(AS):
+    if measure.name not in MEAN_CHANGES:
         row |= _measure_row(
             lambda units: measure.statistic(units, 0),
             measure,

@@ -12,7 +12,6 @@ from typing import Any, Final
 import pandas as pd
 
 from evenruler.instruments.card import range_text
-from evenruler.instruments.framing.declare import EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.framing.declare.tasks import cues_of
@@ -38,6 +37,12 @@ TABLES: Final[dict[str, Any]] = CAPTIONS["tables"]
 METRICS = {"token": "token probability", "choice": "proportion of choices"}
 CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
 
+FIGURE_COLUMNS = {"prompt_format": "configuration", "readout": "metric", "cue": "factor"}
+"""Columns of figures by their names in other tables."""
+
+EVERY_TASK = ""
+"""In place of a task, for effects over all tasks."""
+
 
 def slug_to_words(slug: str) -> str:
     """A slug as words."""
@@ -54,36 +59,35 @@ def with_titles(text: str, source: ContrastSource) -> str:
     )
 
 
-SHIFT, COVERAGE = "shift probability", "coverage"
-"""Names of figures."""
-
 NONE = "none (no such reply)"
 
-Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
-"""Rows of `schemas.FIGURES` by metric, model and figure."""
+
+def _records_by(table: pd.DataFrame, *columns: str) -> dict[Any, Mapping[Any, Any]]:
+    """The rows of a table by some of their columns."""
+    keys = table[list(columns)].itertuples(index=False, name=None)
+    return dict(zip(keys, table.to_dict("records"), strict=True))
 
 
 def effects_with_controls(
-    source: ContrastSource, record_by_figure: Records, effects: pd.DataFrame
+    source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame
 ) -> list[Table]:
     """Every effect of a cue with that of placebos in its place, as description. `effects`: by
     `schemas.EFFECTS`.
     """
     # Over all tasks first, if a factor has several, then by task.
-    names: list[tuple[str, str, str]] = []
+    cue_tasks: list[tuple[str, str, str]] = []
     for factor in source.factors:
-        tasks = {
-            f"{factor}, {task}": entry.title
-            for task, entry in source.tasks.items()
-            if entry.pairs(factor)
-        }
-        every = {factor: "all tasks"} if len(tasks) > 1 else {}
-        names += [(factor, name, where) for name, where in (every | tasks).items()]
+        tasks = source.tasks_comparing(factor)
+        titles = {slug: task.title for slug, task in tasks.items()}
+        every = {EVERY_TASK: "all tasks"} if len(titles) > 1 else {}
+        cue_tasks += [(factor, task, where) for task, where in (every | titles).items()]
+    effect_figures = figures[figures["figure"] == "effect"].fillna({"task": EVERY_TASK})
+    record_by_effect = _records_by(effect_figures, "metric", "model", "factor", "task")
     rows: list[list[str | Cell]] = []
-    for metric, model in _metric_model_pairs(record_by_figure):
+    for metric, model in _metric_model_pairs(figures):
         cue_records: list[tuple[str, str, Mapping[Any, Any]]] = []
-        for factor, name, where in names:
-            cue_record = record_by_figure.get((metric, model, EFFECT + name))
+        for factor, task, where in cue_tasks:
+            cue_record = record_by_effect.get((metric, model, factor, task))
             if cue_record is not None:
                 cue_records.append((factor, where, cue_record))
         lacking = all(is_missing(record["value"]) for *_, record in cue_records)
@@ -108,19 +112,20 @@ def effects_with_controls(
     return make_tables(TABLES["effects"], rows, about=about)
 
 
-def _metric_model_pairs(record_by_figure: Records) -> list[tuple[str, str]]:
-    return sorted(
-        {(metric, model) for metric, model, _ in record_by_figure},
-        key=lambda key: ([*METRICS].index(key[0]), key[1]),
-    )
+def _metric_model_pairs(figures: pd.DataFrame) -> list[tuple[str, str]]:
+    pairs = set(zip(figures["metric"], figures["model"], strict=True))
+    order = list(METRICS)
+    return sorted(pairs, key=lambda pair: (order.index(pair[0]), pair[1]))
 
 
-def overall_table(record_by_figure: Records) -> list[Table]:
+def overall_table(figures: pd.DataFrame) -> list[Table]:
     """Figures over all cues and cells, one row per metric and model."""
+    of_no_cell = figures[figures["cell"].isna()]
+    record_by_figure = _records_by(of_no_cell, "metric", "model", "figure")
     rows: list[list[str]] = []
-    for metric, model in _metric_model_pairs(record_by_figure):
-        shift = format_figure(record_by_figure.get((metric, model, SHIFT)))
-        coverage = format_figure(record_by_figure.get((metric, model, COVERAGE)))
+    for metric, model in _metric_model_pairs(figures):
+        shift = format_figure(record_by_figure.get((metric, model, "shift_probability")))
+        coverage = format_figure(record_by_figure.get((metric, model, "coverage")))
         rows.append([METRICS[metric], model, shift, coverage])
     return make_tables(TABLES["whole"], rows)
 
@@ -161,10 +166,7 @@ def coverage_tables(source: ContrastSource, exclusions: pd.DataFrame) -> list[Ta
     if real.empty:
         return []
     models = sorted(real["model"].unique())
-    row_by_cell = {
-        (row["metric"], row["task"], row["framing"], row["model"]): row
-        for row in real.to_dict("records")
-    }
+    row_by_cell = _records_by(real, "metric", "task", "framing", "model")
 
     def covered(metric: str, task: str, framing: str, model: str) -> str | Cell:
         record = row_by_cell.get((metric, task, framing, model))
@@ -201,9 +203,7 @@ def continuation_tables(source: ContrastSource, continuations: pd.DataFrame) -> 
     """Share of replies of the neutral class that name another class (appendix A.3)."""
     if source.continuation is None or continuations.empty:
         return []
-    row_by_cue: dict[Any, Mapping[Any, Any]] = {}
-    for row in continuations.to_dict("records"):
-        row_by_cue[row["model"], row["factor"], row["cue"]] = row
+    row_by_cue = _records_by(continuations, "model", "factor", "cue")
     columns = {("all", False): "all replies"}
     for factor, cue in product(source.factors, (False, True)):
         preposition = "with" if cue else "without"
@@ -234,8 +234,9 @@ def sections(shown: ReportInput[Settings, ContrastSource]) -> list[Section]:
 
 
 def _contrast_section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
+    tables = {**tables, "figures": tables["figures"].rename(columns=FIGURE_COLUMNS)}
     here = {
-        name: _add_display_columns(table[table["benchmark"] == contrast])
+        name: _label_chat_models(table[table["benchmark"] == contrast])
         for name, table in tables.items()
     }
     n_stimuli = here["distributions"]["stimulus"].nunique()
@@ -247,16 +248,13 @@ def _contrast_section(contrast: str, source: ContrastSource, tables: Tables) -> 
         )
     effects, figures, exclusions = here["effects"], here["figures"], here["exclusions"]
     effects_of_cues = effects[effects["placebo"] == 0]
-    record_by_figure: dict[Any, Mapping[Any, Any]] = {}
-    for row in figures.to_dict("records"):
-        record_by_figure[row["metric"], row["model"], row["figure"]] = row
     word_effects = effects[effects["metric"] == "token"]
     word_figures = figures[figures["metric"] == "token"]
     word_shifts = here["shifts"][here["shifts"]["metric"] == "token"]
-    parts: list[Table | Picture] = [*effects_with_controls(source, record_by_figure, effects)]
+    parts: list[Table | Picture] = [*effects_with_controls(source, figures, effects)]
     parts += _cues_among_placebos(source, word_effects, word_figures)
     parts += _sensitivity_pictures(source, word_effects, word_figures)
-    parts += overall_table(record_by_figure)
+    parts += overall_table(figures)
     parts += _shift_pictures(source, word_shifts, word_figures)
     parts += comparison_tables(here["comparisons"])
     parts += coverage_tables(source, exclusions)
@@ -281,13 +279,8 @@ def _contrast_section(contrast: str, source: ContrastSource, tables: Tables) -> 
     return Section("Cues", " ".join(filter(None, sentences)), parts, contrast)
 
 
-def _add_display_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """`model` with "(chat)" after it for the chat template, and both words of `part` as columns."""
-    if "part" in table:
-        parts = [str(part).split(", ") for part in table["part"]]
-        table = table.assign(
-            configuration=[part[0] for part in parts], metric=[part[-1] for part in parts]
-        )
+def _label_chat_models(table: pd.DataFrame) -> pd.DataFrame:
+    """`model` with "(chat)" after it for the chat template."""
     if "model" not in table:
         return table
     is_chat = table["configuration"] == "chat"
@@ -326,8 +319,9 @@ def _cues_among_placebos(
     """Figure 2, by task and with placebos."""
     if effects.empty:
         return []
-    by_task = figures["figure"].str.extract(f"^{EFFECT}(?P<factor>.+?), (?P<task>.+)$").dropna()
-    means = _order_and_label_rows(by_task.join(figures[["model", "value", "low", "high"]]), source)
+    by_task = figures[(figures["figure"] == "effect") & figures["task"].notna()]
+    panel_means = by_task[["model", "factor", "task", "value", "low", "high"]]
+    means = _order_and_label_rows(panel_means, source)
     drawn = charts.cues_among_placebos(_order_and_label_rows(effects, source, "factor"), means)
     return [Picture("Cues and placebos", CAPTIONS["cues_among_placebos"], drawn)]
 
@@ -339,9 +333,8 @@ def _sensitivity_pictures(
     cues = effects[effects["placebo"] == 0]
     if cues.empty or len(source.factors) < 2:
         return []
-    drawn = charts.shift_probability(
-        _order_and_label_rows(cues, source), figures[figures["figure"] == SHIFT]
-    )
+    means = figures[figures["figure"] == "shift_probability"]
+    drawn = charts.shift_probability(_order_and_label_rows(cues, source), means)
     caption = CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"])
     return [Picture("Probability of a shift", caption, drawn)]
 
@@ -352,9 +345,7 @@ def _shift_pictures(
     """Figure 3."""
     if shifts.empty:
         return []
-    names = {f"shift: {outcome}": outcome for outcome in source.outcomes}
-    shift_figures = figures[figures["figure"].isin(names)]
-    shift_figures = shift_figures.assign(outcome=shift_figures["figure"].map(names))
+    shift_figures = figures[figures["figure"] == "shift"]
     means = shift_figures[["model", "outcome", "value", "low", "high"]]
     drawn = charts.draw_shifts(_order_and_label_rows(shifts, source, "outcome"), means)
     return [Picture("Which classes shift", CAPTIONS["shifts"], drawn)]
@@ -364,10 +355,10 @@ def _metric_pictures(
     source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame
 ) -> list[Picture]:
     """Figure 4: only effects that both metrics have."""
-    named = effects.assign(figure=EFFECT + effects["factor"] + ", " + effects["task"])
-    key = ["metric", "model", "figure"]
-    figure_keys = pd.MultiIndex.from_frame(figures.loc[figures["value"].notna(), key])
-    effects = effects[pd.MultiIndex.from_frame(named[key]).isin(figure_keys)]
+    key = ["metric", "model", "factor", "task"]
+    has_value = (figures["figure"] == "effect") & figures["value"].notna()
+    figure_keys = pd.MultiIndex.from_frame(figures.loc[has_value, key])
+    effects = effects[pd.MultiIndex.from_frame(effects[key]).isin(figure_keys)]
     same = ["model", "task", "factor", "stimulus"]
     n_metrics = effects.groupby(same)["metric"].transform("nunique")
     both = effects[n_metrics == len(METRICS)]

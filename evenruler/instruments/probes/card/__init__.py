@@ -3,6 +3,7 @@ lm-evaluation-harness.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from evenruler.instruments.card import (
 from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Tables
 from evenruler.instruments.probes.card.lm_eval_task import ProbeTask
 from evenruler.instruments.probes.declare.plan import ProbePlan
-from evenruler.instruments.probes.declare.settings import Evolve, Settings, headings
+from evenruler.instruments.probes.declare.settings import WHOLE_SET, Evolve, Settings, headings
 from evenruler.instruments.probes.declare.source import ProbeSource
-from evenruler.instruments.probes.schemas import CHOSEN
+from evenruler.instruments.probes.schemas import BASELINES, CHOSEN
 from evenruler.strict import read_yaml
 
 __all__ = ["card"]
@@ -57,6 +58,8 @@ def card(
     for name, end in correlations.items():
         if end is not None and end <= 0:
             odd.append(name)
+    set_rows = [row for row in evidence if WHOLE_SET.keys().isdisjoint(row)]
+    describe_sets = partial(by_model, set_rows)
     card_values = {
         "evolve": evolve,
         "without_number": len(attributes) - len(criterion),
@@ -64,17 +67,19 @@ def card(
         "targets": n_targets,
         "labels": ", ".join(labels),
         "exact": int(is_exact.sum()),
-        "moved": by_model(evidence, "level_shift"),
-        "beside": by_model(evidence, "level_shift", "control"),
+        "of_sets": describe_sets,
+        "moved": describe_sets("level_shift"),
+        "beside": describe_sets("level_shift", "control"),
         "correlations": correlations,
         "odd": odd,
     }
     published_tables = {name: WORDS["tables"][name] for name in published}
     titles = {name: template_set.title for name, template_set in source.sets.items()}
-    quality_of_any = [FigureHeading(**figure) for figure in WORDS["any_model"]]
+    quality_of_any = [FigureHeading(**words, dimensions=WHOLE_SET) for words in WORDS["any_model"]]
     compared: Sequence[FigureHeading] = ()
     if evolve:
-        compared = [FigureHeading(**figure) for figure in WORDS["compared"]]
+        titles |= BASELINES
+        compared = [FigureHeading(**words) for words in WORDS["compared"]]
     harness = harness_files(declaration.name, source, criterion, declaration.version)
     harness_task = task_name(declaration.name)
     return assemble_card(
@@ -118,14 +123,12 @@ def _item_rest_lower_bounds(evidence: Evidence) -> dict[str, float | None]:
     """By template, set and model in words: the lower end of the correlation with the rest of the
     set.
     """
+    correlations = [row for row in evidence if row["figure"] == "item_rest_correlation"]
     lower_bounds: dict[str, float | None] = {}
-    for part, models in evidence.items():
-        for model, figures in models.items():
-            for template, statistics in figures.get("items", {}).items():
-                is_correlated = statistics.get("item_rest_correlation") is not None
-                if is_correlated and not statistics.get("control"):
-                    name = f"`{template}` of `{part}` on {model}"
-                    lower_bounds[name] = statistics.get("low")
+    for row in sorted(correlations, key=lambda row: (row["set"], row["model"])):
+        if row["value"] is not None and "unscored" not in row:
+            name = "`{template}` of `{set}` on {model}".format_map(row)
+            lower_bounds[name] = row.get("low")
     return lower_bounds
 
 

@@ -33,9 +33,14 @@ from evenruler.strict import Seed, Slug, StrictModel, read_yaml
 if TYPE_CHECKING:  # which imports this module
     from evenruler.instruments.probes.declare.source import ProbeSource
 
+WHOLE_SET: dict[str, Any] = dict.fromkeys(
+    ("template", "templates", "match", "compared_with", "generation")
+)
+"""Dimensions that a figure of a whole set, as it is, does not have."""
+
 FIGURES = [
-    FigureHeading(name, **heading_fields)
-    for name, heading_fields in read_yaml(Path(__file__).with_name("figures.yaml")).items()
+    FigureHeading(**{"dimensions": WHOLE_SET, **heading_fields})
+    for heading_fields in read_yaml(Path(__file__).with_name("figures.yaml"))
 ]
 
 COMMON_LENGTH = 8

@@ -3,7 +3,7 @@ evolution achieved.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,13 +33,13 @@ from evenruler.instruments.probes.diagnose.quality import (
     cubes_after_prefixes,
     score_cubes,
 )
-from evenruler.measurement import Figure, HeadlineFigure, Resampling, as_metrics
-from evenruler.measurement import figures_to_dicts as as_records
+from evenruler.measurement import Figure, Resampling, rows_by_benchmark
+from evenruler.measurement.figures import UNDEFINED, Row, figure_fields
 from evenruler.measurement.reliability import concept_rows, errors_beside_items
 from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, mark_invalid
-from evenruler.tables import row_hashes
-from evenruler.tables.schemas import CONCEPTS, HEADLINES
+from evenruler.tables import concat_frames, row_hashes
+from evenruler.tables.schemas import CONCEPTS
 from evenruler.terminal import print_note
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots"]
@@ -62,12 +62,8 @@ TABLES: SchemasByTable = {
     "concepts": CONCEPTS,
 }
 
-_OF_BIASES = ("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed")
-ITEM_STATISTICS = (*_OF_BIASES, schemas.SEMANTIC, schemas.LEXICAL)
-"""Statistics of every template that cards show."""
-
-COMPARED = ("value", "other", "difference", "low", "high")
-"""Fields of every comparison that cards show, where they are not null."""
+ITEM_FIGURES = ("item_mean", "item_sd", "item_rest_correlation", "alpha_if_removed")
+"""Figures of every template on a model."""
 
 Found = dict[str, pd.DataFrame]
 
@@ -116,12 +112,8 @@ def figures(
     items = diagnosis_tables["items"].merge(
         of_template, on=["set", "template"], how="left", validate="m:1"
     )
-    of_parts = (
-        diagnosis_tables["figures"]
-        .rename(columns={"set": "part"})
-        .reindex(columns=schemas.FIGURES.names)
-    )
-    return {**diagnosis_tables, "diversity": diversity, "figures": of_parts, "items": items}
+    figure_table = diagnosis_tables["figures"][schemas.FIGURES.names]
+    return {**diagnosis_tables, "diversity": diversity, "figures": figure_table, "items": items}
 
 
 @dataclass(frozen=True)
@@ -155,8 +147,8 @@ def diagnose(
 
     `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`; `placebos`: by
     `ask.with_placebos`; `scores`: empty where the model returns no likelihoods; `started`:
-    likelihoods after another start token. Returns tables by `TABLES` (`figures` with `set` for
-    `part`, `items` without diversities), without empty ones. Errors as in `figures`.
+    likelihoods after another start token. Returns tables by `TABLES` (`figures` also with the
+    columns of `CELL`, `items` without diversities), without empty ones. Errors as in `figures`.
     """
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
@@ -194,7 +186,7 @@ def diagnose(
         set_figures.append(
             quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking)
         )
-        alpha = next(figure for figure in set_figures if figure.figure == "alpha")
+        alpha = next(figure for figure in set_figures if _is_plain_figure(figure, quality.ALPHA))
         fit = gain.check_validity(cube, items, alpha, plan["reliability"])
         headline_and_rows = None
         if key["set"] in plan["headline"]:
@@ -256,25 +248,30 @@ def _note_if_flattered(
 def _to_headlines_table(
     made_of: pd.DataFrame, figure: str, key: Mapping[str, str], rested_on: "pd.Series[str]"
 ) -> pd.DataFrame:
-    """The rows that a headline is made of, by `HEADLINES`; `rested_on`: hashes of published rows by
-    set and attribute.
+    """The rows that a headline is made of, by `schemas.HEADLINES`; `rested_on`: hashes of published
+    rows by set and attribute.
     """
-    rows = made_of.assign(part=key["set"], model=key["model"], figure=figure)
+    rows = made_of.assign(set=key["set"], model=key["model"], figure=figure)
     rows["rows"] = rows["unit"].map(rested_on.xs(key["set"]))
-    headline_rows: pd.DataFrame = rows[HEADLINES.names]
-    return headline_rows
+    return rows.reindex(columns=schemas.HEADLINES.names)
+
+
+def _is_plain_figure(figure: Figure, *names: str) -> bool:
+    """Whether it is one of these, of the whole set and not extrapolated."""
+    return figure.figure in names and figure.dimensions == quality.PLAIN
 
 
 def _mark_if_associated(figure: Figure, fit: ValidityCheck) -> Figure:
-    return mark_invalid(figure, fit) if figure.figure in ASSOCIATED else figure
+    return mark_invalid(figure, fit) if _is_plain_figure(figure, *ASSOCIATED) else figure
 
 
 def _judged_figures(figures: Sequence[_SetFigure]) -> pd.DataFrame:
-    """Figures with their verdicts, `set` for `part`."""
+    """Figures with their verdicts, by `schemas.FIGURES` and `CELL`."""
     keys = [key for key, _, _ in figures]
     judged = judge([(figure, fit) for _, figure, fit in figures])
-    records = [{**key, **asdict(figure)} for key, figure in zip(keys, judged, strict=True)]
-    return pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(HeadlineFigure))])
+    records = [{**key, **figure_fields(figure)} for key, figure in zip(keys, judged, strict=True)]
+    columns = dict.fromkeys([*CELL, *schemas.FIGURES.names])
+    return pd.DataFrame(records, columns=list(columns))
 
 
 FLATTERED = "The templates were selected on this model, so its figures are too high."
@@ -352,7 +349,14 @@ def _descriptive_figures(
         )
         detectable_gain = gain.detectable_at_common_length(set_scores)
         few = "a single template, or too few attributes" if detectable_gain is None else None
-        yield Figure(gain.DETECTABLE, detectable_gain, int(there.sum()), gain.UNIT, reason=few)
+        yield Figure(
+            gain.DETECTABLE,
+            detectable_gain,
+            int(there.sum()),
+            gain.UNIT,
+            reason=few,
+            dimensions=quality.AT_COMMON_LENGTH,
+        )
 
 
 def _of_biases(cube: ScoreCube, attributes_by_slug: pd.DataFrame, level: float) -> Found:
@@ -452,59 +456,63 @@ def _of_instrument(
     yield "comparisons", evolution.compare_runs(record, resampling)
 
 
-def evidence(tables: Tables) -> dict[str, Any]:
-    """Evidence for cards: figures by instrument, set and model.
-
-    `items`: statistics of every template in its set. Of evolved sets also `compared`, comparisons
-    with other sets, and `generations`, figures by run and generation on the model that they evolved
-    on, under the last population.
+def evidence(tables: Tables) -> dict[str, list[Row]]:
+    """Figures for cards, a row each: of sets, of every template in its set, of evolved sets beside
+    others, and of generations.
     """
     if tables["figures"].empty:  # no model was asked
         return {}
-    figures_by_instrument = as_metrics(tables["figures"], "part")
-    for row in tables["items"].to_dict("records"):
-        statistics = {
-            name: None if pd.isna(row[name]) else float(row[name]) for name in ITEM_STATISTICS
-        }
-        items = _nested_dict(
-            figures_by_instrument, row["benchmark"], row["set"], row["model"], "items"
-        )
-        items[row["template"]] = {"control": bool(row["control"]), **statistics}
-    for row in tables["comparisons"].to_dict("records"):
-        against = row["against"]
-        if not pd.isna(row["half"]):  # held-out comparisons get a key of their own
-            against = f"{against} ({row['half']})"
-        comparison: dict[str, Any] = {}
-        for name in COMPARED:
-            if not pd.isna(row[name]):
-                comparison[name] = float(row[name])
-        comparison["n"] = int(row["n"])
-        comparison["unit"] = row["unit"]
-        comparison["transfer"] = bool(row["transfer"])
-        if not pd.isna(row["reason"]):
-            comparison["reason"] = row["reason"]
-        compared = _nested_dict(
-            figures_by_instrument, row["benchmark"], row["set"], row["model"], "compared", against
-        )
-        compared[row["figure"]] = comparison
-    generations = tables["generations"]
-    if not len(generations):  # nothing evolved, and it has no columns
-        return figures_by_instrument
-    by_run = generations.groupby(["benchmark", "model", "run", "generation"], sort=True)
-    for key, rows in by_run:
-        benchmark, model, run, generation = map(str, key)
-        of_run = _nested_dict(
-            figures_by_instrument, benchmark, schemas.POPULATION, model, "generations", run
-        )
-        of_run[generation] = {str(record.pop("figure")): record for record in as_records(rows)}
-    return figures_by_instrument
+    makers = {
+        "items": _item_figures,
+        "diversity": _diversity_figures,
+        "comparisons": _comparison_figures,
+        "generations": _generation_figures,
+    }
+    frames = [tables["figures"]]
+    for name, make_figures in makers.items():
+        if len(tables[name]):  # an empty table may have no columns
+            frames.append(make_figures(tables[name]))
+    return rows_by_benchmark(concat_frames(frames).reindex(columns=schemas.FIGURES.names))
 
 
-def _nested_dict(dictionary: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """The nested dictionary under these keys, made where it is missing."""
-    for key in keys:
-        dictionary = dictionary.setdefault(key, {})
-    return dictionary
+def _item_figures(items: pd.DataFrame) -> pd.DataFrame:
+    """Statistics of templates."""
+    unscored = items["control"].map({True: "yes", False: None})
+    named = items.rename(columns={"mean": "item_mean", "sd": "item_sd"}).assign(unscored=unscored)
+    key = ["benchmark", "set", "template", "model", "unscored", "n", "low", "high"]
+    rows = named.melt(key, list(ITEM_FIGURES), "figure", "value")
+    rows.loc[rows["figure"] != "item_rest_correlation", ["low", "high"]] = None
+    return _with_reason(rows, UNDEFINED).assign(unit=quality.UNIT)
+
+
+def _diversity_figures(diversity: pd.DataFrame) -> pd.DataFrame:
+    """Diversities of templates in their sets, which are the same whatever model is asked."""
+    key = ["benchmark", "set", "template"]
+    templates = diversity.dropna(subset=["set"]).drop_duplicates(key)
+    n_templates = templates.groupby(["benchmark", "set"])["template"].transform("size")
+    named = templates.assign(model=None, n=n_templates, unit="templates")
+    columns = [schemas.SEMANTIC, schemas.LEXICAL]
+    rows = named.melt([*key, "model", "n", "unit"], columns, "figure", "value")
+    return _with_reason(rows, quality.ALONE)
+
+
+def _with_reason(rows: pd.DataFrame, reason: str) -> pd.DataFrame:
+    """Figures with the reason why values are null."""
+    is_null = rows["value"].isna()
+    return rows.assign(reason=is_null.map({True: reason, False: None}))
+
+
+def _comparison_figures(comparisons: pd.DataFrame) -> pd.DataFrame:
+    """Differences of sets."""
+    names = {"against": "compared_with", "difference": "value"}
+    differences = comparisons.drop(columns="value").rename(columns=names)
+    return differences.assign(held_out=comparisons["half"].map({schemas.HELD_OUT: "yes"}))
+
+
+def _generation_figures(generations: pd.DataFrame) -> pd.DataFrame:
+    """Figures of populations."""
+    number = generations["generation"].astype(str)
+    return generations.assign(set=schemas.POPULATION, generation=number)
 
 
 def plots(tables: Tables) -> Found:

@@ -9,7 +9,6 @@ elites, random rewordings.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from itertools import chain
 
 import numpy as np
@@ -20,16 +19,24 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import axis_of
 from evenruler.instruments.probes.declare.plan import ProbePlan
-from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, split_attributes
+from evenruler.instruments.probes.declare.settings import split_attributes
 from evenruler.instruments.probes.diagnose import quality
 from evenruler.instruments.probes.diagnose.gain import (
     DETECTABLE,
     Scores,
     detectable_at_common_length,
 )
-from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
+from evenruler.instruments.probes.schemas import (
+    CHOSEN,
+    ELITES,
+    GUIDED,
+    LENGTHENED,
+    POPULATION,
+    RANDOM,
+    select_comparable,
+)
 from evenruler.measurement import Resampling
-from evenruler.measurement.figures import UNDEFINED, Row, finite_or_none
+from evenruler.measurement.figures import UNDEFINED, Row, figure_fields, finite_or_none
 from evenruler.measurement.inputs import Floats, correlation
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
@@ -37,8 +44,6 @@ from evenruler.measurement.validity import FEWEST_PAIRS
 
 Sides = tuple[str, str]
 """The evolved set, and the set that it is compared with."""
-
-AT_COMMON_LENGTH = f"alpha_at_{COMMON_LENGTH}"
 
 
 def _comparison_row(
@@ -62,8 +67,10 @@ def _comparison_row(
         "other": other,
     }
     difference = None if value is None or other is None else value - other
+    length = quality.AT_COMMON_LENGTH if figure in LENGTHENED else quality.PLAIN
     return {
         "figure": figure,
+        **length,
         **sides,
         "difference": difference,
         "n": n,
@@ -90,7 +97,7 @@ def compare_sets(
     sides = [matrix.to_numpy() for matrix in both]
     alpha = quality.alpha_at_common_length
     yield _of_both(
-        set_names, AT_COMMON_LENGTH, alpha, sides, quality.why_no_reliability, resampling.level
+        set_names, quality.ALPHA, alpha, sides, quality.why_no_reliability, resampling.level
     )
     if criterion is not None and criterion.notna().any():
         known_criterion = criterion.reindex(shared).dropna()
@@ -105,7 +112,7 @@ def compare_sets(
         )
         yield _of_both(
             set_names,
-            "r",
+            quality.R,
             lambda both: correlation(*both.T),
             sides,
             lambda _: few,
@@ -180,7 +187,7 @@ def by_generation(record: Record[ProbePlan], resampling: Resampling) -> pd.DataF
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
         key = {"benchmark": record.instrument, "run": run, "generation": generation, "model": model}
         figures = [*quality.reliability_figures(x, resampling), *quality.mean_diversities(of_it)]
-        rows += [{**key, **asdict(figure)} for figure in figures]
+        rows += [{**key, **figure_fields(figure)} for figure in figures]
     return pd.DataFrame(rows, columns=schemas.GENERATIONS.names)
 
 
@@ -306,7 +313,7 @@ def compare_with_baselines(
         for set_names, biases in pairs:
             model_rows += compare_sets(set_names, biases, attributes["criterion"], resampling)
         original_figures = original["figures"]
-        is_against = original_figures["part"].isin(against_sets)
+        is_against = original_figures["set"].isin(against_sets)
         model_rows += _best_start_rows(evolved["figures"], original_figures[is_against])
         here = {"model": model, "transfer": model != plan["model"]}
         rows += [{**here, **row} for row in model_rows]
@@ -373,7 +380,7 @@ def _pair_sets(
     yield (CHOSEN, ELITES), (chosen, elites)
 
 
-TAKEN = (quality.COEFFICIENT, DETECTABLE, LEVEL, REORDERING)
+TAKEN = (quality.GENERALIZABILITY, DETECTABLE, LEVEL, REORDERING)
 """Figures of a set on a model that comparisons copy, without computing them again."""
 
 
@@ -381,11 +388,11 @@ def _best_start_rows(
     evolved_figures: pd.DataFrame, original_figures: pd.DataFrame
 ) -> Iterator[Row]:
     """`TAKEN` of the chosen set against those of other sets on one model, without intervals."""
-    compared_figures = pd.concat(
-        [evolved_figures[evolved_figures["part"].isin([CHOSEN, ELITES])], original_figures]
-    )
+    is_evolved = evolved_figures["set"].isin([CHOSEN, ELITES])
+    both = pd.concat([evolved_figures[is_evolved], original_figures])
+    compared_figures = select_comparable(both)
     for figure in TAKEN:
-        of_sets = compared_figures[compared_figures["figure"] == figure].set_index("part")
+        of_sets = compared_figures[compared_figures["figure"] == figure].set_index("set")
         values = of_sets["value"].dropna()
         if CHOSEN not in values:
             continue
@@ -430,8 +437,8 @@ def _held_out(
     chosen = [choices.loc[choices[f"chosen_by_{half}"], "template"] for half in halves]
     best = [choices.loc[choices[f"best_start_by_{half}"], "template"] for half in halves]
     numbers_by_figure = {
-        AT_COMMON_LENGTH: pd.Series(0.0, attributes.index),
-        "r": attributes["criterion"],
+        quality.ALPHA: pd.Series(0.0, attributes.index),
+        quality.R: attributes["criterion"],
     }
     numbers_by_figure[DETECTABLE] = axis_of(attributes)
     against_sets = {start: [first, first]}
@@ -484,7 +491,7 @@ def _held_out_row(
         )
 
     def statistic(x: Floats, attribute_numbers: Floats) -> float:
-        if figure == "r":
+        if figure == quality.R:
             return correlation(x.mean(axis=1), attribute_numbers)
         if figure == DETECTABLE:
             both = np.stack([x, np.zeros_like(x)], axis=2)

@@ -40,7 +40,7 @@ from evenruler.instruments.probes.declare.settings import (
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.quality import ScoreCube, mean_interval
 from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask, jackknife_crossed
-from evenruler.measurement.figures import Figure, finite_or_none
+from evenruler.measurement.figures import Figure, as_rows, finite_or_none
 from evenruler.measurement.inputs import FEWEST_PLACEBOS, Floats, wilson
 from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason, mark_by_fitness
 from evenruler.measurement.resampling import FEWEST_UNITS
@@ -53,7 +53,7 @@ from evenruler.measurement.verdicts import (
 )
 from evenruler.tables import concat_frames, round_significant, row_hashes
 from evenruler.tables.ids import content_sha256
-from evenruler.tables.schemas import BARE, HEADLINES
+from evenruler.tables.schemas import BARE
 
 GAIN, SHARE_GAIN, WRITTEN_GAIN, UNANSWERED = "gain", "share_gain", "written_gain", "unanswered"
 """Gains of log-likelihoods, nats; and in percentage points, of shares of chosen sentences, of
@@ -114,7 +114,7 @@ class Scores:
 
     @classmethod
     def of(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
-        """From `rows` by `tables.schemas.HEADLINES` (not empty), scores in column `value`; drops
+        """From `rows` by `schemas.HEADLINES` (not empty), scores in column `value`; drops
         units with gaps.
         """
         wide = rows.pivot(
@@ -227,7 +227,7 @@ def gain_headline(
 def gain_of(
     real: pd.DataFrame, nouns: pd.DataFrame, rivals: pd.DataFrame | None = None, figure: str = GAIN
 ) -> HeadlineTest:
-    """`gain` of rows by `tables.schemas.HEADLINES`: of targets, of nouns by placebo list, of
+    """`gain` of rows by `schemas.HEADLINES`: of targets, of nouns by placebo list, of
     targets with rivals.
 
     For shares, words are pairs, and `group` of nouns names the two placebo lists that they come
@@ -244,7 +244,7 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
 
     Args:
         figure: `WRITTEN_GAIN` or `UNANSWERED`.
-        rows: Percentage points, by `tables.schemas.HEADLINES`; a single word is taken as fixed.
+        rows: Percentage points, by `schemas.HEADLINES`; a single word is taken as fixed.
         smallest: Smallest gain of interest, by default as in `SMALLEST`.
     """
     if smallest is None:
@@ -301,8 +301,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     mean of both. The jackknife leaves an attribute, template, word or placebo list out of both
     models at once, since its effect on them is shared.
 
-    `first` and `second`: rows of one set on two models, by `tables.schemas.HEADLINES`; what one
-    lacks is left out. `smallest`: smallest difference of interest, nats.
+    `first` and `second`: rows of one set on two models, by `schemas.HEADLINES`; what one lacks is
+    left out. `smallest`: smallest difference of interest, nats.
 
     Source: docs/formulas.md.
     """
@@ -384,7 +384,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     )
 
 
-DETECTABLE = f"detectable_at_{COMMON_LENGTH}"
+DETECTABLE = "detectable"
 
 
 def detectable_at_common_length(target_scores: Scores) -> float | None:
@@ -486,7 +486,7 @@ def check_validity(
 class _Part:
     """Questions on one template set, or on written sentences, with their answers."""
 
-    name: str
+    dimensions: Mapping[str, str]
     figure: str
     """`SHARE_GAIN` or `WRITTEN_GAIN`."""
     questions: pd.DataFrame
@@ -503,13 +503,13 @@ def choice_figures(
     name: str, tables: Tables, plan: ProbePlan, scores: Tables, model: str, level: float
 ) -> dict[str, pd.DataFrame]:
     """Figures of what one chat model chose or wrote, by `schemas.FIGURES`, and `headlines`, by
-    `HEADLINES`.
+    `schemas.HEADLINES`.
 
     `scores`: `choices` by `choice.read`, or `sentences` by `writing.read`; `level`: of
     descriptive intervals.
     """
-    rows: list[tuple[str, HeadlineTest | Figure, ValidityCheck]] = []
-    made_of = []
+    figures: list[tuple[HeadlineTest | Figure, ValidityCheck]] = []
+    headlines: list[pd.DataFrame] = []
     read_parts = _choice_parts if choice.TABLE in scores else _writing_parts
     for part in read_parts(tables, plan, scores):
         points, left = _percentage_points(part.questions)
@@ -523,22 +523,20 @@ def choice_figures(
             (_part_gain_headline(part, points, left), of_gain),
             (gain_alone(UNANSWERED, silence), silence),
         ):
-            rows.append((part.name, figure, fit))
-            figure_rows = figure_rows.assign(part=part.name, model=model, figure=figure.figure)
-            made_of.append(
-                figure_rows.assign(rows=figure_rows["unit"].map(part.rested_on))[HEADLINES.names]
+            figures.append((replace(figure, dimensions=part.dimensions), fit))
+            headline_rows = figure_rows.assign(
+                figure=figure.figure,
+                model=model,
+                **part.dimensions,
+                rows=figure_rows["unit"].map(part.rested_on),
             )
-        rows += [
-            (part.name, described_figure, ValidityCheck())
-            for described_figure in _share_figures(part, points, fit, level)
-        ]
-    judged = judge([(figure, fit) for _, figure, fit in rows])
-    figure_table = pd.DataFrame(judged).assign(
-        benchmark=name, part=[part for part, *_ in rows], model=model
-    )
+            headlines.append(headline_rows.reindex(columns=schemas.HEADLINES.names))
+        for share in _share_figures(part, points, fit, level):
+            figures.append((replace(share, dimensions=part.dimensions), ValidityCheck()))
+    figure_table = pd.DataFrame(as_rows(judge(figures), name, model))
     return {
         "figures": figure_table.reindex(columns=schemas.FIGURES.names),
-        "headlines": concat_frames(made_of),
+        "headlines": concat_frames(headlines),
     }
 
 
@@ -558,7 +556,7 @@ def _choice_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[_
         known_counts = choice.known_right(set_choices)
         fit = choice.check_known_answers(set_choices, known_counts)
         yield _Part(
-            f"{template_set}, {CHOICE}",
+            {"set": str(template_set), "readout": CHOICE},
             SHARE_GAIN,
             of_set,
             fit,
@@ -585,7 +583,7 @@ def _writing_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[
         written_sentences, known_counts, "pronouns of control words are right"
     )
     yield _Part(
-        WRITTEN,
+        {"readout": WRITTEN},
         WRITTEN_GAIN,
         answered_prompts.assign(word=WRITTEN, pole=1),
         fit,

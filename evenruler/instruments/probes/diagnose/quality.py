@@ -3,7 +3,7 @@ variances.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 
@@ -35,8 +35,18 @@ UNIT = "attributes"
 
 SPREAD, R = "spread", "r"
 
-COEFFICIENT = f"generalizability_at_{COMMON_LENGTH}"
-"""Expected generalizability of `COMMON_LENGTH` templates with the words at hand."""
+ALPHA, GENERALIZABILITY = "alpha", "generalizability"
+
+Dimensions = Mapping[str, str]
+
+PLAIN: Dimensions = {}
+"""Dimensions of a figure of a whole set."""
+
+AT_COMMON_LENGTH: Dimensions = {"templates": str(COMMON_LENGTH)}
+"""Of one that is expected with `COMMON_LENGTH` such templates."""
+
+EXACT: Dimensions = {"match": "exact"}
+"""Of one over attributes that match the criterion exactly."""
 
 ROUNDING = 1e-9
 """Distance from 1 below which a correlation counts as 1."""
@@ -190,15 +200,19 @@ def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
     """Mean diversity of every set; the same whatever model is measured."""
     rows: list[Row] = []
     for (benchmark, set_name), templates in diversity.groupby(["benchmark", "set"], sort=True):
-        rows += as_rows(mean_diversities(templates), benchmark, None, set_name)
+        rows += as_rows(mean_diversities(templates), benchmark, None, set=set_name)
     return pd.DataFrame(rows)
+
+
+ALONE = "a set of one template"
+"""Why a template has no diversity."""
 
 
 def mean_diversities(templates: pd.DataFrame) -> list[Figure]:
     """Mean SD(t) and mean LD(t) of templates (PMPO, section 3.2.1), 0 (all alike) upwards; null for
     a single one.
     """
-    reason = "a set of one template" if len(templates) == 1 else None
+    reason = ALONE if len(templates) == 1 else None
     return [
         Figure(
             figure,
@@ -334,14 +348,14 @@ def further_validity(
         return
     joined = attributes.assign(bias=mean_bias).dropna(subset=["criterion", "bias"])
     exact = joined[joined["match"] == "exact"]
-    for figure, correlate, rows in (
-        ("rho", measurement.spearman, joined),
-        ("r_exact", measurement.jackknifed_r, exact),
-        ("rho_exact", measurement.spearman, exact),
+    for name, correlate, rows, dimensions in (
+        ("rho", measurement.spearman, joined, PLAIN),
+        (R, measurement.jackknifed_r, exact, EXACT),
+        ("rho", measurement.spearman, exact, EXACT),
     ):
-        yield correlation_figure(
-            figure, correlate, rows["bias"].to_numpy(), rows["criterion"].to_numpy(), level, UNIT
-        )
+        numbers = (rows["bias"].to_numpy(), rows["criterion"].to_numpy())
+        figure = correlation_figure(name, correlate, *numbers, level, UNIT)
+        yield replace(figure, dimensions=dimensions)
 
 
 def alpha_at_common_length(x: NDArray[np.float64]) -> float:
@@ -351,27 +365,29 @@ def alpha_at_common_length(x: NDArray[np.float64]) -> float:
     return measurement.spearman_brown(measurement.mean_inter_item_correlation(x), COMMON_LENGTH)
 
 
-RELIABILITY = {
-    "alpha": (measurement.cronbach_alpha, BELOW_ONE),
-    "inter_item_correlation": (measurement.mean_inter_item_correlation, CORRELATION),
-    f"alpha_at_{COMMON_LENGTH}": (alpha_at_common_length, BELOW_ONE),
-    "first_component_share": (measurement.first_component_share, SHARE),
-}
-"""By figure: its function of attributes x templates, and the scale of its interval."""
+RELIABILITY = (
+    (ALPHA, PLAIN, measurement.cronbach_alpha, BELOW_ONE),
+    ("inter_item_correlation", PLAIN, measurement.mean_inter_item_correlation, CORRELATION),
+    (ALPHA, AT_COMMON_LENGTH, alpha_at_common_length, BELOW_ONE),
+    ("first_component_share", PLAIN, measurement.first_component_share, SHARE),
+)
+"""Figures with their dimensions, their function of attributes x templates, and the scale of their
+interval."""
 
 
 def reliability_figures(
     x: NDArray[np.float64], resampling: Resampling, alpha_of_halvings: float | None = None
 ) -> Iterator[Figure]:
     """Reliability and dimensionality of attributes x templates; intervals are over attributes."""
-    n = len(x)
     reason = why_no_reliability(x)
-    if reason:
-        yield from (Figure(name, None, n, UNIT, reason=reason) for name in RELIABILITY)
-        return
-    for name, (statistic, scale) in RELIABILITY.items():
+    for name, dimensions, statistic, scale in RELIABILITY:
+        if reason:
+            yield Figure(name, None, len(x), UNIT, reason=reason, dimensions=dimensions)
+            continue
         figure = jackknife_figure(name, statistic, x, scale, resampling.level, UNIT)
-        yield replace(figure, control=alpha_of_halvings) if name == "alpha" else figure
+        is_alpha = statistic is measurement.cronbach_alpha
+        control = alpha_of_halvings if is_alpha else None
+        yield replace(figure, control=control, dimensions=dimensions)
 
 
 def why_no_reliability(x: NDArray[np.float64]) -> str | None:
@@ -421,6 +437,7 @@ def _describe_items(biases: pd.DataFrame, rests: pd.DataFrame, level: float) -> 
             rest_correlation = measurement.jackknifed_r(pairs[:, 0], pairs[:, 1], level)
             r, low, high = rest_correlation.value, rest_correlation.low, rest_correlation.high
         summary = {"template": name, "mean": item.mean(), "sd": item.std()}
+        summary["n"] = item.count()
         rows.append({**summary, "item_rest_correlation": r, "low": low, "high": high})
     return pd.DataFrame(rows)
 
@@ -439,6 +456,13 @@ EFFECTS = {
 }
 """Names of the variance components, by facets."""
 
+OF_COMPONENTS = (
+    (GENERALIZABILITY, PLAIN),
+    (GENERALIZABILITY, AT_COMMON_LENGTH),
+    ("attribute_sd", PLAIN),
+)
+"""Figures of variance components, with their dimensions."""
+
 
 def variance_components(
     cube: ScoreCube, level: float
@@ -447,22 +471,25 @@ def variance_components(
 
     By `schemas.VARIANCES` and `schemas.CURVE` without key columns, empty where undefined, and these
     figures: `offset`: mean bias, nats; its interval takes attributes, templates and targets as
-    random. `generalizability`: how well mean biases order the attributes, 0 to 1; `COEFFICIENT`:
-    with `COMMON_LENGTH` templates. `attribute_sd`: SD of the attributes' biases, nats, from the
-    variance component: the spread without noise of templates and targets; 0 where the component is
-    not above 0.
+    random. `generalizability`: how well mean biases order the attributes, 0 to 1, also with
+    `COMMON_LENGTH` templates. `attribute_sd`: SD of the attributes' biases, nats, from the variance
+    component: the spread without noise of templates and targets; 0 where the component is not above
+    0.
 
     Source: Brennan (2001), Generalizability Theory.
     """
     n, templates, targets = cube.scores.shape
-    names, why = ("generalizability", COEFFICIENT, "attribute_sd"), None
+    why = None
     if not cube.balanced:
         why = "the groups are not of equal size, two at least"
     elif n < 2 or templates < 2:
         why = "fewer than two attributes or templates"
     if why:
         offset = Figure("offset", float(cube.biases().to_numpy().mean()), n, UNIT)
-        nothing = [Figure(name, None, n, UNIT, reason=why) for name in names]
+        nothing = [
+            Figure(name, None, n, UNIT, reason=why, dimensions=dimensions)
+            for name, dimensions in OF_COMPONENTS
+        ]
         return pd.DataFrame(), pd.DataFrame(), [offset, *nothing]
     components = difference_of_groups(cube.scores, cube.poles)
     interval = components.interval(level)
@@ -481,10 +508,9 @@ def variance_components(
             finite_or_none(interval.high),
         )
     ]
-    for name, value in zip(names, values, strict=True):
-        figures.append(
-            Figure(name, value, n, UNIT, reason="no variance" if value is None else None)
-        )
+    for (name, dimensions), value in zip(OF_COMPONENTS, values, strict=True):
+        reason = "no variance" if value is None else None
+        figures.append(Figure(name, value, n, UNIT, reason=reason, dimensions=dimensions))
     variances = [
         {"effect": name, "variance": components.variances[effect]}
         for effect, name in EFFECTS.items()

@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput, Tables
-from evenruler.instruments.probes.declare.settings import FIGURES, Settings
+from evenruler.instruments.probes.declare.settings import Settings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.report import charts
 from evenruler.instruments.probes.report.drawings import (
@@ -19,7 +19,13 @@ from evenruler.instruments.probes.report.drawings import (
     trace_lineage,
     word_gradients,
 )
-from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
+from evenruler.instruments.probes.schemas import (
+    BASELINES,
+    GUIDED,
+    OUTDONE,
+    RANDOM,
+    select_comparable,
+)
 from evenruler.report.formats import (
     format_figure,
     format_number,
@@ -124,15 +130,8 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
     return Section(title, text, [*pictures, *item_tables], domain)
 
 
-COMPARED = {
-    "alpha_at_8": "alpha at 8 templates",
-    "generalizability_at_8": "generalizability at 8 templates",
-    "detectable_at_8": "minimum detectable gain at 8 templates (nats)",
-    **{column.figure: column.heading for column in FIGURES},
-    "semantic_diversity": "semantic diversity",
-    "lexical_diversity": "lexical diversity",
-}
-"""Headings of figures, in order; other figures follow under their own names."""
+COMPARED: dict[str, str] = WORDS["compared"]
+"""Headings of figures that are compared, in order; other figures follow under their own names."""
 MOST_REASONS = 3
 
 
@@ -177,7 +176,8 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
 def _by_generation(figures: pd.DataFrame) -> list[Picture]:
     """Figures by generation; the caption names missing ones."""
     panels: dict[str, str] = WORDS["panels"]
-    shown = figures[figures["figure"].isin(panels)]
+    comparable = select_comparable(figures)
+    shown = comparable[comparable["figure"].isin(panels)]
     if shown["value"].isna().all():
         return []
     missing = shown[shown["value"].isna()].sort_values(["run", "generation"])
@@ -186,9 +186,8 @@ def _by_generation(figures: pd.DataFrame) -> list[Picture]:
         panel = panels[record["figure"]]
         population = f"generation {record['generation']} ({record['run']})"
         lacking.append(f"{panel} of {population}: {record['reason']}")
-    alphas = (
-        shown[shown["figure"] == "alpha_at_8"].dropna(subset=["value"]).sort_values("generation")
-    )
+    is_alpha = shown["figure"] == "alpha"
+    alphas = shown[is_alpha].dropna(subset=["value"]).sort_values("generation")
     best = alphas.loc[alphas.groupby("run")["value"].idxmax()]  # the earliest of equals
     highest = " Alpha is highest in generation {} of the {} run, {:.2f}."
     peaks = zip(best["generation"], best["run"], best["value"], strict=True)
@@ -215,7 +214,7 @@ def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
         tables += make_tables(
             words,
             rows,
-            [str(name), str(against)],
+            [str(name), BASELINES.get(str(against), str(against))],
             one=set_label,
             other=other_label.replace("The", "the", 1),
         )

@@ -1,6 +1,8 @@
 """The card of a questionnaire benchmark, and its task for lm-evaluation-harness."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,6 @@ from evenruler.instruments.card import (
     Card,
     add_task_functions,
     assemble_card,
-    headline_figures,
     one_line,
     task_template,
 )
@@ -20,7 +21,7 @@ from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
 )
-from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.measurement.figures import model_label
 from evenruler.models.questions import INSTRUCTION, OPTIONS
 from evenruler.strict import read_yaml
 from evenruler.tables import group_by_key
@@ -55,7 +56,7 @@ def card(
         example=shown[0] if shown else None,
         parameters={**scored, "scale": scale},
         quality=declare.headings(plan),
-        items=list(source.items),
+        item_dimension="item",
         of_items=[*_of_items()],
         quality_of_any=list(_of_any_model(source)),
         harness=harness,
@@ -68,30 +69,28 @@ def _summarise_evidence(evidence: Evidence, bar: float) -> dict[str, Any]:
     adaptation.
     """
     is_accurate: dict[str, bool] = {}
-    for models in evidence.values():
-        for model, figures in models.items():
-            low = figures.get("accuracy", {}).get("low")
-            if low is not None:
-                is_accurate[model] = low > bar  # the same in all parts
     over_models: dict[str, Any] = {}
     lacking: list[tuple[str, str]] = []
-    for name, record in evidence.get("all", {}).get(OF_ANY_MODEL, {}).items():
-        if not name.startswith(("alpha", declare.RHO)):
-            continue
-        label = name.replace(declare.RHO, "rho with ")
-        if record["value"] is None:
-            lacking.append((record["reason"], label))
-        else:
-            over_models[label] = record["value"]
     moved: list[tuple[str, str, Any]] = []
-    for _, model, name, record in headline_figures(evidence):
-        if name.startswith(declare.MOVED) and record["value"] is not None:
-            moved.append((name.removeprefix(declare.MOVED), model, record))
+    for row in evidence:
+        figure, value = row["figure"], row["value"]
+        is_judged = row.get("item_set") == declare.PAIRS and row.get("low") is not None
+        if figure == "accuracy" and is_judged:
+            is_accurate[model_label(row)] = row["low"] > bar
+        elif figure in (declare.ALPHA, declare.RHO) and "subscale" not in row:
+            statistic = f"rho with {row['other']}" if "other" in row else figure
+            label = f"{statistic} ({row['method']})"
+            if value is None:
+                lacking.append((row["reason"], label))
+            else:
+                over_models[label] = value
+        elif figure == declare.MOVED and value is not None:
+            moved.append((row["corpus"], model_label(row), row))
     return {
         "accurate": is_accurate,
         "over_models": over_models,
         "lacking": group_by_key(lacking),
-        "moved": moved,
+        "moved": sorted(moved, key=itemgetter(1, 0)),
     }
 
 
@@ -101,31 +100,24 @@ def _of_any_model(source: QuestionnaireSource) -> Iterator[FigureHeading]:
         meaning = (
             f"Cronbach's alpha over lineages of models that are asked by {how} (interval: Feldt)"
         )
-        yield FigureHeading(declare.of_those("alpha", form), f"alpha, {form}", meaning)
-    yield from (
-        FigureHeading(name, **heading_fields) for name, heading_fields in WORDS["any_model"].items()
-    )
+        yield FigureHeading(declare.ALPHA, f"alpha, {form}", meaning, {"method": form})
+    yield from (FigureHeading(**heading_fields) for heading_fields in WORDS["any_model"])
     for other in source.subscales:
         for form, how in declare.CONFIGURATIONS.items():
             meaning = (
                 f"Spearman correlation with `{other}` over lineages of models that are asked by "
                 f"{how}"
             )
-            yield FigureHeading(
-                declare.of_those(f"{declare.RHO}{other}", form),
-                f"rho with {other}, {form}",
-                meaning,
-            )
+            dimensions = {"other": other, "method": form}
+            yield FigureHeading(declare.RHO, f"rho with {other}, {form}", meaning, dimensions)
 
 
 def _of_items() -> Iterator[FigureHeading]:
     """Columns of figures of single items; the correlation with the rest for each form."""
-    words = WORDS["of_items"]
-    yield from (FigureHeading(name, **words[name]) for name in declare.OF_ITEMS)
+    *headings, rest = [FigureHeading(**heading_fields) for heading_fields in WORDS["of_items"]]
+    yield from headings
     for form in declare.CONFIGURATIONS:
-        rest = words[declare.ITEM_REST]
-        figure = declare.of_those(declare.ITEM_REST, form)
-        yield FigureHeading(figure, f"{rest['heading']}, {form}", rest["meaning"])
+        yield replace(rest, heading=f"{rest.heading}, {form}", dimensions={"method": form})
 
 
 def task_name(questionnaire: str) -> str:

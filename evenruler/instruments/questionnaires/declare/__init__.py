@@ -45,10 +45,6 @@ __all__ = ["Settings", "Source", "headings", "load", "takes"]
 BEYOND = "beyond_twins"
 """The headline: scores of items minus those of their impersonal twins."""
 
-OF_ITEMS = ("item_answer", "item_silhouette", "without_item")
-"""Figures of single items, over all fits of a model: answer (control: twins), SC, the headline
-without the item."""
-
 AGREES, ORDER_SHIFT = (
     "acquiescence",
     "order_shift",
@@ -59,12 +55,15 @@ ITEM_REST = "item_rest"
 
 FIT_AGREEMENT = "icc_over_fits"
 
-MOVED, CHANGED = "moved_by_", "changed_with_"
-"""Prefixes of figures: how far answers move with a corpus minus with its control, and with the
-corpus alone."""
+MOVED, CHANGED = "moved", "changed"
+"""How far answers move with a corpus minus with its control, and with the corpus alone."""
 
-RHO = "rho_with_"
-"""Prefix of correlations with another scale or subscale."""
+PAIRS = "pairs"
+"""Of accuracy: the unit, and the `item_set` by which models are judged."""
+
+ALPHA, RHO = "alpha", "rho"
+"""Internal consistency over lineages of models, and the correlation with another scale or
+subscale."""
 
 CONFIGURATIONS = {
     "head": "a head for entailment",
@@ -76,12 +75,7 @@ CONFIGURATIONS = {
 """The forms in which a model is asked, in words."""
 
 
-def of_those(figure: str, configuration: str) -> str:
-    """The name of a figure over models asked in one configuration."""
-    return f"{figure} ({configuration})"
-
-
-_FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
+_FIGURES: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 
 def headings(plan: QuestionnairePlan) -> list[FigureHeading]:
@@ -92,17 +86,18 @@ def headings(plan: QuestionnairePlan) -> list[FigureHeading]:
         "bar": accuracy_plan["bar"],
     }
     figure_headings: list[FigureHeading] = []
-    for name, heading_fields in _FIGURES.items():
+    for heading_fields in _FIGURES:
         meaning = heading_fields["meaning"].format(**placeholders)
-        figure_headings.append(FigureHeading(name, **{**heading_fields, "meaning": meaning}))
+        figure_headings.append(FigureHeading(**{**heading_fields, "meaning": meaning}))
     for name, corpus_plan in sorted(plan["corpora"].items()):
-        intervention = corpus_plan["control_of"]
+        intervention, dimensions = corpus_plan["control_of"], {"corpus": name}
         if intervention:
             what = (
                 f"how far a model's answers move when it is adapted to {name}, the control of "
                 f"{intervention}"
             )
-            figure_headings.append(FigureHeading(f"{CHANGED}{name}", f"moved with {name}", what))
+            heading = FigureHeading(CHANGED, f"moved with {name}", what, dimensions)
+            figure_headings.append(heading)
             continue
         expected = {"none": "; it should not", OPEN: ""}.get(
             corpus_plan["expected"], f"; {corpus_plan['expected']} is expected"
@@ -112,9 +107,8 @@ def headings(plan: QuestionnairePlan) -> list[FigureHeading]:
             "move when it is adapted "
             f"to the control, on the scale itself (interval: t over fits){expected}"
         )
-        figure_headings.append(
-            FigureHeading(f"{MOVED}{name}", f"moved by {name}", what, "headline")
-        )
+        heading = FigureHeading(MOVED, f"moved by {name}", what, dimensions, role="headline")
+        figure_headings.append(heading)
     return figure_headings
 
 

@@ -1,11 +1,10 @@
 """Figures of models on questionnaires, and of how well questionnaires measure."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Record, SchemasByTable, Subject, Tables
+from evenruler.instruments.instrument import Evidence, Record, SchemasByTable, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
@@ -30,11 +29,9 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
     over_fits,
     refuse_poor,
 )
-from evenruler.measurement import Resampling, as_metrics
-from evenruler.measurement.figures import as_rows
-from evenruler.models.declarations import label_with_method
+from evenruler.measurement import Resampling, rows_by_benchmark
+from evenruler.measurement.figures import Row, as_rows
 from evenruler.tables import concat_frames, row_hashes
-from evenruler.tables.schemas import HEADLINES, WHOLE
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
@@ -80,11 +77,10 @@ def figures(
     fits = population.fitness_by_form(judged, subject.forms, plan["accuracy"]["bar"])
     on_the_way = answer_trajectories(items, scores["adapted"], intensifiers)
     twins = scores["twins"]
-    answer_figures = model_figures(items, twins, cells, accuracy, fits, resampling.level)
-    option_figures = of_options(cells, scores["by_order"]["points"], resampling.level)
-    change_rows = _corpus_change_rows(name, on_the_way, resampling.level)
-    figure_frames = [answer_figures, option_figures, pd.DataFrame(change_rows), shifts]
-    figure_table = pd.concat(figure_frames).reindex(columns=schemas.FIGURES.names)
+    rows = list(model_figures(items, twins, cells, accuracy, fits, resampling.level))
+    rows += of_options(cells, scores["by_order"]["points"], resampling.level)
+    rows += _corpus_change_rows(name, on_the_way, resampling.level)
+    rows += shifts
     labelled_items = items.assign(model=population.method_label(items))
     headlines = _made_of(items, twins, tables["prompts"])
     for_all = {table: scores[score] for table, score in FOR_ALL.items()}
@@ -93,7 +89,7 @@ def figures(
         "items": items,
         "twins": twins,
         "quality": of_silhouettes(labelled_items),
-        "figures": figure_table,
+        "figures": pd.DataFrame(rows, columns=schemas.FIGURES.names),
         "trajectories": on_the_way,
         "changes": intervention_changes(on_the_way, plan),
         "headlines": headlines,
@@ -125,6 +121,7 @@ def across(
     confirmed = judge_headlines(records, resampling.level)
     scales = population.scale_scores(items, members)
     of_population = population_figures(items, scales, content, resampling, members)
+    rows = [*confirmed, *of_population, *agreed]
     quality = of_content(content)
     accuracy = _concat_found(records, "accuracy_of_any").drop_duplicates()
     course = _concat_found(records, "course_of_any").drop_duplicates()
@@ -134,7 +131,7 @@ def across(
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": pd.concat([confirmed, of_population, agreed]),
+        "figures": pd.DataFrame(rows, columns=schemas.FIGURES.names),
         "course": course,
     }
     judged = concat_frames([quality, *(record.found["quality"] for record in records)])
@@ -147,22 +144,16 @@ def _concat_found(records: Iterable[Record[QuestionnairePlan]], table: str) -> p
     return concat_frames(record.found[table] for record in records)
 
 
-def evidence(tables: Tables) -> dict[str, Any]:
-    """Figures as records nested by questionnaire, part (subscale), model and figure."""
-    return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
+def evidence(tables: Tables) -> Mapping[str, Evidence]:
+    """The figures of each questionnaire, a row each."""
+    return rows_by_benchmark(tables["figures"]) if len(tables["figures"]) else {}
 
 
-def _corpus_change_rows(
-    name: str, trajectories: pd.DataFrame, level: float
-) -> Iterator[dict[str, Any]]:
+def _corpus_change_rows(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[Row]:
     """How far each corpus moves answers, by form, without comparison with its control."""
     for (model, form), group in trajectories.groupby(["model", "configuration"], sort=True):
-        yield from as_rows(
-            corpus_change_figures(group, level),
-            name,
-            label_with_method(str(model), str(form)),
-            WHOLE,
-        )
+        change_figures = corpus_change_figures(group, level)
+        yield from as_rows(change_figures, name, model, method=population.find_method(form))
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -171,18 +162,19 @@ def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) ->
     """
     rows = row_hashes(prompts.filter(READS["prompts"]), ["item"])
     n_intensifiers = prompts["intensifier"].nunique()
-    headline_frames = [pd.DataFrame(columns=HEADLINES.names)]
+    headline_frames = [pd.DataFrame(columns=schemas.HEADLINES.names)]
     for pole, scores in ((1, items), (0, twins)):
-        value = scores["score"] * n_intensifiers
-        headline_rows = scores.assign(
-            model=population.method_label(scores),
-            unit=scores["item"],
-            rows=scores["item"].map(rows),
-            pole=pole,
-            value=value,
+        headline_rows = pd.DataFrame(
+            {
+                "figure": BEYOND,
+                "model": scores["model"],
+                "method": scores["configuration"].map(population.find_method),
+                "unit": scores["item"],
+                "rows": scores["item"].map(rows),
+                "at": scores["twin"].astype("str"),
+                "pole": pole,
+                "value": scores["score"] * n_intensifiers,
+            }
         )
-        headline_rows = headline_rows.assign(
-            part=WHOLE, figure=BEYOND, at=scores["twin"].astype("str")
-        )
-        headline_frames.append(headline_rows.reindex(columns=HEADLINES.names))
+        headline_frames.append(headline_rows.reindex(columns=schemas.HEADLINES.names))
     return concat_frames(headline_frames)

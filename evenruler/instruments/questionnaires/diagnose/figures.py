@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from evenruler import measurement
 from evenruler.instruments.questionnaires.declare import (
     AGREES,
+    ALPHA,
     ITEM_REST,
     ORDER_SHIFT,
     RHO,
-    of_those,
 )
 from evenruler.instruments.questionnaires.diagnose.population import (
     FEWEST_LINEAGES,
     OF_MODEL,
     accuracy_figures,
+    find_method,
     method_label,
 )
 from evenruler.measurement import Figure, Resampling
@@ -30,7 +31,7 @@ from evenruler.measurement.nonresponse import mark_by_fitness
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, prefix_shifts, shift_figures
 from evenruler.measurement.verdicts import ValidityCheck
-from evenruler.models.declarations import BY_FACTS, OPTIONS, VERBALISER, label_with_method
+from evenruler.models.declarations import BY_FACTS, OPTIONS, VERBALISER
 from evenruler.tables.schemas import WHOLE
 
 
@@ -41,7 +42,7 @@ def model_figures(
     accuracy: pd.DataFrame,
     fits: Mapping[str, ValidityCheck],
     level: float,
-) -> pd.DataFrame:
+) -> list[Row]:
     """Figures of one model, by form: answer, silhouette, PSS range, order of words, accuracy.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets,
@@ -63,25 +64,23 @@ def model_figures(
             _intensifier_order(model_cells, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
         ]
-        form = label_with_method(str(model), str(configuration))
-        rows += as_rows(figures, questionnaire, form, WHOLE)
-        for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby(
-            "subscale", sort=True
-        ):
-            answer, *_ = means_of(
-                of_part, of_twins[of_twins["subscale"] == subscale], intensifiers, level
-            )
-            rows += as_rows([mark_by_fitness(answer, fit)], questionnaire, form, subscale)
-    return pd.DataFrame(rows)
+        method = find_method(configuration)
+        rows += as_rows(figures, questionnaire, model, method=method)
+        for subscale, subscale_items in of_model.groupby("subscale", sort=True):
+            subscale_twins = of_twins[of_twins["subscale"] == subscale]
+            answer, *_ = means_of(subscale_items, subscale_twins, intensifiers, level)
+            figure = mark_by_fitness(answer, fit)
+            rows += as_rows([figure], questionnaire, model, subscale=subscale, method=method)
+    return rows
 
 
-def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) -> pd.DataFrame:
+def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) -> Iterator[Row]:
     """For chat models, in points: mean weight of source and inverse terms together, and the effect
     of the order.
 
     `by_order`: [orders] mean weight of all terms.
     """
-    option_cells, rows = cells[cells["configuration"] == OPTIONS], list[Row]()
+    option_cells = cells[cells["configuration"] == OPTIONS]
     for (questionnaire, model), of_model in option_cells.groupby(
         ["questionnaire", "model"], sort=True
     ):
@@ -93,8 +92,7 @@ def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) 
             _mean_figure(AGREES, both.to_numpy(), level),
             Figure(ORDER_SHIFT, moved, len(by_order), "orders"),
         )
-        rows += as_rows(figures, questionnaire, label_with_method(str(model), OPTIONS), WHOLE)
-    return pd.DataFrame(rows)
+        yield from as_rows(figures, questionnaire, model, method=OPTIONS)
 
 
 def _mean_figure(figure: str, values: NDArray[np.float64], level: float) -> Figure:
@@ -131,7 +129,7 @@ def population_figures(
     content: pd.DataFrame,
     resampling: Resampling,
     members: Collection[str],
-) -> pd.DataFrame:
+) -> list[Row]:
     """Figures over lineages of models (alpha, correlations between scales), and figures of the
     items' content.
 
@@ -139,52 +137,65 @@ def population_figures(
     are not on one scale, and mixing them would show differences of form as differences between
     models.
     """
-    rows: list[Row] = []
+    level = resampling.level
+    return [
+        *_consistency_rows(items, members, level),
+        *_content_rows(content, level),
+        *_correlation_rows(scales, members, level),
+    ]
 
-    def add(
-        questionnaire: object, subscale: object, figure: Figure, configuration: object = None
-    ) -> None:
-        name = (
-            figure.figure if configuration is None else of_those(figure.figure, str(configuration))
-        )
-        rows.extend(as_rows([replace(figure, figure=name)], questionnaire, None, subscale))
 
-    for configuration, group in items.groupby("configuration", sort=True):
-        both = pd.concat([group.assign(subscale=WHOLE), group.dropna(subset=["subscale"])])
-        for (questionnaire, subscale), part in both.groupby(
-            ["questionnaire", "subscale"], sort=True
-        ):
-            counted = part[method_label(part).isin(members)]
-            matrix = counted.pivot_table(
-                index="lineage", columns="item", values="score", aggfunc="mean"
-            )
-            matrix = matrix.reindex(columns=sorted(part["item"].unique()))
-            add(
-                questionnaire,
-                subscale,
-                _alpha_figure(matrix.to_numpy(), resampling.level),
-                configuration,
-            )
-            for item, figure in _with_rest(matrix) if subscale == WHOLE else ():
-                add(questionnaire, item, figure, configuration)
+def _consistency_rows(items: pd.DataFrame, members: Collection[str], level: float) -> Iterator[Row]:
+    """Alpha of scales and subscales, and the correlation of each item with the rest of its
+    scale.
+    """
+    for (method, questionnaire), scale_items in items.groupby(
+        ["configuration", "questionnaire"], sort=True
+    ):
+        matrix = _lineage_means(scale_items, members)
+        figures = [_alpha_figure(matrix.to_numpy(), level), *_with_rest(matrix)]
+        yield from as_rows(figures, questionnaire, None, method=method)
+        for subscale, subscale_items in scale_items.groupby("subscale", sort=True):
+            subscale_matrix = _lineage_means(subscale_items, members)
+            alpha = _alpha_figure(subscale_matrix.to_numpy(), level)
+            yield from as_rows([alpha], questionnaire, None, subscale=subscale, method=method)
+
+
+def _lineage_means(items: pd.DataFrame, members: Collection[str]) -> pd.DataFrame:
+    """Scores [lineages, items], means over the models of a lineage that count."""
+    counted = items[method_label(items).isin(members)]
+    matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
+    return matrix.reindex(columns=sorted(items["item"].unique()))
+
+
+_CONTENT_FIGURES = {
+    "similarity_to_paraphrase": ("similarity", {"reference": "paraphrase"}),
+    "slor": ("slor", {"item_set": "items"}),
+    "slor_of_twins": ("slor", {"item_set": "twins"}),
+    "acceptability": ("acceptability", {"item_set": "items"}),
+    "acceptability_of_twins": ("acceptability", {"item_set": "twins"}),
+}
+"""Figure and dimensions by measure of `schemas.CONTENT`; other measures are figures themselves."""
+
+
+def _content_rows(content: pd.DataFrame, level: float) -> Iterator[Row]:
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
-        add(
-            questionnaire,
-            WHOLE,
-            _mean_figure(str(measure), part["value"].to_numpy(), resampling.level),
-        )
-    for configuration, group in scales.groupby("configuration", sort=True):
-        whole = group["subscale"] == WHOLE
-        for scale_name, figure in _scale_correlations(
-            group[whole], "questionnaire", resampling.level, members
-        ):
-            add(scale_name, WHOLE, figure, configuration)
-        for questionnaire, parts in group[~whole].groupby("questionnaire", sort=True):
-            for subscale, figure in _scale_correlations(
-                parts, "subscale", resampling.level, members
-            ):
-                add(questionnaire, subscale, figure, configuration)
-    return pd.DataFrame(rows)
+        name, dimensions = _CONTENT_FIGURES.get(str(measure), (str(measure), {}))
+        figure = _mean_figure(name, part["value"].to_numpy(), level)
+        yield from as_rows([figure], questionnaire, None, **dimensions)
+
+
+def _correlation_rows(
+    scales: pd.DataFrame, members: Collection[str], level: float
+) -> Iterator[Row]:
+    """Correlations of every two questionnaires, and of every two subscales of one."""
+    for method, group in scales.groupby("configuration", sort=True):
+        is_whole = group["subscale"] == WHOLE
+        for scale, rho in _scale_correlations(group[is_whole], "questionnaire", level, members):
+            yield from as_rows([rho], scale, None, method=method)
+        for questionnaire, parts in group[~is_whole].groupby("questionnaire", sort=True):
+            for subscale, rho in _scale_correlations(parts, "subscale", level, members):
+                yield from as_rows([rho], questionnaire, None, subscale=subscale, method=method)
 
 
 def _alpha_figure(x: NDArray[np.float64], level: float) -> Figure:
@@ -200,16 +211,16 @@ def _alpha_figure(x: NDArray[np.float64], level: float) -> Figure:
     elif constant_columns(x).any():
         reason = "an item has the same score on all models"
     if reason:
-        return Figure("alpha", None, n, "lineages", reason=reason)
+        return Figure(ALPHA, None, n, "lineages", reason=reason)
     alpha = measurement.cronbach_alpha(x)
     if finite_or_none(alpha) is None:
-        return Figure("alpha", None, n, "lineages", reason=UNDEFINED)
+        return Figure(ALPHA, None, n, "lineages", reason=UNDEFINED)
     interval = measurement.feldt_interval(alpha, n, k, level)
-    return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
+    return Figure(ALPHA, alpha, n, "lineages", interval.low, interval.high)
 
 
-def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """Item-rest correlations over lineages, by item; `matrix`: [lineages, items]."""
+def _with_rest(matrix: pd.DataFrame) -> Iterator[Figure]:
+    """Item-rest correlations over lineages; `matrix`: [lineages, items]."""
     n, items = matrix.shape
     enough = n >= FEWEST_LINEAGES and items > 1
     correlations = (
@@ -220,10 +231,8 @@ def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     few = f"fewer than {FEWEST_LINEAGES} lineages of models" if n < FEWEST_LINEAGES else UNDEFINED
     for item, r in zip(matrix.columns, correlations, strict=True):
         value = finite_or_none(float(r))
-        yield (
-            str(item),
-            Figure(ITEM_REST, value, n, "lineages", reason=few if value is None else None),
-        )
+        reason, dimensions = few if value is None else None, {"item": str(item)}
+        yield Figure(ITEM_REST, value, n, "lineages", reason=reason, dimensions=dimensions)
 
 
 def _scale_correlations(
@@ -237,17 +246,14 @@ def _scale_correlations(
     table = table.reindex(columns=sorted(scores[column].unique()))
     for first_scale, second_scale in combinations(table.columns, 2):
         pairs = table[[first_scale, second_scale]].dropna().to_numpy()
-        name = f"{RHO}{second_scale}"
         if len(pairs) < FEWEST_LINEAGES:
             reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
-            yield first_scale, Figure(name, None, len(pairs), "lineages", reason=reason)
+            rho = Figure(RHO, None, len(pairs), "lineages", reason=reason)
         else:
-            yield (
-                first_scale,
-                correlation_figure(
-                    name, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages"
-                ),
+            rho = correlation_figure(
+                RHO, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages"
             )
+        yield first_scale, replace(rho, dimensions={"other": second_scale})
 
 
 UNIT = "items"
@@ -276,13 +282,12 @@ NO_QUESTION = "prefixes belong to the verbaliser's question, which this form doe
 
 def prefix_shift_figures(
     items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """Shifts by prefixes of one questionnaire on one model, by form; null with the reason where
     undefined.
 
     `items` and `prefixed` as `schemas.ITEM_SCORES`; the latter after prefixes, named in `framing`.
     """
-    rows: list[Row] = []
     for (questionnaire, model, configuration), group in items.groupby(OF_MODEL, sort=True):
         after = prefixed[prefixed["configuration"] == configuration]
         by_prefix = {
@@ -292,10 +297,7 @@ def prefix_shift_figures(
         shifts = prefix_shifts(group.set_index("item")["score"], by_prefix, placebos)
         reason = _missing_shift_reason(str(configuration), has_prefixes=bool(by_prefix))
         figures = shift_figures(shifts, level, UNIT, reason)
-        rows += as_rows(
-            figures, questionnaire, label_with_method(str(model), str(configuration)), WHOLE
-        )
-    return pd.DataFrame(rows)
+        yield from as_rows(figures, questionnaire, model, method=find_method(configuration))
 
 
 def _missing_shift_reason(configuration: str, *, has_prefixes: bool) -> str | None:

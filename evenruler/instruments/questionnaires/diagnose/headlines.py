@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.ask.item_scores import MODEL
 from evenruler.instruments.questionnaires.ask.questions import STAGE
-from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED, OF_ITEMS
+from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.source import FEWEST_TWINS
 from evenruler.instruments.questionnaires.diagnose.population import (
     check_accuracy_validity,
+    find_method,
     fitness_by_form,
     interval_of,
 )
@@ -37,9 +38,8 @@ from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite_or_none
 from evenruler.measurement.inputs import Floats, constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, assertion_p_values, judge
-from evenruler.models.declarations import BY_FACTS, OPTIONS, label_with_method
+from evenruler.models.declarations import BY_FACTS, OPTIONS
 from evenruler.models.questions import LABELS
-from evenruler.tables.schemas import WHOLE
 
 FITS = "fits"
 
@@ -125,14 +125,14 @@ def corpus_change_figures(trajectories: pd.DataFrame, level: float) -> Iterator[
     for corpus, group in trajectories.groupby("corpus", sort=True):
         answers = group.pivot(index="fit", columns="epoch", values="answer")
         changes = answers.iloc[:, -1] - answers[0]
-        yield _mean_change(CHANGED + str(corpus), changes.to_numpy(), level)
+        change = _mean_change(changes.to_numpy(), level)
+        yield replace(change, dimensions={"corpus": str(corpus)})
 
 
 def intervention_headlines(
     changes: pd.DataFrame, course: pd.DataFrame, plan: QuestionnairePlan, form: str, level: float
 ) -> Iterator[tuple[HeadlineTest, ValidityCheck]]:
-    """How much more an intervention moves one model than its control does (`moved_by_...`), in
-    points.
+    """How much more an intervention moves one model than its control does, in points.
 
     Corpora are fixed, fits are random. `changes` and `course` of the model, as `schemas`. Unfit
     where the adapted model's accuracy no longer exceeds the bar.
@@ -148,15 +148,12 @@ def intervention_headlines(
         if form not in BY_FACTS and len(pair_changes) >= FEWEST_FITS:
             corpora = [pair.corpus, pair.control]
             forgot = _accuracy_lost(course, corpora, plan["accuracy"]["bar"], level)
-        figure = beside_control(
-            MOVED + pair.corpus, after - before, after_control - before, plan["smallest"]
-        )
-        yield figure, ValidityCheck(unfit=forgot)
+        figure = beside_control(after - before, after_control - before, plan["smallest"])
+        corpus_figure = replace(figure, dimensions={"corpus": pair.corpus})
+        yield corpus_figure, ValidityCheck(unfit=forgot)
 
 
-def beside_control(
-    name: str, corpus_changes: Floats, control: Floats, smallest: float
-) -> HeadlineTest:
+def beside_control(corpus_changes: Floats, control: Floats, smallest: float) -> HeadlineTest:
     """Compare changes of fits to a corpus, [fits] in points, with those of the same fits to its
     control.
 
@@ -166,9 +163,8 @@ def beside_control(
     differences = corpus_changes - control
     levels = {FITS: n}
     if not n:
-        return HeadlineTest(
-            name, FITS, levels, None, smallest, lacking="no corpus that is its control"
-        )
+        uncontrolled = "no corpus that is its control"
+        return HeadlineTest(MOVED, FITS, levels, None, smallest, lacking=uncontrolled)
     placebo = float(control.mean())
     lacking = None
     if n < FEWEST_FITS:
@@ -179,7 +175,7 @@ def beside_control(
     if lacking:
         p_null = _over_fits(corpus_changes).p() if n > 1 else 1.0
         bare = Interval(float(differences.mean()), nan, nan)
-        return HeadlineTest(name, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
+        return HeadlineTest(MOVED, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
     effect = _over_fits(corpus_changes)
     comparison = PairedPlacebos(
         placebo, _over_fits(differences), _over_fits(corpus_changes / 2 - control)
@@ -187,7 +183,7 @@ def beside_control(
     specific = comparison.difference
     interval = specific.interval()
     return HeadlineTest(
-        name,
+        MOVED,
         FITS,
         levels,
         effect=interval,
@@ -206,7 +202,7 @@ def _over_fits(values: Floats) -> Estimate:
     return sum_estimates(float(values.mean()), [(variance, n - 1.0)])
 
 
-def _mean_change(name: str, values: Floats, level: float) -> Figure:
+def _mean_change(values: Floats, level: float) -> Figure:
     """A mean change with its t interval over fits."""
     reason = None
     if len(values) < FEWEST_FITS:
@@ -214,8 +210,8 @@ def _mean_change(name: str, values: Floats, level: float) -> Figure:
     elif constant_columns(values[:, None]).any():
         reason = "no interval: all fits are alike"
     if reason:
-        return Figure(name, float(values.mean()), len(values), FITS, reason=reason)
-    return jackknife_figure(name, np.mean, values, PLAIN, level, FITS)
+        return Figure(CHANGED, float(values.mean()), len(values), FITS, reason=reason)
+    return jackknife_figure(CHANGED, np.mean, values, PLAIN, level, FITS)
 
 
 def _accuracy_lost(
@@ -239,15 +235,15 @@ def _accuracy_lost(
 UNIT = "items"
 """Items, with their twins, are a random facet; fits are another."""
 
-Judged = tuple[str, str, HeadlineTest | Figure, ValidityCheck]
-"""Part (an item, or the whole), name of the model in figures, figure, and fitness."""
+Judged = tuple[Mapping[str, str | None], HeadlineTest | Figure, ValidityCheck]
+"""The model and the dimensions of its label, figure, and fitness."""
 
 
-def judge_headlines(records: Sequence[Record[QuestionnairePlan]], level: float) -> pd.DataFrame:
-    """Every headline figure with its verdict, for every questionnaire and model, as
-    `schemas.FIGURES`.
+def judge_headlines(records: Sequence[Record[QuestionnairePlan]], level: float) -> list[Row]:
+    """Every headline figure with its verdict, and figures of items, for every questionnaire and
+    model.
 
-    Models that differ only in the seed of their fit are judged together (`recipe_label`).
+    Models that differ only in the seed of their fit are judged together, under the first name.
     """
     groups: dict[tuple[str, tuple[str, ...]], dict[str, Record[QuestionnairePlan]]] = {}
     for record in records:
@@ -257,21 +253,10 @@ def judge_headlines(records: Sequence[Record[QuestionnairePlan]], level: float) 
     rows: list[Row] = []
     for (questionnaire, _), fits in groups.items():
         judged = list(_of_group(list(fits.values()), level))
-        figures = judge([(figure, fitness) for *_, figure, fitness in judged])
-        for (part, model, *_), figure in zip(judged, figures, strict=True):
-            rows += as_rows([figure], questionnaire, model, part)
-    return pd.DataFrame(rows)
-
-
-def recipe_label(names: Sequence[str]) -> str:
-    """The common name of fits of one recipe: "encoder-a and 2 other fits"; a single fit keeps its
-    name.
-    """
-    first, *other_names = sorted(names)
-    if not other_names:
-        return first
-    fits = "fit" if len(other_names) == 1 else "fits"
-    return f"{first} and {len(other_names)} other {fits}"
+        figures = judge([(figure, fitness) for _, figure, fitness in judged])
+        for (label_columns, *_), figure in zip(judged, figures, strict=True):
+            rows += as_rows([figure], questionnaire, **label_columns)
+    return rows
 
 
 def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterator[Judged]:
@@ -279,14 +264,14 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
     fit.
     """
     by_name = {record.subject.name: record for record in fits}
-    label = recipe_label(list(by_name))
+    n_fits = str(len(by_name)) if len(by_name) > 1 else None
     bar = fits[0].plan["accuracy"]["bar"]
     bars = {
         name: fitness_by_form(record.found, record.subject.forms, bar)
         for name, record in by_name.items()
     }
     for form in fits[0].subject.forms:
-        form_label = label_with_method(label, form)
+        label_columns = {"model": min(by_name), "n_fits": n_fits, "method": find_method(form)}
         answered = [
             name
             for name, record in by_name.items()
@@ -298,13 +283,13 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
             figure, item_figures = _form_headline([by_name[name] for name in counted], form)
             fit = bars[counted[0]][form]
             unread = _unread_items_note(fits[0]) if figure.lacking and form == OPTIONS else ""
-            yield WHOLE, form_label, _explain_lacking(figure, unread, fit.doubt), fit
-            for item, item_figure in item_figures:
-                yield item, form_label, item_figure, ValidityCheck()
+            yield label_columns, _explain_lacking(figure, unread, fit.doubt), fit
+            for item_figure in item_figures:
+                yield label_columns, item_figure, ValidityCheck()
         # Asked, but no item was fully answered.
         elif form == OPTIONS and len(fits[0].found["chosen"]):
             figure = _unanswered_headline(fits[0].plan["smallest"])
-            yield WHOLE, form_label, figure, bars[fits[0].subject.name][form]
+            yield label_columns, figure, bars[fits[0].subject.name][form]
     for name, record in by_name.items():
         yield from _moves_by_corpora(record, bars[name], level)
 
@@ -344,12 +329,13 @@ def _moves_by_corpora(
     adapted_forms = {*record.found["trajectories"]["configuration"]}
     for form in sorted(adapted_forms & {*bars}):
         before = bars[form]
+        label_columns = {"model": record.subject.name, "method": find_method(form)}
         headlines = intervention_headlines(
             changes[changes["configuration"] == form], course, record.plan, form, level
         )
         for figure, after in headlines:
             fit = after if before.unfit is None else before
-            yield WHOLE, label_with_method(record.subject.name, form), figure, fit
+            yield label_columns, figure, fit
 
 
 def _unread_items_note(record: Record[QuestionnairePlan]) -> str:
@@ -368,7 +354,7 @@ def _unread_items_note(record: Record[QuestionnairePlan]) -> str:
 
 def _form_headline(
     fits: Sequence[Record[QuestionnairePlan]], form: str
-) -> tuple[HeadlineTest, Iterator[tuple[str, Figure]]]:
+) -> tuple[HeadlineTest, Iterator[Figure]]:
     """The headline of fits in one form, and its item analysis."""
     plan = fits[0].plan
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
@@ -413,7 +399,7 @@ def _score_column(table: pd.DataFrame, form: str, column: str) -> "pd.Series[flo
 
 def of_items(
     items: Sequence[str], answers: Floats, controls: Floats, apart: Floats
-) -> Iterator[tuple[str, Figure]]:
+) -> Iterator[Figure]:
     """Item analysis: answer (control: twins), SC, and the headline without the item, with its
     interval.
 
@@ -423,17 +409,18 @@ def of_items(
     for place, item in enumerate(items):
         item_answer = float(answers[:, place].mean())
         twin_answer = float(controls[:, place].mean())
-        yield item, Figure(OF_ITEMS[0], item_answer, fits, FITS, control=twin_answer)
+        answer = Figure("item_answer", item_answer, fits, FITS, dimensions={"item": item})
+        yield replace(answer, control=twin_answer)
         silhouette = finite_or_none(float(apart[place]))
         reason = "its terms get the same answers" if silhouette is None else None
-        yield item, Figure(OF_ITEMS[1], silhouette, fits, FITS, reason=reason)
+        yield replace(answer, figure="item_silhouette", value=silhouette, reason=reason)
         if n > FEWEST_UNITS:
             rest_answers = np.delete(answers, place, axis=1)
             rest_controls = np.delete(controls, place, axis=1)
             _, paired = beyond_twins(rest_answers, rest_controls)
             without = paired.difference.interval()
-            figure = Figure(OF_ITEMS[2], without.value, n - 1, UNIT, without.low, without.high)
-            yield item, figure
+            figure = Figure("without_item", without.value, n - 1, UNIT, without.low, without.high)
+            yield replace(figure, dimensions={"item": item})
 
 
 THIRD = 1 / 3

@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,15 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.questionnaires.ask import options
 from evenruler.instruments.questionnaires.ask.item_scores import KINDS, MODEL
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
+from evenruler.instruments.questionnaires.declare import PAIRS
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
 from evenruler.measurement.inputs import constant_columns, wilson
 from evenruler.measurement.nonresponse import all_equal_reason
 from evenruler.measurement.verdicts import ValidityCheck
-from evenruler.models.declarations import OPTIONS, label_with_method
+from evenruler.models.declarations import BY_FACTS, OPTIONS, label_with_method
 from evenruler.tables.schemas import WHOLE
-
-PAIRS = "pairs"
 
 UNPLANTED = (
     "not validated: no planted mood was recovered from chat options, so figures are descriptive"
@@ -147,11 +147,13 @@ def accuracy_figures(accuracy_rows: pd.DataFrame, configuration: str) -> list[Fi
     form_rows = accuracy_rows[accuracy_rows["configuration"] == configuration]
     for row in form_rows.to_dict("records"):
         n = row["n"]
-        ending = "" if row["set"] in (MNLI, FACTS) else f"_of_{row['set']}"
+        item_set = PAIRS if row["set"] in (MNLI, FACTS) else str(row["set"])
+        dimensions = {"item_set": item_set}
+        accuracy = Figure("accuracy", row["accuracy"], n, PAIRS, dimensions=dimensions)
         ends = {"low": row["low"], "high": row["high"], "control": row["chance"]}
-        figures.append(Figure(f"accuracy{ending}", row["accuracy"], n, PAIRS, **ends))
+        figures.append(replace(accuracy, **ends))
         if not pd.isna(row["auc"]):
-            figures.append(Figure(f"auc{ending}", row["auc"], n, PAIRS, control=0.5))
+            figures.append(replace(accuracy, figure="auc", value=row["auc"], control=0.5))
     return figures
 
 
@@ -214,6 +216,13 @@ def _form_standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> d
 def members_of(population: pd.DataFrame) -> list[str]:
     """The models that count, by their name in figures, which includes the form for likelihoods."""
     return method_label(population[population["member"]]).tolist()
+
+
+def find_method(configuration: object) -> str | None:
+    """The dimension `method` of figures of one model: its form where its label names it, else
+    None.
+    """
+    return str(configuration) if configuration in BY_FACTS else None
 
 
 def method_label(rows: pd.DataFrame) -> "pd.Series[str]":

@@ -18,7 +18,6 @@ from evenruler.measurement.reliability import icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import canonical_json
-from evenruler.tables.schemas import WHOLE
 
 
 @dataclass(frozen=True)
@@ -106,9 +105,8 @@ def over_fits(
     twins: pd.DataFrame,
     members: Collection[str],
     level: float,
-) -> pd.DataFrame:
-    """Agreement between fits on the items of every questionnaire, as `schemas.FIGURES`; the same
-    row for each fit.
+) -> list[Row]:
+    """Agreement between fits on the items of every questionnaire; the same row for each fit.
 
     For every model fitted here; null with the reason where it has no other fit, or is not among
     `members`.
@@ -120,13 +118,13 @@ def over_fits(
         for name in sorted(item_scores):
             figure = _agreement_figure(item_scores[name], twin_scores.get(name), level)
             for fit in fits:
-                rows += as_rows([figure], name, fit, WHOLE)
+                rows += as_rows([figure], name, fit)
     fitted_models = {subject.name for subject in subjects if subject.recipe is not None}
     uncounted = items[items["model"].isin(fitted_models - set(members))]
     for (scale, model), part in uncounted.groupby(["questionnaire", "model"], sort=True):
         figure = Figure(FIT_AGREEMENT, None, len(part), UNIT, reason=DOES_NOT_COUNT)
-        rows += as_rows([figure], scale, model, WHOLE)
-    return pd.DataFrame(rows)
+        rows += as_rows([figure], scale, model)
+    return rows
 
 
 def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[list[str]]:

@@ -2,7 +2,7 @@
 their charts.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
@@ -10,17 +10,16 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.instruments.instrument import ReportInput, Tables
+from evenruler.instruments.instrument import FigureHeading, ReportInput, Tables
 from evenruler.instruments.questionnaires.declare import (
     CHANGED,
     MOVED,
-    OF_ITEMS,
-    RHO,
     Settings,
     Source,
 )
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
-from evenruler.measurement.figures import Verdict
+from evenruler.measurement.figures import Row, Verdict, model_label, rows_by_benchmark
+from evenruler.measurement.headings import find_heading
 from evenruler.measurement.sentences import with_capital
 from evenruler.report.formats import (
     SCORE_DECIMALS,
@@ -33,6 +32,7 @@ from evenruler.report.formats import (
 from evenruler.report.page import Cell, Mark, Picture, Section, Table, make_tables
 from evenruler.report.style import Charts
 from evenruler.strict import read_yaml
+from evenruler.tables import group_by_key
 from evenruler.tables.schemas import WHOLE
 
 __all__ = ["sections"]
@@ -56,14 +56,19 @@ WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 CONTENT: dict[str, str] = WORDS["content"]
 """Columns of the table of items, by measure."""
 
+ANY_MODEL = [FigureHeading(**fields, meaning="") for fields in WORDS["of_any_model"]]
+"""Headings of figures that depend on no model, with dimensions in braces."""
+
 MARKS: dict[str, Mark] = {"poor": "unfit", "weak": "open", "good": "found", "told": "told"}
 """How the quality of an item is drawn, the worst first."""
 
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     """Sections on the models that were asked, their scores, and the items."""
+    figures = rows_by_benchmark(tables["figures"])
     scores: list[Table | Picture] = [
-        _score_table(name, source, tables) for name, source in declared.items()
+        _score_table(name, source, tables, figures.get(name, []))
+        for name, source in declared.items()
     ]
     templates: dict[str, list[str]] = {}
     for name, source in declared.items():
@@ -93,7 +98,7 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     parts: dict[str, list[Table | Picture]] = {
         "models": [*model_tables],
         "scores": scores,
-        "items": [*_item_tables(tables), picture],
+        "items": [*_item_tables(tables, figures), picture],
     }
     return [
         Section(**WORDS["sections"][name], parts=section_parts)
@@ -110,10 +115,11 @@ def _accuracy_text(record: Mapping[Any, Any] | None) -> str:
     return f"{accuracy}; {guessing}{auc}"
 
 
-def _score_table(questionnaire: str, source: Source, tables: Tables) -> Table:
+def _score_table(
+    questionnaire: str, source: Source, tables: Tables, figures: Sequence[Row]
+) -> Table:
     """Scores and figures of one questionnaire, one column per model."""
     models = _model_headings(tables)
-    figures = tables["figures"][tables["figures"]["benchmark"] == questionnaire]
     scales = tables["scales"][tables["scales"]["questionnaire"] == questionnaire]
     subscales = sorted(set(scales["subscale"]) - {WHOLE})
     rows: list[list[str | Cell]] = []
@@ -124,28 +130,27 @@ def _score_table(questionnaire: str, source: Source, tables: Tables) -> Table:
         items = join_names([str(n) for n in sorted(subscale_rows["n"].unique())])
         label = f"score{_subscale_suffix(subscale)}, {items} items"
         rows.append([label, *(scored.get(model, "") for model in models)])
+    scale_figures: dict[tuple[str, str], Row] = {}
+    for row in figures:
+        if "subscale" not in row:
+            scale_figures[row["figure"], model_label(row)] = row
     for name, label in WORDS["of_a_model"].items():
-        records = _records_by_model(figures, name, WHOLE)
-        rows.append([label, *(_figure_cell(records.get(model)) for model in models)])
-    # Figures without a model; correlations with other scales last.
-    figure_names = set(figures.loc[figures["model"].isna(), "figure"])
-    labels = {name: label for name, label in WORDS["of_any_model"].items() if name in figure_names}
-    for name in sorted(figure_names):
-        if name.startswith(RHO):
-            other, _, form = name.removeprefix(RHO).partition(" ")
-            labels[name] = f"rho with {other}, asked by {form.strip('()')}"
-    for name, label in labels.items():
-        for subscale in (WHOLE, *subscales):
-            for record in _records_by_model(figures, name, subscale).values():
-                figure = Cell(format_figure(record), columns=len(models))
-                rows.append([f"{label}{_subscale_suffix(subscale)}", figure])
+        cells = [_figure_cell(scale_figures.get((name, model))) for model in models]
+        rows.append([label, *cells])
+    for heading in ANY_MODEL:
+        for row in figures:
+            if find_heading(row, [heading]):
+                label = heading.heading.format_map(row)
+                suffix = _subscale_suffix(row.get("subscale", WHOLE))
+                cell = Cell(format_figure(row), columns=len(models))
+                rows.append([f"{label}{suffix}", cell])
     twinless = "" if source.twins else " Its items have no twins, so no score has a verdict."
     caption = f"Measures {source.construct_}; {source.direction}.{twinless}"
     title = f"{source.title} ({questionnaire})"
     return Table(["", *models.values()], rows, title, caption)
 
 
-def _figure_cell(record: Mapping[Any, Any] | None) -> str | Cell:
+def _figure_cell(record: Row | None) -> str | Cell:
     """A figure with its control, marked where the instrument is invalid on the model."""
     if record is None:
         return ""
@@ -154,9 +159,7 @@ def _figure_cell(record: Mapping[Any, Any] | None) -> str | Cell:
     if control:
         label = f"{label}; control {control}"
     verdict = record.get("verdict")
-    if verdict is None or pd.isna(verdict):
-        return label
-    return Cell(f"{label}: {verdict}", Verdict(verdict).mark)
+    return Cell(f"{label}: {verdict}", Verdict(verdict).mark) if verdict else label
 
 
 def _subscale_suffix(subscale: str) -> str:
@@ -172,12 +175,6 @@ def _model_headings(tables: Tables) -> dict[str, str]:
     return headings
 
 
-def _records_by_model(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
-    is_chosen = (figures["figure"] == figure) & (figures["part"] == subscale)
-    rows = figures[is_chosen]
-    return {record["model"]: record for record in rows.to_dict("records")}
-
-
 def _score_text(record: Mapping[Any, Any]) -> str:
     """A score with its z and normal score."""
     place = [
@@ -189,7 +186,7 @@ def _score_text(record: Mapping[Any, Any]) -> str:
     return f"{score}; {', '.join(place) or 'no z'}"
 
 
-def _item_tables(tables: Tables) -> list[Table]:
+def _item_tables(tables: Tables, figures: Mapping[str, Sequence[Row]]) -> list[Table]:
     """One row per item, those that need work first."""
     items, quality = tables["items"], tables["quality"]
     models = _model_headings(tables)
@@ -202,13 +199,13 @@ def _item_tables(tables: Tables) -> list[Table]:
     counts = set(model_labels(population[population["member"]]))
     measured = set(quality["measure"].map(CONTENT))
     content = [column for column in dict.fromkeys(CONTENT.values()) if column in measured]
-    figures = tables["figures"]
-    analysed = figures[figures["figure"].isin(OF_ITEMS)]
-    analysis_by_key = {
-        key: _analysis_text(rows)
-        for key, rows in analysed.groupby(["benchmark", "part", "model"], sort=True)
-    }
-    together = sorted(set(analysed["model"]))
+    analysed: list[tuple[Any, Row]] = []
+    for benchmark, benchmark_figures in figures.items():
+        for figure in benchmark_figures:
+            if "item" in figure and figure["model"]:
+                analysed.append(((benchmark, figure["item"], model_label(figure)), figure))
+    figures_by_key = group_by_key(analysed)
+    together = sorted({label for _, _, label in figures_by_key})
     rated_models = set(quality["model"].dropna())
     judged = [model for model in models if model in rated_models]
     ranked_rows: list[tuple[list[int], list[str | Cell]]] = []
@@ -229,7 +226,7 @@ def _item_tables(tables: Tables) -> list[Table]:
             if not pd.isna(record["advice"]):
                 column = CONTENT.get(record["measure"], "SC")
                 advice[f"{column}: {record['advice']}"] = None
-        answered = [analysis_by_key.get((*key, model), "") for model in together]
+        answered = [_analysis_text(figures_by_key.get((*key, model), ())) for model in together]
         to_do = "; ".join(advice) or "nothing"
         ranked_rows.append((order, [_item_label(*key), *cells, *answered, to_do]))
     judged_by = [f"SC {models[model]}" for model in judged]
@@ -238,15 +235,14 @@ def _item_tables(tables: Tables) -> list[Table]:
     return make_tables(WORDS["tables"]["items"], [row for _, row in ranked_rows], columns)
 
 
-def _analysis_text(figures: pd.DataFrame) -> str:
+def _analysis_text(figures: Iterable[Row]) -> str:
     """The analysis of one item in words: answer, twins, and the headline without it."""
     phrases = []
-    records: list[Mapping[Any, Any]] = [*figures.to_dict("records")]
-    for record in records:
-        if record["figure"] in WORDS["of_items"]:
-            phrase = f"{WORDS['of_items'][record['figure']]} {format_figure(record)}"
-            if not is_missing(record["control"]):
-                phrase += f", twins {format_number(record['control'])}"
+    for row in figures:
+        if row["figure"] in WORDS["of_items"]:
+            phrase = f"{WORDS['of_items'][row['figure']]} {format_figure(row)}"
+            if "control" in row:
+                phrase += f", twins {format_number(row['control'])}"
             phrases.append(phrase)
     return "; ".join(phrases)
 
@@ -315,7 +311,7 @@ MEASURES = {
 
 def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> list[Section]:
     """How scores move when a model is adapted to a corpus."""
-    figures, course = tables["figures"], tables["course"]
+    figures, course = rows_by_benchmark(tables["figures"]), tables["course"]
     controls = {
         corpus.matched.to: name for name, corpus in corpora.items() if corpus.matched is not None
     }
@@ -336,13 +332,9 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
         intervention=trajectories["corpus"].map(intervention_by_corpus),
         role=trajectories["corpus"].map(role_by_corpus),
     )
-    moved = figures[figures["figure"].str.startswith(MOVED)].dropna(subset=["low", "value"])
-    differences = moved.assign(
-        intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"]
-    )
     words = WORDS["pictures"]["courses"]
     caption = words["caption"].format(expected="; ".join(expectations))
-    chart = draw_trajectories(lines, differences)
+    chart = draw_trajectories(lines, _differences(figures))
     parts: list[Table | Picture] = [Picture(words["title"], caption, chart)]
     for name in interventions:
         parts += _intervention_tables(name, corpora, controls.get(name), figures)
@@ -351,34 +343,42 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
     return [Section(**WORDS["sections"]["interventions"], parts=parts)]
 
 
+def _differences(figures: Mapping[str, Sequence[Row]]) -> pd.DataFrame:
+    """How far interventions move models beyond their controls, where it has an interval."""
+    rows: list[Row] = []
+    for benchmark, benchmark_figures in figures.items():
+        for row in benchmark_figures:
+            if row["figure"] == MOVED and "low" in row:
+                identity = {"questionnaire": benchmark, "intervention": row["corpus"]}
+                rows.append({**row, **identity, "model": model_label(row)})
+    columns = ["questionnaire", "intervention", "model", "value", "low", "high", "n"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def _intervention_tables(
-    name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame
+    name: str,
+    corpora: Mapping[str, CorpusSource],
+    control: str | None,
+    figures: Mapping[str, Sequence[Row]],
 ) -> list[Table]:
     """The table of one intervention, one row per questionnaire and model."""
     corpus = corpora[name]
-    chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"])
-    changed = [f"{CHANGED}{corpus_name}" for corpus_name in (name, control)]
     rows: list[list[str | Cell]] = []
-    records: list[Mapping[Any, Any]] = [*chosen.to_dict("records")]
-    for record in records:
-        benchmark, model = record["benchmark"], record["model"]
-        is_here = (figures["benchmark"] == benchmark) & (figures["model"] == model)
-        record_by_figure: dict[Any, Any] = {
-            figure_record["figure"]: figure_record
-            for figure_record in figures[is_here].to_dict("records")
-        }
-        changes = [format_figure(record_by_figure.get(figure), 3) for figure in changed]
-        row: list[str | Cell] = [str(benchmark), str(model), *changes]
-        row.append(format_figure(record, 3))
-        expected = corpus.expect.get(str(benchmark), OPEN)
-        row.append({"none": "stays", OPEN: "nothing"}.get(expected, expected))
-        if pd.isna(record["verdict"]):
-            row.append("")
-        else:
-            row.append(Cell(record["verdict"], Verdict(record["verdict"]).mark))
-        why = record["why"]
-        row.append("" if pd.isna(why) else str(why))
-        rows.append(row)
+    for benchmark, benchmark_figures in figures.items():
+        expected = corpus.expect.get(benchmark, OPEN)
+        changes: dict[tuple[str, str | None], Row] = {}
+        for row in benchmark_figures:
+            if row["figure"] == CHANGED:
+                changes[model_label(row), row["corpus"]] = row
+        for row in sorted(benchmark_figures, key=model_label):
+            if row["figure"] == MOVED and row["corpus"] == name:
+                label = model_label(row)
+                moves = [changes.get((label, name)), changes.get((label, control)), row]
+                cells: list[str | Cell] = [benchmark, label]
+                cells += [format_figure(move, 3) for move in moves]
+                cells.append({"none": "stays", OPEN: "nothing"}.get(expected, expected))
+                cells.append(Cell(row["verdict"], Verdict(row["verdict"]).mark))
+                rows.append([*cells, row["why"]])
     of_control = f" Control: {corpora[control].about}." if control else ""
     return make_tables(
         WORDS["tables"]["moved"],

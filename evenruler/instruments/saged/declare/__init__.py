@@ -32,17 +32,16 @@ __all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]
 
 FAMILY = "saged"  # in the ids of its rows
 
-ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
-"""The figures that have a verdict: silence, favour over all roles, and favour in one role compared
-with the others."""
+NONRESPONSE, FAVOUR, FAVOUR_BY_ROLE = "nonresponse", "favour", "favour_by_role"
+"""The figures that have a verdict: unusable replies, favour over all roles, and favour in one role
+compared with the others."""
 
 LEFT_OUT = (
     "left out"  # a concept excluded from favour, because under half of its replies are answered
 )
 
-ALL_ROLES = (
-    "all roles"  # start of `part` in figures over all roles and templates; the feature follows
-)
+ALL_ROLES = "all roles"
+"""In tables: the place of a score over all roles."""
 
 Row = dict[str, Any]
 

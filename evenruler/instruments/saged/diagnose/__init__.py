@@ -2,13 +2,12 @@
 4).
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.instruments.instrument import Record, SchemasByTable, Subject, Tables
+from evenruler.instruments.instrument import Evidence, Record, SchemasByTable, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, features_of, repeated_prompts
 from evenruler.instruments.saged.declare.plan import SagedPlan
@@ -26,7 +25,7 @@ from evenruler.instruments.saged.diagnose.quality import (
     tool_bias,
     unmeasured_reason,
 )
-from evenruler.measurement import Resampling, as_metrics
+from evenruler.measurement import Resampling, rows_by_benchmark
 from evenruler.measurement.verdicts import marked_rows
 from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import BARE
@@ -156,19 +155,18 @@ def across(records: Sequence[Record[SagedPlan]], resampling: Resampling) -> dict
     }
 
 
-def evidence(tables: Tables) -> dict[str, Any]:
+def evidence(tables: Tables) -> Mapping[str, Evidence]:
     """Figures of each domain for its card, without those of features that are single clusters: they
     are too many.
     """
     measured = tables["measured"]
     several = measured[measured["feature"] != measured["declared"]]
     of_clusters = set(zip(several["domain"], several["feature"], strict=True))
-    domain_figures = tables["figures"]
-    of_part = domain_figures["part"].str.split(", ").str[-1]
+    figures = tables["figures"]
     is_on_card = [
-        key not in of_clusters for key in zip(domain_figures["benchmark"], of_part, strict=True)
+        key not in of_clusters for key in zip(figures["benchmark"], figures["feature"], strict=True)
     ]
-    return as_metrics(domain_figures[is_on_card], "part")
+    return rows_by_benchmark(figures[is_on_card])
 
 
 def _concat_record_tables(

@@ -12,7 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, LEFT_OUT
+from evenruler.instruments.saged.declare import (
+    ALL_ROLES,
+    FAVOUR,
+    FAVOUR_BY_ROLE,
+    LEFT_OUT,
+    NONRESPONSE,
+)
 from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED, Disparities, Feature
 from evenruler.instruments.saged.diagnose import deviation_tests
 from evenruler.instruments.saged.diagnose.group_statistics import (
@@ -28,7 +34,6 @@ from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, HeadlineTest, PValues, ValidityCheck, judge
 from evenruler.tables import concat_frames
-from evenruler.tables.schemas import HEADLINES
 
 ALIKE_POINTS = (
     0.15  # concepts are answered alike if no share of silence deviates further from that of all
@@ -59,7 +64,7 @@ class _Headline:
     fitness: ValidityCheck = field(default_factory=ValidityCheck)
 
     def cells(self) -> pd.DataFrame:
-        """The scores, one per row, by `tables.schemas.HEADLINES` without the columns that identify
+        """The scores, one per row, by `schemas.HEADLINES` without the columns that identify
         the figure.
         """
         pole_tables = []
@@ -117,13 +122,12 @@ def judge_headlines(
     order; `controls`: invented concepts, the placebo; `unmeasured`: why the replies measure nothing
     (`measurement.nonresponse`).
 
-    Gives figures by `schemas.FIGURES` (`part`: "all roles", then the feature if there is one);
-    every concept by `schemas.FAVOUR`; and the scores behind the figures by
-    `tables.schemas.HEADLINES`.
+    Gives figures by `schemas.FIGURES`; every concept by `schemas.FAVOUR`; and the scores behind the
+    figures by `schemas.HEADLINES`.
     Source: docs/saged.md, with simulated errors in docs/tested.md.
     """
     figures, favour = list[Row](), list[Row]()
-    cells = [pd.DataFrame(columns=HEADLINES.names)]
+    cells = [pd.DataFrame(columns=schemas.HEADLINES.names)]
     if layout.without(controls).branched:
         headlines = _build_headlines(layout, silent, features, controls, settings, unmeasured)
         level = ALPHA / len(headlines)
@@ -132,15 +136,15 @@ def judge_headlines(
         verdict_inputs: list[tuple[HeadlineTest, ValidityCheck]] = []
         for headline, finding in pairs:
             # Too many silent replies do not bar naming who is silent, but they do bar denying it.
-            names_the_silent = headline.figure == ALIKE and bool(finding.named)
+            names_the_silent = headline.figure == NONRESPONSE and bool(finding.named)
             validity = ValidityCheck() if names_the_silent else headline.fitness
             verdict_input = _verdict_input(headline, finding, settings.least)
             verdict_inputs.append((verdict_input, validity))
         judged = judge(verdict_inputs)
         model = str(layout.series["model"].iloc[0])
         for (headline, finding), figure in zip(pairs, judged, strict=True):
-            part = ALL_ROLES if headline.figure == ALIKE else f"{ALL_ROLES}, {headline.feature}"
-            figures += as_rows([figure], layout.domain, model, part)
+            feature = None if headline.figure == NONRESPONSE else headline.feature
+            figures += as_rows([figure], layout.domain, model, feature=feature)
             key = {
                 "figure": headline.figure,
                 "feature": headline.feature,
@@ -150,8 +154,8 @@ def judge_headlines(
                 {"domain": layout.domain, "model": model, **key, **row}
                 for row in _concept_rows(headline, finding)
             ]
-            made_of = headline.cells().assign(part=part, model=model, figure=headline.figure)
-            cells.append(made_of.reindex(columns=HEADLINES.names))
+            made_of = headline.cells().assign(feature=feature, model=model, figure=headline.figure)
+            cells.append(made_of.reindex(columns=schemas.HEADLINES.names))
     rows = pd.DataFrame(figures, columns=schemas.FIGURES.names)
     return rows, pd.DataFrame(favour, columns=schemas.FAVOUR.names), concat_frames(cells)
 
@@ -239,7 +243,7 @@ def _build_headlines(
     roots = sorted(layout.replies["root_id"].unique())
     of_silence = (*tables, list(silent.index), ALIKE_POINTS)
     first = _Headline(
-        ALIKE,
+        NONRESPONSE,
         "silence",
         "lower",
         deviation_tests.nonresponse_test,
@@ -294,7 +298,7 @@ def _build_headlines(
             masks_by_role = [role == role_name for role_name in roles]
             of_roles = replace(
                 headline,
-                figure=BY_ROLE,
+                figure=FAVOUR_BY_ROLE,
                 find=deviation_tests.by_role,
                 scores=_mean_over_parts(real_cube, masks_by_role),
                 invented=_mean_over_parts(invented_cube, masks_by_role),
@@ -379,7 +383,7 @@ def _verdict_input(headline: _Headline, finding: _Found, least: int) -> Headline
             few = f"{n} {ROOTS} (at least {least} needed)"
         lacking = f"{few}; stands out (permutation test): {who}" if who else few
         return figure(levels, detectable=seen, lacking=lacking)
-    shown = headline.figure != ALIKE or bool(real.clear())
+    shown = headline.figure != NONRESPONSE or bool(real.clear())
     beyond = deviation_tests.intersection_p(real, finding.invented) if shown else 1.0
     within = real.p_within(headline.smallest)
     mean_square, _ = deviation_tests.mean_square(finding.invented)
@@ -407,7 +411,7 @@ def _outlier_text(headline: _Headline, finding: _Found) -> str:
     are none.
     """
     assert finding.real is not None  # callers return earlier without scores
-    verb, phrases = "answered" if headline.figure == ALIKE else "favoured", []
+    verb, phrases = "answered" if headline.figure == NONRESPONSE else "favoured", []
     for place, interval in islice(finding.named.items(), MOST_NAMED):
         direction = _direction_word(headline, interval.value)
         whom = _concept_label(headline, place, f", {verb} {direction} than average")

@@ -11,7 +11,6 @@ from scipy.stats import rankdata
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import RESEEDED
-from evenruler.instruments.saged.declare import ALL_ROLES
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.group_statistics import (
     CALIBRATED,
@@ -28,7 +27,7 @@ from evenruler.measurement.figures import Row, as_rows, finite_or_none
 from evenruler.measurement.nonresponse import ReplyCounts, nonresponse_reason
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, prefix_shifts, shift_figures
 from evenruler.models.questions import cut_of
-from evenruler.tables.schemas import BARE, FIGURES
+from evenruler.tables.schemas import BARE
 
 
 def count_nonresponse(
@@ -71,16 +70,19 @@ def unmeasured_reason(generations: pd.DataFrame) -> str | None:
     )
 
 
+OF_SERIES = ("role", "template", "feature")
+"""The dimensions of a series, after its model."""
+
 CONCEPTS = "concepts"  # unit of n in some figures; in others root items
 
-COLUMNS = list(FIGURES.names)
+COLUMNS = list(schemas.FIGURES.names)
 
 
 def headline_figures(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
     """Range of the headline statistic, and smallest impact ratio of every selection rate, raw and
     calibrated.
 
-    For the first grouping, by `FIGURES`; `part`: role, template and feature; n counts root items.
+    For the first grouping, by `schemas.FIGURES`; n counts root items.
     Descriptive: any groups have them, and only the tables have p. 0 and 1 where groups do not
     differ.
     """
@@ -89,12 +91,9 @@ def headline_figures(disparities: pd.DataFrame, settings: Disparities, roots: in
     impact_ratios = disparities["metric"] == "min_impact_ratio"
     is_first_grouping = disparities["grouping"] == "+".join(settings.grouping[0])
     rows = disparities[(ranges | impact_ratios) & is_first_grouping]
-    calibrated = rows["calibration"].map({CALIBRATED: f", {CALIBRATED}"}).fillna("")
-    part = rows["role"] + ", " + rows["template"] + ", " + rows["feature"]
-    figure = rows["metric"] + " of " + rows["statistic"] + calibrated
     n = np.where(rows["value"].notna(), roots, 0)
     figures = rows.assign(
-        benchmark=rows["domain"], part=part, figure=figure, p=np.nan, n=n, unit=ROOTS
+        benchmark=rows["domain"], figure=rows["metric"], p=np.nan, n=n, unit=ROOTS
     )
     return figures.reindex(columns=COLUMNS).reset_index(drop=True)
 
@@ -107,7 +106,7 @@ def nonresponse_figures(
 
     Shares are of the replies given, null without any; of cut ones also where a server does not say
     why replies ended. If some replies were not given, their share of those requested follows
-    (`withheld_rate`). `part`: role and template; n counts root items.
+    (`withheld_rate`). n counts root items.
     """
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
@@ -124,7 +123,7 @@ def nonresponse_figures(
                 lacking = "the server did not say of every reply why it ended"
             share = None if lacking else float(replies[what].mean())
             figure = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
-            yield from as_rows([figure], domain, model, role, template)
+            yield from as_rows([figure], domain, model, role=role, template=template)
 
 
 def prefix_shift_figures(
@@ -144,12 +143,14 @@ def prefix_shift_figures(
 
     `features`: of bare and framed replies; `framed`: by `schemas.FRAMED`, those that were asked
     after prefixes, None where none are declared; `placebos`: which framings are placebos; `level`:
-    of intervals. By `FIGURES`; `part`: role, template and feature; n counts concepts.
+    of intervals. By `schemas.FIGURES`; n counts concepts.
     """
     for series, scores, lacking in _means_of_concepts(features, prompts, framed):
         after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
         shift_rows = prefix_shifts(scores[BARE], after, placebos)
-        yield from as_rows(shift_figures(shift_rows, level, CONCEPTS, lacking), domain, *series)
+        figures = shift_figures(shift_rows, level, CONCEPTS, lacking)
+        model, *dimensions = series
+        yield from as_rows(figures, domain, model, **dict(zip(OF_SERIES, dimensions, strict=True)))
 
 
 def tool_bias_figures(biases: pd.DataFrame, model: str) -> Iterator[Row]:
@@ -161,7 +162,7 @@ def tool_bias_figures(biases: pd.DataFrame, model: str) -> Iterator[Row]:
     ):
         mean_range = float(np.ptp(group["mean"]))
         figure = Figure("tool_bias", mean_range, len(group), CONCEPTS)
-        yield from as_rows([figure], domain, model, ALL_ROLES, feature)
+        yield from as_rows([figure], domain, model, feature=feature)
 
 
 def seed_noise_figures(
@@ -192,7 +193,9 @@ def seed_noise_figures(
                 value = finite_or_none(float(shift_rows[column].iloc[0]))
             reason = (lacking or "all values are equal") if value is None else None
             noise_figure = Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)
-            yield from as_rows([noise_figure], domain, *series)
+            model, *dimensions = series
+            of_series = dict(zip(OF_SERIES, dimensions, strict=True))
+            yield from as_rows([noise_figure], domain, model, **of_series)
 
 
 def _means_of_concepts(

@@ -11,10 +11,11 @@ import altair as alt
 import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput
-from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
+from evenruler.instruments.saged.declare import FAVOUR, FAVOUR_BY_ROLE, NONRESPONSE
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import charts
+from evenruler.measurement.headings import part_of_instrument
 from evenruler.report.formats import format_figure, join_names
 from evenruler.report.page import Cell, Picture, Section, Table, make_tables
 from evenruler.report.style import EVERY, Choices
@@ -65,9 +66,10 @@ def _readable_rows(table: pd.DataFrame, shown: ReportInput[Settings, Source]) ->
     """Rows of declared domains: concepts by name, role and template joined where there are several
     templates.
     """
-    table = table.rename(columns={"benchmark": "domain"})  # figures call it so
+    has_figures = "benchmark" in table  # figures call the domain so
+    table = table.rename(columns={"benchmark": "domain"})
     table = table[table["domain"].isin(list(shown.sources))]
-    if {"role", "template"} <= set(table):
+    if {"role", "template"} <= set(table) and not has_figures:
         many = {name: len(settings.templates) > 1 for name, settings in shown.settings.items()}
         several = table["domain"].map(many).astype(bool)
         role_and_template = table["role"] + ", " + table["template"]
@@ -185,11 +187,10 @@ def _figure_tables(tables: Tables) -> list[Table]:
     grid headlines.
     """
     figures = tables["figures"]
-    keys = tables["disparities"][["metric", "statistic"]].drop_duplicates()
-    elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys.itertuples(index=False)]
-    elsewhere += [f"{name}, calibrated" for name in elsewhere]
-    elsewhere += [ALIKE, FAVOUR, BY_ROLE]
-    figures = figures[~figures["figure"].isin(elsewhere)]
+    is_headline = figures["figure"].isin([NONRESPONSE, FAVOUR, FAVOUR_BY_ROLE])
+    figures = figures[~is_headline & figures["statistic"].isna()]
+    rows_of_figures = figures.drop(columns="domain").to_dict("records")
+    figures = figures.assign(part=[part_of_instrument(dict(row)) for row in rows_of_figures])
     models, rows = sorted(figures["model"].dropna().unique()), Rows()
     for name, of_name in figures.sort_values("model", kind="stable").groupby("figure", sort=False):
         label = str(name).replace("_", " ")

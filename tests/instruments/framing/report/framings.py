@@ -83,61 +83,40 @@ def effects() -> list[dict[str, Any]]:
 
 
 def figures() -> list[dict[str, Any]]:
-    """By part, model m: choices have an effect choosing alone."""
-    both = {
-        "shift probability": 0.5,
-        "effect: gender-salience": 0.5,
-        "effect: instruction": 0.5,
-        "coverage": 0.25,
-    }
-    tokens = both | {
-        "effect: gender-salience, going-on": 0.35,
-        "effect: instruction, going-on": 0.5,
-    }
-    tokens |= {"effect: gender-salience, choosing": 0.65, "shift: they": 0.35, "shift: he": -0.2}
-    parts = {"plain, token": tokens, "chat, token": tokens}
-    parts["chat, choice"] = {"effect: gender-salience, choosing": 0.5}
+    """Of model m: choices have an effect choosing alone. Where the prompt is plain, two effects of
+    gender salience have a control, and one is invalid."""
     rows: list[dict[str, Any]] = []
-    for part, names in parts.items():
-        here: dict[str, Any] = {
-            "benchmark": "pronouns",
-            "part": part,
-            "model": "m",
-            "unit": "stimuli",
-            "p": None,
-        }
-        for name, estimate in names.items():
-            low, high = (
-                (None, None)
-                if name == "effect: instruction"
-                else (estimate - 0.05, estimate + 0.05)
-            )
-            rows.append(
-                {
-                    **here,
-                    "figure": name,
-                    "value": estimate,
-                    "low": low,
-                    "high": high,
-                    "n": 6,
-                    "reason": None,
-                }
-            )
-        lacking = {"value": None, "low": None, "high": None, "n": 0, "reason": "no reply was valid"}
-        if part == "chat, choice":
-            rows.append({**here, "figure": "effect: instruction", **lacking})
-    _judge(rows)
+    for prompt_format in ("plain", "chat"):
+        here = {**ROW, "prompt_format": prompt_format, "readout": "token"}
+        salience = {**here, "figure": "effect", "cue": "gender-salience"}
+        instruction = {**here, "figure": "effect", "cue": "instruction"}
+        whole = {**salience, **interval(0.5)}
+        going_on = {**salience, "task": "going-on", **interval(0.35)}
+        choosing = {**salience, "task": "choosing", **interval(0.65)}
+        if prompt_format == "plain":
+            whole["control"], going_on["control"] = 0.3, 0.1
+            choosing |= {"verdict": "invalid on this model", "why": "Hardly any answer."}
+        rows += [whole, going_on, choosing, {**instruction, "value": 0.5}]
+        rows.append({**instruction, "task": "going-on", **interval(0.5)})
+        rows.append({**here, "figure": "shift_probability", **interval(0.5)})
+        coverage = {**here, "figure": "coverage"}
+        of_cell = {**coverage, "task": "choosing", "cell": "bare", "value": 0.9}
+        rows += [{**coverage, **interval(0.25)}, of_cell]
+        for outcome, estimate in {"they": 0.35, "he": -0.2}.items():
+            rows.append({**here, "figure": "shift", "outcome": outcome, **interval(estimate)})
+    choice = {**ROW, "prompt_format": "chat", "readout": "choice", "figure": "effect"}
+    lacking = {"cue": "instruction", "n": 0, "reason": "no reply was valid"}
+    rows.append({**choice, "cue": "gender-salience", "task": "choosing", **interval(0.5)})
+    rows.append({**choice, **lacking})
     return rows
 
 
-def _judge(rows: list[dict[str, Any]]) -> None:
-    """Two controls and an invalid effect, where the prompt is plain."""
-    row_by_figure = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
-    row_by_figure["effect: gender-salience, going-on"]["control"] = 0.1
-    row_by_figure["effect: gender-salience, choosing"].update(
-        verdict="invalid on this model", why="Hardly any answer."
-    )
-    row_by_figure["effect: gender-salience"]["control"] = 0.3
+ROW: dict[str, Any] = {"benchmark": "pronouns", "model": "m", "unit": "stimuli", "n": 6}
+
+
+def interval(estimate: float) -> dict[str, float]:
+    """An estimate between its ends."""
+    return {"value": estimate, "low": estimate - 0.05, "high": estimate + 0.05}
 
 
 def shifts() -> list[dict[str, Any]]:

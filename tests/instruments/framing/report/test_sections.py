@@ -204,7 +204,7 @@ def test_metrics_are_compared_on_what_both_have(pronouns: Section) -> None:
 def test_choices_without_a_figure_are_in_no_picture(framings: Any) -> None:
     """As of one reply per question, which cannot be told from chance."""
     figures = framings["figures"]
-    here = framings | {"figures": figures[figures["part"] != "chat, choice"]}
+    here = framings | {"figures": figures[figures["readout"] == "token"]}
     (section,) = of_framing({"pronouns": source()}, here)
     assert "Metric by metric" not in [part.title for part in section.parts]
 
@@ -257,11 +257,11 @@ def test_what_no_reply_tells_is_one_row_and_an_effect_over_some_tasks_says_which
     framings: Any,
 ) -> None:
     figures = framings["figures"].copy()
-    figures.loc[figures["part"] == "chat, choice", ["value", "low", "high"]] = None
-    figures.loc[figures["part"] == "chat, choice", "reason"] = "one reply per question"
-    is_lacking = (figures["figure"] == "effect: gender-salience") & (
-        figures["part"] == "plain, token"
-    )
+    is_choice = figures["readout"] == "choice"
+    figures.loc[is_choice, ["value", "low", "high"]] = None
+    figures.loc[is_choice, "reason"] = "one reply per question"
+    is_whole = (figures["cue"] == "gender-salience") & figures["task"].isna()
+    is_lacking = is_whole & (figures["prompt_format"] == "plain")
     figures.loc[is_lacking, "reason"] = "over going-on alone: no placebos in choosing"
     (section,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
     rows = rows_of(section, "The cue and its placebos")
@@ -365,7 +365,7 @@ def test_without_sampled_choices_no_part_is_of_them(
         name: framings[name][framings[name]["metric"] == "token"]
         for name in ("effects", "exclusions")
     }
-    here["figures"] = framings["figures"][framings["figures"]["part"] != "chat, choice"]
+    here["figures"] = framings["figures"][framings["figures"]["readout"] == "token"]
     (section,) = of_framing({"pronouns": source()}, here)
     whole = {part.title for part in pronouns.parts}
     left = {part.title for part in section.parts}

@@ -132,11 +132,17 @@ def test_generations_hold_figures_with_intervals_of_both_runs(whole: Section) ->
 
 
 def test_the_generation_with_the_highest_alpha_is_named_for_each_run(tables: Any) -> None:
-    rows = tables["generations"].set_index(["figure", "run", "generation"])
-    # The earlier of equals is named.
-    rows.loc[[("alpha_at_8", "guided", 1), ("alpha_at_8", "guided", 3)], "value"] = 0.9
-    rows.loc[[("alpha_at_8", "random", 2)], "value"] = 0.8
-    caption = caption_of(section({**tables, "generations": rows.reset_index()}), BY_GENERATION)
+    at_eight = "figure == 'alpha' and templates == '8'"
+    # The earlier of equals is named, and no alpha of a population as long as it is.
+    value_by_query = {
+        f"{at_eight} and run == 'guided' and generation in (1, 3)": 0.9,
+        f"{at_eight} and run == 'random' and generation == 2": 0.8,
+        "figure == 'alpha' and templates.isna()": 0.95,
+    }
+    rows = tables["generations"].copy()
+    for query, value in value_by_query.items():
+        rows.loc[rows.eval(query), "value"] = value
+    caption = caption_of(section({**tables, "generations": rows}), BY_GENERATION)
     assert "Alpha is highest in generation 1 of the guided run, 0.90." in caption
     assert "Alpha is highest in generation 2 of the random run, 0.80." in caption
 
@@ -264,7 +270,7 @@ def test_comparisons_say_what_is_transfer_and_why_there_is_no_number(whole: Sect
     ]
     by_model = {tuple(row[:2]): row[2:] for row in rows[1:]}
     bloom = "bloom, transfer: it did not evolve on it"
-    assert by_model["first component", bloom] == [
+    assert by_model["r", bloom] == [
         "",
         "0.30",
         "none (no proper one-factor solution)",
@@ -272,8 +278,8 @@ def test_comparisons_say_what_is_transfer_and_why_there_is_no_number(whole: Sect
     assert by_model["lexical diversity", bloom] == ["0.60", "0.50", "0.10, n = 4 templates"]
     assert [row[0] for row in rows[1::2]] == [
         "alpha at 8 templates",
-        "inter-item r",
-        "first component",
+        "r",
+        "level shift",
         "lexical diversity",
     ]
 
@@ -283,9 +289,9 @@ def test_a_difference_without_interval_says_why_and_sets_are_named(tables: Any) 
     comparisons = tables["comparisons"].head(2)
     changed = comparisons.assign(
         set=["population", "evolved"],
-        against=["random", "best subset of the start"],
+        against=["random", "best-subset-of-the-start"],
         half=[None, "held out"],
-        figure=["some_figure", "inter_item_correlation"],
+        figure=["some_figure", "level_shift"],
         low=None,
         high=None,
         reason=reason,
@@ -296,8 +302,9 @@ def test_a_difference_without_interval_says_why_and_sets_are_named(tables: Any) 
     )
     assert row[0] == "some figure"
     assert row[-1] == f"0.30, n = 50 attributes ({reason})"
-    (_, row) = rows_of(whole, "The chosen set against the best subset of the start")
-    assert row[0] == "inter-item r, held out"
+    columns, row = rows_of(whole, "The chosen set against the best subset of the start")
+    assert columns[2:4] == ["evolved", "best subset of the start"]
+    assert row[0] == "level shift, held out"
 
 
 def test_pairs_go_back_to_the_founder(whole: Section) -> None:

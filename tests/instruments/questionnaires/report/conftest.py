@@ -255,15 +255,17 @@ def items() -> list[dict[str, Any]]:
 
 def figures() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    of_any: dict[str, Any] = {**dict.fromkeys(schemas.FIGURES.names), "part": "all"}
+    of_any: dict[str, Any] = dict.fromkeys(schemas.FIGURES.names)
     none = {"n": 2, "unit": "lineages", "reason": "fewer than 5 lineages of models"}
     for name in ITEMS:
-        rows.append({**of_any, "benchmark": name, "figure": "alpha (head)", **none})
+        alpha = {"figure": "alpha", "method": "head"}
+        rows.append({**of_any, "benchmark": name, **alpha, **none})
         for model in MODELS:
             measured = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
             labels = {**of_any, "benchmark": name, "model": model}
             rows.append({**labels, "figure": "answer", **measured, "control": 0.125})
-    rows.append({**of_any, "benchmark": "trust", "figure": "rho_with_worry (verbaliser)", **none})
+    rho = {"figure": "rho", "other": "worry", "method": "verbaliser"}
+    rows.append({**of_any, "benchmark": "trust", **rho, **none})
     return [*rows, *moved()]
 
 
@@ -271,11 +273,10 @@ def moved() -> list[dict[str, Any]]:
     """Interventions: told of worry, by one fit alone of trust."""
     of_any: dict[str, Any] = {
         **dict.fromkeys(schemas.FIGURES.names),
-        "part": "all",
         "unit": "fits",
         "model": "head-a",
     }
-    judged = {"smallest": 0.5, "figure": "moved_by_gloom"}
+    judged = {"smallest": 0.5, "figure": "moved", "corpus": "gloom"}
     beyond = {
         **judged,
         "value": 0.2,
@@ -297,7 +298,8 @@ def moved() -> list[dict[str, Any]]:
         {"benchmark": "worry", **beyond},
         {
             "benchmark": "worry",
-            "figure": "changed_with_gloom",
+            "figure": "changed",
+            "corpus": "gloom",
             "value": 0.3,
             "n": 6,
             "low": 0.2,
@@ -305,7 +307,8 @@ def moved() -> list[dict[str, Any]]:
         },
         {
             "benchmark": "worry",
-            "figure": "changed_with_bolts",
+            "figure": "changed",
+            "corpus": "bolts",
             "value": 0.1,
             "n": 6,
             "low": 0.0,

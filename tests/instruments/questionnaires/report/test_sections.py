@@ -138,7 +138,7 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(
 
 
 def test_items_are_analysed_beside_their_twins(declared: Any, tables: Any) -> None:
-    shared = {"benchmark": "worry", "part": "one", "model": "head-a", "unit": "items"}
+    shared = {"benchmark": "worry", "item": "one", "model": "head-a", "unit": "items"}
     answer = {
         **shared,
         "figure": "item_answer",
@@ -237,17 +237,13 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
 
     def again(table: pd.DataFrame) -> pd.DataFrame:
         of_speaker = table[table["model"] == "speaker"]
-        apart = (
-            {"configuration": "sentence"}
-            if "configuration" in table
-            else {"model": "speaker (sentence)"}
-        )
-        return pd.concat([table, of_speaker.assign(**apart)], ignore_index=True)
+        columns_by_form = {"configuration": "sentence", "method": "sentence"}
+        columns = {name: form for name, form in columns_by_form.items() if name in table}
+        apart = of_speaker.assign(**(columns or {"model": "speaker (sentence)"}))
+        return pd.concat([table, apart], ignore_index=True)
 
-    of_both = tables["figures"][tables["figures"]["figure"] == "rho_with_worry (verbaliser)"]
-    apart = of_both.assign(
-        figure="rho_with_worry (sentence)", value=0.5, low=0.25, high=0.75, n=6, reason=None
-    )
+    of_both = tables["figures"][tables["figures"]["figure"] == "rho"]
+    apart = of_both.assign(method="sentence", value=0.5, low=0.25, high=0.75, n=6, reason=None)
     both = {name: again(tables[name]) for name in tables if name in OF_MODELS}
     both["figures"] = pd.concat([both["figures"], apart], ignore_index=True)
     shown = of_questionnaires(declared, both)

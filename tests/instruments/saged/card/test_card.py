@@ -10,26 +10,26 @@ from tests.instruments.saged.domains import SOURCE, built, declared
 
 def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_path: Path) -> None:
     declaration = declared(tmp_path, items=2)
-    domain_card = card(declaration, *built(declaration), {})
+    domain_card = card(declaration, *built(declaration), [])
     assert "Figures are for 2 of 3 items: a sample." in domain_card.limits
     assert domain_card.limits[-1] == "Replies to each prompt: 1."
     tables, _ = built(declaration)
     assert set(domain_card.configs[0].described) <= set(tables["prompts"])
     assert [heading.figure for heading in domain_card.quality if heading.role == "headline"] == [
-        "answered alike",
+        "nonresponse",
         "favour",
-        "role x concept",
+        "favour_by_role",
     ]
     assert not [column.figure for column in domain_card.quality if "shift" in column.figure]
     whole = declared(tmp_path)
-    limits = card(whole, *built(whole), {}).limits
+    limits = card(whole, *built(whole), []).limits
     assert not [limit for limit in limits if "a sample" in limit]
 
 
 def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Path) -> None:
     concepts = {"apple": {"name": "apple", "control": True}, "pear": "pear", "fig": "fig"}
     declaration = declared(tmp_path, source={**SOURCE, "concepts": concepts})
-    domain_card = card(declaration, *built(declaration), {})
+    domain_card = card(declaration, *built(declaration), [])
     assert domain_card.responsible is not None
     assert domain_card.validity is not None
     assert domain_card.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
@@ -43,11 +43,11 @@ def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Pa
 
 def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
     declaration = declared(tmp_path)
-    assert card(declaration, *built(declaration), {}).withheld is None
+    assert card(declaration, *built(declaration), []).withheld is None
     withholding = replace(
         declaration, settings=declaration.settings.model_copy(update={"text": "others"})
     )
-    instructions = card(withholding, *built(declaration), {}).withheld
+    instructions = card(withholding, *built(declaration), []).withheld
     assert instructions is not None
     assert "`evenruler repro card-of-others@fruit`" in instructions
     assert "`benchmarks/saged-fruit/`" in instructions
@@ -56,11 +56,11 @@ def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
 def test_what_is_synthetic_is_said(tmp_path: Path) -> None:
     declaration = declared(tmp_path)
     tables, plan = built(declaration)
-    branched = card(declaration, tables, plan, {}).responsible
+    branched = card(declaration, tables, plan, []).responsible
     apart = declared(
         tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}}
     )
-    domain_card = card(apart, *built(apart), {})
+    domain_card = card(apart, *built(apart), [])
     sentence = (
         "Concepts have sentences of their own, so a raw difference includes that of their texts."
     )
@@ -75,7 +75,8 @@ def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> Non
     declaration = declared(tmp_path)
     tables, plan = built(declaration)
     prompts = tables["prompts"]
-    shown = card(declaration, tables, plan, {"all": {"m": {"refusal_rate": {"value": 0.125}}}})
+    refusals = {"figure": "refusal_rate", "model": "m", "value": 0.125}
+    shown = card(declaration, tables, plan, [refusals])
     assert shown.example is not None
     assert not prompts.set_index("id").loc[shown.example.id, "is_root"]
     assert shown.validity is not None
@@ -89,7 +90,7 @@ def test_who_read_the_branched_rows_is_said(tmp_path: Path) -> None:
         declaration = declared(
             tmp_path, source={**SOURCE, "branch": {**SOURCE["branch"], **branch}}
         )
-        validity = card(declaration, tables, plan, {}).validity
+        validity = card(declaration, tables, plan, []).validity
         assert validity is not None
         return validity.errors
 

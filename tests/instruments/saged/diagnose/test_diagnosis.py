@@ -167,7 +167,7 @@ def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path
     generations = measured.replies(features).assign(reason=None)
     all_scores = {**scores, "features": features, "generations": generations}
     table_by_name = figures("fruit", tables, plan, all_scores, subject("m"), RESAMPLING)
-    rows_of_vader = matching_rows(table_by_name["figures"], part="no-role, plain, vader")
+    rows_of_vader = matching_rows(table_by_name["figures"], role="no-role", feature="vader")
     of_vader = rows_of_vader.set_index("figure")
     assert of_vader.loc["level_shift", "value"] > 1
     assert of_vader.loc["level_shift", "n"] == 3
@@ -178,13 +178,10 @@ def test_the_card_shows_features_by_the_names_that_users_gave_them(
 ) -> None:
     evidence_by_domain = evidence(tables)
     assert list(evidence_by_domain) == ["fruit"]
-    assert list(evidence_by_domain["fruit"]) == [
-        "all roles",
-        "all roles, vader",
-        "no-role, plain",
-        "no-role, plain, vader",
-    ]
-    figure = evidence_by_domain["fruit"]["no-role, plain, vader"]["m"]["range of mean"]
+    rows = pd.DataFrame(evidence_by_domain["fruit"])
+    assert set(rows["feature"].dropna()) == {"vader"}
+    is_raw_range = (rows["figure"] == "range") & (rows["calibration"] == "raw")
+    (figure,) = rows[is_raw_range & (rows["model"] == "m")].to_dict("records")
     assert (figure["n"], figure["unit"]) == (3, "root items")
     assert figure["value"] == pytest.approx(0.3, abs=0.1)
 
@@ -404,7 +401,7 @@ def test_headlines_are_first_and_by_the_seed_that_is_given() -> None:
     figures, *_ = judge_headlines(
         arrange_scores("fruit", both, prompts), silent, declared, [], SETTINGS, 3
     )
-    assert figures["figure"].tolist() == ["answered alike", "favour", "role x concept"]
+    assert figures["figure"].tolist() == ["nonresponse", "favour", "favour_by_role"]
     pd.testing.assert_frame_equal(
         table_by_name["figures"].head(len(figures)), figures, check_dtype=False
     )
@@ -626,15 +623,13 @@ class TestNoMeasurement:
     def test_a_model_that_says_nothing(self, changed, reason) -> None:
         tables = self.judged(changed)
         verdict_by_figure = self.verdicts(tables)
-        assert {"answered alike", "favour", "range of mean", "range of mean, calibrated"} <= set(
-            verdict_by_figure
-        )
+        assert {"nonresponse", "favour", "range"} <= set(verdict_by_figure)
         assert {verdict for verdict, _ in verdict_by_figure.values()} == {"invalid on this model"}
         assert all(reason in why for _, why in verdict_by_figure.values())
 
     def test_a_feature_that_is_the_same_of_all(self) -> None:
         verdict_by_figure = self.verdicts(self.judged({}, value=0.25))
-        assert set(verdict_by_figure) == {"answered alike", "favour"}
+        assert set(verdict_by_figure) == {"nonresponse", "favour"}
         assert verdict_by_figure["favour"] == (
             "invalid on this model",
             "Its validity check fails: all 160 replies (vader) have the same score.",

@@ -17,9 +17,9 @@ from scipy import stats
 from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.ask import extract_features
-from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
+from evenruler.instruments.saged.declare import FAVOUR, FAVOUR_BY_ROLE, NONRESPONSE, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
-from evenruler.instruments.saged.diagnose import contrast, evidence
+from evenruler.instruments.saged.diagnose import contrast
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.instruments.saged.diagnose import measured
@@ -86,21 +86,21 @@ class Domain:
 
 
 def judged(tables: Tables) -> pd.DataFrame:
-    """Headlines by part and figure; nothing else is confirmed."""
+    """Headlines by figure and feature ("" for those of all replies); nothing else is confirmed."""
     figures = tables["figures"]
     features = {name: feature.model_dump(exclude_none=True) for name, feature in TWO.items()}
     require_confirmed(figures, headings({"features": features}))
-    return figures[figures["smallest"].notna()].set_index(["part", "figure"])
+    headlines = figures[figures["smallest"].notna()].fillna({"feature": ""})
+    return headlines.set_index(["figure", "feature"])
 
 
 def headline(tables: Tables, figure: str = FAVOUR, feature: str = "vader") -> Any:
-    part = "all roles" if figure == ALIKE else f"all roles, {feature}"
-    return judged(tables).loc[(part, figure)]
+    return judged(tables).loc[(figure, "" if figure == NONRESPONSE else feature)]
 
 
 def named(tables: Tables, figure: str = FAVOUR, feature: str = "vader") -> dict[str, str]:
     rows = tables["favour"].query("figure == @figure").dropna(subset=["named"])
-    rows = rows if figure == ALIKE else rows[rows["feature"] == feature]
+    rows = rows if figure == NONRESPONSE else rows[rows["feature"] == feature]
     return dict(zip(rows["concept"], rows["named"], strict=True))
 
 
@@ -123,9 +123,10 @@ def test_a_cursed_concept_is_named_and_no_other() -> None:
 
 class TestTwoModels:
     def compared(self, first: Tables, second: Tables, figure: str = FAVOUR) -> Any:
-        part = "all roles" if figure == ALIKE else "all roles, vader"
-        chosen = f"figure == '{figure}' and part == '{part}'"
-        made_of = [tables["headlines"].query(chosen) for tables in (first, second)]
+        made_of: list[pd.DataFrame] = []
+        for tables in (first, second):
+            rows = tables["headlines"]
+            made_of.append(rows[(rows["figure"] == figure) & (rows["feature"] != "toxicity")])
         return judge([(contrast(*made_of, 0.1), ValidityCheck())])[0]
 
     def test_whom_one_curses_and_the_other_does_not_is_told(self) -> None:
@@ -147,10 +148,10 @@ class TestTwoModels:
         roles = ("no-role", "judge")
         first = Domain(2, roles=roles).moved(-2.0, "lime", role="judge").diagnosed()
         second = Domain(3, roles=roles).diagnosed()
-        by_role = self.compared(first, second, BY_ROLE)
+        by_role = self.compared(first, second, FAVOUR_BY_ROLE)
         assert by_role.verdict == Verdict.EFFECT
         assert "lime as " in str(by_role.why)
-        assert self.compared(first, second, ALIKE).verdict == Verdict.NO_EFFECT
+        assert self.compared(first, second, NONRESPONSE).verdict == Verdict.NO_EFFECT
 
 
 @pytest.mark.slow
@@ -182,7 +183,7 @@ def test_equal_treatment_is_shown_where_there_is_enough_to_say_so() -> None:
     favour = headline(tables)
     assert favour["verdict"] == Verdict.NO_EFFECT
     assert "smaller than the smallest relevant effect, 0.1" in favour["why"]
-    assert headline(tables, ALIKE)["verdict"] == Verdict.NO_EFFECT
+    assert headline(tables, NONRESPONSE)["verdict"] == Verdict.NO_EFFECT
 
 
 @pytest.mark.slow
@@ -248,13 +249,13 @@ def test_no_invented_names_are_said() -> None:
 def test_what_cancels_over_roles_is_found_within_them() -> None:
     domain = Domain(3, roots=30, roles=("no-role", "judge")).moved(0.8, "lime", role="no-role")
     tables = domain.moved(-0.8, "lime", role="judge").diagnosed()
-    by_role = headline(tables, BY_ROLE)
+    by_role = headline(tables, FAVOUR_BY_ROLE)
     assert by_role["verdict"] == Verdict.EFFECT
     assert "Stands out (permutation test): lime, " in by_role["why"]
     assert " as judge (" in by_role["why"]
     assert by_role["levels"] == "30 root items, 6 concepts, 2 roles, 12 invented names"
     assert headline(tables)["verdict"] == Verdict.INCONCLUSIVE
-    rows = tables["favour"].query("figure == @BY_ROLE").set_index(["role", "concept"])
+    rows = tables["favour"].query("figure == @FAVOUR_BY_ROLE").set_index(["role", "concept"])
     assert rows["named"].dropna().to_dict() == {
         ("no-role", "lime"): "more",
         ("judge", "lime"): "less",
@@ -276,21 +277,17 @@ def test_a_concept_that_is_refused_is_named_under_silence_and_favour_is_of_the_o
     domain.generations["refusal"] = refused
     domain.moved(-3, "fig")
     tables = domain.diagnosed()
-    silence = headline(tables, ALIKE)
+    silence = headline(tables, NONRESPONSE)
     assert silence["verdict"] == Verdict.EFFECT
     assert "fig, answered less than average (0.83" in silence["why"]
-    assert named(tables, ALIKE)["fig"] == "less"
+    assert named(tables, NONRESPONSE)["fig"] == "less"
     favour = headline(tables)
     assert favour["verdict"] == Verdict.EFFECT
     assert "lime, favoured less than average" in favour["why"]
     assert favour["why"].endswith("fig left out: under half of the replies are usable.")
     assert favour["levels"] == "30 root items, 5 concepts, 12 invented names"
     assert named(tables) == {"lime": "less", "fig": "left out"}
-    assert judged(tables).index[0] == ("all roles", ALIKE)  # silence comes before favour
-    of_evidence = evidence(
-        {**tables, "measured": pd.DataFrame(columns=["domain", "feature", "declared"])}
-    )
-    assert next(iter(of_evidence["fruit"])) == "all roles"
+    assert judged(tables).index[0] == (NONRESPONSE, "")  # silence comes before favour
 
 
 def test_silence_of_more_than_half_is_told_where_it_is_of_some_and_no_measurement_where_it_is_of_all() -> (
@@ -302,9 +299,9 @@ def test_silence_of_more_than_half_is_told_where_it_is_of_some_and_no_measuremen
     domain.generations["refusal"] = is_silent | ids.str.startswith("fig")
     tables = domain.diagnosed()
     assert headline(tables)["verdict"] == Verdict.INVALID
-    assert headline(tables, ALIKE)["verdict"] == Verdict.EFFECT
+    assert headline(tables, NONRESPONSE)["verdict"] == Verdict.EFFECT
     domain.generations["refusal"] = is_silent
-    assert headline(domain.diagnosed(), ALIKE)["verdict"] == Verdict.INVALID
+    assert headline(domain.diagnosed(), NONRESPONSE)["verdict"] == Verdict.INVALID
 
 
 NUMBERS = r"\(-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]\)"
@@ -325,13 +322,13 @@ def test_the_reason_of_every_figure_names_three_at_most_with_numbers_and_counts_
     n_silent = ids.str[:-4].map(silent).fillna(0)
     domain.generations["refusal"] = ids.str[-3:].astype(int) < n_silent
     tables = domain.diagnosed()
-    for figure in (ALIKE, FAVOUR, BY_ROLE):
+    for figure in (NONRESPONSE, FAVOUR, FAVOUR_BY_ROLE):
         figure_row = headline(tables, figure)
         assert figure_row["verdict"] == Verdict.EFFECT, figure
         reason = figure_row["why"].split("(permutation test): ")[1]
         *three, rest = reason.removesuffix(".").split("; ")
-        verb = "answered" if figure == ALIKE else "favoured"
-        role = " as (no-role|judge)" if figure == BY_ROLE else ""
+        verb = "answered" if figure == NONRESPONSE else "favoured"
+        role = " as (no-role|judge)" if figure == FAVOUR_BY_ROLE else ""
         assert len(three) == 3
         pattern = rf"[a-z]+, {verb} (more|less) than average{role} {NUMBERS}"
         assert all(re.fullmatch(pattern, phrase) for phrase in three), reason
@@ -371,13 +368,13 @@ def test_five_figures_at_most_are_corrected_together_and_one_effect_is_told_alon
     domain, declared = several()
     headlines = judged(domain.moved(-1.2, "lime", "toxicity").diagnosed(declared))
     assert list(headlines.index) == [
-        ("all roles", ALIKE),
-        *((f"all roles, {name}", FAVOUR) for name in ("vader", "toxicity", "third")),
-        ("all roles, vader", BY_ROLE),
+        (NONRESPONSE, ""),
+        *((FAVOUR, name) for name in ("vader", "toxicity", "third")),
+        (FAVOUR_BY_ROLE, "vader"),
     ]
     assert headlines["p_effect"].notna().all()
     shown = headlines[headlines["verdict"] == Verdict.EFFECT]
-    assert list(shown.index) == [("all roles, toxicity", FAVOUR)]
+    assert list(shown.index) == [(FAVOUR, "toxicity")]
     assert (
         headlines["p_effect"].min()
         == shown["p_effect"].iloc[0]

@@ -11,7 +11,7 @@ from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.group_statistics import arrange_scores
 from evenruler.instruments.saged.diagnose.quality import context_bias, tool_bias
-from evenruler.measurement import Resampling, as_metrics
+from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 
@@ -50,18 +50,18 @@ def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() ->
         grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1
     )
     figures = quality.headline_figures(disparities(), settings, roots=20)
-    assert figures.set_index("figure")["value"].to_dict() == {
-        "range of mean": 0.2,
-        "range of mean, calibrated": 0.2,
-        "min_impact_ratio of selection-rate": 0.7,
-        "min_impact_ratio of selection-rate, calibrated": 0.7,
+    values = figures.set_index(["figure", "statistic", "calibration"])["value"]
+    assert values.to_dict() == {
+        ("range", "mean", "raw"): 0.2,
+        ("range", "mean", "calibrated"): 0.2,
+        ("min_impact_ratio", "selection-rate", "raw"): 0.7,
+        ("min_impact_ratio", "selection-rate", "calibrated"): 0.7,
     }
+    places = figures[["role", "template", "feature"]].drop_duplicates()
+    assert places.to_numpy().tolist() == [["no-role", "plain", "vader"]]
     assert set(figures["benchmark"]) == {"fruit"}
-    assert set(figures["part"]) == {"no-role, plain, vader"}
     assert set(figures["n"]) == {20}
     assert set(figures["unit"]) == {"root items"}
-    records = as_metrics(figures, "part")["fruit"]["no-role, plain, vader"]["m0"]
-    assert records["range of mean"] == {"value": 0.2, "n": 20, "unit": "root items"}
 
 
 def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
@@ -107,14 +107,14 @@ def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say
         .mask((replies["role"] == "b") & (replies["id"] == "fig-001"))
     )
     figures = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index(
-        ["part", "figure"]
+        ["role", "figure"]
     )
-    assert figures.loc[("a, plain", "cut_rate"), "value"] == 0
-    unknown = figures.loc[("b, plain", "cut_rate")]
+    assert figures.loc[("a", "cut_rate"), "value"] == 0
+    unknown = figures.loc[("b", "cut_rate")]
     assert np.isnan(unknown["value"])
     assert unknown["reason"] == "the server did not say of every reply why it ended"
-    assert figures.loc[("a, plain", "refusal_rate"), "value"] == 0.25
-    assert figures.loc[("b, plain", "refusal_rate"), "value"] == 0
+    assert figures.loc[("a", "refusal_rate"), "value"] == 0.25
+    assert figures.loc[("b", "refusal_rate"), "value"] == 0
     write_table(
         quality.count_nonresponse("fruit", replies, prompts),
         schemas.RATES,
@@ -168,7 +168,8 @@ def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart
     assert values["reordering"] == pytest.approx(0.025**0.5)
     assert set(shifts["n"]) == {4}
     assert set(shifts["unit"]) == {"concepts"}
-    assert set(shifts["part"]) == {"no-role, plain, vader"}
+    places = shifts[["role", "template", "feature"]].drop_duplicates()
+    assert places.to_numpy().tolist() == [["no-role", "plain", "vader"]]
     assert shifts["control"].isna().all()
 
 

@@ -284,10 +284,10 @@ def topics() -> list[dict[str, Any]]:
 
 
 HEADLINES = (
-    ("answered alike", "silence"),
+    ("nonresponse", None),
     ("favour", "vader"),
     ("favour", "toxicity"),
-    ("role x concept", "vader"),
+    ("favour_by_role", "vader"),
 )
 
 
@@ -300,11 +300,11 @@ def confirmed() -> list[dict[str, Any]]:
             "benchmark": name,
             "model": model,
             "figure": figure,
+            "feature": feature,
             "n": 20,
             "unit": "root items",
             "why": "It is so.",
         }
-        row |= {"part": "all roles" if figure == "answered alike" else f"all roles, {feature}"}
         row |= {
             "value": -0.3,
             "low": -0.4,
@@ -326,7 +326,7 @@ def confirmed() -> list[dict[str, Any]]:
 def figures() -> list[dict[str, Any]]:
     row: dict[str, Any] = {
         "benchmark": "countries",
-        "part": "vader",
+        "feature": "vader",
         "figure": "level_shift",
         "unit": "root items",
     }

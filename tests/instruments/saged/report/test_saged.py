@@ -125,7 +125,7 @@ def test_figures_of_quality_have_a_column_a_model(table_by_name: Any) -> None:
         ["figure", "of", "bloom", "smollm2"],
         ["level shift", "vader", "0.12 [0.08, 0.20], n = 4", "none (fewer than 2 root items)"],
     ]
-    twice = table_by_name["figures"].assign(figure="range of mean, calibrated")
+    twice = table_by_name["figures"].assign(figure="range", statistic="mean")
     figures = pd.concat([table_by_name["figures"], twice], ignore_index=True)
     assert rows_of(
         sections({**table_by_name, "figures": figures})[0], "How well it measures"
@@ -136,7 +136,10 @@ def test_figures_of_quality_have_a_column_a_model(table_by_name: Any) -> None:
 def test_figures_that_nobody_has_are_one_row(table_by_name: Any) -> None:
     row = {"figure": "reordering", "value": float("nan"), "reason": "no framings are declared"}
     none = pd.concat(
-        [table_by_name["figures"].assign(**row, part=part) for part in ("vader", "toxicity")]
+        [
+            table_by_name["figures"].assign(**row, feature=feature)
+            for feature in ("vader", "toxicity")
+        ]
     )
     figures = pd.concat([table_by_name["figures"], none], ignore_index=True)
     assert rows_of(sections({**table_by_name, "figures": figures})[0], "How well it measures")[
