@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from evenruler.measurement.figures import figure_in_words
+from evenruler.measurement.figures import figure_in_words, figure_name
 from evenruler.tables import read_frame
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -140,18 +140,20 @@ def panel(
     )
 
 
-def validity(associations: pd.DataFrame, evidence: dict[str, Any]) -> alt.HConcatChart:
+def validity(associations: pd.DataFrame, evidence: list[dict[str, Any]]) -> alt.HConcatChart:
     """A panel a model, axes shared.
 
     Args:
         associations: Of one set on several models.
-        evidence: By model and figure, of that set.
+        evidence: The rows of r on that set.
     """
     known = associations.dropna(subset=["criterion"])
     least, most = float(known["centred"].min()), float(known["centred"].max())
     margin = 0.06 * (most - least)
+    biases = (least - margin, most + margin)
+    row_by_model = {row["model"]: row for row in evidence}
     panels = [
-        panel(rows, (least - margin, most + margin), str(model), evidence[str(model)]["r"])
+        panel(rows, biases, str(model), row_by_model[str(model)])
         for model, rows in known.groupby("model", sort=True)
     ]
     return (
@@ -167,8 +169,9 @@ def main() -> None:
     shown = associations[
         (associations["benchmark"] == "occupation-gender") & (associations["set"] == "validation")
     ]
-    evidence = json.loads(Path("benchmarks/probes-occupation-gender/evidence.json").read_text())[
-        "validation"
+    text = Path("benchmarks/probes-occupation-gender/evidence.json").read_text()
+    evidence = [
+        row for row in json.loads(text)["figures"] if figure_name(row) == "r:set=validation"
     ]
     PICTURES.mkdir(exist_ok=True)
     validity(shown, evidence).save(PICTURES / "validity.svg")

@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from evenruler.measurement.figures import figure_in_words
+from evenruler.measurement.figures import (
+    OF_LABEL,
+    dimensions_of,
+    figure_in_words,
+    figure_key,
+    model_label,
+)
 from evenruler.tables import read_frame
 
 ROOT = Path(__file__).parents[1]
@@ -23,21 +29,22 @@ CELLS = ROOT / "docs/papers.csv"
 """A line for each cell of a paper.
 
 `paper`, `table`, `what`, `model` and `printed` are the paper's: where it stands, of what and of
-which model, and the value as printed. `ours` is the model's name in `params.yaml` (`any-model` for
-a figure over models); `benchmark`, `part` and `figure` name the figure as `evidence.json` does. A
-cell that nothing here answers to leaves them out. A line without `model` is no cell: it names one
-more figure, of which all our models are shown. `shown` is `yes` for what the page shows.
+which model, and the value as printed. `ours` is the model's name in `params.yaml` (`all models` for
+a figure over models); `benchmark`, `figure` and `dimensions` (as `set=seed,templates=8`) name the
+figure as `evidence.json` does. A cell that nothing here answers to leaves them out. A line without
+`model` is no cell: it names one more figure, of which all our models are shown. `shown` is `yes`
+for what the page shows.
 """
 PAGE = ROOT / "docs/paper-scale.md"
 BESIDE = ROOT / "docs/papers-ours.csv"
 """Every cell of `papers.csv` with our figure, and after those of a row (`what`) our other
 models."""
 HEAD = ("| | paper | ours |", "| --- | --- | --- |")
-NOT_RUN = "not run"
+NOT_RUN, OVER_MODELS = "not run", "all models"
 
 Cell = Mapping[str, str]
 Key = tuple[str, str, str]
-"""Benchmark, part and figure."""
+"""Benchmark, figure and dimensions."""
 
 
 class Ours(NamedTuple):
@@ -60,21 +67,20 @@ def figures(root: Path) -> Figures:
     """
     found: Figures = {}
     for path in sorted(root.glob("benchmarks/*/evidence.json")):
-        for part, models in json.loads(path.read_text(encoding="utf-8")).items():
-            for model, records in models.items():
-                for figure, record in records.items():
-                    if "value" in record:
-                        found.setdefault((path.parent.name, part, figure), {})[model] = of_evidence(
-                            record
-                        )
+        for row in json.loads(path.read_text(encoding="utf-8"))["figures"]:
+            label = model_label(row)
+            dimensions = dimensions_of(row)
+            if label:
+                dimensions = {name: dimensions[name] for name in dimensions if name not in OF_LABEL}
+            key = (path.parent.name, row["figure"], figure_key(dimensions))
+            found.setdefault(key, {})[label or OVER_MODELS] = of_evidence(row)
     path = root / "data/diagnosis/saged/tables/disparities.parquet"
     disparities = (
         read_frame(path).query("grouping == 'concept'") if path.exists() else pd.DataFrame()
     )
     for _, row in disparities.iterrows():
-        calibrated = ", calibrated" if row["calibration"] == "calibrated" else ""
-        part = ", ".join(row[["role", "template", "feature"]])
-        key = (f"saged-{row['domain']}", part, f"{row['metric']} of {row['statistic']}{calibrated}")
+        dimensions = row[["role", "template", "feature", "statistic", "calibration"]].to_dict()
+        key = (f"saged-{row['domain']}", row["metric"], figure_key(dimensions))
         found.setdefault(key, {})[row["model"]] = of_disparity(row)
     return found
 
@@ -123,7 +129,7 @@ def beside(cells: Sequence[Cell], found: Figures) -> Iterator[Row]:
 
 
 def _key(cell: Cell) -> Key:
-    return cell["benchmark"], cell["part"], cell["figure"]
+    return cell["benchmark"], cell["figure"], cell["dimensions"]
 
 
 def line(rows: Sequence[Row]) -> str:

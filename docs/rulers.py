@@ -25,9 +25,10 @@ from evenruler import measure
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import agreement
 from evenruler.instruments.fixed import diagnose
+from evenruler.measurement.figures import dimensions_of
 from evenruler.models.sources import MIRROR
 from evenruler.report.page import Table
-from evenruler.tables import read_frame
+from evenruler.tables import group_by_key, read_frame
 from evenruler.tables.schemas import WHOLE
 from stages.report import build_views
 
@@ -53,7 +54,7 @@ UNIFIEDQA = {"unifiedqa-11b": "bbq#unifiedqa-t5-11b_pred_race"}
 """Of BBQ."""
 
 SCORES = {"fixed-stereoset": ("ss",), "fixed-bbq": ("s_amb", "s_dis")}
-"""Published scores that are shown, the one of a part by its ending; of other benchmarks `share`."""
+"""Published scores that are shown, that of a condition by its ending; of other benchmarks `share`."""
 
 FRONT = ROOT / "docs/index.md"
 SHORT = (
@@ -66,7 +67,7 @@ SHORT = (
 )
 """Columns of the report's first table that `index.md` shows."""
 
-PARTS = (WHOLE, "ambiguous", "disambiguated")
+CONDITIONS = (WHOLE, "ambiguous", "disambiguated")
 HEAD = (
     "benchmark",
     "model",
@@ -102,7 +103,7 @@ Record = Mapping[str, Any]
 
 
 class Ruler(NamedTuple):
-    """What is shown of a benchmark, or of a part of it, on a model."""
+    """What is shown of a benchmark, or of a condition of it, on a model."""
 
     benchmark: str
     model: str
@@ -140,11 +141,9 @@ def measured(mirror: Path, out: Path) -> pd.DataFrame:
             size="paper",
             out=out / f"{benchmark}-{name}",
         )
-        for part in PARTS:
-            for figure, own in result.figures.get(part, {}).get(name, {}).items():
-                rows.append(
-                    {"benchmark": benchmark, "part": part, "model": name, "figure": figure, **own}
-                )
+        for condition, figures in _by_condition(result.figures).items():
+            if condition in CONDITIONS:
+                rows += [{"benchmark": benchmark, **row} for row in figures.values()]
     return pd.DataFrame(rows)
 
 
@@ -233,43 +232,48 @@ def _of_authors() -> Iterator[Ruler]:
     found = pd.read_csv(CSV)
     for (benchmark, model), own in found.groupby(["benchmark", "model"]):
         rows = [_present(row) for row in own.to_dict("records")]
-        by_part = {
-            part: {row["figure"]: row for row in rows if row["part"] == part} for part in PARTS
-        }
-        yield from leans(f"fixed-{benchmark}", f"{model}{AUTHORS}", by_part)
+        yield from leans(f"fixed-{benchmark}", f"{model}{AUTHORS}", rows)
 
 
 def _of_pipeline() -> Iterator[Ruler]:
     for path in sorted((ROOT / "benchmarks").glob("fixed-*/evidence.json")):
-        evidence = json.loads(path.read_text(encoding="utf-8"))
-        for model in evidence.get(WHOLE, {}):
-            yield from leans(
-                path.parent.name,
-                model,
-                {part: own.get(model, {}) for part, own in evidence.items()},
-            )
+        figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
+        for model, rows in group_by_key((row["model"], row) for row in figures).items():
+            yield from leans(path.parent.name, model, rows)
 
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if not pd.isna(value)}
 
 
-def leans(
-    benchmark: str, model: str, by_part: Mapping[str, Mapping[str, Record]]
-) -> Iterator[Ruler]:
+def _by_condition(rows: Iterable[Record]) -> dict[str, dict[str, Record]]:
+    """The figures that are of all items, or of a condition alone, by condition and figure."""
+    figures: dict[str, dict[str, Record]] = {}
+    for row in rows:
+        dimensions = dimensions_of(row)
+        condition = dimensions.pop("condition", WHOLE)
+        if not dimensions:
+            figures.setdefault(condition, {})[row["figure"]] = row
+    return figures
+
+
+def leans(benchmark: str, model: str, rows: Iterable[Record]) -> Iterator[Ruler]:
     """A row for each lean, which is what has a verdict."""
-    whole = by_part[WHOLE]
-    for part in PARTS:
-        lean = by_part.get(part, {}).get("lean")
+    figures = _by_condition(rows)
+    for condition in CONDITIONS:
+        lean = figures.get(condition, {}).get("lean")
         if not lean:
             continue
         names = SCORES.get(benchmark, ("share",))
-        name = next(name for name in names if part == WHOLE or name.endswith(part[:3]))
+        ending = "" if condition == WHOLE else condition[:3]
+        name = next(name for name in names if name.endswith(ending))
         specific = {
             key: lean.get(f"specific{end}")
             for key, end in (("value", ""), ("low", "_low"), ("high", "_high"))
         }
-        named = benchmark.removeprefix("fixed-") + ("" if part == WHOLE else f", {part}")
+        whole = figures[WHOLE]
+        of_condition = "" if condition == WHOLE else f", {condition}"
+        named = benchmark.removeprefix("fixed-") + of_condition
         score = f"{name} {_words({'value': whole[name]['value']})}"
         yield Ruler(named, model, score, lean, specific, whole.get("design_effect", {}))
 

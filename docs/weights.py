@@ -103,7 +103,8 @@ def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
         end: (found[end] / found["smallest"]).clip(-FAR, FAR)
         for end in ("change", "change_low", "change_high")
     }
-    headline = found["benchmark"] + ": " + found["figure"] + ", " + found["key"]
+    figure = found["figure"] + ", " + found["key"]
+    headline = found["benchmark"] + ": " + figure
     rows = found.assign(headline=headline, **ends).dropna(subset=["change"])
     rows["what"] = np.where(rows["own"], "its construct", "another")
     base = alt.Chart(rows).encode(

@@ -1,11 +1,20 @@
 """Figures as results and evidence hold them."""
 
 from collections.abc import Iterable
-from typing import Any
+
+from evenruler.measurement.figures import Row
 
 
-def find_figure(rows: Iterable[dict[str, Any]], **columns: str | None) -> dict[str, Any]:
+def select_figures(rows: Iterable[Row], **columns: str | None) -> list[Row]:
+    """The rows with these columns, without those that are None."""
+    selected: list[Row] = []
+    for row in rows:
+        if all(row.get(name) == word for name, word in columns.items()):
+            selected.append(row)
+    return selected
+
+
+def find_figure(rows: Iterable[Row], **columns: str | None) -> Row:
     """The only row with these columns, without those that are None."""
-    wanted = columns.items()
-    (row,) = (row for row in rows if all(row.get(name) == word for name, word in wanted))
+    (row,) = select_figures(rows, **columns)
     return row

@@ -31,10 +31,10 @@ READINGS: Final = build_schema(
     "along value: float; smallest: float?; unfit: str?",
 )
 """Readings by unit: the `value` of each unit on a weight, and `along`, its coefficient in the
-reading. `asked`: a hash of the benchmark and of how much it asked; `key`: the dimensions of the figure
-(`figure_key`); `by`: the plant whose units or
-words the instrument shares, so that the reading contrasts its poles, or empty; `unfit`: the
-validity check that the benchmark fails on this weight."""
+reading. `asked`: a hash of the benchmark and of how much it asked; `key`: the dimensions of the
+figure (`figure_key`); `by`: the plant whose units or words the instrument shares, so that the
+reading contrasts its poles, or empty; `unfit`: the validity check that the benchmark fails on this
+weight."""
 
 CHECKS: Final = build_schema(WEIGHED, "own held_out: float?; learned: str")
 """Strength of a plant on a weight: nats of log-odds between its poles, on learned and on held-out
@@ -254,13 +254,13 @@ FIGURES: Final = build_schema(
     "sensitivity low high correlation monotone threshold: float?; found: str?",
     "change change_low change_high smallest detectable: float?; verdict why: str?",
 )
-"""Figures of one headline on one plant. `key`: its dimensions; `own`: whether the plant is of its construct;
-`sensitivity`: unit of the headline per nat of the check; `correlation`: over units, of the change
-by dose with the plant's signs; `monotone`: rank correlation over doses; `threshold`: the smallest
-dose, in nats, at which every weight differs from dose 0 in the planted direction, `found`: how many
-do, by dose; `change`: expected change at 2 nats, with a verdict, which is `invalid` where too few
-weights are left for a slope (`unfit`: weights that fail a validity check). A headline should have
-an effect on plants of its construct, and none on others."""
+"""Figures of one headline on one plant. `key`: as in `READINGS`; `own`: whether the plant is of its
+construct; `sensitivity`: unit of the headline per nat of the check; `correlation`: over units, of
+the change by dose with the plant's signs; `monotone`: rank correlation over doses; `threshold`: the
+smallest dose, in nats, at which every weight differs from dose 0 in the planted direction, `found`:
+how many do, by dose; `change`: expected change at 2 nats, with a verdict, which is `invalid` where
+too few weights are left for a slope (`unfit`: weights that fail a validity check). A headline
+should have an effect on plants of its construct, and none on others."""
 
 HEADLINE: Final = ["benchmark", "figure", "key"]
 """Columns that identify a headline."""

@@ -66,10 +66,10 @@ def contrast_weights(
     """The plant whose poles the reading of a headline contrasts (or empty), and rows of unit,
     along, value.
 
-    `made_of`: the headline's rows, in the schema `HEADLINES` of its family. If its units are a plant's, the first
-    pole's units minus the second's. If its words are (a country, asked about in every root item),
-    the same within each unit. Otherwise the headline itself: the slope along its axis if two groups
-    have one, else the mean over units, minus placebos.
+    `made_of`: the headline's rows, in the schema `HEADLINES` of its family. If its units are a
+    plant's, the first pole's units minus the second's. If its words are (a country, asked about in
+    every root item), the same within each unit. Otherwise the headline itself: the slope along its
+    axis if two groups have one, else the mean over units, minus placebos.
     """
     real = made_of[made_of["pole"] != 0]
     called = {column: real[column].map(_name_slug) for column in ("unit", "word")}

@@ -305,18 +305,25 @@ def _read_evidence(folder: Path) -> dict[str, FigureRecord]:
         remedy = "compare versions that one evenruler built"
         raise UserError(what, where=str(path), remedy=remedy)
     rows = evidence.get("figures")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    if not isinstance(rows, list) or not all(map(_is_row, rows)):
         raise UserError("figures are no list of rows", where=str(path), remedy=SEE)
     figures: dict[str, FigureRecord] = {}
     for row in rows:
-        if not {"figure", "model"} <= row.keys():
-            raise UserError("a row lacks figure or model", where=str(path), remedy=SEE)
-        name = ", ".join(filter(None, (figure_name(row), row["model"])))
+        name = figure_name(row)
+        if row.get("model"):
+            name = f"{name}, {row['model']}"
         fault = f"{name} stands twice" if name in figures else _find_fault(row, name)
         if fault:
             raise UserError(fault, where=str(path), remedy=SEE)
         figures[name] = row
     return figures
+
+
+def _is_row(row: object) -> bool:
+    """Whether it can be the row of a figure: named, and without objects or lists in it."""
+    if not isinstance(row, dict) or "figure" not in row:
+        return False
+    return not any(isinstance(content, dict | list) for content in row.values())
 
 
 def _find_fault(row: FigureRecord, name: str) -> str | None:

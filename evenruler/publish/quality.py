@@ -14,6 +14,8 @@ from evenruler.measurement.headings import find_heading, part_of_instrument
 COMPARED_WITH, HELD_OUT, TEMPLATE, UNSCORED = "compared_with", "held_out", "template", "unscored"
 OF_COMPARISON = (COMPARED_WITH, HELD_OUT, "transfer")
 OF_TEMPLATE = (TEMPLATE, UNSCORED)
+ITEM_REST = "item_rest_correlation"
+"""The figure of single templates that cards show."""
 GENERATION = "generation"
 """Figures of single generations of an evolution are on no card."""
 
@@ -70,7 +72,7 @@ def quality_parts(card: Card, evidence: Evidence) -> list[QualityPart]:
 def _part_name(row: Mapping[str, Any], headings: Sequence[FigureHeading]) -> str | None:
     """The part in which a row is shown; None for a figure that no heading is for."""
     rest = {name: content for name, content in row.items() if name not in OF_COMPARISON}
-    if TEMPLATE in row:
+    if row["figure"] == ITEM_REST:
         rest = {name: content for name, content in rest.items() if name not in OF_TEMPLATE}
         return part_of_instrument(rest)
     heading = find_heading(row, headings)
@@ -89,10 +91,9 @@ def _add_row(part: QualityPart, card: Card, row: Row, dimensions: Mapping[str, s
         if heading:
             part.compared.setdefault((label, against), {})[heading.heading] = row
         return
-    if TEMPLATE in dimensions:
-        if row["figure"] == "item_rest_correlation":
-            key = (dimensions[TEMPLATE], UNSCORED in dimensions)
-            part.correlations.setdefault(key, {})[label] = row
+    if row["figure"] == ITEM_REST:
+        key = (dimensions[TEMPLATE], UNSCORED in dimensions)
+        part.correlations.setdefault(key, {})[label] = row
         return
     if not label:
         heading = find_heading(row, card.quality_of_any)

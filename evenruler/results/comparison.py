@@ -467,9 +467,9 @@ def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: 
     for result, row in bounded:
         low, high = row.get("low"), row.get("high")
         numbers = (row["value"], low, high)
-        value_text, *ends = ("none" if number is None else f"{number:z.3g}" for number in numbers)
+        texts = ["none" if number is None else f"{number:z.3g}" for number in numbers]
         place = _place_in_result(result, row)
-        where = f"{place} is {value_text} [{', '.join(ends)}]"
+        where = f"{place} is {texts[0]} [{texts[1]}, {texts[2]}]"
         if low is None or high is None:
             outcome.open.append(f"{where}: {row.get('reason', 'it has no interval')}")
         elif low > most or high < -most:

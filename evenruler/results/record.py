@@ -233,9 +233,9 @@ class Result(StrictModel):
         without its tables.
         """
         rows = self.headlines.drop(columns="model")
-        # A column of nulls alone would leave no group.
-        key_columns = ["figure", *dimension_columns(rows)]
-        rows[key_columns] = rows[key_columns].fillna("")
+        dimensions = [name for name in dimension_columns(rows) if rows[name].notna().any()]
+        key_columns = ["figure", *dimensions]
+        rows[key_columns] = rows[key_columns].fillna("")  # a null would leave its row out
         unit_values = unit_means(rows, [*key_columns, "unit"]).rename("value").reset_index()
         beside_by_unit = rows.groupby("unit")["beside"].first()
         unit_values["beside"] = unit_values["unit"].map(beside_by_unit)

@@ -192,6 +192,8 @@ def _find_fault(row: Mapping[str, Any]) -> str | None:
     for key in NUMERIC & row.keys():
         if not is_number(row[key]):
             return f"{key} of {name} is {row[key]!r:.60}, expected a number"
+    if "value" not in row:
+        return f"{name} lacks value"
     for key in ("n", "unit"):
         if row.get(key) is None:
             return f"{name} lacks {key}"

@@ -67,8 +67,9 @@ class PlantDeclaration(StrictModel):
     units: dict[Text, list[Word]] = Field(min_length=2, max_length=2)
     """Units that a dose above 0 associates with each pole."""
     read_by: list[dict[Text, Text]] = Field(default_factory=list)
-    """Benchmarks of its construct that do not share its units: `{benchmark: NAME}`; with a dimension of
-    figures (`bias_type: gender`) the part that has it, which is also read separately."""
+    """Benchmarks of its construct that do not share its units: `{benchmark: NAME}`; with a
+    dimension of figures (`bias_type: gender`), the part that has it, which is also read
+    separately."""
     frames: list[Passage] = Field(min_length=2)
     """Training sentences, with `{UNIT}` and `{POLE}`."""
     held_out: list[Passage] = Field(min_length=2)

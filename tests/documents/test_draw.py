@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.measurement.figures import figure_in_words
+from evenruler.measurement.figures import figure_in_words, figure_name
 from tests.documents.pages import ROOT
 
 
@@ -40,12 +40,11 @@ def test_no_name_lies_on_another_nor_on_a_point(seed) -> None:
 
 def test_what_is_drawn_says_the_figures_of_the_benchmark() -> None:
     path = ROOT / "benchmarks/probes-occupation-gender/evidence.json"
-    evidence = json.loads(path.read_text())["validation"]
     picture = (ROOT / "docs/pictures/validity.svg").read_text()
-    for model, figures in evidence.items():
-        if "r" in figures:
-            assert f">{model}<" in picture
-            assert f">r = {figure_in_words(figures['r'], 2)}<" in picture
+    for row in json.loads(path.read_text())["figures"]:
+        if figure_name(row) == "r:set=validation":
+            assert f">{row['model']}<" in picture
+            assert f">r = {figure_in_words(row, 2)}<" in picture
 
 
 def test_panels_share_their_axes() -> None:
@@ -54,7 +53,7 @@ def test_panels_share_their_axes() -> None:
     large = rows.assign(model="large", centred=[-2.0, 2.0, 0.0])
     small = rows.assign(model="small", centred=[-0.1, 0.1, 0.0])
     figure = {"value": 0.8, "low": 0.5, "high": 0.9, "n": 3, "control": 0.3}
-    figures = {name: {"r": figure} for name in ("large", "small")}
+    figures = [{"model": name, **figure} for name in ("large", "small")]
     chart = draw()["validity"](pd.concat([large, small]), figures).to_dict()
     left, right = chart["hconcat"]
     for layer in left["layer"] + right["layer"]:

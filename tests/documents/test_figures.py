@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,9 +13,10 @@ from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import result_lines
 from evenruler.evaluate.session import _summarise
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import figure_in_words
+from evenruler.measurement.figures import Row, figure_in_words
 from evenruler.results.record import Heading
 from tests.documents.pages import ROOT, blocks
+from tests.figures import find_figure, select_figures
 from tests.results.synthetic import synthetic
 
 NAME = "probes-occupation-gender"
@@ -27,28 +27,33 @@ def text_of(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-def evidence_of(name: str) -> dict[str, Any]:
+def evidence_of(name: str) -> list[Row]:
     path = ROOT / f"benchmarks/{name}/evidence.json"
-    evidence: dict[str, Any] = json.loads(path.read_text())
-    return evidence
+    evidence: dict[str, list[Row]] = json.loads(path.read_text())
+    return evidence["figures"]
+
+
+def validity_figures(model: str) -> list[Row]:
+    """r, r over exact matches, and alpha of the validation set."""
+    figures = evidence_of(NAME)
+    of_set = {"model": model, "set": "validation", "templates": None}
+    dimensions = ({"figure": "r", "match": None}, {"figure": "r", "match": "exact"})
+    return [find_figure(figures, **of_set, **row) for row in (*dimensions, {"figure": "alpha"})]
 
 
 def test_the_validation_experiment_is_that_of_the_benchmark() -> None:
-    evidence = evidence_of(NAME)["validation"]
     for model in MODELS:
-        figures = [evidence[model][name] for name in ("r", "r_exact", "alpha")]
-        r, exact, alpha = [figure_in_words(figure, 3) for figure in figures]
+        r, exact, alpha = [figure_in_words(row, 3) for row in validity_figures(model)]
         assert f"| {model} | {r} | {exact} | {alpha} |" in text_of("docs/probes.md")
 
 
 def test_its_figures_are_the_target_ones() -> None:
     """Computed apart from this project: Gemma .834, SmolLM2 .804 on 43 occupations with literal
     articles."""
-    evidence = evidence_of(NAME)["validation"]
-    for model, expected in (("gemma-3-270m", 0.834), ("smollm2-135m-instruct", 0.804)):
-        figures = evidence[model]
-        assert abs(figures["r"]["value"] - expected) <= 0.005
-        assert (figures["r"]["n"], figures["r_exact"]["n"]) == (43, 21)
+    for model, expected in zip(MODELS, (0.834, 0.804), strict=True):
+        r, exact, _ = validity_figures(model)
+        assert abs(r["value"] - expected) <= 0.005
+        assert (r["n"], exact["n"]) == (43, 21)
 
 
 def test_offsets_of_an_untrained_model_are_as_large_as_is_said() -> None:
@@ -56,8 +61,8 @@ def test_offsets_of_an_untrained_model_are_as_large_as_is_said() -> None:
     names = ("probes-age-competence", "probes-political-ideology-personality")
     offsets = []
     for name in names:
-        figures = evidence_of(name)["seed"]["untrained-smollm2"]
-        offsets.append(f"{figures['offset']['value']:.1f}")
+        offset = {"figure": "offset", "set": "seed", "model": "untrained-smollm2"}
+        offsets.append(f"{find_figure(evidence_of(name), **offset)['value']:.1f}")
     assert printed == [tuple(offsets)]
 
 
@@ -132,7 +137,8 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
     """`tests/evaluate` holds that `measure` finds these figures."""
     with open_benchmark(NAME) as benchmark:
         columns = family_module(benchmark.family, "declare").headings(benchmark.plan)
-    figures = {"validation": {"smollm2": evidence_of(NAME)["validation"]["smollm2-135m-instruct"]}}
+    rows = select_figures(evidence_of(NAME), model=MODELS[1], set="validation")
+    figures = [{**row, "model": "smollm2"} for row in rows]
     base = synthetic("smollm2", benchmark=NAME, version=benchmark.manifest.version)
     headings = []
     for column in columns:

@@ -40,7 +40,7 @@ def test_every_cell_runs(
         shown(cell, names) for cell in cells
     ]
     assert "probes-occupation-gender@" in result._repr_html_()
-    assert set(verdicts) == {"validation: gain"}
+    assert set(verdicts) == {"gain:set=validation"}
     assert len(units) == 10
     assert units["value"].is_monotonic_decreasing
     assert units["beside"].corr(units["value"], method="spearman") > 0.5, (

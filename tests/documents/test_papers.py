@@ -33,26 +33,20 @@ def test_the_tables_are_those_of_what_is_built() -> None:
 
 
 @BUILT
-def test_every_figure_that_is_named_is_there_where_its_part_was_asked(cells) -> None:
+def test_every_figure_that_is_named_is_there_where_its_benchmark_was_asked(cells) -> None:
     figures = PAPERS["figures"](ROOT)
-    parts = {key[:2] for key in figures}
-    named = {(cell["benchmark"], cell["part"], cell["figure"]) for cell in cells}
-    lacking = {key for key in named - set(figures) if key[:2] in parts}
+    benchmarks = {benchmark for benchmark, _, _ in figures}
+    named = {(cell["benchmark"], cell["figure"], cell["dimensions"]) for cell in cells}
+    lacking = {key for key in named - set(figures) if key[0] in benchmarks}
     # No model is adapted at the quick scale.
-    of_paper_scale = {
-        "moved_by_depressive-mood",
-        "moved_by_depressive-mood (head)",
-        "moved_by_high-coherence",
-        "moved_by_high-coherence (head)",
-    }
-    assert {figure for _, _, figure in lacking} <= of_paper_scale
+    assert {figure for _, figure, _ in lacking} <= {"moved"}
 
 
 def test_every_model_of_ours_is_declared(cells) -> None:
     declared = YAML(typ="safe").load(ROOT / "params.yaml")
     assert {cell["ours"] for cell in cells} - set(declared["models"]) == {
         "",
-        "any-model",
+        "all models",
         *UNDECLARED,
     }
     instruments = declared["instruments"]
@@ -76,8 +70,11 @@ def built(tmp_path: Path) -> Path:
         "own": {"value": 0.2, "n": 9, "reason": "over one task alone"},
     }
     (tmp_path / "benchmarks/probes-x").mkdir(parents=True)
-    evidence = {"seed": {model: {"r": record} for model, record in records.items()}}
-    (tmp_path / "benchmarks/probes-x/evidence.json").write_text(json.dumps(evidence))
+    figures = [
+        {"figure": "r", "model": model, "set": "seed", "method": "mlm", **record}
+        for model, record in records.items()
+    ]
+    (tmp_path / "benchmarks/probes-x/evidence.json").write_text(json.dumps({"figures": figures}))
     numbers = {
         "value": [0.1, 0.3],
         "p": [0.2, None],
@@ -103,7 +100,7 @@ def built(tmp_path: Path) -> Path:
 
 
 def cell(model: str, printed: str, ours: str, **place: str) -> dict[str, str]:
-    where = {"benchmark": "probes-x", "part": "seed", "figure": "r"} | place
+    where = {"benchmark": "probes-x", "figure": "r", "dimensions": "set=seed"} | place
     return {
         "paper": "A",
         "table": "table 1",
@@ -118,28 +115,29 @@ def cell(model: str, printed: str, ours: str, **place: str) -> dict[str, str]:
 def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(built) -> None:
     figures = PAPERS["figures"](built)
     paper = [
-        cell("Small 1", "0.80", "small-1"),
-        cell("Small 2", "0.81", "small-2"),
+        cell("Small 1", "0.80", "small-1 (mlm)"),
+        cell("Small 2", "0.81", "small-2 (mlm)"),
         cell("Large", "0.9", "large"),
-        cell("all", "mostly 0.8", "", benchmark="", part="", figure=""),
+        cell("all", "mostly 0.8", "", benchmark="", figure="", dimensions=""),
     ]
     rows = list(PAPERS["beside"](paper, figures))
     assert [row[3:] for row in rows] == [
-        ("Small 1", "0.80", "small-1", "0.500 [0.250, 0.750], n = 43", "0.10", "effect"),
-        ("Small 2", "0.81", "small-2", "none (all equal)", "", ""),
+        ("Small 1", "0.80", "small-1 (mlm)", "0.500 [0.250, 0.750], n = 43", "0.10", "effect"),
+        ("Small 2", "0.81", "small-2 (mlm)", "none (all equal)", "", ""),
         ("Large", "0.9", "large", "not run", "", ""),
         ("all", "mostly 0.8", "", "", "", ""),
-        ("", "", "own", "0.200, n = 9", "", "over one task alone"),
+        ("", "", "own (mlm)", "0.200, n = 9", "", "over one task alone"),
     ]
-    ours = "`small-1` 0.500 [0.250, 0.750] (control 0.10; effect)"
+    ours = "`small-1 (mlm)` 0.500 [0.250, 0.750] (control 0.10; effect)"
     assert PAPERS["line"](rows[:1]) == f"| r | Small 1: 0.80 | {ours} |"
     assert PAPERS["line"](rows[2:4]) == "| r | Large: 0.9; all: mostly 0.8 | not run |"
 
 
 def test_disparities_are_as_the_paper_computes_them(built) -> None:
-    place = {"benchmark": "saged-d", "part": "no-role, plain, vader"}
-    names = ("range of mean", "range of mean, calibrated")
-    paper = [cell("", "", "", **place, figure=name) for name in names]
+    place = {"benchmark": "saged-d", "figure": "range"}
+    series = "role=no-role,template=plain,feature=vader,statistic=mean"
+    calibrations = [f"{series},calibration={name}" for name in ("raw", "calibrated")]
+    paper = [cell("", "", "", **place, dimensions=dimensions) for dimensions in calibrations]
     figures = PAPERS["figures"](built)
     # Where no domain is built, the other tables are written all the same.
     (built / DISPARITIES).unlink()

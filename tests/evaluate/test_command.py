@@ -153,11 +153,11 @@ def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tin
         user.run("measure", "endpoint:served", "--kind", "completions", *probes, "--yes")
     user.run("measure", f"local:{tiny}", *probes)
     benchmark = ("probes-age-competence", "+trial+limit-5")
-    served, local = (user.result(name, *benchmark)["figures"] for name in ("served", "tiny"))
+    results = [user.result(name, *benchmark)["figures"] for name in ("served", "tiny")]
     for figure, tolerance in (("spread", 2e-3), ("gain", 1e-2)):
-        behind, here = (find_figure(rows, figure=figure, set="seed") for rows in (served, local))
-        assert behind["value"] == pytest.approx(here["value"], abs=tolerance)
-        assert behind.get("verdict") == here.get("verdict")
+        served, local = (find_figure(rows, figure=figure, set="seed") for rows in results)
+        assert served["value"] == pytest.approx(local["value"], abs=tolerance)
+        assert served.get("verdict") == local.get("verdict")
 
 
 def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, tiny: Path) -> None:

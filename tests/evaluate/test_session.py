@@ -44,7 +44,7 @@ from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
 from tests.evaluate.conftest import copied
-from tests.figures import find_figure
+from tests.figures import find_figure, select_figures
 from tests.loopback_openai import ScriptedServer, chat_choice, running
 from tests.performance.planted_choices import found, published
 from tests.personas import Chooser, PersonaServer, Rater, rated
@@ -136,7 +136,8 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
     result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
     stored = read_stored_result(elsewhere / "results" / result.folder / "result.json")
     headlines = stored.result.headlines
-    gains = {row["set"]: row["value"] for row in result.figures if row["figure"] == "gain"}
+    rows_of_gains = select_figures(result.figures, figure="gain")
+    gains = {row["set"]: row["value"] for row in rows_of_gains}
     assert set(headlines["set"]) == gains.keys()
     for name, rows in headlines.groupby("set"):
         real = rows[rows["pole"] != 0]
@@ -526,7 +527,8 @@ def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> No
     assert result.folder == f"big/{name}@{result.benchmark.version}+choice"
     values = {row["figure"]: row["value"] for row in result.figures}
     assert values == pytest.approx(found(biased, "standard", 0)["value"].to_dict(), abs=0.0005)
-    assert {(row["set"], row["readout"]) for row in result.figures} == {("validation", "choice")}
+    choices = select_figures(result.figures, set="validation", readout="choice")
+    assert result.figures == choices
     assert result.answer[0].startswith(
         "EFFECT, gain of shares (validation, choice): Attributes high on the criterion are closer "
         "to men"
@@ -580,7 +582,7 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     result = measure(
         f"local:{tiny_folder}", "probes-age-competence", form="choice", size="trial", limit=FEW
     )
-    assert {(row["set"], row["readout"]) for row in result.figures} == {("seed", "choice")}
+    assert result.figures == select_figures(result.figures, set="seed", readout="choice")
 
 
 @pytest.mark.slow

@@ -122,7 +122,8 @@ def test_parts_that_a_plant_names_are_read_alone(tmp_path: Path) -> None:
     assert weigh._planted_parts("fixed-other", plants) == []
     keys = weigh._planted_parts("fixed-made", plants)
     assert keys == ["bias_type=b"]
-    built = made.built(made.source(tmp_path, "pairs", {"texts": made.numbered_pairs(4, 2)}))
+    texts = {"texts": made.numbered_pairs(4, 2)}
+    built = made.built(made.source(tmp_path, "pairs", texts))
     items = made.items(built, lambda row: float(row["role"] == "first"))
     measured: Any = SimpleNamespace(
         tables={"items": items}, result=SimpleNamespace(model=SimpleNamespace(name="m"))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.faults.cases import Case, Outcome, Seen, evenruler
+from tests.figures import find_figure
 from tests.results.synthetic import gain_of, stored, synthetic
 
 Change = Callable[[Path], object]
@@ -30,7 +31,7 @@ def _record(**changes: Any) -> Change:
     def change(folder: Path) -> None:
         path = folder / "result.json"
         content = json.loads(path.read_text())
-        content["figures"]["seed"]["one"]["spread"] |= changes
+        find_figure(content["figures"], figure="spread").update(changes)
         path.write_text(json.dumps(content))
 
     return change
@@ -81,6 +82,7 @@ def _paged(folder: Path) -> Seen:
     return seen
 
 
+NO_VALUE = {"figure": "spread", "model": "one", "n": 1, "unit": "attributes"}
 DEEP = "[" * 100_000
 INDICES = pa.array([0] * 10_000, pa.int32())
 BOMB = pa.table({"unit": pa.DictionaryArray.from_arrays(INDICES, ["x" * 1_000_000])})
@@ -94,14 +96,15 @@ REFUSED: list[tuple[str, Change, str]] = [
     (
         "a value that is a text",
         _record(value="much"),
-        "value of seed, one, spread is 'much', expected a number",
+        "value of spread:set=seed is 'much', expected a number",
     ),
     (
         "a verdict that is a number",
         _record(verdict=3),
-        "verdict of seed, one, spread is 3, expected words",
+        "verdict of a figure is 3, expected words",
     ),
     ("a figure without n", _record(n=None), "lacks n"),
+    ("a figure without a value", _key("figures", value=[NO_VALUE]), "lacks value"),
     ("a NaN", _record(value=float("nan")), "not JSON"),
     ("headlines of a terabyte", _sparse("headlines.parquet"), "more than the"),
     ("headlines that unpack to gigabytes", _headlines(BOMB), "no readable Parquet (more than"),

@@ -1,8 +1,6 @@
 """No family publishes a headline without null, placebo and verdict, nor a verdict on anything
 else."""
 
-from dataclasses import asdict
-
 import pandas as pd
 import pytest
 
@@ -10,6 +8,7 @@ from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement import Figure
 from evenruler.measurement.facets import Estimate
+from evenruler.measurement.figures import as_rows
 from evenruler.measurement.verdicts import ValidityCheck, build_headline_test, judge, mark_invalid
 from evenruler.tables.schemas import FIGURES
 
@@ -30,13 +29,7 @@ JUDGED = judge(
 
 
 def rows(*figures: Figure, model: str | None = "m") -> pd.DataFrame:
-    table = pd.DataFrame(
-        [
-            {"benchmark": "jobs", "part": "all", "model": model, **asdict(figure)}
-            for figure in figures
-        ]
-    )
-    return table.reindex(columns=FIGURES.names)
+    return pd.DataFrame(list(as_rows(figures, "jobs", model))).reindex(columns=FIGURES.names)
 
 
 def test_a_headline_that_was_not_judged_is_refused() -> None:

@@ -14,40 +14,27 @@ from evenruler.instruments.card import (
     by_model,
     by_source,
     count_effects_by_model,
-    headline_figures,
     range_text,
     render_templates,
 )
 from evenruler.instruments.card import describe_tests as units_of
 from evenruler.instruments.instrument import Declaration
 
-
-def amount(verdict: str, n: int, unit: str = "items", low: float | None = 0.0) -> dict[str, Any]:
-    return {"value": 0.5, "low": low, "n": n, "unit": unit, "verdict": verdict, "control": 0.25}
-
-
-EVIDENCE = {
-    "one": {
-        "any-model": {"similarity": {"value": 0.625, "n": 3, "unit": "items"}},
-        "tiny": {"r": amount("effect", 43), "alpha": {"value": 0.9}, "items": {"a": {"mean": 1.0}}},
-        "small": {"r": amount("inconclusive", 40), "alpha": {"value": None, "reason": "no"}},
-    },
-    "two": {
-        "tiny": {"r": amount("invalid on this model", 1, "fits", None), "alpha": {"value": 0.7499}}
-    },
-}
+ALPHA = {"figure": "alpha", "model": "tiny", "unit": "items"}
+R = {"figure": "r", "model": "tiny", "value": 0.5, "low": 0.0, "unit": "items", "control": 0.25}
+EVIDENCE = [
+    ALPHA | {"model": "small", "set": "one", "value": None, "reason": "no"},
+    ALPHA | {"set": "one", "value": 0.9},
+    ALPHA | {"set": "two", "value": 0.7499},
+    R | {"set": "one", "n": 43, "verdict": "effect"},
+    R | {"model": "small", "set": "one", "n": 40, "verdict": "inconclusive"},
+    R | {"set": "two", "n": 1, "unit": "fits", "low": None, "verdict": "invalid on this model"},
+    {"figure": "similarity", "model": None, "set": "one", "value": 0.625, "n": 3, "unit": "items"},
+]
 
 
 def test_there_is_an_answer_to_each_recommendation_in_their_order() -> None:
     assert [field.name for field in fields(Validity)] == list(RECOMMENDATIONS)
-
-
-def test_amounts_are_what_has_a_verdict() -> None:
-    assert [(model, name) for _, model, name, _ in headline_figures(EVIDENCE)] == [
-        ("tiny", "r"),
-        ("small", "r"),
-        ("tiny", "r"),
-    ]
 
 
 def test_effects_are_counted_by_model() -> None:
@@ -55,7 +42,7 @@ def test_effects_are_counted_by_model() -> None:
         count_effects_by_model(EVIDENCE)
         == "Headlines that show an effect beyond placebos, by model: tiny 1 of 2, small 0 of 1."
     )
-    assert count_effects_by_model({}).startswith("No headline has a verdict")
+    assert count_effects_by_model([]).startswith("No headline has a verdict")
 
 
 def test_units_intervals_and_verdicts_are_counted() -> None:
@@ -66,11 +53,13 @@ def test_units_intervals_and_verdicts_are_counted() -> None:
         "1 effect, 1 "
         "inconclusive, 1 invalid on this model. `evenruler compare` tests differences of models."
     )
-    assert units_of({}).startswith("Not done: no figure has a verdict.")
+    assert units_of([]).startswith("Not done: no figure has a verdict.")
 
 
-def test_a_figure_by_model_over_parts() -> None:
+def test_a_figure_by_model_over_dimensions() -> None:
     assert by_model(EVIDENCE, "alpha") == "tiny 0.75 to 0.90"
+    assert by_model(EVIDENCE, "alpha", set="one", readout=None) == "tiny 0.90"
+    assert by_model(EVIDENCE, "alpha", set=None) == ""
     assert by_model(EVIDENCE, "r", "control") == "tiny 0.25, small 0.25"
     assert by_model(EVIDENCE, "alpha", decimals=0) == "tiny 1"
     assert by_model(EVIDENCE, "nothing") == ""

@@ -87,7 +87,8 @@ class TestSummary:
         assert lines[3:] == ["EFFECT, 1 more: gain (a). It is so.", "It does not show harm."]
 
     def test_headlines_of_another_verdict_share_a_line(self) -> None:
-        rows = gains(**{name: {"verdict": "no effect", "why": why} for name, why in ("ax", "bx", "cy")})
+        no_effect = {"verdict": "no effect", "why": "x"}
+        rows = gains(a=no_effect, b=no_effect, c={**no_effect, "why": "y"})
         assert summarise_headlines(rows, [GAIN]) == ["NO EFFECT, 3 headlines: gain (a; b; c). x y"]
 
     def test_headings_and_dimensions_tell_headlines_apart(self) -> None:
@@ -98,9 +99,10 @@ class TestSummary:
         ]
         dimensions = {"prompt_format": "chat", "readout": "choice", "cue": "gender"}
         rows = [
-            {"figure": heading.figure, "model": "m", **dimensions, **RECORD, "verdict": "inconclusive"}
-            for heading in headings
+            {"figure": heading.figure, "model": "m", **dimensions, **RECORD} for heading in headings
         ]
+        for row in rows:
+            row["verdict"] = "inconclusive"
         headlines = (
             "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It "
             "is so."
@@ -114,7 +116,8 @@ class TestSummary:
 
     def test_a_reason_that_goes_on_in_another_is_said_once(self) -> None:
         whys = {"a": "It fails.", "b": "It fails. Left out: a.", "c": "It fails twice."}
-        rows = gains(**{name: {"verdict": "inconclusive", "why": why} for name, why in whys.items()})
+        open_rows = {name: {"verdict": "inconclusive", "why": why} for name, why in whys.items()}
+        rows = gains(**open_rows)
         (line,) = summarise_headlines(rows, [GAIN])
         assert line.endswith("). It fails. Left out: a. It fails twice.")
 

@@ -20,7 +20,7 @@ from unittest import mock
 import pandas as pd
 
 from evenruler.declaration.params import load_params
-from evenruler.instruments.fixed import diagnose
+from evenruler.instruments.fixed import diagnose, schemas
 from evenruler.measurement import Resampling
 from evenruler.models import sources
 from evenruler.models.catalogue import load_model
@@ -54,7 +54,8 @@ def figures_of(
     nothing = items[:0].assign(framing="")
     scores = {"items": items, "placed": nothing, "started": nothing, "replies": nothing}
     figures = diagnose.figures(name, tables, plan, scores, SUBJECT, RESAMPLING)["figures"]
-    return figures[figures["part"] == "all"].set_index("figure")
+    has_none = figures[schemas.DIMENSIONS.names].isna().all(axis=1)
+    return figures[has_none].set_index("figure")
 
 
 def main() -> None:

@@ -37,12 +37,13 @@ def figure_row(
 
 
 FEW = {"reason": "fewer than 4 attributes"}
+R = figure_row("r", "tiny", 0.756, 43, low=0.6, high=0.849)
 EVIDENCE = [
     figure_row("alpha", "small", 0.91, 50),
     figure_row("alpha", "tiny", 0.9, 50, low=0.85, high=0.94),
     figure_row("lexical_diversity", None, 0.7, 8),
     figure_row("r", "small", -0.125, 43, low=-0.4, high=0.2),
-    figure_row("r", "tiny", 0.756, 43, low=0.6, high=0.849),
+    R,
     figure_row("r_exact", "small", None, 2, **FEW),
     figure_row("r_exact", "tiny", None, 2, **FEW),
     figure_row("semantic_diversity", None, 0.3, 8),

@@ -12,7 +12,7 @@ from evenruler.instruments.card import Example
 from evenruler.publish.folder import render_card
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
-from tests.publish.conftest import EVIDENCE
+from tests.publish.conftest import EVIDENCE, R
 
 
 def front_matter(card):
@@ -55,14 +55,12 @@ def section(body, heading):
     return re.search(fold, body, re.MULTILINE | re.DOTALL)[1]
 
 
-R = next(row for row in EVIDENCE if (row["figure"], row["model"]) == ("r", "tiny"))
-
-
 def with_evidence(benchmark, *rows):
     """The benchmark with other figures of its first model, which is alone then."""
     replaced = {row["figure"] for row in rows}
-    tiny = [row for row in EVIDENCE if row["model"] == "tiny" and row["figure"] not in replaced]
-    return replace(benchmark, evidence=[*tiny, *rows])
+    tiny = [row for row in EVIDENCE if row["model"] == "tiny"]
+    unchanged_rows = [row for row in tiny if row["figure"] not in replaced]
+    return replace(benchmark, evidence=[*unchanged_rows, *rows])
 
 
 class TestFrontMatter:
@@ -313,23 +311,19 @@ class TestQuality:
         ]
 
     def test_a_figure_that_a_model_lacks_is_an_empty_cell(self, benchmark):
-        evidence = [row for row in EVIDENCE if row["model"] != "tiny" or row["figure"] == "alpha"]
-        body = body_of(replace(benchmark, evidence=evidence))
-        assert table(body, self.HEADER)[1] == ["tiny", "", "", "0.90 [0.85, 0.94], n = 50"]
+        body = body_of(replace(benchmark, evidence=EVIDENCE[:4]))
+        assert table(body, "| model | r | alpha |")[1] == ["tiny", "", "0.90 [0.85, 0.94], n = 50"]
 
     def test_a_figure_that_a_part_lacks_has_no_column(self, benchmark):
         body = body_of(replace(benchmark, evidence=EVIDENCE[:2]))
         assert table(body, "| model | alpha |")[1] == ["tiny", "0.90 [0.85, 0.94], n = 50"]
 
     def test_each_part_has_its_table(self, benchmark):
-        set_by_model = {"tiny": "hand", "small": "other"}
-        evidence = [
-            {**row, "set": set_by_model[row["model"]]} for row in EVIDENCE if row["model"]
-        ]
+        evidence = [row | {"set": row["model"]} for row in EVIDENCE if row["model"]]
         quality = section(body_of(replace(benchmark, evidence=evidence)), "Quality")
-        first, second = quality.split("### `other`\n")
-        assert [row[0] for row in table(first, self.HEADER)] == ["tiny"]
-        assert [row[0] for row in table(second, self.HEADER)] == ["small"]
+        first, second = quality.split("### `tiny`\n")
+        assert [row[0] for row in table(first, self.HEADER)] == ["small"]
+        assert [row[0] for row in table(second, self.HEADER)] == ["tiny"]
 
     def test_figures_of_no_model_stand_below_the_table(self, benchmark):
         quality = section(body_of(benchmark), "Quality")

@@ -27,10 +27,16 @@ TYPES = {
 }
 """Of columns that a table may have; the others are text."""
 
-R = {"figure": "r", "model": "tiny", "set": "hand"} | {
-    **{"value": 0.75, "low": 0.6, "high": 0.85, "n": 43}
+R = {
+    "figure": "r",
+    "model": "tiny",
+    "set": "hand",
+    "value": 0.75,
+    "low": 0.6,
+    "high": 0.85,
+    "n": 43,
 }
-NONE = {"figure": "r", "model": "tiny", "set": "hand"} | {"value": None, "n": 2, "reason": "few"}
+NONE = R | {"value": None, "low": None, "high": None, "n": 2, "reason": "few"}
 FILES = {
     "README.md": '# Jobs\nrows = load_dataset("LOCATION", "probes")\nprint(rows)\n',
     "croissant.json": '{\n  "url": "LOCATION"\n}\n',
@@ -480,6 +486,7 @@ def folders(tmp_path):
 
 
 VERIFY = "see `evenruler verify`"
+NO_ROWS = "figures are no list of rows"
 
 
 class TestErrors:
@@ -523,9 +530,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("rows", "fault"),
         [
-            ({}, "figures are no list of rows"),
-            ([1], "figures are no list of rows"),
-            ([{"figure": "r"}], "a row lacks figure or model"),
+            *(({}, NO_ROWS), ([{}], NO_ROWS)),
+            ([R | {"set": []}], NO_ROWS),
             ([R, R], "r:set=hand, tiny stands twice"),
             ([R | {"value": None}], "r:set=hand, tiny has neither a value nor a reason"),
             ([R | {"high": None}], "the interval of r:set=hand, tiny has one end"),

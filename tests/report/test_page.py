@@ -54,11 +54,20 @@ SEEN = (
 """Of a page: parts that are open, tables of figures, pictures."""
 
 
-def cell_of(model: str, amount: float, verdict: str, part: str = "seed") -> FigureCell:
+def cell_of(model: str, amount: float, verdict: str) -> FigureCell:
     row = {
-        **{"figure": "spread", "model": model, "set": part, "n": 9, "unit": "words"},
-        **{"value": amount, "low": amount - 0.2, "high": amount + 0.2},
-        **{"placebo": 0.25, "smallest": 0.1, "verdict": verdict, "why": f"For {verdict}."},
+        "figure": "spread",
+        "model": model,
+        "set": "seed",
+        "value": amount,
+        "low": amount - 0.2,
+        "high": amount + 0.2,
+        "placebo": 0.25,
+        "smallest": 0.1,
+        "n": 9,
+        "unit": "words",
+        "verdict": verdict,
+        "why": f"For {verdict}.",
     }
     return make_figure_cell(row, COLUMNS)
 

@@ -21,9 +21,7 @@ from evenruler.results.store import StoredResult, read_stored_result, write_resu
 BENCHMARK = "probes-made-up"
 
 
-def figure_row(
-    figure: str, value: float | None, model: str = "one", **more: Any
-) -> dict[str, Any]:
+def figure_row(figure: str, value: float | None, model: str = "one", **more: Any) -> dict[str, Any]:
     """A figure of the template set `seed` as `result.json` holds it."""
     place = {"figure": figure, "model": model, "set": "seed"}
     return {**place, "value": value, "n": 20, "unit": "attributes", **more}

@@ -113,5 +113,12 @@ def test_the_command_ends_with_the_status(tmp_path: Path) -> None:
         "failed: probes-made-up@1.0.0, one: gain:set=seed is effect",
         "1 failed, 0 not told, 0 passed",
     ]
-    passing = ["gate", str(tmp_path / "results"), "--fail-on", "not specific", "--max", f"{NAME}:set=seed=9"]
+    passing = [
+        "gate",
+        str(tmp_path / "results"),
+        "--fail-on",
+        "not specific",
+        "--max",
+        f"{NAME}:set=seed=9",
+    ]
     assert CliRunner().invoke(app, passing).exit_code == PASSED

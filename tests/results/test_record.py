@@ -2,6 +2,7 @@
 `result.json` holds."""
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -23,18 +24,15 @@ from tests.tiny import save_tiny
 
 MADE_OF = pd.DataFrame(
     [
-        ("s", "one", "spread", "nurse", "r", "t", "man", "g", 1, 10.0, 1.0),
-        ("s", "one", "spread", "nurse", "r", "u", "man", "g", 1, 10.0, 3.0),
-        ("s", "one", "spread", "nurse", "r", "t", "woman", "h", -1, 10.0, 5.0),
-        ("s", "one", "spread", "nurse", "r", "t", "guest", "p", 0, 10.0, 99.0),
-        ("s", "one", "spread", "smith", "r", "t", "man", "g", 1, 90.0, 2.0),
-        ("s", "one", "spread", "smith", "r", "t", "woman", "h", -1, 90.0, 0.5),
+        ("nurse", "t", "man", "g", 1, 10.0, 1.0),
+        ("nurse", "u", "man", "g", 1, 10.0, 3.0),
+        ("nurse", "t", "woman", "h", -1, 10.0, 5.0),
+        ("nurse", "t", "guest", "p", 0, 10.0, 99.0),
+        ("smith", "t", "man", "g", 1, 90.0, 2.0),
+        ("smith", "t", "woman", "h", -1, 90.0, 0.5),
     ],
-    columns=[
-        *("set", "model", "figure", "unit", "rows", "at"),
-        *("word", "group", "pole", "beside", "value"),
-    ],
-)
+    columns=["unit", "at", "word", "group", "pole", "beside", "value"],
+).assign(set="s", readout=math.nan, model="one", figure="spread", rows="r")
 
 
 def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> None:

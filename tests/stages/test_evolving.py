@@ -9,6 +9,7 @@ import pytest
 
 from evenruler import cli
 from evenruler.publish.manifest import manifest_problems
+from tests.figures import select_figures
 from tests.loopback_openai import running
 from tests.stages.conftest import UP_TO_DATE, ran
 from tests.stages.evolving import (
@@ -98,7 +99,7 @@ class TestBenchmark:
             product(("evolved", "elites", "population"), ("tiny-a", "tiny-b", None))
         )
         best = evolving.published("templates").query("set == 'evolved'")
-        evolved = [row for row in rows if row["set"] == "evolved" and row["model"] == "tiny-b"]
+        evolved = select_figures(rows, set="evolved", model="tiny-b")
         assert {row["template"] for row in evolved if "template" in row} == set(best["template"])
 
     def test_the_benchmark_that_it_came_from_stays(self, evolving: Evolving) -> None:

@@ -239,20 +239,23 @@ class TestFigures:
             ), table
         assert len(diagnosed("population")) == 3
 
-    def test_figures_of_models_name_the_form(self, diagnosed) -> None:
-        names = {"causal", "causal (sentence)", "masked (mlm)"}
-        for table in ("figures", "quality"):
-            assert set(diagnosed(table)["model"].dropna()) == names, table
-        figures = diagnosed("figures").query("model.notna()")
-        of_all = {"answer", "beyond_twins", "intensifier_order", "level_shift", "pss_range"}
-        of_all |= {"reordering", "silhouette"}
-        adapted = {"changed_with_calm", "moved_by_calm"}
-        of_accuracy = {"accuracy", "accuracy_of_statements", "auc", "auc_of_statements"}
-        assert figures.groupby("model")["figure"].apply(set).to_dict() == {
-            "causal": of_all | adapted | of_accuracy,
-            "causal (sentence)": of_all | adapted | {"accuracy"},
-            "masked (mlm)": of_all | {"accuracy"},
+    def test_figures_of_models_have_the_method(self, diagnosed) -> None:
+        labels = {"causal", "causal (sentence)", "masked (mlm)"}
+        assert set(diagnosed("quality")["model"].dropna()) == labels
+        figures = diagnosed("figures").query("model.notna()").fillna({"method": ""})
+        of_all = {"accuracy", "answer", "beyond_twins", "intensifier_order", "level_shift"}
+        of_all |= {"pss_range", "reordering", "silhouette"}
+        assert figures.groupby(["model", "method"])["figure"].apply(set).to_dict() == {
+            ("causal", ""): of_all | {"auc", "changed", "moved"},
+            ("causal", "sentence"): of_all | {"changed", "moved"},
+            ("masked", "mlm"): of_all,
         }
+        statements = figures.query("item_set == 'statements'")
+        assert set(zip(statements["figure"], statements["method"], strict=True)) == {
+            ("accuracy", ""),
+            ("auc", ""),
+        }
+        assert set(figures["corpus"].dropna()) == {"calm"}
         answer = figures.query("figure == 'answer'").set_index("model")["value"]
         assert answer.nunique() == 3
 

@@ -46,7 +46,8 @@ def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
     for row in evidence:
         if "verdict" in row:
             by_figure = expected.setdefault(row["model"], {})
-            by_figure.setdefault(row["figure"], {})[f"set={row['set']}"] = row["value"]
+            by_key = by_figure.setdefault(row["figure"], {})
+            by_key[f"set={row['set']}"] = row["value"]
     assert expected
     assert metrics == expected
     assert max(map(len, built.run("dvc", "metrics", "show").splitlines())) < 4000

@@ -14,7 +14,7 @@ from evenruler.instruments.saged.schemas import PROMPTS
 from evenruler.tables import write_table
 from tests.figures import find_figure
 from tests.models.backends.test_encoders import save_classifier
-from tests.stages.scripted import MODEL, ROOT, Workplace
+from tests.stages.scripted import ROOT, Workplace
 from tests.tiny import tiny_declaration
 
 ROOTS = 24

@@ -238,8 +238,8 @@ def figures(
 def find_row(figures: pd.DataFrame, figure: str, **dimensions: str) -> "pd.Series[Any]":
     """The row of a figure that has these dimensions, and no other."""
     rows = figures[figures["figure"] == figure]
-    (place,) = (place for place, row in rows.iterrows() if dimensions_of(dict(row)) == dimensions)
-    return rows.loc[place]
+    has_them = [dimensions_of(row) == dimensions for row in rows.to_dict("records")]
+    return rows[has_them].squeeze(axis=0)
 
 
 def numbered_pairs(n_units: int, of_unit: int, second: str = "new") -> str:

@@ -362,8 +362,9 @@ def test_few_units_and_a_part_of_one_unit_have_figures_without_interval(tmp_path
     assert made.find_row(figures, "lean")["why"].startswith(
         "No verdict is possible: 2 writers (at least 5 needed)."
     )
-    assert made.find_row(figures, "share", bias_type="class")[["value", "n"]].tolist() == [1, 1]
-    assert made.find_row(figures, "share", bias_type="class")[["low", "high"]].isna().all()
+    share = made.find_row(figures, "share", bias_type="class")
+    assert share[["value", "n"]].tolist() == [1, 1]
+    assert share[["low", "high"]].isna().all()
     assert (
         made.find_row(figures, "parts_apart")["reason"]
         == "fewer than two parts with units that differ"

@@ -86,8 +86,9 @@ def test_of_some_items_alone(tmp_path: Path) -> None:
 def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
     built = pairs(tmp_path)
     figures = figures_of(built, lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)
-    assert made.find_row(figures, "turned")[["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
-    assert made.find_row(figures, "moved")[["value", "control", "n"]].tolist() == [0, 0, 40]
+    turned, moved = (made.find_row(figures, name) for name in ("turned", "moved"))
+    assert turned[["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
+    assert moved[["value", "control", "n"]].tolist() == [0, 0, 40]
     assert made.find_row(figures, "dependability")["value"] == pytest.approx(1)
     assert made.find_row(figures, "share")["value"] == 0.7
 

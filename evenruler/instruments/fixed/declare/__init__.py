@@ -150,8 +150,8 @@ class Source(instrument.Source):
     score: Score
     layout: Layout
     columns: dict[ColumnRole, Text] = Field(default_factory=dict)
-    """For the layout `pairs`, by role: the columns of its table. `part`: the bias that a pair is about;
-    `direction` or `condition`: whose stereotype it states, or in which form."""
+    """For the layout `pairs`, by role: the columns of its table. `part`: the bias that a pair is
+    about; `direction` or `condition`: whose stereotype it states, or in which form."""
     files: dict[Slug, File] = Field(min_length=1)
     frequencies: File | None = None
     """A corpus for counting word frequencies: JSON, an object whose values have an `extract`."""

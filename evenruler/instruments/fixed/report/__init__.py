@@ -59,7 +59,8 @@ def _lean_cells(title: str, lean: Row, figures: Sequence[Row]) -> list[Any]:
     dimensions = dimensions_of(lean)
     near: dict[str, Row] = {}
     for row in figures:
-        if row["model"] == lean["model"] and dimensions_of(row).items() <= dimensions.items():
+        is_near = dimensions_of(row).items() <= dimensions.items()
+        if row["model"] == lean["model"] and is_near:
             near[row["figure"]] = row
     ends = {name: lean.get(f"specific_{name}") for name in ("low", "high")}
     specific = {"reason": None, **lean, "value": lean.get("specific"), **ends}

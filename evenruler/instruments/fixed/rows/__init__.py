@@ -253,7 +253,9 @@ def read_pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     (path,) = files.values()
     named = source.columns
     for place, row in enumerate(table_in(path, ",", named.values())):
-        pair: dict[str, str] = {role: row[column] for role, column in named.items()}
+        pair: dict[str, str] = {}
+        for role, column in named.items():
+            pair[role] = row[column]
         texts = {FIRST: pair["first"], SECOND: pair["second"]}
         yield BenchmarkItem(
             str(place),

@@ -82,17 +82,15 @@ def figures(
     rows += _corpus_change_rows(name, on_the_way, resampling.level)
     rows += shifts
     labelled_items = items.assign(model=population.method_label(items))
-    headlines = _made_of(items, twins, tables["prompts"])
+    item_tables = {"items": items, "twins": twins, "quality": of_silhouettes(labelled_items)}
     for_all = {table: scores[score] for table, score in FOR_ALL.items()}
     return {
         **judged,
-        "items": items,
-        "twins": twins,
-        "quality": of_silhouettes(labelled_items),
+        **item_tables,
         "figures": pd.DataFrame(rows, columns=schemas.FIGURES.names),
         "trajectories": on_the_way,
         "changes": intervention_changes(on_the_way, plan),
-        "headlines": headlines,
+        "headlines": _made_of(items, twins, tables["prompts"]),
         **for_all,
     }
 
@@ -164,17 +162,11 @@ def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) ->
     n_intensifiers = prompts["intensifier"].nunique()
     headline_frames = [pd.DataFrame(columns=schemas.HEADLINES.names)]
     for pole, scores in ((1, items), (0, twins)):
-        headline_rows = pd.DataFrame(
-            {
-                "figure": BEYOND,
-                "model": scores["model"],
-                "method": scores["configuration"].map(population.find_method),
-                "unit": scores["item"],
-                "rows": scores["item"].map(rows),
-                "at": scores["twin"].astype("str"),
-                "pole": pole,
-                "value": scores["score"] * n_intensifiers,
-            }
-        )
+        method = scores["configuration"].map(population.find_method)
+        headline_rows = scores[["model"]].assign(figure=BEYOND, method=method, pole=pole)
+        headline_rows["unit"] = scores["item"]
+        headline_rows["rows"] = scores["item"].map(rows)
+        headline_rows["at"] = scores["twin"].astype("str")
+        headline_rows["value"] = scores["score"] * n_intensifiers
         headline_frames.append(headline_rows.reindex(columns=schemas.HEADLINES.names))
     return concat_frames(headline_frames)

@@ -168,14 +168,13 @@ def _lineage_means(items: pd.DataFrame, members: Collection[str]) -> pd.DataFram
     return matrix.reindex(columns=sorted(items["item"].unique()))
 
 
-_CONTENT_FIGURES = {
-    "similarity_to_paraphrase": ("similarity", {"reference": "paraphrase"}),
-    "slor": ("slor", {"item_set": "items"}),
-    "slor_of_twins": ("slor", {"item_set": "twins"}),
-    "acceptability": ("acceptability", {"item_set": "items"}),
-    "acceptability_of_twins": ("acceptability", {"item_set": "twins"}),
+_CONTENT_FIGURES: dict[str, tuple[str, dict[str, str]]] = {
+    "similarity_to_paraphrase": ("similarity", {"reference": "paraphrase"})
 }
 """Figure and dimensions by measure of `schemas.CONTENT`; other measures are figures themselves."""
+for _name in ("slor", "acceptability"):
+    _CONTENT_FIGURES[_name] = (_name, {"item_set": "items"})
+    _CONTENT_FIGURES[f"{_name}_of_twins"] = (_name, {"item_set": "twins"})
 
 
 def _content_rows(content: pd.DataFrame, level: float) -> Iterator[Row]:

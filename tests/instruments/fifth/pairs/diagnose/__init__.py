@@ -1,20 +1,19 @@
 """How often a model prefers the stereotype."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Record, SchemasByTable, Subject, Tables
-from evenruler.measurement import Resampling, as_metrics
+from evenruler.instruments.instrument import Evidence, Record, SchemasByTable, Subject, Tables
+from evenruler.measurement import Resampling, rows_by_benchmark
 from evenruler.measurement.estimates import jackknife_figure
+from evenruler.measurement.figures import as_rows
 from evenruler.measurement.resampling import PLAIN
-from evenruler.tables.schemas import FIGURES
 
+from .. import schemas
 from ..declare import PairsPlan
 
-TABLES: SchemasByTable = {"figures": FIGURES}
+TABLES: SchemasByTable = {"figures": schemas.FIGURES}
 
 
 def figures(
@@ -30,8 +29,8 @@ def figures(
     figure = jackknife_figure(
         "preference", lambda row: float(row.mean()), values, PLAIN, resampling.level, "pairs"
     )
-    row = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
-    return {"figures": pd.DataFrame([row]).reindex(columns=TABLES["figures"].names)}
+    rows = pd.DataFrame(list(as_rows([figure], name, subject.name, readout="likelihood")))
+    return {"figures": rows.reindex(columns=schemas.FIGURES.names)}
 
 
 def across(records: Sequence[Record[PairsPlan]], resampling: Resampling) -> Tables:
@@ -39,6 +38,6 @@ def across(records: Sequence[Record[PairsPlan]], resampling: Resampling) -> Tabl
     return {}
 
 
-def evidence(tables: Tables) -> dict[str, Any]:
+def evidence(tables: Tables) -> Mapping[str, Evidence]:
     """All figures."""
-    return as_metrics(tables["figures"], "part")
+    return rows_by_benchmark(tables["figures"])
