@@ -1,4 +1,5 @@
-"""The functions that the tasks here name. They are in the package: pip install evenruler."""
+"""The functions that the tasks here name. They are in the package: pip install
+evenruler."""
 
 from pathlib import Path
 
