@@ -16,7 +16,7 @@ from evenruler.publish.manifest import identity_of, read_manifest
 from evenruler.results.record import Heading
 from tests import loopback_hub
 from tests.documents.pages import blocks, command, follow
-from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
+from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
@@ -97,7 +97,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     (here / "my-model").symlink_to(tiny)
     save_tiny(here / "other-model", seed=1)
     started = time.monotonic()
-    listed, questionnaire, measured, forms, compared, verified, called, client = follow(
+    listed, questionnaire, measured, forms, compared, verified, called, pivoted, client = follow(
         "docs/measure.md", here, shell
     )
     print(f"docs/measure.md: {time.monotonic() - started:.0f} s")
@@ -113,8 +113,8 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
         "  verified: 10 of 10 answers drawn at random are those of local:other-model\n" in verified
     )
     assert "differs" not in verified
-    assert "seed my-model" in called
-    assert "{'seed: gain': 'inconclusive'}" in called
+    assert "{'gain:set=seed': 'inconclusive'}" in called
+    assert "gender-salience" in pivoted
     assert "INVALID ON THIS MODEL" in client
 
 
@@ -144,14 +144,14 @@ def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
     assert "on my-model, standard" in shell("console", runs["Measure"])
     assert "::warning::nothing can be told" in shell("console", runs["Gate"])
     heading = Heading(figure="gain", heading="gain", meaning="how much", role="headline")
-    recorded = synthetic(figures={"seed": {"one": {"gain": figure(0.6, **CONFIRMED)}}})
+    recorded = synthetic(figures=[figure_row("gain", 0.6, **CONFIRMED)])
     stored(
         here / "results",
         recorded.model_copy(update={"headings": [heading]}),
         gain_of("one", figure="gain"),
     )
     with pytest.raises(
-        AssertionError, match=r"failed: probes-made-up@1\.0\.0, seed, one: gain is effect"
+        AssertionError, match=r"failed: probes-made-up@1\.0\.0, one: gain:set=seed is effect"
     ):
         shell("console", runs["Gate"])
 

@@ -25,6 +25,7 @@ def shown(cell: str, names: dict[str, Any]) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_every_cell_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packaged_store: RowStore
 ) -> None:

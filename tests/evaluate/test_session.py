@@ -249,6 +249,7 @@ def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_untrained_models_are_never_an_effect(elsewhere: Path, tmp_path: Path) -> None:
     for seed in range(2):
         folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
@@ -326,6 +327,7 @@ def test_a_place_of_another_model_is_said_before_anything_is_asked(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path) -> None:
     result = measure(f"local:{tiny_folder}", "questionnaires-gad-7", limit=1000, size="trial")
     assert (result.settings.limit, result.settings.size, result.settings.prefixes) == (

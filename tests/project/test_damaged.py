@@ -141,6 +141,7 @@ def test_a_damaged_output_is_restored(root: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_both_are_built_again_where_both_are_damaged(root: Path) -> None:
     """As DVC leaves it once it has taken a damaged object back."""
     build(root)

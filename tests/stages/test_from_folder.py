@@ -95,6 +95,7 @@ def as_text(value: object) -> str:
 
 
 @pytest.mark.parametrize("family", BUILT)
+@pytest.mark.long
 def test_of_tiny_models(built: Clone, family: str) -> None:
     compare(built.folder, family)
 

@@ -100,6 +100,7 @@ def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
     assert "rows@gender" in clone.run("dvc", "stage", "list", "--name-only")
 
 
+@pytest.mark.long
 def test_two_edits_that_are_merged_are_both_in(clone: Clone) -> None:
     """A setting on one branch, code on another: git keeps one dvc.lock whole, and the next build
     settles it."""

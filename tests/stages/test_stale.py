@@ -49,6 +49,7 @@ ASK = {"ask@framing-tiny-a", "ask@framing-tiny-b"}
         ("evenruler/cli.py", set()),
     ],
 )
+@pytest.mark.long
 def test_code(built: Clone, file: str, stages: set[str]) -> None:
     with changed(built, file, "", "_ADDED = 1"):
         assert stale(built) == stages
@@ -66,6 +67,7 @@ def test_a_comment_in_what_all_import(built: Clone) -> None:
         ("data/sources/saged/articles/fruit.md", {"scrape@fruit", "report"}),
     ],
 )
+@pytest.mark.long
 def test_a_line_of_a_source(built: Clone, file: str, stages: set[str]) -> None:
     with changed(built, file, "", "# A comment."):
         assert stale(built) == stages
@@ -94,6 +96,7 @@ def test_a_new_model_runs_its_own_stages_and_those_that_show_it(
         built.run("evenruler", "check")
 
 
+@pytest.mark.long
 def test_a_changed_entry_runs_what_uses_the_model(built: Clone) -> None:
     with changed(
         built, "params.yaml", "sentence-transformers/all-MiniLM-L6-v2, PyPI", "MiniLM, PyPI"

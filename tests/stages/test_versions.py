@@ -81,6 +81,7 @@ def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(releas
     assert 'revision="v1.0.1"' in card
 
 
+@pytest.mark.long
 def test_what_cannot_be_released_is_refused_and_changes_nothing(
     copy_of: Callable[..., Clone],
 ) -> None:
@@ -127,6 +128,7 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(
     assert "goes down, from 1.0.0 to 0.9.0" in refused(NAME)
 
 
+@pytest.mark.long
 def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
     copy_of: Callable[..., Clone], released: Clone
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
     assert clone.run("git", "log", "--oneline") == log
 
 
+@pytest.mark.long
 def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
     copy_of: Callable[..., Clone],
 ) -> None:

@@ -22,6 +22,7 @@ def no_tool(name: str) -> Model:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_its_numbers_are_ours(
     smollm2: Model, packaged_store: RowStore, shipped_params: Params, tmp_path: Path
 ) -> None:

@@ -98,6 +98,7 @@ def benchmark_of(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself.
 
