@@ -124,9 +124,10 @@ def _also(*twins: str) -> Change:
     return change
 
 
-def _figures(record: dict[str, Any]) -> Change:
+def _figures(**row: Any) -> Change:
     """Evidence of one figure."""
-    return lambda folder: (folder / "evidence.json").write_text(json.dumps({"a": {"r": record}}))
+    content = {"schema": 1, "figures": [{"figure": "r", "model": "m", **row}]}
+    return lambda folder: (folder / "evidence.json").write_text(json.dumps(content))
 
 
 def _rows(table: pa.Table) -> Change:
@@ -240,16 +241,10 @@ PLANS: list[tuple[str, Change, str]] = [
 """What lacks in a plan, or is not that of the manifest, is in `measuring`."""
 
 FIGURES: list[tuple[str, Change, str]] = [
-    ("a number that no float holds", _figures({"value": 10**400}), "expected a number"),
-    ("no value and no reason", _figures({"value": None, "n": 1}), "neither a value nor a reason"),
-    ("half an interval", _figures({"value": 1.0, "n": 1, "low": 0.5}), "has one end"),
-    (
-        "figures that are words",
-        lambda folder: _text('{"a": {"m": {"r": {"value": null, "n": "x"}}}}')(
-            folder / "evidence.json"
-        ),
-        "expected a number",
-    ),
+    ("a number that no float holds", _figures(value=10**400), "expected a number"),
+    ("no value and no reason", _figures(value=None, n=1), "neither a value nor a reason"),
+    ("half an interval", _figures(value=1.0, n=1, low=0.5), "has one end"),
+    ("figures that are words", _figures(value=None, n="x"), "expected a number"),
 ]
 
 CASES = [

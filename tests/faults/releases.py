@@ -55,7 +55,7 @@ def _build(root: Path, *, half: bool = False) -> None:
     )
     (root / BENCHMARK).mkdir(parents=True, exist_ok=True)
     (root / BENCHMARK / "manifest.json").write_text(as_json(manifest.model_dump(mode="json")))
-    (root / BENCHMARK / "evidence.json").write_text("{}")
+    (root / BENCHMARK / "evidence.json").write_text('{"schema": 1, "figures": []}')
     (root / BENCHMARK / f"{version}.txt").write_text(limit["limit"])
     if half:
         return

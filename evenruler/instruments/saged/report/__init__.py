@@ -189,8 +189,8 @@ def _figure_tables(tables: Tables) -> list[Table]:
     figures = tables["figures"]
     is_headline = figures["figure"].isin([NONRESPONSE, FAVOUR, FAVOUR_BY_ROLE])
     figures = figures[~is_headline & figures["statistic"].isna()]
-    rows_of_figures = figures.drop(columns="domain").to_dict("records")
-    figures = figures.assign(part=[part_of_instrument(dict(row)) for row in rows_of_figures])
+    rows_of_figures = [dict(row) for _, row in figures.drop(columns="domain").iterrows()]
+    figures = figures.assign(part=[part_of_instrument(row) for row in rows_of_figures])
     models, rows = sorted(figures["model"].dropna().unique()), Rows()
     for name, of_name in figures.sort_values("model", kind="stable").groupby("figure", sort=False):
         label = str(name).replace("_", " ")
