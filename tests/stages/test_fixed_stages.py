@@ -10,6 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.models.store import RowStore
+from tests.figures import find_figure, select_figures
 from tests.instruments.fixed import made
 from tests.stages.conftest import Clone, clone_into, entry
 from tests.stages.test_from_folder import compare
@@ -19,6 +20,7 @@ from tests.warm import Warm
 pytestmark = pytest.mark.slow
 
 WORDS = ("idle", "kind", "late", "here", "tired", "loud")
+OF_ALL_ITEMS: dict[str, None] = dict.fromkeys(("bias_type", "direction", "condition"))
 
 
 def predictions(benchmark: str) -> dict[str, list[dict[str, object]]]:
@@ -83,15 +85,14 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
 
 def test_rows_figures_card_and_report(clone: Clone) -> None:
     folder = clone.folder / "benchmarks/fixed-targets"
-    evidence = json.loads((folder / "evidence.json").read_text())["all"]
-    assert set(evidence) == {"tiny", "authors"}
-    figures = evidence["authors"]
-    values = [figures[name]["value"] for name in ("ss", "lms", "icat")]
+    evidence = json.loads((folder / "evidence.json").read_text())["figures"]
+    assert {row["model"] for row in evidence} == {"tiny", "authors"}
+    of_authors = select_figures(evidence, model="authors", **OF_ALL_ITEMS)
+    values = [find_figure(of_authors, figure=name)["value"] for name in ("ss", "lms", "icat")]
     assert values == [100, 100, 0]
-    assert figures["lean"]["verdict"] == "inconclusive"
-    assert set(
-        json.loads((clone.folder / "benchmarks/fixed-jobs/evidence.json").read_text())["all"]
-    ) == {"tiny"}
+    assert find_figure(of_authors, figure="lean")["verdict"] == "inconclusive"
+    of_jobs = json.loads((clone.folder / "benchmarks/fixed-jobs/evidence.json").read_text())
+    assert {row["model"] for row in of_jobs["figures"]} == {"tiny"}
     assert "language modeling score" in (folder / "README.md").read_text()
 
 
@@ -119,9 +120,8 @@ def test_a_model_and_its_recorded_answers_are_measured_and_verified(
         f"{tmp_path}/r",
     )
     (result,) = tmp_path.rglob("result.json")
-    figures_by_model = json.loads(result.read_text())["figures"]["all"]
-    (figures,) = figures_by_model.values()
-    assert figures["ss"]["value"] == 100
+    figures = json.loads(result.read_text())["figures"]
+    assert find_figure(figures, figure="ss", **OF_ALL_ITEMS)["value"] == 100
 
 
 def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path: Path) -> None:
@@ -140,10 +140,13 @@ def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path
     (result,) = tmp_path.rglob("result.json")
     measured = json.loads(result.read_text())
     evidence = json.loads((clone.folder / "benchmarks/fixed-jobs/evidence.json").read_text())
-    expected = evidence["all"]["tiny"]
-    computed = measured["figures"]["all"]["tiny"]
-    assert computed["share"] == expected["share"]
-    assert computed["lean"]["value"] == expected["lean"]["value"]
+    figures = [
+        select_figures(content["figures"], **OF_ALL_ITEMS) for content in (measured, evidence)
+    ]
+    computed, expected = (find_figure(rows, figure="share") for rows in figures)
+    assert computed == expected
+    computed, expected = (find_figure(rows, figure="lean") for rows in figures)
+    assert computed["value"] == expected["value"]
     assert "no instrument in use asks 'nobody'" in clone.run(
         "evenruler", "answers", "export", "nobody", status=2
     )

@@ -64,7 +64,7 @@ def compare(root: Path, family: str) -> None:
     for folder in (root / "benchmarks").glob(f"{family}-*/"):
         shown = json.loads((folder / "evidence.json").read_text())["figures"]
         name = folder.name.removeprefix(f"{family}-")
-        expected = json.dumps(for_people(evidence.get(name, [])))
+        expected = json.dumps([for_people(row) for row in evidence.get(name, [])])
         assert shown == json.loads(expected)
 
 
