@@ -17,10 +17,16 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed, sum_estimates
-from evenruler.measurement.figures import HeadlineFigure, Verdict, dimensions_of, figure_key
+from evenruler.measurement.figures import (
+    WHOLE,
+    HeadlineFigure,
+    Verdict,
+    dimensions_of,
+    figure_key,
+)
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, judge
-from evenruler.tables.schemas import WHOLE, build_schema
+from evenruler.tables.schemas import build_schema
 
 WEIGHED: Final = build_schema("base plant: str; dose: float; seed: int")
 """Columns that identify a weight."""

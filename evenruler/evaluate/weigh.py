@@ -34,13 +34,18 @@ from evenruler.instruments.asking import CALLED
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.prefixes import OTHER_START
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import Verdict, dimension_columns, dimensions_of, figure_key
+from evenruler.measurement.figures import (
+    WHOLE,
+    Verdict,
+    dimension_columns,
+    dimensions_of,
+    figure_key,
+)
 from evenruler.measurement.inputs import Floats
 from evenruler.models.store import RowStore
 from evenruler.tables import read_table, table_of
 from evenruler.tables.frames import without_last_bits, write_whole
 from evenruler.tables.ids import content_sha256
-from evenruler.tables.schemas import WHOLE
 from evenruler.terminal import die_with_parent, print_note
 from evenruler.text.english import slug_of
 from evenruler.training.plants import (

@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from evenruler.tables.schemas import WHOLE
-
 UNTOLD = "Validity on this model is unknown"
 """First words of the reason for a headline in doubt: neither it nor a difference of two is
 asserted."""
@@ -113,6 +111,9 @@ ENDS, NAMED = ("most", "least"), 5
 """Columns with the units that have the highest and the lowest values, and how many each names."""
 
 UNDEFINED = "undefined for these values"
+
+WHOLE = "all"
+"""Text for figures without dimensions, and for a whole scale among its subscales."""
 
 
 Row = dict[str, Any]

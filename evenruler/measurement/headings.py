@@ -5,8 +5,12 @@ say.
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
-from evenruler.measurement.figures import OF_LABEL, dimensions_of, has_dimensions
-from evenruler.tables.schemas import WHOLE
+from evenruler.measurement.figures import (
+    OF_LABEL,
+    WHOLE,
+    dimensions_of,
+    has_dimensions,
+)
 
 
 class KeyedHeading(Protocol):

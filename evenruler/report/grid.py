@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from evenruler.measurement.figures import ORDER, Verdict, model_label
+from evenruler.measurement.figures import (
+    ORDER,
+    WHOLE,
+    Verdict,
+    model_label,
+)
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import unmeasured_models
 from evenruler.measurement.sentences import headline_sentence, with_capital
 from evenruler.report.formats import format_number, join_names, with_interval
-from evenruler.tables.schemas import NUMBERS, WHOLE
+from evenruler.tables.schemas import NUMBERS
 
 if TYPE_CHECKING:
     from evenruler.measurement.sentences import Worded

@@ -90,7 +90,6 @@ __getattr__ = schema_getattr(_SHARED)
 
 BARE = "bare"  # the framing of an unmodified prompt
 LOG_PROBABILITY = "log_probability"  # the measure of answers other than entailment logits
-WHOLE = "all"  # value of `part` for the whole instrument, or of the subscale for the whole scale
 NUMBERS = tuple(
     field.name for field in __getattr__("FIGURES") if field.type == pa.float64()
 )  # columns of a figure

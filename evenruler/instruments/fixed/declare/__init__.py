@@ -22,6 +22,7 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.languages import says_language
 from evenruler.instruments.prefixes import Placebos
+from evenruler.measurement.figures import WHOLE
 from evenruler.models.declarations import NOT_STATED, Catalogue
 from evenruler.models.sources import verified_file
 from evenruler.strict import (
@@ -34,7 +35,6 @@ from evenruler.strict import (
     read_yaml,
     validate,
 )
-from evenruler.tables.schemas import WHOLE
 from evenruler.text.english import slug_of
 
 __all__ = [

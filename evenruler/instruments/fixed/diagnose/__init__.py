@@ -30,7 +30,12 @@ from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, estimates, jackknifed_r, rows_by_benchmark
 from evenruler.measurement.estimates import correlation_figure
 from evenruler.measurement.facets import Estimate, PairedPlacebos
-from evenruler.measurement.figures import UNDEFINED, as_rows, finite_or_none
+from evenruler.measurement.figures import (
+    UNDEFINED,
+    WHOLE,
+    as_rows,
+    finite_or_none,
+)
 from evenruler.measurement.inputs import FEWEST_FOR_SPREAD, Floats
 from evenruler.measurement.nonresponse import fitness_of, mark_by_fitness
 from evenruler.measurement.reliability import concept_rows, icc_agreement
@@ -38,7 +43,7 @@ from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import rms_placebo_shift
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, build_headline_test, judge
 from evenruler.tables import concat_frames, row_hashes
-from evenruler.tables.schemas import CONCEPTS, WHOLE
+from evenruler.tables.schemas import CONCEPTS
 
 FLIPS = 10_000
 """Random sign flips of whole units, for the p of the null."""

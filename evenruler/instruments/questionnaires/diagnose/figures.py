@@ -25,14 +25,19 @@ from evenruler.instruments.questionnaires.diagnose.population import (
 )
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.estimates import correlation_figure, jackknife_figure
-from evenruler.measurement.figures import UNDEFINED, Row, as_rows, finite_or_none
+from evenruler.measurement.figures import (
+    UNDEFINED,
+    WHOLE,
+    Row,
+    as_rows,
+    finite_or_none,
+)
 from evenruler.measurement.inputs import constant_columns
 from evenruler.measurement.nonresponse import mark_by_fitness
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, prefix_shifts, shift_figures
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.models.declarations import BY_FACTS, OPTIONS, VERBALISER
-from evenruler.tables.schemas import WHOLE
 
 
 def model_figures(

@@ -20,11 +20,11 @@ from evenruler.instruments.questionnaires.declare import PAIRS
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
+from evenruler.measurement.figures import WHOLE
 from evenruler.measurement.inputs import constant_columns, wilson
 from evenruler.measurement.nonresponse import all_equal_reason
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.models.declarations import BY_FACTS, OPTIONS, label_with_method
-from evenruler.tables.schemas import WHOLE
 
 UNPLANTED = (
     "not validated: no planted mood was recovered from chat options, so figures are descriptive"

@@ -18,7 +18,13 @@ from evenruler.instruments.questionnaires.declare import (
     Source,
 )
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
-from evenruler.measurement.figures import Row, Verdict, model_label, rows_by_benchmark
+from evenruler.measurement.figures import (
+    WHOLE,
+    Row,
+    Verdict,
+    model_label,
+    rows_by_benchmark,
+)
 from evenruler.measurement.headings import find_heading
 from evenruler.measurement.sentences import with_capital
 from evenruler.report.formats import (
@@ -33,7 +39,6 @@ from evenruler.report.page import Cell, Mark, Picture, Section, Table, make_tabl
 from evenruler.report.style import Charts
 from evenruler.strict import read_yaml
 from evenruler.tables import group_by_key
-from evenruler.tables.schemas import WHOLE
 
 __all__ = ["sections"]
 
