@@ -206,14 +206,8 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
         shared_folder = path.parent if family == "probes" else repository.shipped_shared(family)
     source = declare.load(path, settings, shared_folder)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
-    made_tables = (
-        family_module(family, "scrape").source_tables(stem, source, path.parent)
-        if settings.made_by == "scrape"
-        else {}
-    )
-    built = family_module(family, "rows").build(
-        Declaration(stem, family, settings, source, made_tables, sizes=sizes), catalogue
-    )
+    declaration = Declaration(stem, family, settings, source, sizes=sizes)
+    built = family_module(family, "rows").build(declaration, catalogue)
     for line in (*built.messages, *settings.warnings(source)):
         print_note(f"{path}: {line}")
     used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}

@@ -188,8 +188,8 @@ class BaseSettings(StrictModel, Generic[SourceT]):
         return False
 
     @property
-    def made_by(self) -> Literal["scrape", "evolve"] | None:
-        """The stage that makes its source from what users wrote, if any."""
+    def made_by(self) -> Literal["evolve"] | None:
+        """The stage that makes its source from that of another instrument, if any."""
         return None
 
     @property
@@ -222,8 +222,9 @@ class BaseSettings(StrictModel, Generic[SourceT]):
         return []
 
     def beside(self, name: str, source: SourceT, root: Path) -> dict[str, Path]:
-        """Additional files of its source, by key in `active.scrape`; UnfinishedError if one is
-        missing.
+        """Additional files of its source; UnfinishedError if one is missing.
+
+        Where a stage makes tables of the source, they are its, by their key in `active.scrape`.
         """
         return {}
 
@@ -292,6 +293,11 @@ class Source(StrictModel):
             if isinstance(raw_source, dict)
             else raw_source
         )
+
+    @property
+    def made_by(self) -> Literal["scrape"] | None:
+        """The stage that makes tables of it, which `rows` reads, if any."""
+        return None
 
     @property
     def in_english(self) -> bool:

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
         CommandsModule,
         DiagnoseModule,
         SchemasModule,
-        ScrapeModule,
     )
-    from evenruler.instruments.instrument import Plan, Source
+    from evenruler.instruments.instrument import Plan
 
 FAMILIES: Final[dict[str, str]] = {
     "probes": "evenruler.instruments.probes",
@@ -61,8 +60,6 @@ def family_module(family: str, name: Literal["report"]) -> "AnyReportModule": ..
 def family_module(family: str, name: Literal["card"]) -> "AnyCardModule": ...
 @overload
 def family_module(family: str, name: Literal["evolve"]) -> "AnyEvolveModule": ...
-@overload
-def family_module(family: str, name: Literal["scrape"]) -> "ScrapeModule[Source]": ...
 @overload
 def family_module(family: str, name: Literal["schemas"]) -> "SchemasModule": ...
 @overload

@@ -129,7 +129,6 @@ def built(folder: Path, **forms: str) -> Workplace:
 
     workplace.edit("data/sources/saged/countries.yaml", called)
     workplace.declare()
-    workplace.scrape()
     workplace.build()
     return workplace
 

@@ -105,7 +105,7 @@ def article(folder: Path) -> Path:
 
 
 def test_what_new_writes_builds(started: Path) -> None:
-    assert "12 sentences, 0 of 1 pages without any" in run("scrape", started, status=0)
+    assert "'drinks' is not in use" in run("scrape", started, status=2)
     output = run("rows", started, status=0)
     assert "smith: 12 items\n" in output
     assert "180 prompts, 0 sentences rejected" in output

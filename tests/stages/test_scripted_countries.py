@@ -81,7 +81,6 @@ def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
         "params.yaml", lambda params: params["models"][MODEL].update(chat=True)
     )  # who chats is told roles
     workplace.declare()
-    workplace.scrape()
     workplace.build()
     return workplace
 

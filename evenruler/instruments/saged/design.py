@@ -120,7 +120,7 @@ def _declared_prompts(name: str, source: Source, root: Path) -> pd.DataFrame:
     benchmark is built.
     """
     if source.material.kind == "table":
-        prompts = read_prompts(name, source, root / DOMAINS)[0]
+        prompts = read_prompts(name, source, root / DOMAINS).prompts
         return pd.DataFrame(own_rows(name, source, prompts).prompts)
     rows: list[tuple[str, str, str]] = []
     for about in source.roots:

@@ -382,11 +382,6 @@ class Settings(BaseSettings[Source]):
         """
         return self.of_others
 
-    @property
-    def made_by(self) -> Literal["scrape"]:
-        """The stage that finds its sentences."""
-        return "scrape"
-
     def having(self, catalogue: Catalogue) -> "Settings":
         """The settings without features whose tool lacks a commit; unchanged where no feature would
         be left.

@@ -7,7 +7,7 @@ Text comes from files or a wiki, where `evenruler find` looks for keywords and r
 from collections.abc import Mapping
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
@@ -370,6 +370,18 @@ class Branching(StrictModel):
         return [concept for concept in branches if concept != root]
 
 
+Row = dict[str, Any]
+
+
+class PromptTable(NamedTuple):
+    """A table of prompts as it was read."""
+
+    prompts: list[Row]
+    """By `schemas.SENTENCES`."""
+    origin: Row
+    """By `schemas.SOURCES`."""
+
+
 class Source(BaseSource):
     """One domain."""
 
@@ -381,7 +393,7 @@ class Source(BaseSource):
     """How missing keywords and replacements are found; not at all by default."""
     framings: PrefixSettings | None = None
     """Texts that prompts are also asked after, to measure their effect; none by default."""
-    _prompts: int | None = PrivateAttr(default=None)
+    _table: "PromptTable | None" = PrivateAttr(default=None)
     _linked: frozenset[str] = PrivateAttr(default=frozenset())
     """Concepts whose pages were found along links; links are not followed from these pages."""
 
@@ -508,9 +520,19 @@ class Source(BaseSource):
         return merged
 
     @property
+    def made_by(self) -> Literal["scrape"] | None:
+        """The stage that finds its sentences in text; None for a table of prompts."""
+        return None if self.material.kind == "table" else "scrape"
+
+    @property
+    def table(self) -> "PromptTable | None":
+        """The prompts of its table, which `load` has read; None where they are made of text."""
+        return self._table
+
+    @property
     def prompts(self) -> int | None:
-        """Number of prompts in its table, once `load` has read it beside the source."""
-        return self._prompts
+        """Number of prompts in its table."""
+        return self._table and len(self._table.prompts)
 
     @property
     def _branched(self) -> list[tuple[str, str]]:
@@ -596,7 +618,8 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     require_written(path, "source for the domain", MEND)
     source = validate(Source, read_yaml(path), path)
     found_path = path.parent / FOUND / path.name
-    if found_path.exists():
+    # A table has its concepts and prompts in full.
+    if source.material.kind != "table" and found_path.exists():
         found_file = validate(FoundKeywordsFile, read_yaml(found_path), found_path)
         try:
             source = source.with_found(found_file.concepts, found_file.replacements)
@@ -615,6 +638,13 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     return source
 
 
+def require_text(path: Path) -> None:
+    """UnfinishedError where there is no text or table at a path yet."""
+    if not path.exists():
+        remedy = "write it or fix `material.path`"
+        raise UnfinishedError("no such file or folder", where=str(path), remedy=remedy)
+
+
 def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None:
     """Where a domain's text is read from, relative to `root`; None for the packaged leads.
 
@@ -622,9 +652,7 @@ def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None
     """
     if source.material.is_ours:
         path = DOMAINS / str(source.material.path)
-        if not (root / path).exists():
-            remedy = "write it or fix `material.path`"
-            raise UnfinishedError("no such file or folder", where=str(root / path), remedy=remedy)
+        require_text(root / path)
         return path
     snapshot = SNAPSHOTS / domain
     if (root / snapshot / PAGES).exists():

@@ -247,8 +247,8 @@ def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:
     path = written(tmp_path, material={"kind": "extracts"})
     assert settings(text="others").of_others
     assert not settings().of_others
-    assert settings().made_by == "scrape"
-    assert load(path, settings(text="others"), tmp_path).material.kind == "extracts"
+    source = load(path, settings(text="others"), tmp_path)
+    assert (source.material.kind, source.made_by) == ("extracts", "scrape")
     with pytest.raises(
         UserError,
         match=r"material\.kind: text of the kind extracts was written by others; add `text",
