@@ -218,9 +218,7 @@ OpenWiki = Callable[
 ]  # opens the functions that find
 
 
-def refresh_pages(
-    root: Path, domain: str, settings: Settings, opened: Callable[[Source, str | None], Wiki] = Wiki
-) -> Iterator[str]:
+def refresh_pages(root: Path, domain: str, settings: Settings) -> Iterator[str]:
     """Fetch the pages of a domain again, yielding lines about progress; an interrupted run is
     resumed.
 
@@ -236,7 +234,7 @@ def refresh_pages(
     pages: list[Row] = []
     missing: list[tuple[str, MissingPage]] = []
     write_text_atomically(on_the_way, json.dumps(known_rows) + "\n")
-    with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
+    with Wiki(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
         wanted = titles_to_read(source, reader)
         _check_pinned_titles(domain, pinned, list(chain.from_iterable(wanted.values())))
         for concept, page in wiki.fetch_pages(reader.read_page, wanted, known_pages(known_rows)):

@@ -23,7 +23,6 @@ from evenruler.instruments.saged.scrape.fetching import (
 )
 from evenruler.instruments.saged.scrape.pages import read_pages
 from evenruler.instruments.saged.scrape.scraping import scrape
-from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
 from evenruler.models.declarations import Catalogue
 from evenruler.tables import read_frame
 from tests.instruments.saged.conftest import VELORIA
@@ -31,15 +30,6 @@ from tests.instruments.saged.domains import MODELS, SOURCE
 from tests.local_wiki import FaultyProxy, LocalWiki, answering
 
 FOLDER = "data/snapshots/places"
-
-
-def impatient(source: Source, contact: str | None) -> Wiki:
-    """A wiki whose waits take no time."""
-    waits: list[float] = []
-    patience = RetryPolicy(
-        requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
-    )
-    return Wiki(source, contact, patience)
 
 
 @pytest.fixture
@@ -70,7 +60,7 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api)
-    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared))
     assert lines == [
         "places: port: 'Nowhere' is missing: no such page",
         "places: 3 pages in data/snapshots/places",
@@ -84,14 +74,14 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
     proxy.asked.clear()
     proxy.plan("Tol", answering(403))
     with pytest.raises(UserError):
-        list(refresh_pages(tmp_path, "places", declared, impatient))
+        list(refresh_pages(tmp_path, "places", declared))
     assert not (tmp_path / FOLDER).exists()
     on_the_way = tmp_path / ON_THE_WAY / "places.jsonl"
     on_the_way.write_text(
         on_the_way.read_text() + '[{"title": "Tol", "sect'
     )  # killed while it wrote
     proxy.asked.clear()
-    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared))
     assert lines[0] == "places: resuming an interrupted run after 2 pages"
     assert set(proxy.asked) == {"Nowhere", "Tol"}
     assert {
@@ -103,8 +93,8 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api)
-    proxy.plan("Veloria", answering(503), answering(503))
-    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
+    proxy.plan("Veloria", *[answering(503)] * 5)
+    lines = list(refresh_pages(tmp_path, "places", declared))
     assert lines[0].startswith("places: veloria: 'Veloria' is missing: the wiki does not answer")
     assert lines[-1] == "places: run it again to fetch the 1 that had no answer"
     assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
@@ -112,7 +102,7 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
         "Tol",
     }
     proxy.asked.clear()
-    list(refresh_pages(tmp_path, "places", declared, impatient))
+    list(refresh_pages(tmp_path, "places", declared))
     assert set(proxy.asked) == {"Nowhere", "Veloria"}
     assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
         "Port Amber",
@@ -130,14 +120,12 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
 ) -> None:
     write(tmp_path, proxy.api)
     proxy.plan("Tol", answering(403))
-    assert "the wiki refuses" in error_of(
-        lambda: list(refresh_pages(tmp_path, "places", declared, impatient))
-    )
+    assert "the wiki refuses" in error_of(lambda: list(refresh_pages(tmp_path, "places", declared)))
     number, before = wiki_server.revision("Veloria"), VELORIA
     wiki_server.write({"Veloria": "Veloria is another land."})
     pinned = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
     write(tmp_path, proxy.api, material=pinned | {"revisions": {"Velorio": number}})
-    assert error_of(lambda: list(refresh_pages(tmp_path, "places", declared, impatient))) == (
+    assert error_of(lambda: list(refresh_pages(tmp_path, "places", declared))) == (
         "places: material.revisions: 'Velorio' is no page that is read; name one that is; did you "
         "mean 'Veloria'?"
     )
@@ -145,7 +133,7 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     newest = wiki_server.revision("Veloria")
     revisions = {"Veloria": newest, "Tol": wiki_server.revision("Sarn")}
     write(tmp_path, proxy.api, material=pinned | {"revisions": revisions})
-    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared))
     assert f"places: tol: revision {revisions['Tol']} of 'Tol' is one of 'Sarn'" in lines
     wiki_server.write({"Veloria": before})
     pages = read_frame(tmp_path / FOLDER / "pages.parquet").set_index("source_tag")
@@ -161,7 +149,7 @@ def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api, find={"by": ["links"], "most": 3})
-    list(refresh_pages(tmp_path, "places", declared, impatient))
+    list(refresh_pages(tmp_path, "places", declared))
     lines = list(search_for_domain(tmp_path, "places", declared, MODELS))
     path = "data/sources/saged/found/places.yaml"
     assert lines[-1].endswith(f"keywords in {path}; edit it, then `make repro`")

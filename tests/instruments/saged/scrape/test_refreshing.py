@@ -1,7 +1,7 @@
 """What `evenruler find` and `evenruler refresh` do, against a real MediaWiki where pages are
 read."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from evenruler.instruments.saged.scrape.fetching import (
 )
 from evenruler.instruments.saged.scrape.keyword_search import Keyword, KeywordHit
 from evenruler.instruments.saged.scrape.replacement_search import Branch
-from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
+from evenruler.instruments.saged.scrape.wiki import Wiki
 from tests.instruments.saged.domains import places
+from tests.instruments.saged.scrape.conftest import CONTACT
 from tests.local_wiki import FaultyProxy
 
-CONTACT = "tests@example.org"
 CONCEPTS: dict[str, Any] = {
     "veloria": "Veloria",
     "port": {"name": "Port", "pages": ["Port Amber"]},
@@ -41,16 +41,6 @@ def private(api: str, **around: Any) -> dict[str, Any]:
         "licence": "cc0-1.0",
         **({"around": around} if around else {}),
     }
-
-
-@pytest.fixture
-def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
-    waits: list[float] = []
-    patience = RetryPolicy(
-        requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
-    )
-    with Wiki(domain(material=private(proxy.api)), CONTACT, patience) as wiki:
-        yield wiki
 
 
 class TestSource:
