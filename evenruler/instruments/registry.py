@@ -37,7 +37,7 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
     },
     "saged": {
         "refresh": "Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN.",
-        "find": "Find keywords, pages and replacements, as a domain's `find` says.",
+        "find": "Find keywords and replacements, as a domain's `find` says.",
         "plan": "Say how small a difference between concepts a domain can detect, and how many "
         "root items it takes.",
     },

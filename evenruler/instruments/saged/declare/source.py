@@ -177,7 +177,6 @@ class FoundKeywords(StrictModel):
     """What was found for a concept, to be edited by hand."""
 
     keywords: list[Word] = Field(default_factory=list)
-    pages: list[Text] = Field(default_factory=list)
 
 
 class FoundKeywordsFile(StrictModel):
@@ -198,7 +197,7 @@ class Concept(StrictModel):
     keywords: list[Word] = Field(default_factory=list)
     """Words that a sentence about it contains; by default those that were found, else its name."""
     pages: list[Text] = Field(default_factory=list)
-    """Titles of the pages that are read for it; by default those that were found, else its name."""
+    """Titles of the pages that are read for it; by default its name."""
     forms: dict[Annotated[str, pattern_validator("[a-z][a-z_]*", "lower-case a-z and _")], Word] = (
         Field(default_factory=dict)
     )
@@ -394,8 +393,6 @@ class Source(BaseSource):
     framings: PrefixSettings | None = None
     """Texts that prompts are also asked after, to measure their effect; none by default."""
     _table: "PromptTable | None" = PrivateAttr(default=None)
-    _linked: frozenset[str] = PrivateAttr(default=frozenset())
-    """Concepts whose pages were found along links; links are not followed from these pages."""
 
     @model_validator(mode="after")
     def _lint(self) -> "Source":
@@ -482,8 +479,7 @@ class Source(BaseSource):
         found_keywords_by_concept: Mapping[str, FoundKeywords],
         replacements: ByRoot | None = None,
     ) -> "Source":
-        """The domain completed by what was found, for the concepts that declare no keywords, or no
-        pages.
+        """The domain completed by what was found, for the concepts that declare no keywords.
 
         `replacements` are used where `branch.replacements` is `found`. ValueError where something
         was found for an unknown concept, or a keyword belongs to two.
@@ -501,21 +497,13 @@ class Source(BaseSource):
                 )
         concepts = dict(self.concepts)
         for name, found_keywords in found_keywords_by_concept.items():
-            lacking = {
-                key: words
-                for key, words in found_keywords
-                if words and not getattr(self.concepts[name], key)
-            }
-            concepts[name] = self.concepts[name].model_copy(update=lacking)
+            if not concepts[name].keywords:
+                found = {"keywords": found_keywords.keywords}
+                concepts[name] = concepts[name].model_copy(update=found)
         branch = self.branch
         if branch is not None and branch.are_found:
             branch = branch.model_copy(update={"replacements": replacements})
         merged = self.model_copy(update={"branch": branch, "concepts": concepts})
-        merged._linked = frozenset(
-            name
-            for name in found_keywords_by_concept
-            if concepts[name].pages != self.concepts[name].pages
-        )
         merged._check_owners()
         return merged
 
@@ -587,7 +575,7 @@ class Source(BaseSource):
         return self.branch.roots if self.branch else list(self.concepts)
 
     def pages_of(self, concept: str) -> list[str]:
-        """The titles of the pages read for a concept: declared, else found, else its name."""
+        """The titles of the pages read for a concept: declared, else its name."""
         return self.concepts[concept].pages or [self.concepts[concept].name]
 
     @property
@@ -601,12 +589,6 @@ class Source(BaseSource):
     def controls(self) -> list[str]:
         """The control concepts, in the order of the file."""
         return [slug for slug, concept in self.concepts.items() if concept.control]
-
-    def around(self, concept: str) -> LinkCrawl | None:
-        """How further pages are found along links; None where the concept's pages were found that
-        way already.
-        """
-        return None if concept in self._linked else self.material.around
 
 
 def read_source(path: Path, *, complete: bool = True) -> Source:
@@ -630,11 +612,10 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     if complete and source.lacking:
         root, concept = source.lacking[0]
         what = f"no replacements from {root} to {concept} were found"
-        raise UnfinishedError(
-            what,
-            where=str(found_path),
-            remedy=f"run `evenruler find {path.stem}`, or write them there",
-        )
+        remedy = f"run `evenruler find {path.stem}`"
+        if found_path.exists():
+            remedy = f"write them there, or delete it and {remedy}"
+        raise UnfinishedError(what, where=str(found_path), remedy=remedy)
     return source
 
 

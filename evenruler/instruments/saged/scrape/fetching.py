@@ -73,36 +73,22 @@ class SearchFunctions(NamedTuple):
 
 
 def titles_to_read(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles to read for each root concept: those of the domain's file, then those along links.
-
-    Links are not followed from pages that were found along links.
+    """The titles to read for each root concept: those of the domain's file, then those along links,
+    of each page in turn, the nearest first.
     """
+    around = source.material.around
     titles_by_concept: dict[str, list[str]] = {}
     for concept in source.roots:
         page_titles = source.pages_of(concept)
-        titles_by_concept[concept] = page_titles
-        how = source.around(concept)
-        if how is not None:
-            ranks = [
-                reader.around(title, depth=how.depth, most=how.most, direction=how.direction)
-                for title in page_titles
-            ]
+        if around is not None:
+            ranks = []
+            for title in page_titles:
+                ranks.append(reader.around(title, around))
             linked_titles = filter(None, chain.from_iterable(zip_longest(*ranks)))
-            near_first = dict.fromkeys([*page_titles, *linked_titles])
-            titles_by_concept[concept] = list(near_first)[: max(how.most, len(page_titles))]
+            near_first = list(dict.fromkeys([*page_titles, *linked_titles]))
+            page_titles = near_first[: max(around.most, len(page_titles))]
+        titles_by_concept[concept] = page_titles
     return titles_by_concept
-
-
-def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles found along links for concepts that declare none, for a person to edit before they
-    are fetched.
-    """
-    titles_by_concept = titles_to_read(source, reader) if source.material.around else {}
-    return {
-        concept: page_titles
-        for concept, page_titles in titles_by_concept.items()
-        if not source.concepts[concept].pages
-    }
 
 
 def found_keywords(
@@ -153,63 +139,40 @@ def found_keywords(
     return keyword_search.merge_rankings(names, ways, by_hand, how.most)
 
 
-def found_yaml(
-    keywords: Iterable[Keyword],
-    pages: Mapping[str, Sequence[str]],
-    replaced: Iterable[Branch] = (),
-    before: str = "",
-) -> str:
+def found_yaml(keywords: Iterable[Keyword], replaced: Iterable[Branch]) -> str:
     """The YAML of a file that `read_source` merges in and a person can edit.
 
-    `pages`: titles by concept; `before`: the present content of the file, which is kept. A branch
-    that lacks replacements is written empty, with the reason as a comment.
+    A branch that lacks replacements is written empty, with the reason as a comment.
     """
-    yaml = YAML()
-    yaml.indent(mapping=2, sequence=4, offset=2)
-    yaml.width, yaml.preserve_quotes = 10_000, True
-    document = yaml.load(before) or CommentedMap()
-    concepts = _concepts_yaml(keywords, pages)
-    if concepts:
-        document["concepts"] = concepts
-    notes = ""
-    for branch in replaced:
-        replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
-        branches: CommentedMap = replacements.setdefault(branch.root, CommentedMap())
-        for outer in (document, replacements, branches):
-            outer.fa.set_block_style()  # in flow style, comments would swallow what follows
-        comment = branches.ca.items.pop(branch.branch, [None] * 3)[2]
-        notes += (
-            comment.value.partition("\n")[2] if comment else ""
-        )  # below the reason why it was lacking
-        branch_words = branches[branch.branch] = CommentedMap(branch.words)
-        for word in branch_words:
-            branch_words.yaml_add_eol_comment(branch.why[word], word)
-        if branch.lacking:
-            wanted = f" ({', '.join(branch.why)})" if branch.why else ""
-            branches.yaml_add_eol_comment(
-                f"lacking{wanted}: {' '.join(branch.lacking.split())}", branch.branch
-            )
-    text = StringIO("" if before else _HEAD)
-    text.seek(0, 2)
-    yaml.dump(document, text)
-    return text.getvalue() + notes
-
-
-def _concepts_yaml(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -> CommentedMap:
     concepts = CommentedMap()
     for keyword in keywords:
         concept_yaml = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))
-        words = concept_yaml["keywords"]
-        words.append(keyword.word)
-        ways = []
-        for hit in keyword.hits:
-            unit = _UNITS[hit.way]
-            score = f"{hit.score:.3g}"
-            ways.append(f"{hit.way}: {unit} {score}")
-        words.yaml_add_eol_comment(", ".join(ways) or "its name", len(words) - 1)
-    for concept, page_titles in pages.items():
-        concepts.setdefault(concept, CommentedMap())["pages"] = list(page_titles)
-    return concepts
+        found_words = concept_yaml["keywords"]
+        found_words.append(keyword.word)
+        ways = [f"{hit.way}: {_UNITS[hit.way]} {hit.score:.3g}" for hit in keyword.hits]
+        note = ", ".join(ways) or "its name"
+        found_words.yaml_add_eol_comment(note, len(found_words) - 1)
+    replacements = CommentedMap()
+    for branch in replaced:
+        branches = replacements.setdefault(branch.root, CommentedMap())
+        words = branches[branch.branch] = CommentedMap(branch.words)
+        for word in words:
+            words.yaml_add_eol_comment(branch.why[word], word)
+        if branch.lacking:
+            wanted = f" ({', '.join(branch.why)})" if branch.why else ""
+            reason = " ".join(branch.lacking.split())
+            branches.yaml_add_eol_comment(f"lacking{wanted}: {reason}", branch.branch)
+    document = CommentedMap()
+    if concepts:
+        document["concepts"] = concepts
+    if replacements:
+        document["replacements"] = replacements
+    yaml = YAML()
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.width = 10_000
+    text = StringIO()
+    yaml.dump(document, text)
+    return _HEAD + text.getvalue()
 
 
 ON_THE_WAY = Path(".cache/refresh")  # partial results of a refresh, from which it resumes
@@ -311,45 +274,38 @@ def search_for_domain(
     catalogue: Catalogue,
     opened: OpenWiki | None = None,
 ) -> Iterator[str]:
-    """Find the keywords, pages and replacements that a domain asks for, yielding lines about
-    progress.
+    """Find the keywords and replacements that a domain asks for, yielding lines about progress.
 
-    Writes a file for a person to edit. What it has already is kept; then only missing replacements
-    are looked for. UserError where nothing is declared or missing, or it cannot be looked for.
+    Writes a file for a person to edit. UserError where it is there already, nothing is declared or
+    missing, or it cannot be looked for.
     """
     path = root / DOMAINS / FOUND / f"{domain}.yaml"
-    source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
-    anew = not path.exists()
-    how = source.find.replacements if source.find else None
-    if not anew and not (how and source.lacking):
+    if path.exists():
         remedy = "edit it, or delete it to search again"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
+    source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
+    how = source.find.replacements if source.find else None
     findings = keyword_search.Findings([], [])
     replaced = Replaced([], [])
-    pages: dict[str, list[str]] = {}
     with (opened or _search_functions)(source, settings, catalogue) as means:
         pages_read = list(read_pages(domain, source, root))
-        if anew and (source.find is None or source.find.by):
+        if source.find is None or source.find.by:
             findings = found_keywords(source, _rows_of_pages(pages_read), means)
             source = _with_keywords(source, findings.keywords)
         if how:
             rows = scrape(domain, source, pages_read).sentences
             about = group_by_key((row["concept"], row["sentence"]) for row in rows)
             replaced = found_replacements(source, how, about, means.similarity, means.write)
-    if anew and source.material.around:
-        with Wiki(source, settings.contact) as reader:
-            pages = found_pages(source, reader)
-    before = "" if anew else path.read_text(encoding="utf-8")
-    write_text_atomically(path, found_yaml(findings.keywords, pages, replaced.branches, before))
+    write_text_atomically(path, found_yaml(findings.keywords, replaced.branches))
     yield from (*findings.refused, *replaced.left)
-    lacking = [branch for branch in replaced.branches if branch.lacking]
-    for branch in lacking:
-        reason = " ".join(branch.lacking.split())
-        yield f"{branch.root} to {branch.branch}: no replacements: {reason}"
     counted = []
     if findings.keywords or not how:
         counted.append(f"{len(findings.keywords)} keywords")
     if how:
+        lacking = [branch for branch in replaced.branches if branch.lacking]
+        for branch in lacking:
+            reason = " ".join(branch.lacking.split())
+            yield f"{branch.root} to {branch.branch}: no replacements: {reason}"
         n_branches = len(replaced.branches) - len(lacking)
         counted.append(f"replacements for {n_branches} branches")
     counts = " and ".join(counted)

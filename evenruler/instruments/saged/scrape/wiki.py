@@ -15,7 +15,7 @@ import httpx
 import wikipediaapi
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import Direction, Source
+from evenruler.instruments.saged.declare.source import Direction, LinkCrawl, Source
 from evenruler.instruments.saged.scrape.pages import (
     MissingPage,
     Page,
@@ -315,18 +315,15 @@ class Wiki(AbstractContextManager["Wiki"]):
             raise UserError(what, where=where, remedy="run it again later") from error
         return sorted(titles[:most])
 
-    def around(
-        self, title: str, *, depth: int, most: int, direction: Direction = "forward"
-    ) -> list[str]:
-        """Titles along links from a page, itself first, breadth-first, without repeats, up to
-        `depth` and `most`.
-        """
+    def around(self, title: str, how: LinkCrawl) -> list[str]:
+        """Titles along links from a page, itself first, breadth-first, without repeats."""
+        most = how.most
         steps, titles = {title: 0}, [title]
         for near in titles:  # grows in the loop
-            if steps[near] == depth or len(titles) >= most:
+            if steps[near] == how.depth or len(titles) >= most:
                 break
             # So many that enough remain even if all titles found so far are among them.
-            linked = self.links(near, direction, most)
+            linked = self.links(near, how.direction, most)
             unseen = [linked_title for linked_title in linked if linked_title not in steps]
             fresh = unseen[: most - len(titles)]
             steps |= dict.fromkeys(fresh, steps[near] + 1)
