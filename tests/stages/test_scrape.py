@@ -257,7 +257,7 @@ def two_more(workplace: Path) -> Path:
         create_instrument(workplace, "saged", name)
         of_text(workplace, name)
     use_pages_of_others(workplace, "wiki", "juices")
-    replacements = {"replacements": {"model": "smollm2-135m-instruct"}}
+    replacements = {"model": "smollm2-135m-instruct", "replacements": "auto"}
     edit_yaml(
         domain(workplace, "teas"),
         lambda source: (

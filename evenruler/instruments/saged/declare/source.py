@@ -110,7 +110,7 @@ ByRoot = dict[
 
 
 def _check_threshold(value: object) -> object:
-    is_valid = value == "auto"
+    is_valid = value in ("auto", None)
     if isinstance(value, int | float) and not isinstance(value, bool):
         is_valid = -1 <= value <= 1
     if not is_valid:
@@ -118,45 +118,31 @@ def _check_threshold(value: object) -> object:
     return value
 
 
-class FindingReplacements(StrictModel):
-    """How `evenruler find` looks for replacements of the words about a root in each branch
-    (A.2).
-    """
-
-    model: Slug
-    """The model of the catalogue that is asked."""
-    threshold: Annotated[Literal["auto"] | float, BeforeValidator(_check_threshold)] = "auto"
-    """Smallest similarity to the root's name for a word to be replaced; `auto`: by binary search,
-    down to where the model says that no further words belong to the root. Keywords of a root are
-    always replaced."""
-    most: int = Field(default=30, ge=0)
-    """Most words of a root, besides its keywords."""
-    times: int = Field(default=3, ge=1)
-    """Most attempts per question, each with another seed, until a reply is usable."""
-    seed: Seed = 0
-
-
 class KeywordSearch(StrictModel):
     """What `evenruler find` looks for: keywords of concepts that declare none (A.1), and
-    replacements (A.2).
+    replacements of the words about a root in each branch (A.2).
     """
 
     by: list[SearchMethod] = Field(default_factory=list)
     """`model`: a language model is asked; `embedding`: the words of a concept's pages that are
     nearest to its name; `links`: titles that its pages link to. Empty: no keywords are looked
     for."""
-    most: int = Field(default=10, ge=1)
-    """Most keywords of a concept, besides its name."""
     model: Slug | None = None
-    """The model of the catalogue that is asked."""
-    times: int = Field(default=3, ge=1)
-    """How often it is asked each question, each time with another seed."""
-    seed: Seed = 0
+    """The model of the catalogue that is asked for keywords and replacements."""
     entities: bool = False
     """Whether words and titles from pages are kept only if they are names (of people, places,
     organisations ...)."""
-    replacements: FindingReplacements | None = None
-    """How replacements are looked for, where `branch.replacements` is `found`."""
+    replacements: Annotated[Literal["auto"] | float | None, BeforeValidator(_check_threshold)] = (
+        None
+    )
+    """Where `branch.replacements` is `found`: the smallest similarity to the root's name for a word
+    to be replaced; `auto`: by binary search, down to where the model says that no further words
+    belong to the root. Keywords of a root are always replaced."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a language model is asked."""
+        return "model" in self.by or self.replacements is not None
 
     @model_validator(mode="after")
     def _fits_its_ways(self) -> "KeywordSearch":
@@ -164,9 +150,10 @@ class KeywordSearch(StrictModel):
             raise ValueError("nothing to look for: `by` is empty and there is no `replacements`")
         if len(set(self.by)) < len(self.by):
             raise ValueError(f"`by` names a way twice ({', '.join(self.by)})")
-        if ("model" in self.by) != (self.model is not None):
+        if self.asks != (self.model is not None):
             raise ValueError(
-                "`model`, of the catalogue, and the way `model` under `by` belong together"
+                "`model`, of the catalogue, belongs to the way `model` under `by` or to "
+                "`replacements`, and these need it"
             )
         if self.entities and not {"embedding", "links"}.intersection(self.by):
             raise ValueError("`entities` belongs to the ways embedding and links")
@@ -412,7 +399,7 @@ class Source(BaseSource):
                 root, concept = lacking[0]
                 raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
         uses_found = self.branch is not None and self.branch.are_found
-        finds = bool(self.find and self.find.replacements)
+        finds = self.find is not None and self.find.replacements is not None
         if uses_found != finds:
             raise ValueError(
                 f"`find.replacements` and `branch.replacements: {FOUND}` belong together"
@@ -447,10 +434,7 @@ class Source(BaseSource):
             return "assemble.model"
         if self.branch is not None and self.branch.judge is not None:
             return "branch.judge"
-        asks = self.find is not None and (
-            self.find.model is not None or self.find.replacements is not None
-        )
-        return "find" if asks else ""
+        return "find" if self.find is not None and self.find.asks else ""
 
     def _check_owners(self) -> None:
         """Check that every keyword belongs to one concept, once."""
@@ -475,31 +459,23 @@ class Source(BaseSource):
             raise ValueError(f"two concepts are called {describe_duplicates(*duplicates)}")
 
     def with_found(
-        self,
-        found_keywords_by_concept: Mapping[str, FoundKeywords],
-        replacements: ByRoot | None = None,
+        self, keywords: Mapping[str, list[str]], replacements: ByRoot | None = None
     ) -> "Source":
-        """The domain completed by what was found, for the concepts that declare no keywords.
+        """The domain completed by what was found: keywords of the concepts that declare none.
 
         `replacements` are used where `branch.replacements` is `found`. ValueError where something
         was found for an unknown concept, or a keyword belongs to two.
         """
         replacements = replacements or {}
-        for concept in (
-            *found_keywords_by_concept,
-            *replacements,
-            *chain.from_iterable(replacements.values()),
-        ):
+        branches = chain.from_iterable(replacements.values())
+        for concept in chain(keywords, replacements, branches):
             if concept not in self.concepts:
-                raise ValueError(
-                    f"{concept!r} is no concept of the domain; "
-                    f"{suggest_nearest(concept, self.concepts)}"
-                )
+                hint = suggest_nearest(concept, self.concepts)
+                raise ValueError(f"{concept!r} is no concept of the domain; {hint}")
         concepts = dict(self.concepts)
-        for name, found_keywords in found_keywords_by_concept.items():
+        for name, words in keywords.items():
             if not concepts[name].keywords:
-                found = {"keywords": found_keywords.keywords}
-                concepts[name] = concepts[name].model_copy(update=found)
+                concepts[name] = concepts[name].model_copy(update={"keywords": words})
         branch = self.branch
         if branch is not None and branch.are_found:
             branch = branch.model_copy(update={"replacements": replacements})
@@ -604,7 +580,8 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     if source.material.kind != "table" and found_path.exists():
         found_file = validate(FoundKeywordsFile, read_yaml(found_path), found_path)
         try:
-            source = source.with_found(found_file.concepts, found_file.replacements)
+            keywords = {name: entry.keywords for name, entry in found_file.concepts.items()}
+            source = source.with_found(keywords, found_file.replacements)
         except ValueError as error:
             raise UserError(
                 str(error), where=str(found_path), remedy="fix it, or run `evenruler find` again"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from io import StringIO
-from itertools import chain, product, zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +23,12 @@ from evenruler.instruments.saged.declare.source import (
     MISSING,
     PAGES,
     SNAPSHOTS,
-    FoundKeywords,
     SearchMethod,
     Source,
     read_source,
 )
 from evenruler.instruments.saged.scrape import keyword_search, wiki
-from evenruler.instruments.saged.scrape.keyword_search import Keyword
+from evenruler.instruments.saged.scrape.keyword_search import Keyword, RankedKeywords, Write
 from evenruler.instruments.saged.scrape.pages import (
     MissingPage,
     Page,
@@ -40,7 +39,6 @@ from evenruler.instruments.saged.scrape.pages import (
 from evenruler.instruments.saged.scrape.replacement_search import (
     Branch,
     Replaced,
-    Write,
     found_replacements,
 )
 from evenruler.instruments.saged.scrape.scraping import scrape
@@ -62,14 +60,11 @@ _UNITS: dict[SearchMethod, str] = {
 
 
 class SearchFunctions(NamedTuple):
-    """The functions that find keywords (`ask`) and replacements (`write`); each is called only
-    where it is needed.
-    """
+    """The functions that find keywords and replacements; each is called only where it is needed."""
 
-    ask: keyword_search.Ask
+    write: Write
     similarity: keyword_search.Similarity
     links: Callable[[str], Sequence[str]]  # the titles that the page of a title links to
-    write: Write
 
 
 def titles_to_read(source: Source, reader: Wiki) -> dict[str, list[str]]:
@@ -98,45 +93,48 @@ def found_keywords(
 
     UserError where the domain has no `find`, or declares every keyword.
     """
-    how = source.find
-    names = {
-        concept: declared_concept.name
-        for concept, declared_concept in source.concepts.items()
-        if not declared_concept.keywords
-    }
-    if how is None or not names:
-        what = (
-            "no `find` in it" if how is None else "the keywords of every concept are given by hand"
-        )
-        raise UserError(
-            what,
-            where=f"the domain {source.title}",
-            remedy="add `find`, or take keywords out of its file",
-        )
-    texts = group_by_key((row["concept"], row["text"]) for row in pages)
-    ways: dict[str, dict[SearchMethod, keyword_search.RankedKeywords]] = {
-        concept: {} for concept in names
-    }
-    for (concept, name), way in product(names.items(), how.by):
-        page_texts = texts.get(concept, [])
-        if way == "model":
-            ranked_keywords = keyword_search.rank_by_replies(
-                name, source.title, means.ask, times=how.times, seed=how.seed
-            )
-        elif not page_texts:
-            ranked_keywords = keyword_search.RankedKeywords([], [("", "no page of it was read")])
-        elif way == "embedding":
-            ranked_keywords = keyword_search.rank_by_similarity(name, page_texts, means.similarity)
-        else:
-            linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
-            ranked_keywords = keyword_search.rank_by_links(dict.fromkeys(linked), page_texts)
-        if how.entities and way != "model":
-            ranked_keywords = keyword_search.only_names(ranked_keywords)
-        ways[concept][way] = ranked_keywords
+    names: dict[str, str] = {}
     by_hand: dict[str, str] = {}
     for concept, entry in source.concepts.items():
         by_hand |= dict.fromkeys(entry.keywords, concept)
-    return keyword_search.merge_rankings(names, ways, by_hand, how.most)
+        if not entry.keywords:
+            names[concept] = entry.name
+    if source.find is None or not names:
+        what = "the keywords of every concept are given by hand"
+        if source.find is None:
+            what = "no `find` in it"
+        remedy = "add `find`, or take keywords out of its file"
+        raise UserError(what, where=f"the domain {source.title}", remedy=remedy)
+    texts = group_by_key((row["concept"], row["text"]) for row in pages)
+    ways: dict[str, dict[SearchMethod, RankedKeywords]] = {}
+    for concept in names:
+        page_texts = texts.get(concept, [])
+        ranked_by_way = ways.setdefault(concept, {})
+        for way in source.find.by:
+            ranked = _rank_words(source, concept, way, page_texts, means)
+            if source.find.entities and way != "model":
+                ranked = keyword_search.only_names(ranked)
+            ranked_by_way[way] = ranked
+    return keyword_search.merge_rankings(names, ways, by_hand)
+
+
+def _rank_words(
+    source: Source,
+    concept: str,
+    way: SearchMethod,
+    texts: Sequence[str],
+    means: SearchFunctions,
+) -> RankedKeywords:
+    """What one way finds for a concept, whose pages have these texts."""
+    name = source.concepts[concept].name
+    if way == "model":
+        return keyword_search.rank_by_replies(name, source.title, means.write)
+    if not texts:
+        return RankedKeywords([], [("", "no page of it was read")])
+    if way == "embedding":
+        return keyword_search.rank_by_similarity(name, texts, means.similarity)
+    linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
+    return keyword_search.rank_by_links(dict.fromkeys(linked), texts)
 
 
 def found_yaml(keywords: Iterable[Keyword], replaced: Iterable[Branch]) -> str:
@@ -176,9 +174,8 @@ def found_yaml(keywords: Iterable[Keyword], replaced: Iterable[Branch]) -> str:
 
 
 ON_THE_WAY = Path(".cache/refresh")  # partial results of a refresh, from which it resumes
-OpenWiki = Callable[
-    [Source, Settings, Catalogue], AbstractContextManager[SearchFunctions]
-]  # opens the functions that find
+OpenFunctions = Callable[[Source, Settings, Catalogue], AbstractContextManager[SearchFunctions]]
+"""Opens the functions that find."""
 
 
 def refresh_pages(root: Path, domain: str, settings: Settings) -> Iterator[str]:
@@ -272,7 +269,7 @@ def search_for_domain(
     domain: str,
     settings: Settings,
     catalogue: Catalogue,
-    opened: OpenWiki | None = None,
+    opened: OpenFunctions | None = None,
 ) -> Iterator[str]:
     """Find the keywords and replacements that a domain asks for, yielding lines about progress.
 
@@ -284,24 +281,25 @@ def search_for_domain(
         remedy = "edit it, or delete it to search again"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
     source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
-    how = source.find.replacements if source.find else None
+    threshold = source.find.replacements if source.find else None
     findings = keyword_search.Findings([], [])
     replaced = Replaced([], [])
     with (opened or _search_functions)(source, settings, catalogue) as means:
         pages_read = list(read_pages(domain, source, root))
         if source.find is None or source.find.by:
             findings = found_keywords(source, _rows_of_pages(pages_read), means)
-            source = _with_keywords(source, findings.keywords)
-        if how:
+            words = ((keyword.concept, keyword.word) for keyword in findings.keywords)
+            source = source.with_found(group_by_key(words))
+        if threshold is not None:
             rows = scrape(domain, source, pages_read).sentences
             about = group_by_key((row["concept"], row["sentence"]) for row in rows)
-            replaced = found_replacements(source, how, about, means.similarity, means.write)
+            replaced = found_replacements(source, threshold, about, means.similarity, means.write)
     write_text_atomically(path, found_yaml(findings.keywords, replaced.branches))
     yield from (*findings.refused, *replaced.left)
     counted = []
-    if findings.keywords or not how:
+    if findings.keywords or threshold is None:
         counted.append(f"{len(findings.keywords)} keywords")
-    if how:
+    if threshold is not None:
         lacking = [branch for branch in replaced.branches if branch.lacking]
         for branch in lacking:
             reason = " ".join(branch.lacking.split())
@@ -322,16 +320,6 @@ def _rows_of_pages(pages: Iterable[tuple[list[str], Page | MissingPage]]) -> lis
     return rows
 
 
-def _with_keywords(source: Source, keywords: Iterable[Keyword]) -> Source:
-    """The domain completed by keywords that were found."""
-    words = group_by_key((keyword.concept, keyword.word) for keyword in keywords)
-    keywords_by_concept = {
-        concept: FoundKeywords(keywords=concept_keywords)
-        for concept, concept_keywords in words.items()
-    }
-    return source.with_found(keywords_by_concept)
-
-
 @contextmanager
 def _search_functions(
     source: Source, settings: Settings, catalogue: Catalogue
@@ -340,37 +328,22 @@ def _search_functions(
     from evenruler.models.catalogue import load_model
 
     loaded = cache(lambda name: load_model(name, catalogue))
-    how = source.find
+    model = source.find.model if source.find else None
 
-    def replies(
-        model: str, prompts: Sequence[str], sampling: Sampling, seeds: Sequence[int]
-    ) -> list[str]:
+    def write(prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling) -> list[str]:
+        replies = loaded(model).replies(prompts, sampling=sampling, seeds=seeds)
         # A refused prompt gives an empty reply, which does not affect the others.
-        return [
-            reply.text or ""
-            for reply in loaded(model).replies(prompts, sampling=sampling, seeds=seeds)
-        ]
+        return [reply.text or "" for reply in replies]
 
-    def ask(prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[str]:
-        return replies(str(how.model if how else ""), prompts, Sampling(max_new_tokens=128), seeds)
-
-    def write(prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
-        model = how.replacements.model if how and how.replacements else ""
-        # Low temperature: close to the likeliest reply, yet different by seed.
-        return replies(
-            model, prompts, Sampling(max_new_tokens=tokens, temperature=0.3), [seed] * len(prompts)
-        )
-
-    def similarity(name: str, words: Sequence[str]) -> Sequence[float]:
+    def similarity(name: str, words: Sequence[str]) -> list[float]:
         if settings.embedder is None:
-            remedy = "name a model that can embed"
-            raise UserError(
-                "no embedder", where="params.yaml: families.saged.embedder", remedy=remedy
-            )
+            where = "params.yaml: families.saged.embedder"
+            raise UserError("no embedder", where=where, remedy="name a model that can embed")
         vectors = np.asarray(loaded(settings.embedder).embed([name, *words]))
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return list(map(float, unit[1:] @ unit[0]))
+        similarities: list[float] = (unit[1:] @ unit[0]).tolist()
+        return similarities
 
     with ExitStack() as opened:
         wiki = cache(lambda: opened.enter_context(Wiki(source, settings.contact)))
-        yield SearchFunctions(ask, similarity, lambda title: wiki().links(title), write)
+        yield SearchFunctions(write, similarity, lambda title: wiki().links(title))

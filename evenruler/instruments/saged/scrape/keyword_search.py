@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from evenruler.instruments.saged.declare.source import SearchMethod
 from evenruler.instruments.saged.scrape.scraping import match_keywords, split_sentences
+from evenruler.models.questions import Sampling
 from evenruler.strict import read_yaml
 from evenruler.tables import group_by_key
 from evenruler.text.english import BATCH, NO_NAMES, spacy_pipeline
@@ -23,13 +24,18 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 _A_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['\u2019][sS]\Z")
 
-Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
-"""A language model: n prompts and the seed of each -> n replies."""
+Write = Callable[[Sequence[str], Sequence[int], Sampling], Sequence[str]]
+"""A language model: n prompts, the seed of each, and how replies are drawn -> n replies."""
 
 PROMPTS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 QUESTIONS: Final[dict[str, str]] = PROMPTS[
     "questions"
 ]  # the five kinds of question (figure 11), in words of ours
+
+TIMES = 3
+"""How often a question is asked, each time with another seed."""
+
+MOST_KEYWORDS = 10  # of a concept, besides its name
 
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
@@ -68,24 +74,22 @@ class RankedKeywords(NamedTuple):
     refused: list[tuple[str, str]]
 
 
-def rank_by_replies(
-    concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0
-) -> RankedKeywords:
+def rank_by_replies(concept: str, topic: str, write: Write) -> RankedKeywords:
     """A language model's answers to the five kinds of question: words by the number of replies that
     name them.
 
-    The model is called once, with a batch; the seeds of replies to a question are `seed`, `seed +
-    1` ... Ties are in alphabetical order.
+    The model is called once, with a batch in which each question has replies of several seeds. Ties
+    are in alphabetical order.
     """
     prompts: list[str] = []
     seeds: list[int] = []
     for question in QUESTIONS.values():
         wanted = question.format(concept=concept)
-        prompts += [PROMPTS["keywords"].format(topic=topic, wanted=wanted)] * times
-        seeds += range(seed, seed + times)
+        prompts += [PROMPTS["keywords"].format(topic=topic, wanted=wanted)] * TIMES
+        seeds += range(TIMES)
     every_word: list[str] = []  # a list holds a word once
     every_refused: dict[tuple[str, str], None] = {}
-    for reply in ask(prompts, seeds):
+    for reply in write(prompts, seeds, Sampling(max_new_tokens=128)):
         words, refused = parse_list(reply)
         every_word += words
         every_refused |= dict.fromkeys(refused)
@@ -165,20 +169,19 @@ def merge_rankings(
     names: Mapping[str, str],
     ways: Mapping[str, Mapping[SearchMethod, RankedKeywords]],
     taken: Mapping[str, str],
-    most: int,
 ) -> Findings:
-    """The keywords of each concept: its name, then the first `most` that were found, taking turns
-    over the ways.
+    """The keywords of each concept: its name, then the first ten that were found, taking turns over
+    the ways.
 
     Words that belong to another concept (`taken`: declared keywords with their concepts), or that
-    were found for several, are refused. `ways`: results by concept and way, of which the first
-    `most` words count.
+    were found for several, are refused. `ways`: results by concept and way, of which the first ten
+    words count.
     """
     hits_by_concept: dict[str, dict[str, list[KeywordHit]]] = {}
     finders: dict[str, list[str]] = {}
     refused: list[str] = []
     for concept, ranked_by_way in ways.items():
-        hits_by_key = _in_turn([ranked.hits[:most] for ranked in ranked_by_way.values()])
+        hits_by_key = _in_turn([ranked.hits[:MOST_KEYWORDS] for ranked in ranked_by_way.values()])
         hits_by_concept[concept] = hits_by_key
         for key in hits_by_key:
             finders.setdefault(key, []).append(concept)
@@ -198,8 +201,8 @@ def merge_rankings(
                 reason = f"a keyword of {owners[key]}"
             elif others:
                 reason = f"found for {', '.join(others)} as well"
-            elif len(accepted) > most:
-                reason = f"{most} are enough"
+            elif len(accepted) > MOST_KEYWORDS:
+                reason = f"{MOST_KEYWORDS} are enough"
             if reason:
                 refused.append(_refusal(concept, hits[0].word, hits[0].way, reason))
             else:

@@ -5,28 +5,29 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import find_leaks, parse_replacements
-from evenruler.instruments.saged.declare.source import FindingReplacements, Source
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.keyword_search import (
     PROMPTS,
+    TIMES,
     KeywordHit,
     Similarity,
+    Write,
     candidate_words,
     keyword_fault,
 )
+from evenruler.models.questions import Sampling
 from evenruler.tables import group_by_key
 from evenruler.text.whole_words import collapse_spaces
 
-Write = Callable[[Sequence[str], int, int], Sequence[str]]
-"""A language model: n prompts, a seed and the tokens that a reply has at most -> n replies."""
-
 _TOKENS_OF_A_VERDICT = 10
 _TOKENS_OF_A_WORD = 24  # for a word and its replacement in JSON
+MOST_WORDS = 30  # of a root that are replaced, besides its keywords
 SHOWN = 15  # words below a threshold that are judged at a time, the nearest ones (figure 12)
 
 
@@ -58,7 +59,7 @@ class Replaced(NamedTuple):
 
 def found_replacements(
     source: Source,
-    how: FindingReplacements,
+    threshold: float | Literal["auto"],
     sentences: Mapping[str, Sequence[str]],
     similarity: Similarity,
     write: Write,
@@ -66,17 +67,24 @@ def found_replacements(
     """Replacements that `parse_replacements` accepts for every root and branch of a domain, or why
     there are none.
 
-    The words of a root are its keywords, always, and the words of its sentences at or above the
-    threshold. All its branches replace the same words: a word that stays the same in any branch is
-    not specific to the root, and is replaced nowhere.
+    The words of a root are its keywords, always, and the words of its sentences with a similarity
+    of at least the threshold; `auto`: down to where the model says that no more belong to it. All
+    its branches replace the same words: a word that stays the same in any branch is not specific to
+    the root, and is replaced nowhere.
     """
     filled: list[Branch] = []
     lacking: list[Branch] = []
     all_left: list[str] = []
     for root, branches in group_by_key(source.lacking).items():
-        search = _Search(source, how, write, root)
+        search = _Search(source, write, root)
+        name = source.concepts[root].name
+        candidates = candidate_words(sentences.get(root, []), name, similarity)
         try:
-            words, left = search.words(sentences.get(root, []), similarity)
+            if threshold == "auto":
+                least = auto_threshold(candidates, search.belongs)
+            else:
+                least = threshold
+            words, left = search.words([hit for hit in candidates if hit.score >= least])
         except UnusableReplyError as error:
             lacking += [Branch(root, branch, {}, lacking=str(error)) for branch in branches]
             continue
@@ -99,30 +107,20 @@ def found_replacements(
 class _Search:
     """The search for replacements of one root's words in its branches."""
 
-    def __init__(self, source: Source, how: FindingReplacements, write: Write, root: str) -> None:
-        self.source, self.how, self.write, self.root = source, how, write, root
+    def __init__(self, source: Source, write: Write, root: str) -> None:
+        self.source, self.write, self.root = source, write, root
         self.name = source.concepts[root].name
         self.keywords = source.keywords_of(root)
-        self.seeds = range(how.seed, how.seed + how.times)
 
-    def words(
-        self, sentences: Sequence[str], similarity: Similarity
-    ) -> tuple[dict[str, str], list[str]]:
+    def words(self, similar: Sequence[KeywordHit]) -> tuple[dict[str, str], list[str]]:
         """The words of the root and why they are replaced, and lines about similar words that are
         not.
-
-        UnusableReplyError where the model never says yes or no.
         """
-        candidates = candidate_words(sentences, self.name, similarity)
-        if self.how.threshold == "auto":
-            threshold = auto_threshold(candidates, self._belongs)
-        else:
-            threshold = self.how.threshold
         why = dict.fromkeys(self.keywords, "a keyword")
-        most = len(why) + self.how.most
+        most = len(why) + MOST_WORDS
         left: list[str] = []
         beyond: list[str] = []
-        for word, score in ((hit.word, hit.score) for hit in candidates if hit.score >= threshold):
+        for word, _, score in similar:
             if find_leaks(word, why):
                 continue  # its plural, for instance, is replaced with it
             reason = keyword_fault(word) or self._of_another(word)
@@ -133,7 +131,7 @@ class _Search:
             else:
                 why[word] = f"similarity {score:.3f}"
         if beyond:
-            left.append(f"{self.root}: left {', '.join(beyond)}: {self.how.most} are enough")
+            left.append(f"{self.root}: left {', '.join(beyond)}: {MOST_WORDS} are enough")
         return why, left
 
     def replies(
@@ -153,11 +151,11 @@ class _Search:
             prompts[branch] = PROMPTS["analogies"].format(**names, words=listed)
         usable: dict[str, dict[str, str]] = {}
         faults = dict.fromkeys(branches, "")
-        for seed in self.seeds:
+        for seed in range(TIMES):
             waiting = list(faults)
             if not waiting:
                 break
-            replies = self.write([prompts[branch] for branch in waiting], seed, tokens)
+            replies = self._reply([prompts[branch] for branch in waiting], seed, tokens)
             for branch, reply in zip(waiting, replies, strict=True):
                 try:
                     usable[branch] = self._usable(reply, words)
@@ -165,6 +163,11 @@ class _Search:
                 except UnusableReplyError as error:
                     faults[branch] = str(error)
         return {branch: usable[branch] for branch in branches if branch in usable}, faults
+
+    def _reply(self, prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
+        # Low temperature: close to the likeliest reply, yet different by seed.
+        sampling = Sampling(max_new_tokens=tokens, temperature=0.3)
+        return self.write(prompts, [seed] * len(prompts), sampling)
 
     def _usable(self, reply: str, words: Sequence[str]) -> dict[str, str]:
         """The replacements in a reply; UnusableReplyError where they are invalid."""
@@ -182,12 +185,15 @@ class _Search:
             raise UnusableReplyError(error.what) from None
         return {word: changed.get(word, word) for word in words}
 
-    def _belongs(self, words: Sequence[str]) -> bool:
-        """Whether any of the words belongs to the root, by the model (figure 12)."""
+    def belongs(self, words: Sequence[str]) -> bool:
+        """Whether any of the words belongs to the root, by the model (figure 12).
+
+        UnusableReplyError where it never says yes or no.
+        """
         listed, reply = json.dumps(words, ensure_ascii=False), ""
         prompt = PROMPTS["belongs"].format(concept=self.name, words=listed)
-        for seed in self.seeds:
-            (reply,) = self.write([prompt], seed, _TOKENS_OF_A_VERDICT)
+        for seed in range(TIMES):
+            (reply,) = self._reply([prompt], seed, _TOKENS_OF_A_VERDICT)
             verdict = re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE)
             if verdict:
                 return verdict[1].lower() == "yes"

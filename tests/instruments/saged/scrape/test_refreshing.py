@@ -8,18 +8,17 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.saged.declare.source import FoundKeywords, Source, read_source
+from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.instruments.saged.scrape.fetching import (
     SearchFunctions,
     found_keywords,
-    found_pages,
     found_yaml,
     titles_to_read,
 )
 from evenruler.instruments.saged.scrape.keyword_search import Keyword, KeywordHit
 from evenruler.instruments.saged.scrape.replacement_search import Branch
 from evenruler.instruments.saged.scrape.wiki import Wiki
-from tests.instruments.saged.domains import places
+from tests.instruments.saged.domains import SOURCE, places
 from tests.instruments.saged.scrape.conftest import CONTACT
 from tests.local_wiki import FaultyProxy
 
@@ -107,31 +106,12 @@ class TestTitles:
         assert titles[:3] == ["Tol", "Long River", "Sarn"]
         assert len(titles) == len(set(titles)) == 4
 
-    def test_pages_that_were_found_are_read_as_they_are(
-        self, wiki: Wiki, proxy: FaultyProxy
-    ) -> None:
-        source = domain(
-            concepts={"veloria": "Veloria"}, material=private(proxy.api, depth=1, most=4)
-        )
-        source = source.with_found({"veloria": FoundKeywords(pages=["Tol"])})
-        assert titles_to_read(source, wiki) == {"veloria": ["Tol"]}
-        assert proxy.asked == []
-
-    def test_a_person_edits_those_of_concepts_without_pages_by_hand(
-        self, wiki: Wiki, proxy: FaultyProxy
-    ) -> None:
-        source = domain(material=private(proxy.api, depth=1, most=2))
-        assert found_pages(source, wiki) == {"veloria": ["Veloria", "Long River"]}
-        assert found_pages(domain(), wiki) == {}
-
 
 def means(**functions: Any) -> SearchFunctions:
     def never(*_: object) -> Any:
         pytest.fail("called in a way that does not need it")
 
-    return SearchFunctions(
-        **{"ask": never, "similarity": never, "links": never, "write": never, **functions}
-    )
+    return SearchFunctions(**{"write": never, "similarity": never, "links": never} | functions)
 
 
 def rows(**texts: str) -> list[dict[str, str]]:
@@ -147,8 +127,7 @@ WATERS: dict[str, Any] = {
 
 class TestKeywords:
     def test_ways_are_combined_for_concepts_without_keywords_by_hand(self) -> None:
-        def ask(prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
-            assert set(seeds) == {4, 5}
+        def write(prompts: Sequence[str], *_: object) -> list[str]:
             return ["tide, wind" if "Sea" in prompt else "bank, Port Amber" for prompt in prompts]
 
         def similarity(concept: str, words: Sequence[str]) -> list[float]:
@@ -158,24 +137,18 @@ class TestKeywords:
         source = domain(
             concepts=WATERS,
             material=EXTRACTS,
-            find={
-                "by": ["model", "embedding", "links"],
-                "most": 3,
-                "model": "m",
-                "times": 2,
-                "seed": 4,
-            },
+            find={"by": ["model", "embedding", "links"], "model": "m"},
         )
         texts = rows(sea="Karl Marx saw foam.", river="A ferry runs.", sky="Rain falls.")
         finding = found_keywords(
             source,
             texts,
-            means(ask=ask, similarity=similarity, links=lambda title: linked_to[title]),
+            means(write=write, similarity=similarity, links=lambda title: linked_to[title]),
         )
         sea = [keyword for keyword in finding.keywords if keyword.concept == "sea"]
         assert sea[:4] == [
             Keyword("sea", "Sea", ()),
-            Keyword("sea", "tide", (KeywordHit("tide", "model", 10),)),
+            Keyword("sea", "tide", (KeywordHit("tide", "model", 15),)),
             Keyword("sea", "foam", (KeywordHit("foam", "embedding", 1.0),)),
             Keyword("sea", "Karl Marx", (KeywordHit("Karl Marx", "links", 1),)),
         ]
@@ -225,30 +198,28 @@ FOUND = [
 class TestFile:
     def test_it_is_read_with_the_domain(self, tmp_path: Path) -> None:
         (tmp_path / "found").mkdir()
-        text = found_yaml(FOUND, {"sea": ["Sea"], "river": ["River", "Mercury (planet)"]})
+        text = found_yaml(FOUND, [])
         (tmp_path / "found" / "waters.yaml").write_text(text, encoding="utf-8")
-        (tmp_path / "waters.yaml").write_text(
-            "{title: T, construct: c, direction: d, source: s, licence: l, concepts: {sea: Sea, "
-            "river: River},"
-            " material: {kind: wiki}, assemble: {method: split, per_concept: 1}}"
-        )
+        declared = SOURCE | {"concepts": {"sea": "Sea", "river": "River"}}
+        del declared["branch"]
+        YAML().dump(declared, tmp_path / "waters.yaml")
         source = read_source(tmp_path / "waters.yaml")
         assert source.keywords_of("sea") == [keyword.word for keyword in FOUND]
-        assert source.pages_of("sea") == ["Sea"]
-        assert (source.keywords_of("river"), source.pages_of("river")) == (
-            ["River"],
-            ["River", "Mercury (planet)"],
-        )
+        assert source.keywords_of("river") == ["River"]
 
-    def test_replacements_say_why_and_a_branch_that_lacks_them_says_so(self) -> None:
+    def test_it_says_how_and_why_and_a_branch_that_lacks_words_says_so(self) -> None:
         why = {"Sea": "a keyword", "no": "similarity 0.51"}
         branches = [
             Branch("sea", "river", why, {"Sea": "river", "no": "not"}),
             Branch("sea", "sky", why, lacking="no JSON in '#'"),
             Branch("sky", "sea", {}, lacking="neither\nnor"),
         ]
-        lines = found_yaml([], {}, branches).splitlines()
-        assert [" ".join(line.split()) for line in lines[1:]] == [
+        lines = [" ".join(line.split()) for line in found_yaml(FOUND[:1], branches).splitlines()]
+        assert lines[1:] == [
+            "concepts:",
+            "sea:",
+            "keywords:",
+            "- Sea # its name",
             "replacements:",
             "sea:",
             "river:",
@@ -258,25 +229,3 @@ class TestFile:
             "sky:",
             "sea: {} # lacking: neither nor",
         ]
-
-    @pytest.mark.parametrize(
-        "before",
-        [
-            found_yaml(FOUND, {}, [Branch("sea", "river", {}, lacking="nothing")]) + "# The end.\n",
-            "{concepts: {sea: {keywords: [Sea]}}, replacements: {}} # The end.\n",
-            "# The end.\nconcepts: {}\nreplacements: {sea: {sky: {Sea: 'sky'}}} # mine\n",
-        ],
-    )
-    def test_what_a_person_wrote_stays_when_replacements_are_added(self, before: str) -> None:
-        filled = Branch("sea", "river", {"Sea": "a keyword"}, {"Sea": "river"})
-        text = found_yaml([], {}, [filled, Branch("sea", "lake", {}, lacking="no # reply")], before)
-        reader = YAML(typ="safe", pure=True)
-        was, now = (reader.load(part) or {} for part in (before, text))
-        assert now.get("concepts") == was.get("concepts")
-        maps = was.get("replacements", {}).get("sea", {})
-        assert now["replacements"] == {"sea": maps | {"river": {"Sea": "river"}, "lake": {}}}
-        assert text.count("# The end.") == 1
-        assert "nothing" not in text
-        assert text.count("Found by") == before.count("Found by")
-        for comment in ("its name", "similarity 0.512", "# mine"):
-            assert (comment in text) == (comment in before)
