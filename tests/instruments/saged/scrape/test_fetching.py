@@ -56,6 +56,14 @@ def write(root: Path, api: str, **changes: Any) -> None:
     YAML().dump(SOURCE | fields | changes, path)
 
 
+def snapshot(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (root / FOLDER).iterdir()}
+
+
+def titles_in(root: Path) -> set[str]:
+    return set(read_frame(root / FOLDER / "pages.parquet")["source_tag"])
+
+
 def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
@@ -65,28 +73,22 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
         "places: port: 'Nowhere' is missing: no such page",
         "places: 3 pages in data/snapshots/places",
     ]
-    whole = {
-        name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")
-    }
+    whole = snapshot(tmp_path)
+    assert set(whole) == {"pages.parquet", "missing.parquet"}
     assert not list((tmp_path / ON_THE_WAY).iterdir())
     shutil.rmtree(tmp_path / FOLDER)
 
-    proxy.asked.clear()
     proxy.plan("Tol", answering(403))
     with pytest.raises(UserError):
         list(refresh_pages(tmp_path, "places", declared))
     assert not (tmp_path / FOLDER).exists()
-    on_the_way = tmp_path / ON_THE_WAY / "places.jsonl"
-    on_the_way.write_text(
-        on_the_way.read_text() + '[{"title": "Tol", "sect'
-    )  # killed while it wrote
+    with (tmp_path / ON_THE_WAY / "places.jsonl").open("a") as killed:
+        killed.write('[{"title": "Tol", "sect')
     proxy.asked.clear()
     lines = list(refresh_pages(tmp_path, "places", declared))
     assert lines[0] == "places: resuming an interrupted run after 2 pages"
     assert set(proxy.asked) == {"Nowhere", "Tol"}
-    assert {
-        name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")
-    } == whole
+    assert snapshot(tmp_path) == whole
 
 
 def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
@@ -97,18 +99,11 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
     lines = list(refresh_pages(tmp_path, "places", declared))
     assert lines[0].startswith("places: veloria: 'Veloria' is missing: the wiki does not answer")
     assert lines[-1] == "places: run it again to fetch the 1 that had no answer"
-    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
-        "Port Amber",
-        "Tol",
-    }
+    assert titles_in(tmp_path) == {"Port Amber", "Tol"}
     proxy.asked.clear()
     list(refresh_pages(tmp_path, "places", declared))
     assert set(proxy.asked) == {"Nowhere", "Veloria"}
-    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
-        "Port Amber",
-        "Tol",
-        "Veloria",
-    }
+    assert titles_in(tmp_path) == {"Port Amber", "Tol", "Veloria"}
 
 
 def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
@@ -118,30 +113,26 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     wiki_server: LocalWiki,
     error_of: Callable[..., str],
 ) -> None:
-    write(tmp_path, proxy.api)
+    def refresh(**revisions: int) -> list[str]:
+        material = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
+        write(tmp_path, proxy.api, material=material | {"revisions": revisions})
+        return list(refresh_pages(tmp_path, "places", declared))
+
+    line = error_of(refresh, Velorio=7)
+    assert line.startswith("places: material.revisions: 'Velorio' is no page that is read; name")
     proxy.plan("Tol", answering(403))
-    assert "the wiki refuses" in error_of(lambda: list(refresh_pages(tmp_path, "places", declared)))
-    number, before = wiki_server.revision("Veloria"), VELORIA
+    assert "the wiki refuses" in error_of(refresh)
     wiki_server.write({"Veloria": "Veloria is another land."})
-    pinned = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
-    write(tmp_path, proxy.api, material=pinned | {"revisions": {"Velorio": number}})
-    assert error_of(lambda: list(refresh_pages(tmp_path, "places", declared))) == (
-        "places: material.revisions: 'Velorio' is no page that is read; name one that is; did you "
-        "mean 'Veloria'?"
-    )
+    newest, sarn = wiki_server.revision("Veloria"), wiki_server.revision("Sarn")
     proxy.asked.clear()
-    newest = wiki_server.revision("Veloria")
-    revisions = {"Veloria": newest, "Tol": wiki_server.revision("Sarn")}
-    write(tmp_path, proxy.api, material=pinned | {"revisions": revisions})
-    lines = list(refresh_pages(tmp_path, "places", declared))
-    assert f"places: tol: revision {revisions['Tol']} of 'Tol' is one of 'Sarn'" in lines
-    wiki_server.write({"Veloria": before})
+    lines = refresh(Veloria=newest, Tol=sarn)
+    wiki_server.write({"Veloria": VELORIA})
+    assert f"places: tol: revision {sarn} of 'Tol' is one of 'Sarn'" in lines
     pages = read_frame(tmp_path / FOLDER / "pages.parquet").set_index("source_tag")
-    assert (pages.loc["Veloria", "text"], pages.loc["Veloria", "revision_id"]) == (
-        "Veloria is another land.",
-        newest,
-    )
-    assert str(newest) in proxy.asked  # the page of the run that broke off is another revision
+    assert pages.loc["Veloria", "text"] == "Veloria is another land."
+    assert pages.loc["Veloria", "revision_id"] == newest
+    # The page of the run that broke off is another revision.
+    assert str(newest) in proxy.asked
     assert "Port Amber" not in proxy.asked
 
 

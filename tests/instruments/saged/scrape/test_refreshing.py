@@ -34,47 +34,42 @@ def domain(**changes: Any) -> Source:
 
 
 def private(api: str, **around: Any) -> dict[str, Any]:
-    return {
-        "kind": "wiki",
-        "api": api,
-        "licence": "cc0-1.0",
-        **({"around": around} if around else {}),
-    }
+    return {"kind": "wiki", "api": api, "licence": "cc0-1.0", "around": around}
 
 
-class TestSource:
-    """Which wiki a domain's pages are read from."""
+@pytest.mark.parametrize("changes", [{"language": "de"}, {"material": EXTRACTS}])
+def test_pages_are_of_wikipedia_in_the_domain_s_language(changes: dict[str, Any]) -> None:
+    with Wiki(domain(**changes), CONTACT) as wiki:
+        language = changes.get("language", "en")
+        assert wiki.where == f"https://{language}.wikipedia.org/w/api.php"
 
-    @pytest.mark.parametrize(
-        ("language", "changes"), [("de", {"language": "de"}), ("en", {"material": EXTRACTS})]
-    )
-    def test_wikipedia_in_the_domain_s_language_for_extracts_too(
-        self, language: str, changes: dict[str, Any]
-    ) -> None:
-        with Wiki(domain(**changes), CONTACT) as wiki:
-            assert wiki.where == f"https://{language}.wikipedia.org/w/api.php"
 
-    def test_what_cannot_be_fetched(self, error_of: Callable[..., str]) -> None:
-        local = domain(material={"kind": "local", "path": "articles/a.md"})
-        assert "its text is local; there is nothing to fetch" in error_of(Wiki, local, CONTACT)
-        for contact in (None, "", "me"):
-            message = (
-                f"params.yaml: families.saged.contact: {contact!r} is no mail or web address, which"
-            )
-            assert error_of(Wiki, domain(), contact).startswith(message)
-        assert "'en.evil' is no code of a language; write" in error_of(
-            Wiki, domain(language="en.evil"), CONTACT
-        )
+LOCAL = {"material": {"kind": "local", "path": "articles/a.md"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "contact", "message"),
+    [
+        (LOCAL, CONTACT, "its text is local; there is nothing to fetch"),
+        ({}, None, "params.yaml: families.saged.contact: None is no mail or web address, which"),
+        ({}, "me", "params.yaml: families.saged.contact: 'me' is no mail or web address, which"),
+        ({"language": "en.evil"}, CONTACT, "'en.evil' is no code of a language; write"),
+    ],
+)
+def test_what_cannot_be_fetched(
+    error_of: Callable[..., str], changes: dict[str, Any], contact: str | None, message: str
+) -> None:
+    assert message in error_of(Wiki, domain(**changes), contact)
 
 
 class TestTitles:
-    def test_those_of_the_file(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+    def test_those_of_the_file_and_of_roots_alone_where_others_are_branched_to(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
         assert titles_to_read(domain(), wiki) == {"veloria": ["Veloria"], "port": ["Port Amber"]}
-        assert proxy.asked == []
-
-    def test_those_of_roots_alone_where_others_are_branched_to(self, wiki: Wiki) -> None:
         branch = {"roots": ["port"], "words": {"port": ["Port"], "veloria": ["Veloria"]}}
         assert titles_to_read(domain(branch=branch), wiki) == {"port": ["Port Amber"]}
+        assert proxy.asked == []
 
     def test_then_those_along_links_the_nearest_first_up_to_a_number(
         self, wiki: Wiki, proxy: FaultyProxy
@@ -89,22 +84,13 @@ class TestTitles:
         self, wiki: Wiki, proxy: FaultyProxy
     ) -> None:
         concepts = {"land": {"name": "Land", "pages": ["Veloria", "Port Amber", "Sarn"]}}
-        of_most = {
-            n: titles_to_read(
-                domain(concepts=concepts, material=private(proxy.api, depth=1, most=n)), wiki
-            )
-            for n in (2, 5)
-        }
-        assert of_most[2] == {"land": ["Veloria", "Port Amber", "Sarn"]}
-        assert of_most[5] == {"land": ["Veloria", "Port Amber", "Sarn", "Long River", "Lighthouse"]}
-
-    def test_back_links_and_no_loop(self, wiki: Wiki, proxy: FaultyProxy) -> None:
-        source = domain(
-            concepts={"tol": "Tol"}, material=private(proxy.api, depth=9, most=4, direction="back")
-        )
-        titles = titles_to_read(source, wiki)["tol"]
-        assert titles[:3] == ["Tol", "Long River", "Sarn"]
-        assert len(titles) == len(set(titles)) == 4
+        titles: list[list[str]] = []
+        for most in (2, 5):
+            material = private(proxy.api, depth=1, most=most)
+            read = titles_to_read(domain(concepts=concepts, material=material), wiki)
+            titles.append(read["land"])
+        of_the_file = ["Veloria", "Port Amber", "Sarn"]
+        assert titles == [of_the_file, [*of_the_file, "Long River", "Lighthouse"]]
 
 
 def means(**functions: Any) -> SearchFunctions:

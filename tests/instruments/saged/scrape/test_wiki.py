@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.saged.declare.source import Direction
+from evenruler.instruments.saged.declare.source import Direction, LinkCrawl
 from evenruler.instruments.saged.scrape.pages import MissingPage, Page
 from evenruler.instruments.saged.scrape.wiki import Wiki, fetch_pages
 from tests.instruments.saged import conftest
@@ -108,24 +108,16 @@ class TestRevisions:
     ) -> None:
         titles = ("Veloria", "Port Amber", "Sarn")
         latest = {title: page(wiki, title) for title in titles}
-        numbers = {title: wiki_server.revision(title) for title in titles}
+        reader = pinned(*titles)
         wiki_server.write(dict.fromkeys(titles, "Another text."))
-        old = {title: page(pinned(**{title: numbers[title]}), title) for title in titles}
+        old = {title: page(reader, title) for title in titles}
         now = [page(wiki, title).sections for title in titles]
         wiki_server.write({title: conftest.PAGES[title] for title in titles})
         assert now == [(("", "Another text."),)] * 3
         place = f"{proxy.api.removesuffix('api.php')}index.php?oldid="
-        for title, number in numbers.items():
-            assert old[title] == replace(latest[title], url=f"{place}{number}")
-            assert old[title].revision_id == number
-
-    def test_a_title_without_a_number_is_read_as_it_is(
-        self, pinned: Callable[..., Wiki], proxy: FaultyProxy
-    ) -> None:
-        wiki = pinned("Tol")
-        assert (page(wiki, "Tol").title, page(wiki, "Sarn").title) == ("Tol", "Sarn")
-        number = str(page(wiki, "Tol").revision_id)
-        assert proxy.asked == [number, "Sarn", number]
+        for title, before in latest.items():
+            assert old[title] == replace(before, url=f"{place}{before.revision_id}")
+        assert page(reader, "Tol").url.endswith("/index.php/Tol")
         assert all(parameters["maxlag"] == ["5"] for parameters in proxy.parameters)
 
     @pytest.mark.parametrize(
@@ -147,10 +139,8 @@ def test_links(wiki: Wiki) -> None:
     assert wiki.links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
     assert wiki.links("Veloria", "back") == ["Cuisine", "Music", "Port Amber", "Sarn"]
     assert wiki.links("Lonely") == wiki.links("Lonely", "back") == wiki.links("Nowhere") == []
-    assert wiki.links("Port Amber", "back") == [
-        "Amber",
-        "Veloria",
-    ]  # and the redirect, which is no article
+    # Without the redirect, which is no article.
+    assert wiki.links("Port Amber", "back") == ["Amber", "Veloria"]
 
 
 def test_as_many_links_as_wanted_take_no_further_batches(wiki: Wiki, proxy: FaultyProxy) -> None:
@@ -163,24 +153,22 @@ def test_as_many_links_as_wanted_take_no_further_batches(wiki: Wiki, proxy: Faul
 
 def test_around_goes_breadth_first_without_loops(wiki: Wiki, proxy: FaultyProxy) -> None:
     near = ["Veloria", "Long River", "Port Amber", "Sarn", "Unwritten land"]
-    assert wiki.around("Veloria", depth=0, most=9) == ["Veloria"]
+    assert wiki.around("Veloria", LinkCrawl(depth=9, most=1)) == ["Veloria"]
     assert proxy.asked == []
-    assert wiki.around("Veloria", depth=1, most=9) == near
-    assert wiki.around("Veloria", depth=2, most=9) == [*near, "Tol", "Lighthouse"]
+    assert wiki.around("Veloria", LinkCrawl(depth=1, most=9)) == near
     # Amberport is a redirect to what was found before; its own links lead nowhere new.
-    assert wiki.around("Veloria", depth=9, most=99) == [*near, "Tol", "Lighthouse", "Amberport"]
-    assert wiki.around("Tol", depth=2, most=99, direction="back")[:3] == [
-        "Tol",
-        "Long River",
-        "Sarn",
-    ]
+    every = [*near, "Tol", "Lighthouse", "Amberport"]
+    assert wiki.around("Veloria", LinkCrawl(depth=9, most=99)) == every
+    back = LinkCrawl(depth=2, most=4, direction="back")
+    titles = wiki.around("Tol", back)
+    assert titles[:3] == ["Tol", "Long River", "Sarn"]
+    assert len(set(titles)) == 4
 
 
 def test_around_stops_at_the_cap(wiki: Wiki, proxy: FaultyProxy) -> None:
-    titles = wiki.around("Veloria", depth=9, most=6)
+    titles = wiki.around("Veloria", LinkCrawl(depth=9, most=6))
     assert titles == ["Veloria", "Long River", "Port Amber", "Sarn", "Unwritten land", "Tol"]
     assert proxy.asked == ["Veloria", "Long River"]
-    assert wiki.around("Veloria", depth=9, most=1) == ["Veloria"]
 
 
 LAGGING = json.dumps({"error": {"code": "maxlag", "info": "7 seconds lagged"}}).encode()
@@ -219,7 +207,7 @@ def test_what_does_not_pass_is_listed(
     reason = f"the wiki does not answer ({reason})"
     assert missing(wiki, "Tol") == MissingPage("Tol", reason, unanswered=True)
     assert waits == [1.0, 2.0, 4.0, 8.0]
-    line = error_of(wiki.around, "Tol", depth=1, most=5)
+    line = error_of(wiki.around, "Tol", LinkCrawl(depth=1, most=5))
     assert line == f"{proxy.api}: links of 'Tol': {reason}; run it again later"
 
 
