@@ -147,8 +147,10 @@ def found_yaml(keywords: Iterable[Keyword], replaced: Iterable[Branch]) -> str:
         concept_yaml = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))
         found_words = concept_yaml["keywords"]
         found_words.append(keyword.word)
-        ways = [f"{hit.way}: {_UNITS[hit.way]} {hit.score:.3g}" for hit in keyword.hits]
-        note = ", ".join(ways) or "its name"
+        notes: list[str] = []
+        for way, score in ((hit.way, hit.score) for hit in keyword.hits):
+            notes.append(f"{way}: {_UNITS[way]} {score:.3g}")
+        note = ", ".join(notes) or "its name"
         found_words.yaml_add_eol_comment(note, len(found_words) - 1)
     replacements = CommentedMap()
     for branch in replaced:

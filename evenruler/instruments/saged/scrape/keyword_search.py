@@ -122,8 +122,11 @@ def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords
             refused.append((word, reason))
         else:
             words[word.casefold()] = word
-    # Titles begin with a capital even if they are no names.
-    forms = {key: [word, word[0].lower() + word[1:]] for key, word in words.items()}
+    forms: dict[str, list[str]] = {}
+    for key, word in words.items():
+        # Titles begin with a capital even if they are no names.
+        without_capital = word[0].lower() + word[1:]
+        forms[key] = [word, without_capital]
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(match.concept for match in match_keywords(split_sentences(text), forms))
@@ -195,12 +198,12 @@ def merge_rankings(
         name_hits = hits_by_key.pop(name.casefold(), [])
         accepted = [Keyword(concept, name, tuple(name_hits))]
         for key, hits in hits_by_key.items():
-            others = [finder for finder in finders[key] if finder != concept]
+            rivals = [finder for finder in finders[key] if finder != concept]
             reason = ""
             if key in owners:
                 reason = f"a keyword of {owners[key]}"
-            elif others:
-                reason = f"found for {', '.join(others)} as well"
+            elif rivals:
+                reason = f"found for {', '.join(rivals)} as well"
             elif len(accepted) > MOST_KEYWORDS:
                 reason = f"{MOST_KEYWORDS} are enough"
             if reason:

@@ -131,7 +131,8 @@ class _Search:
             else:
                 why[word] = f"similarity {score:.3f}"
         if beyond:
-            left.append(f"{self.root}: left {', '.join(beyond)}: {MOST_WORDS} are enough")
+            beyond_words = ", ".join(beyond)
+            left.append(f"{self.root}: left {beyond_words}: {MOST_WORDS} are enough")
         return why, left
 
     def replies(

@@ -311,7 +311,8 @@ class Wiki(AbstractContextManager["Wiki"]):
         try:
             titles = list(_answer_of(self.where, ask) or ())
         except WikiUnavailableError as error:
-            what, where = f"the wiki does not answer ({error})", f"{self.where}: links of {title!r}"
+            what = f"the wiki does not answer ({error})"
+            where = f"{self.where}: links of {title!r}"
             raise UserError(what, where=where, remedy="run it again later") from error
         return sorted(titles[:most])
 

@@ -105,8 +105,8 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
 def test_a_mistake_is_one_line(error_of: Callable[..., str], declaration: str, line: str) -> None:
     content = YAML(typ="safe").load(declaration)
     context = {"scale": "quick"}
-    found = error_of(validate, Settings, content, Path("params.yaml"), context=context)
-    assert line in found
+    printed = error_of(validate, Settings, content, Path("params.yaml"), context=context)
+    assert line in printed
 
 
 def written(tmp_path: Path, **changes: Any) -> Path:
@@ -125,8 +125,8 @@ branch: {roots: [apple], replacements: found, judge: reader}
 find: {by: [model], model: finder, replacements: auto}
 """
     (tmp_path / "found").mkdir()
-    found = "replacements: {apple: {pear: {apple: pear}, fig: {apple: fig}}}"
-    (tmp_path / "found/fruit.yaml").write_text(found)
+    replacements = "replacements: {apple: {pear: {apple: pear}, fig: {apple: fig}}}"
+    (tmp_path / "found/fruit.yaml").write_text(replacements)
     path = written(tmp_path, **YAML(typ="safe").load(changes))
     source = load(path, fruit_settings, tmp_path / "shared")
     assert fruit_settings.uses(source) == [
@@ -152,7 +152,7 @@ def able(**branch: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("rows", "of", "wrong", "refusal"),
+    ("rows", "every_row", "wrong", "refusal"),
     [
         (0, None, 0, ""),
         (125, None, 0, ""),
@@ -170,9 +170,9 @@ def able(**branch: Any) -> str:
     ],
 )
 def test_few_enough_of_the_rows_that_were_read_may_be_wrong(
-    rows: int, of: int | None, wrong: int, refusal: str
+    rows: int, every_row: int | None, wrong: int, refusal: str
 ) -> None:
-    line = able(read={"rows": rows, "of": of, "wrong": wrong, "by": "us"})
+    line = able(read={"rows": rows, "of": every_row, "wrong": wrong, "by": "us"})
     if refusal:
         assert line.startswith(f"Fruit: branch: {refusal}")
     else:

@@ -34,7 +34,8 @@ def test_the_countries_have_twelve_invented_names_as_varied_in_form_as_the_real_
             forms += [str(source.form(concept, "concept")), *source.keywords_of(concept)]
         return sum(sign in form.casefold() for form in forms)
 
-    for sign, real, invented in (("the ", 3, 2), (" people", 5, 3), ("south ", 8, 4)):
+    counts = {"the ": (3, 2), " people": (5, 3), "south ": (8, 4)}
+    for sign, (real, invented) in counts.items():
         assert count_forms(sign, source.members) == real, sign
         assert count_forms(sign, source.controls) == invented, sign
 

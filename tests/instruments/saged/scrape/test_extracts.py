@@ -35,7 +35,7 @@ def test_a_page_has_its_text_and_where_it_is_from(extracts: PackagedExtracts) ->
 
 
 @pytest.mark.parametrize(
-    ("asked", "title", "url", "paragraphs"),
+    ("wanted", "title", "url", "paragraphs"),
     [
         ("Beowulf", "Beowulf", "Beowulf", 2),
         ("box_turtle ", "Box turtle", "Box_turtle", 1),
@@ -43,11 +43,11 @@ def test_a_page_has_its_text_and_where_it_is_from(extracts: PackagedExtracts) ->
     ],
 )
 def test_titles_are_taken_as_a_wiki_takes_them_and_paragraphs_are_lines(
-    extracts: PackagedExtracts, asked: str, title: str, url: str, paragraphs: int
+    extracts: PackagedExtracts, wanted: str, title: str, url: str, paragraphs: int
 ) -> None:
-    page = extracts.read_page(asked)
+    page = extracts.read_page(wanted)
     assert isinstance(page, Page)
-    assert (page.asked, page.title) == (asked, title)
+    assert (page.asked, page.title) == (wanted, title)
     assert page.url == f"https://en.wikipedia.org/wiki/{url}"
     assert page.sections[0][1].count("\n") == paragraphs - 1
 

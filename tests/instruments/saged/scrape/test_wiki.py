@@ -366,7 +366,8 @@ def test_a_list_without_end_ends(faulty_wiki: Wiki, faulty: FaultyProxy) -> None
 def test_a_title_of_another_wiki_or_a_circle_is_no_page(
     faulty_wiki: Wiki, faulty: FaultyProxy, query: dict[str, Any]
 ) -> None:
-    faulty.plan("Tol", *[answering(200, json.dumps({"query": query}).encode())] * 2)
+    answer = json.dumps({"query": query}).encode()
+    faulty.plan("Tol", *[answering(200, answer)] * 2)
     assert missing(faulty_wiki, "Tol") == MissingPage("Tol", "no page of this wiki")
     assert faulty_wiki.links("Tol") == []
 
@@ -387,10 +388,10 @@ def test_each_page_is_read_once_and_comes_at_once(wiki: Wiki, proxy: FaultyProxy
 
 
 def test_pages_that_are_known_are_not_read(wiki: Wiki, proxy: FaultyProxy) -> None:
-    known = {"Sarn": page(wiki, "Sarn")}
+    known_pages = {"Sarn": page(wiki, "Sarn")}
     proxy.asked.clear()
-    answers = list(fetch_pages(wiki.read_page, TITLES, known))
-    assert ("hill", known["Sarn"]) in answers
+    answers = list(fetch_pages(wiki.read_page, TITLES, known_pages))
+    assert ("hill", known_pages["Sarn"]) in answers
     assert proxy.asked == ["Long River", "Nowhere", "Tol"]
 
 
