@@ -91,7 +91,7 @@ def answers(
 ) -> pd.DataFrame:
     """Logits whose two-way share is that score: of entailment log(p / (1 - p)), of contradiction
     0."""
-    shared = {"kind": "nli", "configuration": "head", "framing": "bare"}
+    shared = {"kind": "nli", "method": "head", "framing": "bare"}
     frames = []
     for model, matrices in models.items():
         # Prompts are in the order of items, terms and intensifiers, as the cells of the matrices.

@@ -18,7 +18,7 @@ pingouin = Later("pingouin")
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 MEMBERS = [f"m{seed}" for seed in range(8)]
 NO_CONTENT = pd.DataFrame(columns=["questionnaire", "measure", "value"])
-NO_ACCURACY = pd.DataFrame(columns=["configuration", "set"])
+NO_ACCURACY = pd.DataFrame(columns=["method", "set"])
 
 
 def records(figure_rows: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -31,7 +31,7 @@ ITEMS = pd.DataFrame(
     {
         "questionnaire": "fear",
         "model": "m0",
-        "configuration": "head",
+        "method": "head",
         "item": [f"i{n}" for n in range(5)],
         "subscale": ["body", None, None, None, "body"],
         "keying": [1, 1, 1, 1, -1],
@@ -58,7 +58,7 @@ CELLS = pd.DataFrame(
         for (polarity, word), values in TAKEN.items()
         for n, pss in enumerate(values)
     ]
-).assign(questionnaire="fear", model="m0", configuration="head")
+).assign(questionnaire="fear", model="m0", method="head")
 CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 
 
@@ -108,10 +108,10 @@ class TestOfOneModel:
         parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
         subscales = ["mind", "mind", "body", "body", None]
         items = [
-            ITEMS.assign(model=model, configuration=form, subscale=subscales, score=score)
-            for score, (model, form) in enumerate(parts)
+            ITEMS.assign(model=model, method=method, subscale=subscales, score=score)
+            for score, (model, method) in enumerate(parts)
         ]
-        cells = [CELLS.assign(model=model, configuration=form) for model, form in parts]
+        cells = [CELLS.assign(model=model, method=method) for model, method in parts]
         accuracy = {
             "set": "mnli",
             "n": 9,
@@ -122,12 +122,12 @@ class TestOfOneModel:
         }
         rows = model_figures(
             pd.concat(items),
-            TWINS.assign(model="m1", configuration="nli"),
+            TWINS.assign(model="m1", method="nli"),
             pd.concat(cells),
-            pd.DataFrame({"configuration": ["nli", "head"], "auc": np.nan, **accuracy}),
+            pd.DataFrame({"method": ["nli", "head"], "auc": np.nan, **accuracy}),
             {
                 "nli": ValidityCheck(),
-                "head": ValidityCheck(unfit="it guesses"),
+                "head": ValidityCheck(failure="it guesses"),
                 "mlm": ValidityCheck(),
             },
             0.9,
@@ -136,8 +136,8 @@ class TestOfOneModel:
         answers = figure_rows[figure_rows["figure"] == "answer"]
         answer_by_model = {("m0", "mlm"): 6, ("m1", "nli"): 3, ("m1", "head"): 0}
         assert records(answers, "model", "method", "subscale", "value") == [
-            (model, form if form == "mlm" else "", subscale, answer)
-            for (model, form), answer in answer_by_model.items()
+            (model, method if method == "mlm" else "", subscale, answer)
+            for (model, method), answer in answer_by_model.items()
             for subscale in ("", "body", "mind")
         ]
         assert answers["control"].tolist() == pytest.approx(
@@ -180,7 +180,7 @@ def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFra
     for (number, place), score in np.ndenumerate(values):
         rows.append((f"m{number}", lineages[number], f"i{place}", score))
     return pd.DataFrame(rows, columns=["model", "lineage", "item", "score"]).assign(
-        **{"questionnaire": "fear", "subscale": None, "configuration": "head", **more}
+        **{"questionnaire": "fear", "subscale": None, "method": "head", **more}
     )
 
 
@@ -190,7 +190,7 @@ DRAWN = np.random.default_rng(5).normal(size=(8, 3)) + np.arange(8)[:, None]
 DRAWN[7] += [9, -8, 30]
 BY_LINEAGE = np.vstack([DRAWN[:4], DRAWN[4:].mean(axis=0)])
 NO_SCALES = pd.DataFrame(
-    columns=["questionnaire", "subscale", "model", "lineage", "score", "configuration"]
+    columns=["questionnaire", "subscale", "model", "lineage", "score", "method"]
 )
 
 
@@ -225,7 +225,7 @@ class TestOverModels:
 
     def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
         parts = [
-            answered(DRAWN[:5], LINEAGES, configuration="tuned"),
+            answered(DRAWN[:5], LINEAGES, method="tuned"),
             answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
         figure_rows = over_models(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
@@ -298,7 +298,7 @@ class TestOverModels:
             )
             for name in ("joy", "fear")
         ]
-        scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
+        scales = pd.concat([whole.assign(method="tuned"), whole, *parts])
         figure_rows = over_models(
             answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS
         ).iloc[1:]
