@@ -230,8 +230,12 @@ AtOnce = Annotated[
 ]
 
 
-@app.command()
-def plant(
+planted = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(planted, name="planted", help="Models with a planted association: make, test.")
+
+
+@planted.command("make")
+def make_planted(
     name: Annotated[str, typer.Argument(help="A file in data/sources/plants, without extension.")],
     base: Base = BASE,
     dose: Annotated[
@@ -266,8 +270,8 @@ def plant(
         say(f"{weight.source}: {message}")
 
 
-@app.command()
-def weigh(
+@planted.command("test")
+def test_planted(
     benchmarks: Annotated[
         list[str] | None,
         typer.Argument(metavar="[BENCHMARK]...", help="As for `measure --with`; also FILE.yaml."),
@@ -303,7 +307,7 @@ def weigh(
     ]
     lock = here / ".cache/weigh.lock"
     with (
-        repository.exclusive_lock("weigh --record", lock, weighing.FOLDER)
+        repository.exclusive_lock("planted test --record", lock, weighing.FOLDER)
         if record
         else nullcontext()
     ):
