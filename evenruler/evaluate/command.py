@@ -156,7 +156,7 @@ def measure(
     if output != "text":
         show = output
     else:
-        show = "all" if everything else "answer"
+        show = "all" if everything else "summary"
     spending = SpendingLimit(Price.of(price), max_cost, yes)
     options = parse_options(thinking, effort, template or [], new_tokens, timeout, answers_as)
     for line in measure_each(

@@ -147,7 +147,7 @@ def measure_each(
     max_requests: int | None,
     spending: SpendingLimit,
     unit: str | None = None,
-    show: Literal["summary", "all", "json", "html"] = "answer",
+    show: Literal["summary", "all", "json", "html"] = "summary",
     **named: Unpack[ModelChoice],
 ) -> Iterator[str]:
     """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.

@@ -229,7 +229,7 @@ class Session:
             licence=entry.licence,
             start=start,
             engine=engine,
-            subject=json.loads(as_json(subject_fields)),
+            meta=json.loads(as_json(subject_fields)),
         )
         effective_limit = None if questions == whole else limit
         settings = MeasurementSettings(

@@ -346,7 +346,7 @@ _SETTINGS: Final = {"prefixes": "bool", "size": "string", "method": "string", "l
 _NUMBERS: Final = dict.fromkeys(OF_FIGURES, "float64")
 
 BEFORE_DIMENSIONS: Final = dict.fromkeys(
-    ("benchmark", "version", "model", "revision", "figure", "role"), "string"
+    ("benchmark", "version", "model", "revision", "figure", "figure_type"), "string"
 )
 AFTER_DIMENSIONS: Final = {**_FIRST_NUMBERS, **_COUNTED, **_NUMBERS, **_TEXTS, **_SETTINGS}
 """Columns of `load_results` before and after the dimensions of its figures, with their types."""
@@ -368,8 +368,8 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
         }
         for row in result.figures:
             heading = find_heading(row, result.headings)
-            role = heading.figure_type if heading else None
+            figure_type = heading.figure_type if heading else None
             dimensions |= dict.fromkeys(dimensions_of(row), "string")
-            rows.append({**row, **result_columns, "role": role})
+            rows.append({**row, **result_columns, "figure_type": figure_type})
     columns = {**BEFORE_DIMENSIONS, **dimensions, **AFTER_DIMENSIONS}
     return pd.DataFrame(rows, columns=list(columns)).astype(columns)

@@ -50,12 +50,12 @@ def test_the_whole_answer_stands_first() -> None:
 
 def test_an_answer_has_at_most_twelve_lines() -> None:
     base = synthetic().model_copy(
-        update={"answer": ["so " * 60] * 9, "warnings": ["one", "two", "three"]}
+        update={"summary": ["so " * 60] * 9, "warnings": ["one", "two", "three"]}
     )
     lines = list(summary_lines(base))
     assert len(lines) == 12
     assert lines[-1] == "  ... and 11 lines more, with --all"
-    short = base.model_copy(update={"answer": ["so"]})
+    short = base.model_copy(update={"summary": ["so"]})
     _, *lines = summary_lines(short)
     assert lines == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
     *_, last = summary_lines(short.model_copy(update={"warnings": [*"four"]}))
@@ -102,7 +102,9 @@ def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
     ):
         settings = synthetic().settings.model_copy(update={"size": size})
         lines = list(
-            summary_lines(synthetic().model_copy(update={"answer": [answer], "settings": settings}))
+            summary_lines(
+                synthetic().model_copy(update={"summary": [answer], "settings": settings})
+            )
         )
         assert (hint in lines) == remedy
 

@@ -64,7 +64,7 @@ def test_tables_are_neither_in_json_nor_compared() -> None:
     assert Result.model_validate_json(whole.to_json()) == bare
     assert "\n" not in whole.to_json()
     assert list(whole.tables) == ["scores"]
-    assert whole.model_copy(update={"answer": ["x"]}).tables is whole.tables
+    assert whole.model_copy(update={"summary": ["x"]}).tables is whole.tables
 
 
 def test_verdicts_by_figure_and_dimensions() -> None:
@@ -151,7 +151,7 @@ class Seen(HTMLParser):
 def test_a_notebook_shows_the_answer_and_nothing_that_runs() -> None:
     bad = "<script>alert(1)</script>"
     result = synthetic(figures=[figure_row("spread", 0.6, **CONFIRMED) | {"set": bad}])
-    page = Seen(result.model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_())
+    page = Seen(result.model_copy(update={"summary": [f"EFFECT {bad}"]})._repr_html_())
     assert "script" not in page.tags
     assert f"EFFECT {bad}" in page.text
     assert "0.60 [0.40, 0.80], n = 20\n      0.2\n      effect\n" in page.text

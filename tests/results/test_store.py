@@ -144,7 +144,7 @@ class TestLoading:
         frame = load_results(tmp_path)
         columns = {**BEFORE_DIMENSIONS, "set": "string", **AFTER_DIMENSIONS}
         assert {name: str(kind) for name, kind in frame.dtypes.items()} == columns
-        assert frame[["figure", "role"]].to_numpy().tolist() == [
+        assert frame[["figure", "figure_type"]].to_numpy().tolist() == [
             ["alpha", "validity"],
             ["spread", "amount"],
         ]

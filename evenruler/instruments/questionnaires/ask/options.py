@@ -108,7 +108,7 @@ def requests(tables: Tables, plan: QuestionnairePlan, subject: ModelMeta) -> Ite
         for n in n_options:
             letters.extend(LETTERS[:n])
         rows = question_rows.loc[question_rows.index.repeat(n_options), ["id", "turn", "prompt"]]
-        rows = rows.assign(form=letters)
+        rows = rows.assign(surface_form=letters)
         inputs = {name: rows[name].tolist() for name in ("prompt", "surface_form")}
         yield RequestBatch(
             LETTER_MASS, "words", rows[["id", "turn", "surface_form"]], inputs, {"chat": True}

@@ -340,7 +340,7 @@ def _moves_by_corpora(
             changes[changes["method"] == method], course, record.plan, method, level
         )
         for figure, after in headlines:
-            fit = after if before.unfit is None else before
+            fit = after if before.failure is None else before
             yield label_columns, figure, fit
 
 
