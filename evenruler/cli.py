@@ -271,7 +271,7 @@ def make_planted(
 
 
 @planted.command("test")
-def test_planted(
+def run_planted_test(
     benchmarks: Annotated[
         list[str] | None,
         typer.Argument(metavar="[BENCHMARK]...", help="As for `measure --with`; also FILE.yaml."),

@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 IDENTITY = (
     *("id", "model", "corpus", "fit", "epoch", "method", "prompt_format", "turn"),
-    *("role", "template", "measure", "feature", "form", "repetition"),
+    *("role", "template", "measure", "feature", "surface_form", "repetition"),
 )
 """The columns that identify a row, in sort order."""
 

@@ -101,7 +101,7 @@ class TestSettings:
                 "it",
             ),
             (
-                ("paper: 20}, seed: 9", "paper: 20}, sed: 9"),
+                ("full: 20}, seed: 9", "full: 20}, sed: 9"),
                 "theirs",
                 "instruments.theirs.sed: unknown key 'sed'; did you mean 'seed'?; rename or remove "
                 "it",

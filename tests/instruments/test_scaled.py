@@ -183,7 +183,7 @@ class TestSizes:
             "sizes": {
                 "trial": {"asks": {"n": 2}, "detects": None},
                 "standard": {"asks": {}, "detects": "much in 30"},
-                "paper": {"asks": {"n": 400}, "detects": "much in 400"},
+                "full": {"asks": {"n": 400}, "detects": "much in 400"},
             },
         }
         assert [plan_at_size(plan, size)["n"] for size in ("trial", "standard", "full")] == [

@@ -114,7 +114,9 @@ def put(root: Path, *changes: tuple[str, str]) -> Path:
             # Without a headline or marks, so that nobody is warned: no verdict, texts of the
             # starter.
             source_text = (
-                starter.replace("NAME", name).replace("\nheadline: ", "\n# ").replace(" # FILL", "")
+                starter.replace("NAME", name)
+                .replace("\nfocal_outcome: ", "\n# ")
+                .replace(" # FILL", "")
             )
             source.write_text(source_text, encoding="utf-8")
     for name in ("tiny", "big", "shared", "head", "parked"):

@@ -25,7 +25,17 @@ PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()
             "left_out",
         ],
         HEADLINES.names,
-        [*OF_FIGURES, "n", "unit", "levels", "most", "least", "verdict", "why", "reason"],
+        [
+            *OF_FIGURES,
+            "n",
+            "unit",
+            "levels",
+            "highest_units",
+            "lowest_units",
+            "verdict",
+            "why",
+            "reason",
+        ],
     ],
     ids=str,
 )

@@ -146,7 +146,7 @@ class TestLoading:
         assert {name: str(kind) for name, kind in frame.dtypes.items()} == columns
         assert frame[["figure", "figure_type"]].to_numpy().tolist() == [
             ["alpha", "validity"],
-            ["spread", "amount"],
+            ["spread", "descriptive"],
         ]
         alpha, spread = frame.iloc[0], frame.iloc[1]
         assert (alpha["reason"], spread["limit"], spread["prefixes"]) == ("one item", 12, False)

@@ -51,7 +51,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         "source": "ours",
         "licence": "cc0-1.0",
         "profile": "short",
-        "framings": {"salience": "This is a test.", "instruction": "Answer:"},
+        "prefixes": {"salience": "This is a test.", "instruction": "Answer:"},
         "items": {
             slug: {
                 "original": f"How often {slug}?",
@@ -243,7 +243,7 @@ class TestFigures:
         labels = {"causal", "causal (sentence)", "masked (mlm)"}
         assert set(diagnosed("quality")["model"].dropna()) == labels
         figures = diagnosed("figures").query("model.notna()").fillna({"method": ""})
-        of_all = {"accuracy", "answer", "beyond_twins", "intensifier_order", "level_shift"}
+        of_all = {"accuracy", "mean_response", "beyond_twins", "intensifier_order", "level_shift"}
         of_all |= {"pss_range", "reordering", "silhouette"}
         assert figures.groupby(["model", "method"])["figure"].apply(set).to_dict() == {
             ("causal", ""): of_all | {"auc", "changed", "moved"},

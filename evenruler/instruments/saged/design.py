@@ -55,7 +55,7 @@ class Design:
     branched: bool  # whether some root items are asked about several concepts
     of_roots: int  # root items available, before `items` limits them
     built: bool  # whether the numbers come from built rows, not from the declaration
-    asked: bool  # whether models are asked at this profile
+    asked: bool  # whether models are asked in this profile
     figures: int
     """With a verdict, over which p is Holm-adjusted: silence, favour by feature, favour by role."""
 

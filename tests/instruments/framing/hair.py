@@ -111,7 +111,7 @@ def with_placebos(
     of_choice = f"Choose, {{PLACEBO}}, for {{STIMULUS}}. {listed}"
     choice["placebos"] = {"salience": {"cells": {"salience+instruction": of_choice}, **put}}
     tasks = {"completion": completion, "choice": choice}
-    changes.setdefault("headline", "he")
+    changes.setdefault("focal_outcome", "he")
     return hair(
         **({"stimuli": {colour: f"{colour} hair" for colour in COLOURS}, "tasks": tasks} | changes)
     )

@@ -225,7 +225,7 @@ TOKEN = (
 )
 NEEDS = (
     "A verdict needs 3 wordings of a cue and 12 placebos; {wordings} and {placebos} are asked at "
-    "most at this profile, "
+    "most in this profile, "
     "so every verdict is `inconclusive`."
 )
 NO_CONTROL = "No placebos for gender-salience and instruction: no control and no verdict."
@@ -266,7 +266,7 @@ def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:
 
 
 def test_without_a_headline_nothing_is_said_of_verdicts() -> None:
-    source = lettered().model_copy(update={"headline": None})
+    source = lettered().model_copy(update={"focal_outcome": None})
     assert not [
         line
         for line in limits_of(source, least=8)

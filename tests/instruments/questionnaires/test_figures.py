@@ -73,13 +73,13 @@ class TestOfOneModel:
     def test_means_over_items_beside_those_of_twins(self) -> None:
         columns = ("benchmark", "subscale", "model", "method", "figure", "n", "unit")
         assert records(of_one().head(3), *columns) == [
-            ("fear", "", "m0", "", "answer", 5, "items"),
+            ("fear", "", "m0", "", "mean_response", 5, "items"),
             ("fear", "", "m0", "", "silhouette", 4, "items"),
             ("fear", "", "m0", "", "pss_range", 5, "items"),
         ]
         values = of_one().set_index(["subscale", "figure"]).loc["", ["value", "control"]]
         # Three intensifiers; the silhouette of one item is not known; twins have none.
-        assert values.loc["answer"].tolist() == pytest.approx([3.0, 1.125])
+        assert values.loc["mean_response"].tolist() == pytest.approx([3.0, 1.125])
         assert values.loc["silhouette"].tolist() == pytest.approx([0.2, np.nan], nan_ok=True)
         assert values.loc["pss_range"].tolist() == pytest.approx([0.38, 0.6])
 
@@ -87,10 +87,10 @@ class TestOfOneModel:
         figure_rows = of_one().set_index(["subscale", "figure"]).loc[""]
         half = stats.t.ppf(0.95, 4) * 3 * stats.sem(SCORES)
         assert (
-            figure_rows.loc["answer", "low"],
-            figure_rows.loc["answer", "high"],
+            figure_rows.loc["mean_response", "low"],
+            figure_rows.loc["mean_response", "high"],
         ) == pytest.approx((3 - half, 3 + half))
-        assert pd.isna(figure_rows.loc["answer", "reason"])
+        assert pd.isna(figure_rows.loc["mean_response", "reason"])
         assert figure_rows.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
 
     def test_a_subscale_has_the_answer_of_its_items_alone_also_beside_their_twins(self) -> None:
@@ -100,7 +100,7 @@ class TestOfOneModel:
             .loc[["body"]]
         )
         assert records(figure_rows, "benchmark", "model", "figure", "value", "n", "unit") == [
-            ("fear", "m0", "answer", pytest.approx(4.0), 3, "items"),
+            ("fear", "m0", "mean_response", pytest.approx(4.0), 3, "items"),
         ]
         assert figure_rows["control"].tolist() == pytest.approx([3 * 0.25])
 
@@ -133,7 +133,7 @@ class TestOfOneModel:
             0.9,
         )
         figure_rows = figure_table(rows)
-        answers = figure_rows[figure_rows["figure"] == "answer"]
+        answers = figure_rows[figure_rows["figure"] == "mean_response"]
         answer_by_model = {("m0", "mlm"): 6, ("m1", "nli"): 3, ("m1", "head"): 0}
         assert records(answers, "model", "method", "subscale", "value") == [
             (model, method if method == "mlm" else "", subscale, answer)

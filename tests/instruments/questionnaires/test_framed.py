@@ -43,13 +43,13 @@ FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
 def prefixed(n: int = 9, **changes: object) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The prompts of a questionnaire of one item, bare and after prefixes."""
     source = QuestionnaireSource.model_validate(
-        {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS, **changes}
+        {**SOURCE, "items": {"one": ITEM}, "prefixes": FRAMINGS, **changes}
     )
     bare = pd.DataFrame(
         fill_templates("meetings", source, ResponseScale.model_validate(SCALE)).prompts
     )
-    assert source.framings is not None
-    return bare, prefixed_rows(bare, {"prefixed": n, "prefixes": source.framings.prefixes})
+    assert source.prefixes is not None
+    return bare, prefixed_rows(bare, {"prefixed": n, "prefixes": source.prefixes.prefixes})
 
 
 class TestRows:
@@ -257,9 +257,9 @@ class TestCard:
 
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate(
-            {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS}
+            {**SOURCE, "items": {"one": ITEM}, "prefixes": FRAMINGS}
         )
         ending = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        without = source.model_copy(update={"framings": None})
+        without = source.model_copy(update={"prefixes": None})
         assert render_templates(card.WORDS["reading"], source=source).endswith(ending)
         assert "level shift" not in render_templates(card.WORDS["reading"], source=without)

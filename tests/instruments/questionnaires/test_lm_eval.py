@@ -84,7 +84,7 @@ def benchmark_of(
         n_rejected=0,
         parameters={},
         plan={"temperature": SETTINGS.temperature, "three_way": SETTINGS.three_way},
-        quality=[FigureHeading("answer", "answer", "mean answer")],
+        quality=[FigureHeading("mean_response", "mean response", "mean answer")],
         quality_of_any=[FigureHeading("alpha", "alpha", "alpha")],
         listed=[],
         compared=[],

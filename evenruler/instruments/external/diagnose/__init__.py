@@ -664,12 +664,12 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         second, on=["unit", "pole"], suffixes=("_first", "_second"), validate="one_to_one"
     )
     both = both.assign(apart=both["value_first"] - both["value_second"])
-    wide = both.pivot(index="unit", columns="pole", values=["apart", "beside_first"])
+    wide = both.pivot(index="unit", columns="pole", values=["apart", "axis_position_first"])
     g = len(wide)
     if g < FEWEST_UNITS:
         lacking = f"{g} units asked of both models (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(LEAN, "units", {"units": g}, None, smallest, lacking=lacking)
-    columns = wide[[("apart", 1), ("apart", 0), ("beside_first", 1)]]
+    columns = wide[[("apart", 1), ("apart", 0), ("axis_position_first", 1)]]
     lean, without, weight = columns.to_numpy(dtype=np.float64).T
     weight = weight / weight.sum()
     df = max(1.0, 1 / float((weight**2).sum()) - 1)

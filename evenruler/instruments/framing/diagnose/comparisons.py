@@ -86,7 +86,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
         pair = {"outcome": outcome, "against": against, "n_models": lineages}
         for name, corrected_for in ((method, None), (TUKEY, len(classes))):
             contrast = _contrast_classes(fit, first, second, corrected_for, resampling.level)
-            yield {**pair, "method": name, "n": len(shifts), **contrast}
+            yield {**pair, "model_of_shifts": name, "n": len(shifts), **contrast}
         columns = [("sum", outcome), ("sum", against), ("size", outcome), ("size", against)]
         x = sums[columns].to_numpy(dtype=np.float64)
         drawn = jackknife_figure(JACKKNIFE, difference, x, PLAIN, resampling.level, "stimuli")
@@ -98,7 +98,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
             "reason": drawn.reason,
         }
         n = int(x[:, 2:].sum())
-        yield {**pair, "method": JACKKNIFE, "n": n, **ends}
+        yield {**pair, "model_of_shifts": JACKKNIFE, "n": n, **ends}
 
 
 def _contrast_classes(

@@ -132,7 +132,7 @@ def overall_table(figures: pd.DataFrame) -> list[Table]:
 
 def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
     """A row per pair of classes, a column per method."""
-    methods = list(comparisons["method"].unique())
+    methods = list(comparisons["model_of_shifts"].unique())
 
     def tested(record: Mapping[Any, Any] | None) -> str:
         if record is None:
@@ -149,7 +149,7 @@ def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
         of_part = comparisons[is_of_readout & is_of_prompt_format]
         for (against, outcome), pair in of_part.groupby(["against", "outcome"], sort=True):
             record_by_method: dict[Any, Any] = {
-                record["method"]: record for record in pair.to_dict("records")
+                record["model_of_shifts"]: record for record in pair.to_dict("records")
             }
             part = f"{READOUTS[readout]}, {PROMPT_FORMATS[prompt_format]}"
             n_models = str(pair["n_models"].iloc[0])

@@ -490,7 +490,7 @@ class _Part:
     figure: str
     """`SHARE_GAIN` or `WRITTEN_GAIN`."""
     questions: pd.DataFrame
-    """Questions with `unit, at, group, word, keying, beside, framing, pole`, and with `share` of
+    """Questions with `unit, at, group, word, keying, axis_position, framing, pole`, and with `share` of
     the first group and `unanswered`."""
     fit: ValidityCheck
     known_counts: tuple[int, int]

@@ -91,7 +91,7 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
 
 
 def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
-    """The plan of a domain at this profile: what is asked, and how it is measured.
+    """The plan of a domain in this profile: what is asked, and how it is measured.
 
     Roles and templates become lists, since their order counts: the first ones are also asked after
     prefixes.

@@ -32,7 +32,7 @@ def source(**changes: Any) -> ContrastSource:
         "source": "the test",
         "licence": "cc0-1.0",
         "factors": WORDS,
-        "headline": "they",
+        "focal_outcome": "they",
         "outcomes": {"they": ["they"], "he": ["he"]},
         "stimuli": TEXTS,
         "continuation": {"outcome": "they", "keywords": ["man", "woman"]},
@@ -175,9 +175,9 @@ def comparisons() -> list[dict[str, Any]]:
     estimate = {"difference": 0.55, "low": 0.25, "high": 0.85}
     lacking = {**dict.fromkeys(estimate), "p": None, "reason": "it did not converge"}
     return [
-        {**here, **estimate, "method": "fixed effects", "p": 0.00004},
-        {**here, **lacking, "method": "tukey"},
-        {**here, **estimate, "method": "jackknife", "p": None},
+        {**here, **estimate, "model_of_shifts": "fixed effects", "p": 0.00004},
+        {**here, **lacking, "model_of_shifts": "tukey"},
+        {**here, **estimate, "model_of_shifts": "jackknife", "p": None},
     ]
 
 

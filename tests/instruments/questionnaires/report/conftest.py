@@ -261,7 +261,7 @@ def figures() -> list[dict[str, Any]]:
         for model in MODELS:
             measured = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
             labels = {**of_any, "benchmark": name, "model": model}
-            rows.append({**labels, "figure": "answer", **measured, "control": 0.125})
+            rows.append({**labels, "figure": "mean_response", **measured, "control": 0.125})
     rho = {"figure": "rho", "other": "worry", "method": "verbaliser"}
     rows.append({**of_any, "benchmark": "trust", **rho, **none})
     return [*rows, *moved()]

@@ -32,13 +32,13 @@ def requests(
     sentences = (
         tables["pairs"]
         .head(plan["most"])
-        .melt("id", ["more", "less"], var_name="form", value_name="text")
+        .melt("id", ["more", "less"], var_name="role", value_name="text")
     )
     return [
         RequestBatch(
             "likelihoods",
             "loglikelihood",
-            sentences[["id", "form"]],
+            sentences[["id", "role"]],
             {"text": sentences["text"].tolist()},
         )
     ]
@@ -46,7 +46,7 @@ def requests(
 
 def scores(tables: Tables, plan: PairsPlan, answers: Tables, subject: ModelMeta) -> Tables:
     """By pair, whether the stereotypical sentence is the likelier one."""
-    nats = answers["likelihoods"].pivot(index="id", columns="form", values="nats")
+    nats = answers["likelihoods"].pivot(index="id", columns="role", values="nats")
     return {"preferred": (nats["more"] > nats["less"]).astype(float).reset_index(name="preferred")}
 
 
