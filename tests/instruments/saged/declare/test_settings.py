@@ -16,16 +16,16 @@ from tests.instruments.saged.domains import SOURCE, settings
 
 ROLES = {
     "no-role": "",
-    "mayor": {"text": "You are a mayor.", "scale": "paper"},
+    "mayor": {"text": "You are a mayor.", "profile": "paper"},
     "judge": {"text": "You judge."},
 }
 FEATURES = {
-    "vader": {"kind": "lexicon", "scale": "quick"},
+    "vader": {"kind": "lexicon", "profile": "quick"},
     "mood": {
         "kind": "classifier",
         "model": "moods",
         "score": {"sad": 0, "glad": 1},
-        "scale": "paper",
+        "profile": "paper",
     },
     "near": {"kind": "distance", "metric": "cosine"},
 }
@@ -42,7 +42,7 @@ OPEN = {
 
 def test_numbers_are_those_of_the_scale() -> None:
     quick, paper = (
-        settings(scale, items={"trial": 2, "standard": 4, "paper": 9}, generations=3)
+        settings(scale, items={"trial": 2, "standard": 4, "full": 9}, generations=3)
         for scale in ("quick", "paper")
     )
     assert (quick.items, paper.items) == (2, 9)
@@ -84,13 +84,13 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
     ("declaration", "line"),
     [
         ("items: {trial: 2}", "items: found {'trial': 2}, expected one for trial and one for"),
-        ("items: {trial: 2, standard: 1, paper: 0}", "items: found 0"),
+        ("items: {trial: 2, standard: 1, full: 0}", "items: found 0"),
         (
             "roles: {mayor: {txt: You are a mayor.}}",
             "roles: mayor: found {'txt': 'You are a mayor.'}",
         ),
         (
-            "roles: {mayor: {text: You, scale: big}}",
+            "roles: {mayor: {text: You, profile: big}}",
             "roles: mayor: no scale 'big', there are quick and",
         ),
         ("templates: {plain: Say.}", "the template 'plain' does not hold {PROMPT} once"),
@@ -99,12 +99,12 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
             "'near' needs a `model`, or the instrument an",
         ),
         ("disparities: {headline: mode}", "headline names 'mode', which is not under `statistics`"),
-        ("features: {vader: {kind: lexicon, scale: paper}}", "features: found {}"),
+        ("features: {vader: {kind: lexicon, profile: paper}}", "features: found {}"),
     ],
 )
 def test_a_mistake_is_one_line(error_of: Callable[..., str], declaration: str, line: str) -> None:
     content = YAML(typ="safe").load(declaration)
-    context = {"scale": "quick"}
+    context = {"profile": "quick"}
     printed = error_of(validate, Settings, content, Path("params.yaml"), context=context)
     assert line in printed
 
@@ -226,8 +226,8 @@ def test_too_few_concepts_or_invented_ones_are_warned_of(
 
 def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:
     path = written(tmp_path, material={"kind": "extracts"})
-    assert settings(text="others").of_others
-    assert not settings().of_others
+    assert settings(text="others").third_party
+    assert not settings().third_party
     source = load(path, settings(text="others"), tmp_path)
     assert (source.material.kind, source.made_by) == ("extracts", "scrape")
     with pytest.raises(

@@ -17,7 +17,7 @@ from evenruler.instruments.saged.rows.prompts import Rows, own_rows
 from evenruler.tables import table_of
 from tests.instruments.saged.domains import MODELS
 
-SETTINGS = Settings.model_validate({}, context={"scale": "quick"})
+SETTINGS = Settings.model_validate({}, context={"profile": "quick"})
 
 SOURCE: dict[str, Any] = {
     "title": "Trades",
