@@ -165,20 +165,6 @@ def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) 
     assert totals.to_numpy() == pytest.approx(1, abs=1e-3)
 
 
-def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> None:
-    def once() -> Any:
-        store = RowStore()
-        subject = resolve_model(f"local:{tiny_folder}", store)
-        measuring = Session(subject, store, "it")
-        with open_benchmark("probes-age-competence") as benchmark:
-            planned = measuring.planned(benchmark, limit=2, size="trial")
-            return measuring.measure(planned).result, measuring.model.asked
-
-    (first, n_asked), (second, again) = once(), once()
-    assert (n_asked > 0, again) == (True, 0)
-    assert first == second
-
-
 def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: Path) -> None:
     session = Session(resolve_model(f"local:{tiny_folder}", RowStore()), RowStore(), "it")
     chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
@@ -587,25 +573,18 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     assert result.figures == select_figures(result.figures, set="seed", readout="choice")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param("framing-age", marks=pytest.mark.long), "saged-fruit"]
+    ("reply", "warning"),
+    [
+        (None, "the model gave no reply to 12 of 12 prompts"),
+        ("I'm sorry, but I cannot help with that.", ""),
+    ],
 )
-def test_a_model_that_refuses_everything_is_no_finding(
-    elsewhere: Path, served: Served, name: str
+def test_what_refuses_everything_is_no_finding(
+    elsewhere: Path, reply: str | None, warning: str
 ) -> None:
-    served(ScriptedServer(content="I'm sorry, but I cannot help with that."))
-    result = measure("endpoint:big", name, limit=FEW)
+    """In words, or where no reply has a text at all, as behind a filter."""
+    result = measure(lambda messages, **_: reply, "framing-age", limit=2, size="trial")
     assert set(result.verdicts.values()) == {Verdict.INVALID}
-    refused = (
-        r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not "
-        r"answered \(\1 refused, 0"
-    )
-    assert re.match(refused, result.answer[0])
-
-
-def test_a_function_that_refuses_everything_is_no_finding(elsewhere: Path) -> None:
-    """Where no reply has a text at all, as behind a filter."""
-    result = measure(lambda messages, **_: None, "framing-age", limit=2, size="trial")
-    assert set(result.verdicts.values()) == {Verdict.INVALID}
-    assert result.warnings[0] == "the model gave no reply to 12 of 12 prompts"
+    assert result.answer[0].startswith("INVALID ON THIS MODEL")
+    assert "".join(result.warnings[:1]).startswith(warning)
