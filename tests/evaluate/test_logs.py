@@ -117,7 +117,12 @@ def test_a_log_of_two_benchmarks_and_a_short_name_of_two(
 ) -> None:
     shutil.copytree(made_benchmarks / "fixed-made", made_benchmarks / "probes-made")
     try:
-        line = refused(run_measure, log(Path("log.jsonl"), likelihoods), "--with", "made")
+        line = refused(
+            run_measure,
+            log(Path("log.jsonl"), likelihoods),
+            "--with",
+            "made",
+        )
         assert "made: several benchmarks are called so; say one of fixed-made, probes-made" in line
     finally:
         shutil.rmtree(made_benchmarks / "probes-made")
@@ -135,7 +140,14 @@ def test_a_model_needs_a_benchmark(run_measure: Command, tiny_folder: Path) -> N
     assert named in refused(run_measure, f"local:{tiny_folder}")
     Path("own.gguf").write_bytes(b"no GGUF, which a conversion would say")
     assert f"own.gguf: {named}" in refused(run_measure, "own.gguf")
-    line = refused(run_measure, f"local:{tiny_folder}", "--with", "made", "--unit", "writer")
+    line = refused(
+        run_measure,
+        f"local:{tiny_folder}",
+        "--with",
+        "made",
+        "--unit",
+        "writer",
+    )
     assert "--unit: it applies to lm_eval:TASK only" in line
 
 

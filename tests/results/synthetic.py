@@ -135,9 +135,24 @@ def gain_of(
                 lean = slope * pole / 2 + lists.get(group, 0.0)
                 along = (axis - 50) / 80 * lean
                 value = sharper * (along + common + random.normal(0, 0.02))
-                rows.append((unit, f"template-{template}", word, group, pole, axis, value))
+                rows.append(
+                    (
+                        unit,
+                        f"template-{template}",
+                        word,
+                        group,
+                        pole,
+                        axis,
+                        value,
+                    )
+                )
     frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
-    return frame.assign(set="seed", model=label, figure=figure, rows="rows of " + frame["unit"])
+    return frame.assign(
+        set="seed",
+        model=label,
+        figure=figure,
+        rows="rows of " + frame["unit"],
+    )
 
 
 def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> StoredResult:

@@ -16,7 +16,17 @@ PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()
     [
         ["benchmark", "model", "settings", "headings", "figures", "answer", "warnings", "left_out"],
         HEADLINES.names,
-        [*OF_FIGURES, "n", "unit", "levels", "most", "least", "verdict", "why", "reason"],
+        [
+            *OF_FIGURES,
+            "n",
+            "unit",
+            "levels",
+            "most",
+            "least",
+            "verdict",
+            "why",
+            "reason",
+        ],
     ],
     ids=str,
 )
