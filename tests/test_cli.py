@@ -57,10 +57,6 @@ def test_a_profile_that_was_not_made_is_one_line(repository, monkeypatch, capsys
     ("words", "message"),
     [
         (
-            ("new", "framing", "doctors"),
-            "the instrument 'doctors' exists already; take another name\n",
-        ),
-        (
             ("plan", "doctors"),
             "'doctors' is of the family pairs, but plans are for saged; there is none\n",
         ),

@@ -66,7 +66,7 @@ class Case:
 
 
 def refusals(operation: str, acts: Mapping[str, tuple[Any, ...]]) -> list[Case]:
-    """Lines of the table for faults that an operation refuses, by fault: `act`, and what is said."""
+    """Lines of the table for what an operation refuses, by fault: `act`, and what is said."""
     return [
         Case(fault, operation, Outcome.REFUSED, act, tuple(says))
         for fault, (act, *says) in acts.items()

@@ -402,7 +402,8 @@ CASES = [
             "a chat template of loops in loops": (
                 partial(
                     _chats,
-                    "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}",
+                    "{% for x in range(99999) %}{% for y in range(99999) %}"
+                    "{% endfor %}{% endfor %}",
                 ),
                 "chat template",
                 "more than 10,000 steps",
@@ -411,8 +412,8 @@ CASES = [
             "a chat template that calls itself": (
                 partial(
                     _chats,
-                    "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ "
-                    "f(60) }}",
+                    "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}"
+                    "{{ f(60) }}",
                 ),
                 "chat template",
                 "more than 10,000 steps",
