@@ -36,7 +36,7 @@ from evenruler.tables.frames import write_whole
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
-    from evenruler.instruments.fixed.declare import FixedPlan
+    from evenruler.instruments.external.declare import ExternalPlan
     from evenruler.models.model import Model
 
 SCHEME: Final = "lm_eval:"
@@ -196,7 +196,7 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
     )
     sizes = {
         size: validate(
-            declare.Settings, embedder_settings, path, context={"scale": "quick", "size": size}
+            declare.Settings, embedder_settings, path, context={"profile": "quick", "size": size}
         )
         for size in SIZES
     }
@@ -261,29 +261,29 @@ def declared_family(content: object, path: Path) -> str:
 
 
 def benchmark_of_log(model: "Model", where: str) -> str:
-    """The name of the one shipped benchmark of the family `fixed` whose texts these recorded
+    """The name of the one shipped benchmark of the family `external` whose texts these recorded
     answers cover.
     """
     from evenruler.models.answer_logs import LoggedModel
 
     assert isinstance(model, LoggedModel)  # `measure_each` refuses others, before they are loaded
     remedy, answered_names = "say which benchmark as --with NAME", []
-    fixed = [name for name in shipped_names() if name.startswith("fixed-")]
-    for name in fixed:
+    external_names = [name for name in shipped_names() if name.startswith("external-")]
+    for name in external_names:
         if "texts" in read_manifest(repository.shipped_benchmarks() / name).rows:
             with open_benchmark(name) as benchmark:
                 texts, prompts, keys = (
                     benchmark.tables["texts"][column].tolist()
                     for column in ("text", "prompt", "key")
                 )
-                plan = cast("FixedPlan", benchmark.plan)
+                plan = cast("ExternalPlan", benchmark.plan)
                 if model.answers(texts, prompts, keys, plan["between"]):
                     answered_names.append(name)
     if len(answered_names) != 1:
         what = (
             f"texts of {' and '.join(answered_names)}"
             if answered_names
-            else f"no text of {', '.join(fixed) or 'a shipped benchmark'}"
+            else f"no text of {', '.join(external_names) or 'a shipped benchmark'}"
         )
         raise UserError(f"it answers {what}", where=where, remedy=remedy)
     return answered_names[0]

@@ -10,7 +10,7 @@ from evenruler.errors import UserError
 from evenruler.project import check, dvc
 
 BENCHMARKS = ["probes-jobs", "saged-later"]
-"""What is declared; the second at another scale."""
+"""What is declared; the second at another profile."""
 
 
 @pytest.fixture

@@ -93,10 +93,13 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
                 figure="spread",
                 heading="Spread",
                 meaning="how far attributes differ, in nats",
-                role="amount",
+                figure_type="descriptive",
             ),
             Heading(
-                figure="alpha", heading="Alpha", meaning="how far wordings agree", role="fitness"
+                figure="alpha",
+                heading="Alpha",
+                meaning="how far wordings agree",
+                figure_type="validity",
             ),
         ],
         figures=figures,
@@ -135,24 +138,11 @@ def gain_of(
                 lean = slope * pole / 2 + lists.get(group, 0.0)
                 along = (axis - 50) / 80 * lean
                 value = sharper * (along + common + random.normal(0, 0.02))
-                rows.append(
-                    (
-                        unit,
-                        f"template-{template}",
-                        word,
-                        group,
-                        pole,
-                        axis,
-                        value,
-                    )
-                )
-    frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
-    return frame.assign(
-        set="seed",
-        model=label,
-        figure=figure,
-        rows="rows of " + frame["unit"],
+                rows.append((unit, f"template-{template}", word, group, pole, axis, value))
+    frame = pd.DataFrame(
+        rows, columns=["unit", "at", "word", "group", "pole", "axis_position", "value"]
     )
+    return frame.assign(set="seed", model=label, figure=figure, rows="rows of " + frame["unit"])
 
 
 def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> StoredResult:

@@ -14,15 +14,24 @@ PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()
 @pytest.mark.parametrize(
     "names",
     [
-        ["benchmark", "model", "settings", "headings", "figures", "answer", "warnings", "left_out"],
+        [
+            "benchmark",
+            "model",
+            "settings",
+            "headings",
+            "figures",
+            "summary",
+            "warnings",
+            "left_out",
+        ],
         HEADLINES.names,
         [
             *OF_FIGURES,
             "n",
             "unit",
             "levels",
-            "most",
-            "least",
+            "highest_units",
+            "lowest_units",
             "verdict",
             "why",
             "reason",

@@ -237,7 +237,7 @@ def _parse_pairs(text: str, path: Path) -> list[LabelledPair]:
 
 
 FACTS = "facts"
-"""The set on which likelihood forms are judged."""
+"""The set on which likelihood methods are judged."""
 
 
 class Fact(StrictModel):
