@@ -285,8 +285,8 @@ class Source(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _less_family(cls, raw_source: object) -> object:
-        """Drop the key `family`, which only a file measured on its own needs; otherwise its folder
-        says it.
+        """Drop the key `family`, which a file measured on its own needs; in a clone its folder says
+        it.
         """
         return (
             {key: content for key, content in raw_source.items() if key != "family"}

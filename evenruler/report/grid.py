@@ -17,13 +17,14 @@ from evenruler.measurement.figures import (
 )
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import unmeasured_models
-from evenruler.measurement.sentences import headline_sentence, with_capital
 from evenruler.report.formats import format_number, join_names, with_interval
+from evenruler.report.sentences import headline_sentence
 from evenruler.tables.schemas import NUMBERS
+from evenruler.text.spelling import with_capital
 
 if TYPE_CHECKING:
-    from evenruler.measurement.sentences import Worded
     from evenruler.report.page import Section
+    from evenruler.report.sentences import Worded
 
 FEW = 3
 """Most models that a sentence names; with more, it gives their number."""

@@ -138,7 +138,14 @@ def test_a_model_needs_a_benchmark(run_measure: Command, tiny_folder: Path) -> N
     assert named in refused(run_measure, f"local:{tiny_folder}")
     Path("own.gguf").write_bytes(b"no GGUF, which a conversion would say")
     assert f"own.gguf: {named}" in refused(run_measure, "own.gguf")
-    line = refused(run_measure, f"local:{tiny_folder}", "--with", "made", "--unit", "writer")
+    line = refused(
+        run_measure,
+        f"local:{tiny_folder}",
+        "--with",
+        "made",
+        "--unit",
+        "writer",
+    )
     assert "--unit: it applies to lm_eval:TASK only" in line
 
 

@@ -94,7 +94,13 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     folder = copied(name, elsewhere)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     size = "trial" if name in LARGE else "standard"
-    result = measure(f"local:{tiny_folder}", folder, out="results", limit=FEW, size=size)
+    result = measure(
+        f"local:{tiny_folder}",
+        folder,
+        out="results",
+        limit=FEW,
+        size=size,
+    )
     assert (result.benchmark.name, result.model.name) == (name, "tiny")
     written = elsewhere / "results" / result.folder
     assert as_measured(Result.model_validate_json((written / "result.json").read_text())) == result
@@ -120,7 +126,11 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
     with open_benchmark(name) as whole:
         ask = family_module(whole.family, "ask")
         tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
-        least = replace(whole, tables=tables, plan={key: whole.plan[key] for key in ask.PLANNED})
+        least = replace(
+            whole,
+            tables=tables,
+            plan={key: whole.plan[key] for key in ask.PLANNED},
+        )
         of_least, of_whole = (
             measuring.measure(measuring.planned(benchmark, limit=FEW)).result
             for benchmark in (least, whole)
@@ -165,22 +175,12 @@ def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) 
     assert totals.to_numpy() == pytest.approx(1, abs=1e-3)
 
 
-def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> None:
-    def once() -> Any:
-        store = RowStore()
-        subject = resolve_model(f"local:{tiny_folder}", store)
-        measuring = Session(subject, store, "it")
-        with open_benchmark("probes-age-competence") as benchmark:
-            planned = measuring.planned(benchmark, limit=2, size="trial")
-            return measuring.measure(planned).result, measuring.model.asked
-
-    (first, n_asked), (second, again) = once(), once()
-    assert (n_asked > 0, again) == (True, 0)
-    assert first == second
-
-
 def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: Path) -> None:
-    session = Session(resolve_model(f"local:{tiny_folder}", RowStore()), RowStore(), "it")
+    session = Session(
+        resolve_model(f"local:{tiny_folder}", RowStore()),
+        RowStore(),
+        "it",
+    )
     chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
     with open_benchmark("questionnaires-gad-7") as benchmark:
         assert "80 of 100 such studies find " in session.planned(benchmark).in_words
@@ -215,7 +215,11 @@ def test_where_nothing_is_found_it_says_what_would_be(
     ]
     keys = ("plant", "own", "verdict", "threshold")
     records = [
-        {**dict(zip(keys, plant, strict=True)), "figure": "gain", "key": "set=seed"}
+        {
+            **dict(zip(keys, plant, strict=True)),
+            "figure": "gain",
+            "key": "set=seed",
+        }
         for plant in plants
     ]
     # What was planted was read from another figure, and in another set.
@@ -438,7 +442,13 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
             )
 
     server = served(Thinker(fingerprints=["fp_a", "fp_b"]))
-    ask = partial(measure, "endpoint:big", name, limit=FEW, options={"thinking": {"tokens": 50}})
+    ask = partial(
+        measure,
+        "endpoint:big",
+        name,
+        limit=FEW,
+        options={"thinking": {"tokens": 50}},
+    )
     result = ask()
     sent = len(server.asked)
     assert ask() == result
@@ -587,25 +597,18 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     assert result.figures == select_figures(result.figures, set="seed", readout="choice")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param("framing-age", marks=pytest.mark.long), "saged-fruit"]
+    ("reply", "warning"),
+    [
+        (None, "the model gave no reply to 12 of 12 prompts"),
+        ("I'm sorry, but I cannot help with that.", ""),
+    ],
 )
-def test_a_model_that_refuses_everything_is_no_finding(
-    elsewhere: Path, served: Served, name: str
+def test_what_refuses_everything_is_no_finding(
+    elsewhere: Path, reply: str | None, warning: str
 ) -> None:
-    served(ScriptedServer(content="I'm sorry, but I cannot help with that."))
-    result = measure("endpoint:big", name, limit=FEW)
+    """In words, or where no reply has a text at all, as behind a filter."""
+    result = measure(lambda messages, **_: reply, "framing-age", limit=2, size="trial")
     assert set(result.verdicts.values()) == {Verdict.INVALID}
-    refused = (
-        r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not "
-        r"answered \(\1 refused, 0"
-    )
-    assert re.match(refused, result.summary[0])
-
-
-def test_a_function_that_refuses_everything_is_no_finding(elsewhere: Path) -> None:
-    """Where no reply has a text at all, as behind a filter."""
-    result = measure(lambda messages, **_: None, "framing-age", limit=2, size="trial")
-    assert set(result.verdicts.values()) == {Verdict.INVALID}
-    assert result.warnings[0] == "the model gave no reply to 12 of 12 prompts"
+    assert result.summary[0].startswith("INVALID ON THIS MODEL")
+    assert "".join(result.warnings[:1]).startswith(warning)

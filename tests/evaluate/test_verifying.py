@@ -242,7 +242,11 @@ def test_changed_rows_behind_headlines_with_their_checksum(here: Path) -> None:
 def test_answers_to_other_questions(here: Path) -> None:
     def other(rows: pa.Table) -> pa.Table:
         ids = ["junk", *rows["id"].to_pylist()[1:]]
-        return rows.set_column(rows.schema.get_field_index("id"), "id", pa.array(ids))
+        return rows.set_column(
+            rows.schema.get_field_index("id"),
+            "id",
+            pa.array(ids),
+        )
 
     rewrite(ANSWERS, other)
     renew(ANSWERS)

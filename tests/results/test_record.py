@@ -184,7 +184,13 @@ def test_what_is_measured_brings_its_tables_and_a_page(
     assert "Age and competence" in seen.text
     assert "framing-age" in seen.text
     assert "Differences" not in seen.text
-    (line,) = measure_each("./tiny", benchmarks[:1], folder, show="json", **options)
+    (line,) = measure_each(
+        "./tiny",
+        benchmarks[:1],
+        folder,
+        show="json",
+        **options,
+    )
     assert json.loads(line) == json.loads(result.to_json())
 
 

@@ -233,13 +233,13 @@ def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(
     call = cluster.Call(ClusterModel(joined, 0, "tiny", "tiny", no_model), "generate", ["a"])
     call._join()
     for _ in range(cluster.PATIENCE - 1):
-        assert call._ready() == []
+        assert call._wait() == []
     with (
         nullcontext()
         if there
         else user_error("tiny", "no node of the cluster is left", "run again")
     ):
-        assert call._ready() == []
+        assert call._wait() == []
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from evenruler.measurement.figures import (
     rows_by_benchmark,
 )
 from evenruler.measurement.headings import find_heading
-from evenruler.measurement.sentences import with_capital
 from evenruler.report.formats import (
     SCORE_DECIMALS,
     format_figure,
@@ -39,6 +38,7 @@ from evenruler.report.page import Cell, Mark, Picture, Section, Table, make_tabl
 from evenruler.report.style import Charts
 from evenruler.strict import read_yaml
 from evenruler.tables import group_by_key
+from evenruler.text.spelling import with_capital
 
 __all__ = ["sections"]
 

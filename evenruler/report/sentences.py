@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from evenruler.measurement.figures import ASSERTED, ORDER, Verdict, model_label
 from evenruler.measurement.headings import find_heading, part_of_instrument
+from evenruler.text.spelling import with_capital
 
 if TYPE_CHECKING:
     from evenruler.instruments.instrument import FigureHeading
@@ -164,11 +165,6 @@ def _headline_numbers(record: Mapping[str, Any], measured_in: str) -> str:
     if record.get("p_effect") is not None:
         numbers.append(f"p {record['p_effect']:.2g}")
     return ", ".join(numbers)
-
-
-def with_capital(words: str) -> str:
-    """Capitalise the first letter only."""
-    return f"{words[:1].upper()}{words[1:]}"
 
 
 def of_planted(headlines: Sequence[Mapping[str, Any]]) -> str:

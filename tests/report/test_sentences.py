@@ -7,7 +7,7 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import with_extreme_units
-from evenruler.measurement.sentences import (
+from evenruler.report.sentences import (
     NOTHING,
     headline_sentence,
     of_planted,
