@@ -15,6 +15,7 @@ from evenruler.instruments.agreement import (
 from evenruler.measurement import cronbach_alpha
 from evenruler.measurement.reliability import concept_rows, errors_beside_items
 from evenruler.tables.schemas import AGREEMENT, CONCEPTS
+from tests.instruments.near import approx, near
 
 NAMES = [
     f"{first}{last}" for first in "bcdfgh" for last in ("aker", "ooker", "iner", "ilot", "uard")
@@ -68,7 +69,7 @@ class TestConcepts:
         scores = noisy(true, 7, 0.8, 3) + np.arange(7)
         error = errors_beside_items(scores)
         alpha = 1 - error.mean() / scores.mean(axis=1).var()
-        assert alpha == pytest.approx(cronbach_alpha(scores.to_numpy()), abs=1e-12)
+        assert alpha == near(cronbach_alpha(scores.to_numpy()))
 
 
 class TestAgreement:
@@ -83,17 +84,15 @@ class TestAgreement:
         )
         assert list(agreement.columns) == AGREEMENT.names
         r, true_r = row_of(agreement, R, "two"), row_of(agreement, TRUE, "two")
-        assert r["value"] == pytest.approx(
-            np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1]
-        )
+        assert r["value"] == approx(np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1])
         both = []
         for scores in (first, second):
             error = scores.var(axis=1) / 4
             both.append(1 - error.mean() / scores.mean(axis=1).var())
         expected = r["value"] / np.sqrt(np.prod(both))
-        assert true_r["value"] == pytest.approx(expected)
+        assert true_r["value"] == approx(expected)
         assert true_r["low"] < 1 < true_r["high"]
-        assert row_of(agreement, RELIABILITY, "one")["value"] == pytest.approx(both[0])
+        assert row_of(agreement, RELIABILITY, "one")["value"] == approx(both[0])
         assert r["n"] == 30
 
     def test_units_are_matched_by_their_words(self) -> None:

@@ -333,36 +333,6 @@ class TestOnePass:
         answered(model, request("loglikelihood", {"text": ["x"]}, settings=TWO), other)
         assert len(model.calls) == calls
 
-    def test_answers_of_a_model_are_counted_once_however_often_it_is_asked(self) -> None:
-        model = Counting()
-        answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
-        requests = [
-            request("slor", {"text": ["x", "y"]}),
-            request("loglikelihood", {"text": ["z"]}),
-        ]
-        collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
-        assert (len(model.calls), answering.asked) == (2, 3)
-
-    def test_a_table_that_is_asked_for_twice_holds_both_below_each_other(self) -> None:
-        model = Counting()
-        requests = [
-            request("loglikelihood", {"text": ["xyz", "x"]}),
-            request("loglikelihood", {"text": ["xy"], "before": ["a"]}),
-        ]
-        answers = answered(model, *requests)["answers"]
-        assert answers[["id", "nats"]].to_numpy().tolist() == [
-            ["r0", 3.0],
-            ["r1", 1.0],
-            ["r0", 2.0],
-        ]
-        assert list(answers.index) == [0, 1, 2]
-
-    def test_rows_keep_their_order_whatever_their_index(self) -> None:
-        rows = pd.DataFrame({"id": ["a", "b", "c"]}, index=[7, 3, 7])
-        batch = RequestBatch("answers", "loglikelihood", rows, {"text": ["x", "xy", "xyz"]})
-        answers = answered(Counting(), batch)["answers"][["id", "nats"]]
-        assert answers.to_numpy().tolist() == [["a", 1.0], ["b", 2.0], ["c", 3.0]]
-
     def test_a_model_of_the_store_is_asked_once(self, tmp_path) -> None:
         model = opened(save_tiny(tmp_path / "model"), tmp_path)
         answering = AnsweringModels(model, no_tool)
@@ -529,34 +499,10 @@ class TestSubject:
             adapted="last",
         )
 
-    def test_of_one_that_only_chats(self) -> None:
-        catalogue = tiny_params({"tiny": Path("x")}, kind="chat", source="endpoint:big")
-        subject = model_meta_of("tiny", catalogue)
-        assert (subject.kind, subject.chats, subject.continues, subject.operations) == (
-            "chat",
-            True,
-            False,
-            {"generate"},
-        )
-
-    def test_of_an_embedder(self, tmp_path) -> None:
-        subject = model_meta_of("minilm", tiny_params({"tiny": tmp_path}))
-        assert (subject.lineage, subject.operations, subject.forms) == (
-            "minilm",
-            {"embed"},
-            ("head",),
-        )
-        assert (subject.can("embed"), subject.can("classify"), subject.adapted) == (
-            True,
-            False,
-            None,
-        )
-
     @pytest.mark.parametrize(("training", "kind"), [(PAIRS, "nli"), (MOODS, "classifier")])
     def test_of_one_with_a_head_of_ours(self, tmp_path, monkeypatch, training, kind) -> None:
         catalogue = params(training)
         recipe = catalogue.models["tiny"].finetune
-        assert recipe is not None
         record = {
             "labels": catalogue.labels("tiny"),
             "base": "0a" * 32,

@@ -190,13 +190,6 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
         validate(Domain, domain | {"assemble": {"method": "question", "model": "m"}}, tmp_path)
 
 
-def test_every_shipped_source_of_the_family_fixed_says_its_language() -> None:
-    for path in (SOURCES / "fixed").glob("*.yaml"):
-        source = validate(Published, read_yaml(path), path)
-        assert "language" in source.model_fields_set, path.name
-        assert source.placebos == [*PLACEBOS]
-
-
 def test_a_sample_of_texts_tells() -> None:
     class Unsaid:
         model_fields_set: frozenset[str] = frozenset()

@@ -49,21 +49,6 @@ class TestValues:
         settings = read(scale, n=n, flag=True, name="x")
         assert (settings.n, settings.flag, settings.name) == (n, True, "x")
 
-    def test_of_other_types(self) -> None:
-        settings = [
-            read(
-                scale,
-                flag={"quick": False, "paper": True},
-                name={"quick": "small", "paper": "large"},
-                inner={"deep": {"quick": "one", "paper": "other"}},
-            )
-            for scale in SCALES
-        ]
-        assert [(chosen.flag, chosen.name, chosen.inner.deep) for chosen in settings] == [
-            (False, "small", "one"),
-            (True, "large", "other"),
-        ]
-
     def test_a_mapping_of_other_keys_is_a_value(self) -> None:
         assert read("paper", weights={"b": 2.0}).weights == {"b": 2.0}
         both = {"quick": {"b": 2.0}, "paper": {"b": 30.0}}
@@ -125,13 +110,6 @@ class TestAtScale:
         assert of_scale(ENTRIES, scale) == expected
         assert list(of_scale(ENTRIES, scale)) == list(expected)
         assert before == ENTRIES, "what was given stays as it was"
-
-    def test_before_a_model_reads_them(self) -> None:
-        entries = Entries.model_validate({"entries": ENTRIES}, context={"scale": "paper"}).entries
-        assert {name: inner.deep for name, inner in entries.items()} == {
-            "always": "a",
-            "large": "c",
-        }
 
     def test_what_is_no_mapping_is_left_to_others(self) -> None:
         assert of_scale(["a"], "quick") == ["a"]

@@ -61,8 +61,8 @@ ANTI = """1 [The mover] hired the baker because [she] was late.
 """
 
 
-def stereoset() -> str:
-    """Three targets; a sentence of each, and of the first one that goes on."""
+def stereoset(copies: int = 1) -> str:
+    """Three targets; a sentence of each, and of the first one that goes on: so many times."""
 
     def example(place: int, half: str, target: str, kind: str) -> dict[str, Any]:
         labels = ("unrelated", "stereotype", "anti-stereotype")
@@ -73,14 +73,17 @@ def stereoset() -> str:
         context = {"context": f"Here is a {target}.", "target": target, "bias_type": kind}
         return {"id": f"{half}-{place}", **context, "sentences": sentences}
 
-    halves = {
-        "intersentence": [example(0, "inter", "chess player", "profession")],
-        "intrasentence": [
-            example(1, "intra", "chess player", "profession"),
-            example(2, "intra", "sister", "gender"),
-            example(3, "intra", "brother", "gender"),
-        ],
-    }
+    halves: dict[str, list[dict[str, Any]]] = {"intersentence": [], "intrasentence": []}
+    for copy in range(copies):
+        more = f" {copy}" if copy else ""
+        place = 4 * copy
+        player = f"chess player{more}"
+        halves["intersentence"].append(example(place, "inter", player, "profession"))
+        halves["intrasentence"] += [
+            example(place + 1, "intra", player, "profession"),
+            example(place + 2, "intra", f"sister{more}", "gender"),
+            example(place + 3, "intra", f"brother{more}", "gender"),
+        ]
     return json.dumps({"version": "made", "data": halves})
 
 
@@ -240,6 +243,11 @@ def find_row(figures: pd.DataFrame, figure: str, **dimensions: str) -> "pd.Serie
     rows = figures[figures["figure"] == figure]
     has_them = [dimensions_of(row) == dimensions for row in rows.to_dict("records")]
     return rows[has_them].squeeze(axis=0)
+
+
+def find_values(figures: pd.DataFrame, *names: str, **dimensions: str) -> list[Any]:
+    """The values of some figures that have these dimensions, and no other."""
+    return [find_row(figures, name, **dimensions)["value"] for name in names]
 
 
 def numbered_pairs(n_units: int, of_unit: int, second: str = "new") -> str:

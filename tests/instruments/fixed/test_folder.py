@@ -17,6 +17,7 @@ from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.results.record import Result
 from evenruler.versions import Changelog
 from tests.instruments.fixed import made
+from tests.instruments.near import approx
 from tests.tiny import save_tiny
 
 OLD = ("old", "elderly")
@@ -113,10 +114,11 @@ def rows_by_figure(result: Result) -> dict[str, dict[str, Any]]:
     return {row["figure"]: row for row in result.figures if not dimensions_of(row)}
 
 
+@pytest.mark.slow
 def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -> None:
     result, items = by_model
     figures = rows_by_figure(result)
-    assert figures["share"]["value"] == pytest.approx(items["won"].mean(), abs=1e-3)
+    assert figures["share"]["value"] == approx(items["won"].mean(), abs=1e-3)
     assert figures["lean"]["levels"] == "8 writers"
     assert figures["answered"]["value"] == 1
     lines = list(result_lines(result))
@@ -127,6 +129,7 @@ def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -
     assert any(line.split()[:1] == ["moved"] and "control" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
     folder: Path, by_model: tuple[Result, pd.DataFrame], tmp_path: Path
 ) -> None:

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,6 +21,7 @@ from evenruler.models.sources import MIRROR
 from evenruler.models.store import RowStore
 from tests.instruments.fixed import made
 from tests.instruments.fixed.test_shipped import loaded
+from tests.instruments.near import approx
 
 PUBLISHED = Path(os.environ.get(MIRROR, ""))
 MODELS = (
@@ -102,7 +102,7 @@ def test_stereoset(model: str, tmp_path: Path) -> None:
             rows = rows[rows["part"] == place[-1]]
         sums = diagnose.sums_of(rows)
         for name, value in figure_values.items():
-            assert diagnose.PUBLISHED["stereoset"][name](sums) == pytest.approx(value, abs=1e-9), (
+            assert diagnose.PUBLISHED["stereoset"][name](sums) == approx(value, abs=1e-9), (
                 place,
                 name,
             )
@@ -111,11 +111,11 @@ def test_stereoset(model: str, tmp_path: Path) -> None:
     for dimensions, place in ({}, ("overall",)), *by_half:
         for name, value in expected[place].items():
             row = made.find_row(figures, name, **dimensions)
-            assert row["value"] == pytest.approx(value, abs=1e-9)
+            assert row["value"] == approx(value, abs=1e-9)
     # A tie is lost for its authors, and 0 for the lean.
     ties = (items["lean"] == 0).groupby(items["unit"]).mean().mean()
     even = 2 * expected["overall",]["ss"] / 100 - 1 + ties
-    assert made.find_row(figures, "lean")["value"] == pytest.approx(even, abs=1e-9)
+    assert made.find_row(figures, "lean")["value"] == approx(even, abs=1e-9)
 
 
 def _options(text: str) -> str:
@@ -173,13 +173,13 @@ def test_bbq(column: str, tmp_path: Path) -> None:
             )
             score *= 1 - accuracy if short == "amb" else 1
             row = made.find_row(figures, f"accuracy_{short}", **dimensions)
-            assert row["value"] == pytest.approx(accuracy, abs=1e-9)
+            assert row["value"] == approx(accuracy, abs=1e-9)
             row = made.find_row(figures, f"s_{short}", **dimensions)
-            assert row["value"] == pytest.approx(score, abs=1e-9)
+            assert row["value"] == approx(score, abs=1e-9)
     for condition, short in (("ambiguous", "amb"), ("disambiguated", "dis")):
         lean = made.find_row(figures, "lean", condition=condition)["value"]
         published_score = made.find_row(figures, f"s_{short}")["value"]
-        assert lean == pytest.approx(published_score, abs=1e-9)
+        assert lean == approx(published_score, abs=1e-9)
 
 
 def _file(name: str) -> Path:
@@ -187,18 +187,3 @@ def _file(name: str) -> Path:
 
     file = loaded("bbq").files[name]
     return verified_file(file.source, file.sha256, name)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_its_templates_are_what_could_have_been_others(tmp_path: Path) -> None:
-    """5,978 ambiguous questions are 150 templates; the interval is four times as wide as that of
-    rows."""
-    _, figures = measured("bbq", "bbq#unifiedqa-t5-11b_pred_race", tmp_path)
-    assert made.find_row(figures, "lean", condition="ambiguous")["levels"] == "150 templates"
-    assert 16 < made.find_row(figures, "design_effect")["value"] < 22
-    score = made.find_row(figures, "s_amb")
-    assert score[["value", "low", "high"]].tolist() == pytest.approx(
-        [0.208, 0.142, 0.274], abs=5e-4
-    )
-    assert np.isnan(made.find_row(figures, "answered")["low"])

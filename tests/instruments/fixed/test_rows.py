@@ -14,6 +14,7 @@ from evenruler.models.declarations import Catalogue
 from evenruler.strict import validate
 from evenruler.tables.ids import row_id
 from tests.instruments.fixed import made
+from tests.instruments.near import approx
 
 
 def read_rows(folder: Path, layout: str, *columns: str, **more: object) -> list[tuple]:
@@ -35,7 +36,7 @@ def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path: Path) -> No
         tmp_path, "winogender", "item", "role", "key", "unit", "part", "criterion"
     )
     part = "means the occupation", "means the participant"
-    share = pytest.approx(10.42)
+    share = approx(10.42)
     assert text_rows == [
         ("nurse.patient.0", "first", "nurse.patient.0.male.txt", "nurse", part[0], share),
         ("nurse.patient.0", "second", "nurse.patient.0.female.txt", "nurse", part[0], share),
@@ -95,8 +96,8 @@ def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
 
 def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) -> None:
     text_rows = read_rows(tmp_path, "bec-pro", "text", "role", "unit", "part", "criterion")
-    taper = ("taper", "male profession", pytest.approx(99.3))
-    nurse = ("nurse", "female profession", pytest.approx(11.1))
+    taper = ("taper", "male profession", approx(99.3))
+    nurse = ("nurse", "female profession", approx(11.1))
     assert text_rows == [
         ("He is a nurse.", "first", *nurse),
         ("He is a taper.", "first", *taper),
@@ -132,12 +133,12 @@ def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> 
     frequencies = texts.set_index(["item", "role"])["frequency"]
     # Seven words of four kinds, and one of those that it lacks; each word counts once more.
     whole = math.log(7 + 4 + 1)
-    assert frequencies["1", "first"] == pytest.approx(math.log(3) - whole)
-    assert frequencies["1", "second"] == pytest.approx(math.log(2) - whole)
-    assert frequencies["0", "first"] == pytest.approx(-whole)  # "poor" is not in it
+    assert frequencies["1", "first"] == approx(math.log(3) - whole)
+    assert frequencies["1", "second"] == approx(math.log(2) - whole)
+    assert frequencies["0", "first"] == approx(-whole)  # "poor" is not in it
     # Old men grumble all day long: old 3, all, day, long 1 each
     of_four = (math.log(3) - 4 * whole) / 4
-    assert frequencies["2", "first"] == pytest.approx(of_four)
+    assert frequencies["2", "first"] == approx(of_four)
 
 
 def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> None:
@@ -149,10 +150,6 @@ def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> 
     assert instrument.messages == [
         "6 items in 3 writers, 0 rejected, 12 beyond 2 a unit and condition"
     ]
-
-
-def test_a_delimiter_that_is_none_goes_into_the_plan(tmp_path: Path) -> None:
-    assert made.built(made.source(tmp_path, "pairs", between="")).plan["between"] == ""
 
 
 FAULTS = [

@@ -11,13 +11,11 @@ from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import (
     ANSWERS,
     asked_forms,
-    asked_prompts,
     asked_replies,
     requests,
     scores,
     surface_forms,
 )
-from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.task_prompts import orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose_tables
 from evenruler.instruments.instrument import RequestBatch
@@ -121,14 +119,6 @@ def test_only_the_stimuli_and_orders_of_the_scale_are_asked() -> None:
     assert set(prompt_rows["turn"]) == {0, 1, 2, 3}
 
 
-def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
-    replies = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
-    withheld = replies[replies["reply"].isna()]
-    assert withheld["configuration"].tolist() == ["chat"]
-    assert withheld["reason"].tolist() == ["too rude"]
-    assert replies["reason"].isna().sum() == len(replies) - 1
-
-
 def test_scores_say_whose_they_are_and_in_which_framing() -> None:
     answers = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
     for name, schema in ANSWERS.items():
@@ -166,17 +156,6 @@ def test_forms_come_with_and_without_space_and_capital(
     assert surface_forms(forms, before, chat=chat) == expected
 
 
-def test_a_rejected_order_changes_none_of_the_others_that_are_asked() -> None:
-    tables, plan = built(declaration(with_placebos(), orders=2))
-    framing_plan = FramingPlan.read(plan)
-    whole = asked_prompts(tables["prompts"], framing_plan)
-    lettered = tables["prompts"].query("task == 'choice' and framing == 'instruction'")
-    is_asked = lettered["id"].isin(whole["id"])
-    (gone, *_) = lettered.loc[~is_asked, "id"]
-    rest = asked_prompts(tables["prompts"].query(f"id != '{gone}'"), framing_plan)
-    assert rest["id"].tolist() == whole["id"].tolist()
-
-
 @pytest.mark.parametrize("options", range(11))
 def test_orders_are_counted_as_they_are_made(options: int) -> None:
     assert orders_of(options) == len(
@@ -205,10 +184,3 @@ def test_every_reply_has_a_seed_of_its_own_that_more_repetitions_do_not_change()
     assert (both["id"] == both["id_many"]).all()
     other = asked_replies(prompts(), 2, 1, "plain")
     assert not set(other["seed"]) & set(few["seed"])
-
-
-def test_order_of_rows_does_not_matter_to_what_is_drawn() -> None:
-    shuffled = prompts().sample(frac=1, random_state=3)
-    pd.testing.assert_frame_equal(
-        asked_replies(shuffled, 3, 0, "plain"), asked_replies(prompts(), 3, 0, "plain")
-    )

@@ -36,26 +36,12 @@ def card_with(**changes: object) -> Card:
     return card_of(declared, *built(declared), [])
 
 
-def test_the_variant_alone_is_a_parameter() -> None:
-    assert card_with().parameters == {"variant": "balanced"}
-
-
-def test_validity_counts_placebos_and_says_what_is_not_done() -> None:
-    declared = declaration(with_placebos())
-    validity = card_of(declared, *built(declared), []).validity
-    assert validity is not None
-    assert "hold one of 6 placebos" in validity.only_the_phenomenon
-    assert validity.errors == "Not done: no model was asked."
-    assert validity.representative.startswith("12 stimuli in 2 tasks; ")
-
-
 def test_coverage_and_cells_below_it_are_the_errors() -> None:
     declared = declaration()
     coverage = {"figure": "coverage", "model": "m"}
     excluded = {"figure": "excluded_cells", "model": "m", "value": 4.0}
     evidence = [{**coverage, "value": 0.166}, {**coverage, "cell": "bare", "value": 0.9}, excluded]
     validity = card_of(declared, *built(declared), evidence).validity
-    assert validity is not None
     assert validity.errors.startswith(
         "Share of answers that name an option: m 0.17. Cells below their coverage: m 4. Reading of "
         "answers"
@@ -66,18 +52,9 @@ def test_the_example_is_a_prompt_with_a_cue() -> None:
     declared = declaration()
     tables, plan = built(declared)
     shown = card_of(declared, tables, plan, []).example
-    assert shown is not None
     row = tables["prompts"].set_index("id").loc[shown.id]
     assert row["framing"] != "bare"
     assert pd.isna(row["placebo"])
-
-
-def test_the_card_holds_the_limits_of_the_contrast() -> None:
-    assert list(card_with(scale="paper").limits) == limits(hair(), settings("paper"))
-
-
-def test_a_score_is_read_with_its_direction_in_words() -> None:
-    assert card_with().reading.endswith("Shares and shifts: a share says which pronoun.")
 
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
@@ -136,18 +113,6 @@ def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None
         assert around == ["effect", "shift_probability", "coverage"]
 
 
-def test_where_words_and_replies_are_asked_for_in_two_ways_the_card_says_that_as_is_null() -> None:
-    def as_limits(**changes: object) -> list[str]:
-        texts = limits(hair(replicates="indirect-probing", **STUDY), settings(**changes))
-        return [text for text in texts if text.startswith("AS of all three measures")]
-
-    (limit,) = as_limits()
-    assert "`configurations: every`" in limit
-    assert "`AS of GLD and ADD`" in limit
-    assert as_limits(scale="paper") == []
-    assert len(as_limits(scale="paper", generations=0)) == 1
-
-
 def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
     columns = card_with(source=hair(continuation={"outcome": "he", "keywords": ["she"]})).listed
     cells = ("bare", "instruction", "salience+instruction")
@@ -172,12 +137,6 @@ def test_every_figure_on_the_card_is_one_of_the_table() -> None:
     rows = figure_rows(recorded.found["figures"])
     for heading in [*hair_card.quality, *hair_card.listed]:
         assert any(find_heading(row, [heading]) for row in rows), heading
-
-
-def test_limits_of_every_contrast_go_first_and_the_variant_is_named() -> None:
-    assert card.WORDS["limits"][0].startswith("The classes are words, not people")
-    first = [*card.WORDS["limits"], "Hair alone.", "It was built in the variant `balanced`."]
-    assert limits(hair(limits=["Hair alone."]), MANY)[: len(first)] == first
 
 
 def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
@@ -215,10 +174,6 @@ def test_columns_that_are_described_are_there() -> None:
 
 
 LETTERS = "Where options are lettered, a model's preference for a letter is "
-REPLIES = (
-    "Replies are drawn as each model's entry says (temperature, top-p), or else its own "
-    "files; other settings "
-)
 TOKEN = (
     "Verdicts are of the probability of words (`token`) where a model supports them, each in "
     "its own form."
@@ -228,7 +183,6 @@ NEEDS = (
     "most at this scale, "
     "so every verdict is `inconclusive`."
 )
-NO_CONTROL = "No placebos for gender-salience and instruction: no control and no verdict."
 
 
 def lettered(placebos: bool = True) -> ContrastSource:
@@ -255,25 +209,6 @@ def limits_of(contrast: ContrastSource, **changes: Any) -> list[str]:
     return texts[len(card.WORDS["limits"]) :]
 
 
-def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:
-    sizes = {"stimuli": 12, "placebo_stimuli": 12, "orders": 6, "generations": 10, "least": 8}
-    needs, letters, drawn, rough, verdicts = limits_of(lettered(), **sizes)
-    assert needs == NEEDS.format(wordings=1, placebos=2)
-    assert verdicts == TOKEN
-    assert letters.startswith(f"{LETTERS}removed by prompts without content")
-    assert drawn.startswith(REPLIES)
-    assert rough == "Replies to each question: 10; the fewer, the less precise is `choice`."
-
-
-def test_without_a_headline_nothing_is_said_of_verdicts() -> None:
-    source = lettered().model_copy(update={"headline": None})
-    assert not [
-        line
-        for line in limits_of(source, least=8)
-        if line.startswith(("A verdict needs", "Verdicts are"))
-    ]
-
-
 def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> None:
     sizes = {"stimuli": 6, "placebo_stimuli": 3, "orders": 2, "calibrated": False, "generations": 0}
     assert limits_of(lettered(), **sizes) == [
@@ -290,18 +225,3 @@ def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> 
         "No replies are sampled, so there are no figures of `choice`.",
         TOKEN,
     ]
-
-
-def test_where_words_are_read_and_nothing_stands_beside_the_cues() -> None:
-    texts = limits_of(source(), least=2, generations=1, confirmed="choice", mass="first_token")
-    assert (
-        texts[0]
-        == "A form counts by its first token alone, so words that only begin like it count too."
-    )
-    assert texts[1:3] == [NEEDS.format(wordings=1, placebos=0), NO_CONTROL]
-    assert texts[3].startswith(REPLIES)
-    assert texts[4].startswith(
-        "One reply to each question is no distribution, so effects (APD) of `choice` "
-    )
-    assert texts[5].startswith("Verdicts are of sampled replies (`choice`) ")
-    assert len(texts) == 6

@@ -1,20 +1,16 @@
 """One contrast from answers to figures, of published tables and plan alone, and what figures are
 made of."""
 
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
-
 import pandas as pd
 import pytest
 
-from evenruler.instruments.framing import diagnose
 from evenruler.instruments.framing.diagnose import TABLES, across, evidence
 from evenruler.instruments.framing.diagnose.comparisons import compare_classes
 from evenruler.instruments.framing.schemas import HEADLINES
 from evenruler.tables import table_of
 from tests.instruments.framing.plans import find_figure
 from tests.instruments.framing.recording import RESAMPLING, record
+from tests.instruments.near import approx
 
 
 def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
@@ -25,12 +21,12 @@ def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
     token = figure_rows[figure_rows["readout"] == "token"]
     # Two classes of a choice, .04 each for their letters; he, him, she, hers: .33, .04, .13, .04.
     # (2 * .08 + 3 * .54) / 5.
-    assert find_figure(token, "coverage")["value"] == pytest.approx(0.356)
+    assert find_figure(token, "coverage")["value"] == approx(0.356)
     assert find_figure(token, "effect", cue="instruction", task="completion")["value"] == 0
     distributions = record().found["distributions"]
     he = distributions[(distributions["task"] == "completion") & (distributions["outcome"] == "he")]
     shares = he.loc[he["metric"] == "token", "share"]
-    assert shares.tolist() == pytest.approx([0.37 / 0.54] * 6)
+    assert shares.tolist() == approx([0.37 / 0.54] * 6)
 
 
 def test_options_are_read_by_the_texts_that_the_prompt_lists() -> None:
@@ -62,13 +58,6 @@ def test_where_nothing_was_answered_tables_are_empty() -> None:
     assert evidence(recorded.found) == {}
 
 
-def test_a_continuation_is_counted_where_the_source_names_one() -> None:
-    rows = record(continuation={"outcome": "he", "keywords": ["he"]}).found["continuations"]
-    of_all = rows[rows["factor"] == "all"]
-    assert of_all["n"].tolist() == of_all["named"].tolist() == [9]
-    assert record().found["continuations"].empty
-
-
 STUDY = {
     "replicates": "p-at",
     "factors": {"salience": "the prompt names gender"},
@@ -79,34 +68,6 @@ STUDY = {
         }
     },
 }
-
-
-def test_groups_of_a_study_go_in_the_order_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    stimuli = {
-        name: {"text": name, "group": group}
-        for name, group in (("b", "science"), ("a", "arts"), ("c", "science"))
-    }
-    seen = _arguments(monkeypatch, diagnose, "compute_replications")
-    record(stimuli=stimuli, **STUDY)
-    ((*_, groups, study, level),) = seen
-    assert groups == {"b": "science", "c": "science", "a": "arts"}
-    assert list(dict.fromkeys(groups.values())) == ["science", "arts"]
-    assert (study, level) == ("p-at", RESAMPLING.level)
-
-
-def _arguments(
-    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
-) -> list[tuple[Any, ...]]:
-    """What a function of a module is given, call by call, from here on."""
-    seen: list[tuple[Any, ...]] = []
-    real: Callable[..., pd.DataFrame] = getattr(module, name)
-
-    def looked_at(*arguments: Any) -> pd.DataFrame:
-        seen.append(arguments)
-        return real(*arguments)
-
-    monkeypatch.setattr(module, name, looked_at)
-    return seen
 
 
 @pytest.mark.parametrize(("generations", "metrics"), [(1, {"token"}), (2, {"token", "choice"})])
@@ -135,5 +96,5 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
 def test_evidence_is_rows_by_contrast() -> None:
     rows = evidence(record().found)["hair"]
     part = {"prompt_format": "plain", "readout": "token"}
-    coverage = {"figure": "coverage", "model": "m", **part, "value": pytest.approx(0.356)}
+    coverage = {"figure": "coverage", "model": "m", **part, "value": approx(0.356)}
     assert {**coverage, "n": 2, "unit": "stimuli"} in rows

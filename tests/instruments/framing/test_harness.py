@@ -3,7 +3,6 @@ harness."""
 
 import hashlib
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.asking import AnsweringModels, OperationInputs
 from evenruler.instruments.framing.ask import requests
-from evenruler.instruments.framing.card import harness_files, task_name
 from evenruler.instruments.framing.card.lm_eval_task import ContrastTask
 from evenruler.instruments.instrument import RequestBatch
 from tests.instruments.framing.hair import subject
 from tests.instruments.framing.published import Published, ours
+from tests.instruments.near import approx, near
 
 UNLIKE = ["first-names", "gender", "indirect-probing", "p-at-gender-7"]
 """Shipped contrasts of one shape each: their tasks, classes, options and placebos are those of the
@@ -127,15 +126,6 @@ class TestRows:
         }
         assert {doc["prompt"] for doc in docs} == set(asked.inputs["prompt"])
 
-    def test_choices_are_the_prompt_and_the_prompt_with_each_form(self, gender: Published) -> None:
-        assert ContrastTask(gender.folder).choices(
-            {"prompt": "It is", "forms": [" he", " He"]}
-        ) == [
-            "It is",
-            "It is he",
-            "It is He",
-        ]
-
 
 class TestMetrics:
     def test_they_are_our_figures(self, published: Published) -> None:
@@ -154,12 +144,12 @@ class TestMetrics:
             paper.tables["prompts"].query("task == 'sentence-completion'")["placebo"].isna().all()
         )
         found, expected = theirs(paper, even), ours(paper, Scripted(even))
-        assert found == pytest.approx(expected, abs=1e-12)
+        assert found == near(expected)
         assert found["control_gender_salience"] > 0
 
     def check(self, own: Published) -> None:
         found, expected = theirs(own, scripted), ours(own, Scripted(scripted))
-        assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        assert found == approx(expected, abs=1e-12, nan_ok=True)
         assert all(
             0 < found[metric] < 1 for metric in found if metric.startswith(("effect", "control"))
         )
@@ -200,27 +190,3 @@ class TestTask:
             *(f"effect_{factor}".replace("-", "_") for factor in factors),
             *(f"control_{slug}" for slug in slugs),
         }
-
-    def test_its_functions_are_those_of_the_package_for_its_own_folder(
-        self, gender: Published
-    ) -> None:
-        text = gender.planned().card.harness[f"{gender.card.harness_task}.yaml"]
-        names = set(re.findall(r"!function functions\.(\w+)", text))
-        assert names == {"load_docs", "choices", "metric_inputs", "effect", "control", "coverage"}
-        module = gender.module("functions")
-        for name in names:
-            assert getattr(module, name).__self__.folder == gender.folder
-
-    def test_a_factor_without_placebos_has_an_effect_alone(self, gender: Published) -> None:
-        factors = gender.planned().plan["factors"]
-        plan = {**gender.plan, "placebos": {**dict.fromkeys(factors, 2), factors[0]: 0}}
-        files = harness_files("it", gender.declaration.source, plan, "1.0.0")
-        metrics = {
-            entry["metric"] for entry in read(files[f"{task_name('it')}.yaml"])["metric_list"]
-        }
-        first = factors[0].replace("-", "_")
-        assert f"effect_{first}" in metrics
-        assert f"control_{first}" not in metrics
-        contrast_task = ContrastTask(gender.planned(placebos=plan["placebos"]).folder)
-        doc = {"task": "t", "framing": "bare", "stimulus": "s", "order": [], "forms": []}
-        assert set(contrast_task.metric_inputs(doc, [(-1.0, False)])) == metrics

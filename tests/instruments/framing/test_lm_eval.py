@@ -10,6 +10,7 @@ from evenruler.models import sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.instruments.framing.published import Published, ours
+from tests.instruments.near import approx
 from tests.lm_eval_run import lm_eval
 
 WORDS = {"formal": ["dear", "sirs"], "informal": ["hi", "howdy"]}
@@ -45,6 +46,4 @@ def test_its_numbers_are_ours(
     assert run["versions"] == {"framing_register": "1.2.3"}
     found = run["results"]["framing_register"]
     expected = ours(own, AnsweringModels(smollm2, no_tool))
-    assert {metric: found[f"{metric},none"] for metric in expected} == pytest.approx(
-        expected, abs=2e-5
-    )
+    assert {metric: found[f"{metric},none"] for metric in expected} == approx(expected, abs=2e-5)

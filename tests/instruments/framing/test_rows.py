@@ -7,9 +7,8 @@ from operator import itemgetter
 
 import pandas as pd
 import pytest
-from scipy.stats import chisquare
 
-from evenruler.instruments.framing.ask import asked_prompts, asked_replies
+from evenruler.instruments.framing.ask import asked_prompts
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.rows import balanced_orders, build, compose_tables
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
@@ -81,17 +80,6 @@ def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
         assert set(Counter(position).values()) == {orders // k}
     for order, turned in zip(drawn[::2], drawn[1::2], strict=False):
         assert turned == order[::-1]
-
-
-def test_options_of_sampled_replies_are_uniform_over_positions() -> None:
-    frame = pd.DataFrame(compose_tables("hair", hair(), SETTINGS)["prompts"])
-    position = Counter()
-    for seed in range(60):
-        drawn = asked_replies(frame[frame["task"] == "choice"], 5, seed, "plain")
-        orders = frame.set_index("id")["order"]
-        position.update(order.index("she") for order in orders.loc[drawn["id"]])
-    assert sum(position.values()) == 60 * 5 * 4
-    assert chisquare([position[place] for place in range(3)]).pvalue > 0.01
 
 
 def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(
@@ -184,18 +172,6 @@ def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:
     assert build(declaration(hair(stimuli=stimuli)), NO_MODELS).plan["groups"] == ["z", "a"]
 
 
-def test_words_of_the_card_change_no_plan() -> None:
-    words = {
-        "title": "Coiffure",
-        "direction": "above 0",
-        "limits": ["Hair alone."],
-        "citations": ["@misc{hair}"],
-    }
-    words |= {"factors": {"salience": "gender is named", "instruction": "a task is given"}}
-    plan = build(declaration(hair(**words)), NO_MODELS).plan
-    assert plan == build(declaration(), NO_MODELS).plan
-
-
 class TestPlacebos:
     """Six of them stand beside each cue: with the same syntax in the place of the cue, and nothing
     else changed."""
@@ -239,27 +215,6 @@ class TestPlacebos:
             for row, real in zip(placebo_rows, cued, strict=True):
                 listed = real["prompt"].partition("Options: ")[2]
                 assert row["prompt"] == f"Choose, {text}, for grey hair. Options: {listed}"
-
-    def test_a_variant_without_a_template_has_none(self) -> None:
-        tasks = {
-            name: task.model_dump(exclude_unset=True)
-            for name, task in with_placebos().tasks.items()
-        }
-        cells = tasks["choice"]["placebos"]["salience"]["cells"]
-        cells["salience+instruction"] = {"balanced": cells["salience+instruction"]}
-        options = tasks["choice"]["options"]["balanced"]
-        turned = dict(reversed(options.items()))
-        tasks["choice"]["options"] = {"balanced": options, "paper": turned}
-        source = with_placebos(tasks=tasks)
-        numbers = {}
-        for variant in ("balanced", "paper"):
-            rows = compose_tables("hair", source, settings(variant=variant))["prompts"]
-            numbers[variant] = Counter(row["task"] for row in rows if row["placebo"] is not None)
-        words = 2 * 6 * 12
-        assert numbers == {
-            "balanced": {"completion": words, "choice": 6 * 12 * 6},
-            "paper": {"completion": words},
-        }
 
 
 class TestWithoutContent:
@@ -324,16 +279,6 @@ class TestWhatIsAsked:
             n_orders = 12 if "~" in str(framing) else 24
             assert letters(cell["order"]) == {n_orders // options}, framing
 
-    @pytest.mark.parametrize(("options", "times"), [(3, {2, 3, 4}), (4, {2})])
-    def test_with_a_placebo_as_evenly_as_four_stimuli_allow(
-        self, options: int, times: set[int]
-    ) -> None:
-        prompts, plan = asked_of(dict(list(OF_SIX.items())[:options]))
-        assert plan.placebo_stimuli == 4
-        for framing, cell in prompts[prompts["task"] == "choice"].groupby("framing"):
-            expected = times if "~" in str(framing) else {24 // options}
-            assert letters(cell["order"]) == expected, framing
-
     def test_a_stimulus_has_the_same_orders_in_every_cell(self) -> None:
         prompts, _ = asked_of(OF_SIX)
         chosen = prompts[prompts["task"] == "choice"].assign(
@@ -369,9 +314,3 @@ class TestWhatIsAsked:
             ["task", "framing", "stimulus"]
         )
         assert set(placebos.groupby(["task", "framing", "group"]).size()) == {2}
-
-    def test_at_full_size_everything_is_asked(self) -> None:
-        tables, plan = built(declaration(with_placebos(), scale="paper"))
-        assert len(asked_prompts(tables["prompts"], FramingPlan.read(plan))) == len(
-            tables["prompts"]
-        )

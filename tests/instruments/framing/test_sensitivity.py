@@ -14,6 +14,7 @@ from evenruler.instruments.framing.diagnose.effects import (
     compute_shifts,
 )
 from tests.instruments.framing.tables import distributions
+from tests.instruments.near import approx, near
 
 FACTORS = ["salience", "instruction"]
 
@@ -44,8 +45,8 @@ def by_stimulus(effects: pd.DataFrame) -> ByStimulus:
 class TestDistance:
     def test_on_paper(self) -> None:
         # |.7 - .2| + |.2 - .3| + |.1 - .5| = 1, and half of it.
-        assert apd([0.7, 0.2, 0.1], [0.2, 0.3, 0.5]) == pytest.approx(0.5, abs=1e-15)
-        assert apd([0.4, 0.4, 0.1, 0.1], [0.1, 0.1, 0.4, 0.4]) == pytest.approx(0.6, abs=1e-15)
+        assert apd([0.7, 0.2, 0.1], [0.2, 0.3, 0.5]) == approx(0.5, abs=1e-15)
+        assert apd([0.4, 0.4, 0.1, 0.1], [0.1, 0.1, 0.4, 0.4]) == approx(0.6, abs=1e-15)
         assert apd([1.0, 0.0], [0.0, 1.0]) == 1.0
         assert apd([0.3, 0.7], [0.3, 0.7]) == 0.0
 
@@ -77,7 +78,7 @@ class TestDistance:
             apd(p, q)
 
     def test_takes_sums_that_rounding_left(self) -> None:
-        assert apd([0.5, 0.5], [0.5, 0.5000009]) == pytest.approx(0, abs=1e-6)
+        assert apd([0.5, 0.5], [0.5, 0.5000009]) == approx(0, abs=1e-6)
 
 
 class TestEffects:
@@ -116,19 +117,6 @@ class TestEffects:
             }
         effects = by_stimulus(compute_effects(distributions(cells), [*FACTORS, "age"]))
         assert effects["completion", "salience", "bald"] == (0.3, 4)
-
-    def test_a_cell_that_is_left_out_takes_its_pairs_and_changes_nothing_else(self) -> None:
-        whole = by_stimulus(compute_effects(distributions(ASSOCIATION | COMPLETION), FACTORS))
-        rest = {
-            cell: rows for cell, rows in ASSOCIATION.items() if cell != ("association", "salience")
-        }
-        effects = by_stimulus(compute_effects(distributions(rest | COMPLETION), FACTORS))
-        assert effects == whole | {
-            ("association", "salience", "bald"): (0.8, 1),
-            ("association", "instruction", "bald"): (0.1, 1),
-            ("association", "salience", "long"): (0.2, 1),
-            ("association", "instruction", "long"): (0.2, 1),
-        }
 
     def test_a_null_share_leaves_the_pairs_of_its_stimulus_out(self) -> None:
         rows = distributions(ASSOCIATION | COMPLETION)
@@ -191,9 +179,6 @@ class TestPlacebos:
             ("instruction", 1, "bald"): 0.1,
         }
 
-    def test_shifts_are_of_cues_alone(self) -> None:
-        assert len(compute_shifts(distributions(BESIDE), FACTORS)) == 12
-
 
 class TestShifts:
     def test_on_paper(self) -> None:
@@ -210,7 +195,7 @@ class TestShifts:
             ("instruction", "bare", "long", "she"): -0.1 / 1.5,
             ("instruction", "bare", "long", "they"): 1.0,
         }.items():
-            assert values[key] == pytest.approx(expected, abs=1e-12)
+            assert values[key] == near(expected)
 
     def test_a_class_that_is_in_neither_cell_does_not_shift(self) -> None:
         shifts = compute_shifts(distributions(ASSOCIATION), FACTORS)
@@ -218,18 +203,3 @@ class TestShifts:
             "stimulus == 'long' and outcome == 'they' and at == 'bare' and factor == 'salience'"
         )
         assert neither["shift"].tolist() == [0.0]
-
-    def test_the_order_of_rows_does_not_matter(self) -> None:
-        rows = distributions(ASSOCIATION | COMPLETION)
-        shuffled = rows.sample(frac=1, random_state=1)
-        pd.testing.assert_frame_equal(
-            compute_shifts(shuffled, FACTORS), compute_shifts(rows, FACTORS)
-        )
-        pd.testing.assert_frame_equal(
-            compute_effects(shuffled, FACTORS), compute_effects(rows, FACTORS)
-        )
-        assert compute_effects(rows, FACTORS)["factor"].tolist()[:3] == [
-            "instruction",
-            "instruction",
-            "salience",
-        ]

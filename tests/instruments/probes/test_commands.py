@@ -124,13 +124,6 @@ def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quo
     assert {*pd.read_csv("found/ratings.csv")["rater"]} == {"ana", "'=ben"}
 
 
-def test_the_same_call_gives_the_same_sheet(repository) -> None:
-    run("sheet", *DOMAINS, "--out", "study")
-    before = {path: path.read_bytes() for path in Path("study").rglob("*.*")}
-    run("sheet", *DOMAINS, "--out", "study")
-    assert {path: path.read_bytes() for path in Path("study").rglob("*.*")} == before
-
-
 def test_a_key_in_use_is_not_written_over(repository, error_of) -> None:
     run("sheet", "occupation-gender")
     path = Path("data/ratings/occupation-gender/key.csv")

@@ -9,15 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.card import render_templates
-from evenruler.instruments.probes import card
 from evenruler.instruments.probes.ask import after_prefixes, with_placebos
-from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.diagnose.quality import ScoreCube, bias_shifts, score_cubes
 from evenruler.instruments.probes.schemas import PROBES
 from evenruler.models import LogLikelihoods
-from tests.instruments.probes.conftest import KnownUnigramModel, frames, scores_of
+from tests.instruments.near import approx, near
+from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import (
     BIAS,
     PLAN,
@@ -102,17 +100,6 @@ class TestBiases:
         for cell, actual in cube_by_cell.items():
             assert_biases(actual, scale[cell[1], cell[2]] * BIAS)
 
-    def test_keying_turns_the_sign_of_its_template_alone(self, sentences) -> None:
-        """The same scores, with the template keyed the other way."""
-        probes = sentences({**TEMPLATES, "odd": TEMPLATES["odd"]["text"]})
-
-        straight = cube(probes, scores_of(probes, values_for(probes, BIAS)))
-        turned = cube(probes.assign(keying=-1), scores_of(probes, values_for(probes, BIAS)))
-
-        assert_biases(straight, BIAS)
-        assert_biases(turned, -BIAS)
-        assert (turned.scores == -straight.scores).all()
-
     def test_targets_stand_with_their_group_and_their_tokens(self, sentences) -> None:
         probes = sentences()
         tokens = {"man": 5, "uncle": 6, "woman": 7, "girl": 9}
@@ -126,81 +113,12 @@ class TestBiases:
         assert sorted(scored.targets[:2]) == ["man", "uncle"]
         assert scored.tokens.tolist() == [tokens[target] for target in scored.targets]
 
-    def test_tokens_are_the_mean_over_sentences(self, sentences) -> None:
-        probes = sentences(attributes=("smith", "cook", "judge"))
-        longer = np.where(probes["attribute"] == "cook", 10, 4)
-
-        scores = scores_of(probes, values_for(probes, BIAS)).assign(n_tokens=longer)
-        scored = cube(probes, scores)
-
-        assert scored.tokens.tolist() == [6, 6, 6, 6]
-
     def test_a_score_that_stands_there_twice_is_refused(self, sentences) -> None:
         """A sentence is one score: twice the rows are no second measurement."""
         probes = sentences()
         scores = scores_of(probes, values_for(probes, BIAS))
         with pytest.raises(ValueError, match="duplicate"):
             cube(probes, pd.concat([scores, scores]))
-
-    def test_the_order_of_scores_does_not_matter(self, sentences) -> None:
-        probes = sentences()
-        scores = scores_of(probes, values_for(probes, BIAS))
-
-        first = cube(probes, scores)
-        second = cube(probes, scores.sample(frac=1, random_state=1))
-
-        pd.testing.assert_frame_equal(first.biases(), second.biases())
-
-    def test_a_model_of_known_words_has_the_bias_that_stands_on_paper(self, sentences) -> None:
-        # p(man) = 1/4, p(uncle) = 1/16, p(woman) = 1/8, p(girl) = 1/32, all else alike: in bits men
-        # cost (2 + 4) / 2 = 3, women (3 + 5) / 2 = 4. One bit for men where "an" is as likely as
-        # "a".
-        words = ["the", "is", "a", "an", "it", "odd", "when", "they", "say", "that", "each", "here"]
-        alike = dict.fromkeys([*words, *BIAS.index], 1 / 8)
-        targets = {"man": 1 / 4, "uncle": 1 / 16, "woman": 1 / 8, "girl": 1 / 32}
-        model = KnownUnigramModel(alike | targets)
-        templates = {name: TEMPLATES[name] for name in ("first", "last")}
-        probes = sentences(templates, ("smith", "driver"))
-
-        nats = model.loglikelihood(probes["text"].tolist()).nats
-        scored = cube(probes, scores_of(probes, nats))
-
-        biases = scored.biases().to_numpy()
-        assert biases == pytest.approx(np.full((2, 2), math.log(2)), abs=1e-12)
-
-
-class TestWhatIsLeftOut:
-    @pytest.fixture
-    def left(self, sentences):
-        """The cube of what is left once some sentences were rejected."""
-
-        def make(rejected) -> ScoreCube:
-            probes = sentences()
-            scores = scores_of(probes, values_for(probes, BIAS))
-            is_left = [not rejected(row) for row in probes.itertuples()]
-            return cube(probes[is_left], scores)
-
-        return make
-
-    def test_nothing(self, left) -> None:
-        assert_biases(left(lambda row: False), BIAS)
-
-    def test_an_attribute_that_lacks_one_sentence(self, left) -> None:
-        remaining = left(
-            lambda row: (row.template, row.attribute, row.target) == ("odd", "poet", "uncle")
-        )
-        assert_biases(remaining, BIAS.drop(index="poet"))
-
-    def test_a_template_that_lacks_them_all(self, left) -> None:
-        assert_biases(left(lambda row: row.template == "odd"), BIAS.drop(columns="odd"))
-
-    def test_nothing_is_left(self, left) -> None:
-        template_of = dict(zip(BIAS.index, [*BIAS, *BIAS, *BIAS], strict=False))
-        remaining = left(
-            lambda row: row.group == "men" and row.template == template_of[row.attribute]
-        )
-        assert remaining.attributes == []
-        assert remaining.scores.shape == (0, 3, 4)
 
 
 @pytest.mark.parametrize(
@@ -260,11 +178,6 @@ class TestDeriving:
             under = rows.drop(columns=["id", "framing", "before"]).set_index("bare_id")
             pd.testing.assert_frame_equal(under.loc[bare.index], bare, check_names=False)
             assert len(under) == len(bare)
-
-    def test_and_after_each_placebo(self, compiled) -> None:
-        prefixed = prefixed_of(compiled(), prefixes={**CUES, **PLACEBOS})
-        n_by_framing = prefixed["framing"].value_counts().to_dict()
-        assert n_by_framing == dict.fromkeys([*CUES, *PLACEBOS], 24)
 
     def test_a_row_after_a_prefix_is_another_than_the_bare_one(self, compiled) -> None:
         built = compiled(framings=FRAMINGS)
@@ -386,14 +299,14 @@ class TestLevel:
         tables = diagnosed({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION})
         row = shift_of(tables, "instruction")
         levels = row[["level", "level_in_sd"]].tolist()
-        assert levels == pytest.approx([-1.5, -1.5], abs=1e-12)
+        assert levels == near([-1.5, -1.5])
         reorderings = row[["reordering", "reordering_in_sd"]].tolist()
-        assert reorderings == pytest.approx([0, 0], abs=1e-12)
-        assert row["rank_agreement"] == pytest.approx(1)
+        assert reorderings == near([0, 0])
+        assert row["rank_agreement"] == approx(1)
         assert (row["placebo"], row["n"]) == (False, 8)
         figures = figures_of(tables)
-        assert figures["level_shift"]["value"] == pytest.approx(1.5, abs=1e-12)
-        assert figures["reordering"]["value"] == pytest.approx(0, abs=1e-12)
+        assert figures["level_shift"]["value"] == near(1.5)
+        assert figures["reordering"]["value"] == near(0)
         assert (figures["level_shift"]["n"], figures["level_shift"]["unit"]) == (8, "attributes")
 
     def test_is_of_every_set_on_its_own(self) -> None:
@@ -402,9 +315,7 @@ class TestLevel:
         bare = np.random.default_rng(1).normal(size=(9, 3, 4))
         after = bare + np.outer([1, 1, -2], [0.5, 0.5, -0.5, -0.5])
         shifts = bias_shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
-        assert shifts[["level", "reordering"]].to_numpy() == pytest.approx(
-            np.zeros((1, 2)), abs=1e-12
-        )
+        assert shifts[["level", "reordering"]].to_numpy() == near(np.zeros((1, 2)))
 
 
 class TestPlacebos:
@@ -412,10 +323,10 @@ class TestPlacebos:
         tables = diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **PLACEBOS})
         figures = figures_of(tables)
         sizes = math.sqrt(sum(by**2 for by in OF_RAIN.values()) / 5)
-        assert figures["level_shift"]["control"] == pytest.approx(sizes, abs=1e-12)
+        assert figures["level_shift"]["control"] == near(sizes)
         expected = math.sqrt(2 / 3) * 0.75  # no placebo in it
-        assert figures["level_shift"]["value"] == pytest.approx(expected, abs=1e-12)
-        assert figures["reordering"]["control"] == pytest.approx(0, abs=1e-12)
+        assert figures["level_shift"]["value"] == near(expected)
+        assert figures["reordering"]["control"] == near(0)
         marked = tables["shifts"].set_index("prefix")["placebo"].to_dict()
         assert marked == {**dict.fromkeys(CUES, False), **dict.fromkeys(PLACEBOS, True)}
 
@@ -424,7 +335,7 @@ class TestPlacebos:
         figures = figures_of(diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **placebos}))
         assert pd.isna(figures["level_shift"]["control"])
         expected = math.sqrt(2 / 3) * 0.75
-        assert figures["level_shift"]["value"] == pytest.approx(expected, abs=1e-12)
+        assert figures["level_shift"]["value"] == near(expected)
         assert not {"placebo_level_shift", "placebo_reordering"} & set(figures)
 
 
@@ -457,45 +368,8 @@ class TestWhereThereIsNone:
                 )
             )
 
-    def test_a_model_that_was_not_asked_at_all_is_an_error(self, diagnosed) -> None:
-        with pytest.raises(
-            ValueError, match=r"^m: 288 sentences of trades after prefixes have no score$"
-        ):
-            diagnosed(is_asked=lambda rows: rows["id"] == "")
-
     def test_attributes_that_were_not_asked_at_all_are_left_out(self, diagnosed) -> None:
         some = ["smith", "nurse", "poet"]
         tables = diagnosed({INSTRUCTION: 0.75}, is_asked=lambda rows: rows["attribute"].isin(some))
         assert set(tables["shifts"]["n"]) == {3}
-        assert shift_of(tables, "instruction")["level"] == pytest.approx(0.75)
-
-
-class TestNothingElseRestsOnPrefixedRows:
-    def test_all_other_tables_and_figures_are_the_same(self, diagnosed) -> None:
-        with_prefixes, without = diagnosed(), diagnosed(prefixes={})
-        assert set(with_prefixes) - set(without) == {"shifts"}
-        for tables in (with_prefixes, without):
-            of_prefixes = tables["figures"]["figure"].isin(["level_shift", "reordering"])
-            tables["figures"] = tables["figures"][~of_prefixes]
-        for table in without:
-            rows = without[table].reset_index(drop=True)
-            assert len(rows) > 0
-            with_rows = with_prefixes[table].reset_index(drop=True)
-            pd.testing.assert_frame_equal(with_rows, rows, check_exact=True, check_dtype=False)
-
-
-class TestCard:
-    def test_and_the_words_that_were_put_before(self, source) -> None:
-        def reading(source: ProbeSource, prefixed: int) -> str:
-            plan = {"prefixed": prefixed}
-            text = render_templates(card.WORDS["reading"], source=source, plan=plan, evolve=None)
-            return str(text)
-
-        asked_of_all = reading(source(framings=FRAMINGS), 1000)
-        assert f'after "{SALIENCE}" and "{INSTRUCTION}"' in asked_of_all
-        assert "some attributes (1)" in reading(source(framings=FRAMINGS), 1)
-        with_placebos = reading(source(framings={**FRAMINGS, "placebos": RAIN}), 1000)
-        assert all(f'"{text}"' in with_placebos for text in RAIN)
-        assert "also put" in asked_of_all
-        assert "also put" not in reading(source(framings=FRAMINGS), 0)
-        assert "also put" not in reading(source(), 1000)
+        assert shift_of(tables, "instruction")["level"] == approx(0.75)

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import re
 import shutil
 from itertools import product
 from pathlib import Path
@@ -17,7 +16,7 @@ from scipy import stats
 from evenruler.instruments.probes.card import harness_files, task_name
 from evenruler.instruments.probes.card.lm_eval_task import ProbeTask, pair_biases
 from evenruler.instruments.probes.declare.settings import bias
-from tests.instruments.probes.conftest import SOURCE
+from tests.instruments.near import near
 
 CRITERION = {"baker": 40.5, "engineer": 85.0, "judge": 58.25, "nurse": 12.0}
 LABELLED = {"criterion": {"file": "trades.csv", "column": "men", "label": "men (%)"}}
@@ -105,14 +104,6 @@ class TestTasks:
             task = read(files[f"probes_trades__{name}.yaml"])
             assert (task["test_split"], task["metadata"]) == (name, {"version": "1.2.3"})
 
-    def test_the_functions_that_are_named_are_there(self, source) -> None:
-        files = files_of(source)
-        names = set(re.findall(r"!function functions\.(\w+)", "\n".join(files.values())))
-        assert names == {"load_docs", "likelihood", "spread", "offset", "validity"}
-        assert all(callable(getattr(ProbeTask, name)) for name in names)
-        bindings = [f"{name} = _task.{name}" for name in sorted(names)]
-        assert files["functions.py"].splitlines()[-len(names) :] == bindings
-
     def test_without_a_criterion_there_is_no_validity(self, source) -> None:
         metrics = read(files_of(source)["probes_trades__hand.yaml"])["metric_list"]
         better = {metric["metric"]: metric["higher_is_better"] for metric in metrics}
@@ -140,15 +131,6 @@ class TestNames:
     )
     def test_task_name(self, words, expected) -> None:
         assert task_name(*words) == expected
-
-    def test_hyphens_and_leading_digits(self, source) -> None:
-        sets = {"8-by-hand": SOURCE["sets"]["hand"], "2": SOURCE["sets"]["other"]}
-        files = files_of(source, domain="1-2-trades", sets=sets)
-        splits = [
-            read(files[f"{task}.yaml"])["test_split"]
-            for task in ("probes_1_2_trades__8_by_hand", "probes_1_2_trades__2")
-        ]
-        assert splits == ["8-by-hand", "2"]
 
 
 SENTENCES = {
@@ -199,10 +181,6 @@ class TestLikelihood:
             "validity": answer,
         }
 
-    def test_without_a_criterion(self, build_task) -> None:
-        answer = ("odd", "baker", -1, 1, -2.5)
-        assert build_task({}).likelihood(DOC, [-2.5]) == {"spread": answer, "offset": answer}
-
 
 class TestBiases:
     def test_by_hand(self, build_task, caplog) -> None:
@@ -211,7 +189,7 @@ class TestBiases:
         assert not caplog.records
         assert build_task().offset(answers) == 0.625  # (3 - 2 - 1 + 2.5) / 4
         # Baker (3 - 2) / 2 = .5, engineer (-1 + 2.5) / 2 = .75.
-        assert build_task().spread(answers) == pytest.approx(0.25 / math.sqrt(2), abs=1e-12)
+        assert build_task().spread(answers) == near(0.25 / math.sqrt(2))
 
     def test_are_those_of_the_product(self, build_task) -> None:
         random = np.random.default_rng(4)
@@ -225,7 +203,7 @@ class TestBiases:
             expected[f"t{template}", attribute] = keying * bias(scores, poles)
         shuffled = [answers[place] for place in random.permutation(len(answers))]
 
-        assert pair_biases(shuffled) == pytest.approx(expected, abs=1e-12)
+        assert pair_biases(shuffled) == near(expected)
 
     def test_a_cell_without_a_group_is_left_out_and_that_is_logged(
         self, build_task, caplog
@@ -243,11 +221,6 @@ class TestBiases:
         assert [record.getMessage() for record in caplog.records] == [
             "2 of 4 biases lack the sentences of a group"
         ]
-
-    def test_one_attribute_no_spread(self, build_task) -> None:
-        of_baker = {cell: scores for cell, scores in SCORES.items() if cell[1] == "baker"}
-        assert math.isnan(build_task().spread(answers_of(of_baker)))
-        assert build_task().offset(answers_of(of_baker)) == 0.5
 
     @pytest.mark.parametrize("answers", [[], [("plain", "baker", 1, 1, -2.0)]])
     def test_no_bias_no_mean(self, build_task, answers) -> None:
@@ -278,25 +251,20 @@ class TestValidity:
         )
 
         expected = stats.pearsonr([0.5, 2.5, 0.5, -0.625], [40.5, 85.0, 58.25, 12.0]).statistic
-        assert build_task().validity(answers) == pytest.approx(expected, abs=1e-12)
+        assert build_task().validity(answers) == near(expected)
 
     def test_an_attribute_is_as_heavy_as_another_whatever_it_lost(self, build_task) -> None:
         answers = means(baker=[1.0], engineer=[2.0, 3.0], nurse=[-1.5, 0.5])
 
         expected = stats.pearsonr([1.0, 2.5, -0.5], [40.5, 85.0, 12.0]).statistic
-        assert build_task().validity(answers) == pytest.approx(expected, abs=1e-12)
+        assert build_task().validity(answers) == near(expected)
 
     @pytest.mark.parametrize(
         "answers",
         [
-            pytest.param(means(poet=[1.0], dancer=[2.0], chief=[3.0]), id="none-with-a-criterion"),
-            pytest.param(means(baker=[1.0], nurse=[1.0], judge=[1.0]), id="all-biases-alike"),
+            (means(poet=[1.0], dancer=[2.0], chief=[3.0])),
+            (means(baker=[1.0], nurse=[1.0], judge=[1.0])),
         ],
     )
     def test_not_a_number(self, build_task, answers) -> None:
         assert math.isnan(build_task().validity(answers))
-
-    def test_not_a_number_where_the_criterion_is_one_number(self, build_task) -> None:
-        assert math.isnan(
-            build_task(dict.fromkeys(CRITERION, 50.0)).validity(means(baker=[1.0], nurse=[2.0]))
-        )

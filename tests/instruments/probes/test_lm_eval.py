@@ -26,6 +26,7 @@ from evenruler.models.store import RowStore
 from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
+from tests.instruments.near import approx
 from tests.instruments.probes.conftest import settings_of
 from tests.lm_eval_run import lm_eval
 from tests.loopback_hub import running
@@ -149,7 +150,7 @@ def test_its_numbers_are_ours(
 
     values = report["results"]["probes_jobs__validation"]
     expected = numbers(smollm2, benchmark)
-    assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-4)
+    assert {name: values[name] for name in expected} == approx(expected, abs=1e-4)
     assert report["versions"]["probes_jobs__validation"] == "1.0.0"
 
 
@@ -183,4 +184,4 @@ def test_so_are_those_of_a_copy_by_dvc(tmp_path: Path) -> None:
     values = report["results"]["probes_jobs__validation"]
     loaded = load("tiny", tiny_params({"tiny": model}), store=RowStore(tmp_path / "store"))
     expected = numbers(loaded, benchmark, limit)
-    assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-4)
+    assert {name: values[name] for name in expected} == approx(expected, abs=1e-4)

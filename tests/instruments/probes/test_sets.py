@@ -15,6 +15,7 @@ from evenruler.instruments.probes.diagnose import NOT_STARTED, TABLES, Started, 
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
 from evenruler.measurement.figures import with_extreme_units
 from evenruler.tables import write_table
+from tests.instruments.near import approx, near
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import (
     BIAS,
@@ -67,15 +68,6 @@ class TestScores:
             matrix = matrix.loc[BIAS.index, BIAS.columns]
             pd.testing.assert_frame_equal(matrix, expected, check_names=False)
 
-    def test_other_measures_of_the_same_sentences_are_left_alone(self, diagnosed) -> None:
-        def with_others(probes: pd.DataFrame) -> pd.DataFrame:
-            scores = scores_of(probes, values_for(probes, BIAS))
-            return pd.concat([scores.assign(measure="choice", value=99.0), scores])
-
-        pd.testing.assert_frame_equal(
-            diagnosed(scores=with_others)["biases"], diagnosed()["biases"]
-        )
-
     def test_who_says_no_likelihood_has_nothing(self, compiled) -> None:
         probes, _, attributes = frames(compiled())
         scores = scores_of(probes, np.zeros(len(probes)))
@@ -122,12 +114,6 @@ class TestRejected:
         assert by_name["r"]["n"] == 5
         assert capsys.readouterr().err == f"{LEFT_OUT}cook, smith\n"
 
-    def test_an_attribute_that_lost_all_is_named_too(self, without, capsys) -> None:
-        diagnosis = without(lambda row: row.attribute == "poet")
-
-        assert figures_of(diagnosis)["alpha"]["n"] == 7
-        assert capsys.readouterr().err == f"{LEFT_OUT}poet\n"
-
     def test_each_has_lost_one(self, without, error_of) -> None:
         template_of = dict(zip(BIAS.index, [*BIAS, *BIAS, *BIAS], strict=False))
 
@@ -148,18 +134,13 @@ class TestRejected:
         assert figures_of(diagnosis)["alpha"]["n"] == 8
         assert capsys.readouterr().err == f"{LEFT_OUT}odd\n"
 
-    def test_all_have_lost_all(self, without, error_of) -> None:
-        line = error_of(without, lambda row: row.group == "men")
-
-        assert line.startswith("trades, set hand: every attribute has a rejected sentence; ")
-
 
 class TestAssociations:
     def test_an_attribute_has_the_mean_over_templates(self, diagnosed) -> None:
         rows = diagnosed()["associations"].set_index("attribute")
 
         means = BIAS.mean(axis=1).to_dict()
-        assert rows["bias"].to_dict() == pytest.approx(means, abs=1e-12)
+        assert rows["bias"].to_dict() == near(means)
         assert rows.loc["smith", "bias"] == 1.5  # (2 + 1 + 1.5) / 3
         assert set(rows["n"]) == {3}
 
@@ -170,17 +151,8 @@ class TestAssociations:
 
         centred = (BIAS - BIAS.mean()).mean(axis=1).to_dict()
         for associations in (rows, leaning):
-            assert associations["centred"].to_dict() == pytest.approx(centred, abs=1e-12)
-        assert rows["centred"].sum() == pytest.approx(0, abs=1e-12)
-
-    def test_with_word_criterion_and_match(self, diagnosed) -> None:
-        rows = diagnosed()["associations"].set_index("attribute")
-
-        columns = ["word", "criterion", "match"]
-        assert rows.loc["smith", columns].tolist() == ["smith", 97, "exact"]
-        assert rows.loc["cook", columns].tolist() == ["cook", 60, "group"]
-        assert math.isnan(rows.loc["poet", "criterion"])
-        assert rows.loc["poet", "match"] == "none"
+            assert associations["centred"].to_dict() == near(centred)
+        assert rows["centred"].sum() == near(0)
 
     def test_five_have_that_of_t_over_templates_around_what_is_centred(self, diagnosed) -> None:
         further = [0.5, 1, -0.25, 0, 0.5, -1, -2, 0.25]
@@ -193,7 +165,7 @@ class TestAssociations:
         half = 2.131846786 * centred.sem()  # t at .95, four degrees of freedom
         expected = centred.mean() + half * np.array([-1, 0, 1])
         row = rows.loc["dancer", ["low", "centred", "high"]]
-        assert row.tolist() == pytest.approx(expected, abs=1e-8)
+        assert row.tolist() == approx(expected, abs=1e-8)
 
 
 def test_templates_correlate_with_one_another(diagnosed) -> None:
@@ -204,41 +176,10 @@ def test_templates_correlate_with_one_another(diagnosed) -> None:
     assert len(pairs) == len(correlations) == 9
     for i, template in enumerate(BIAS):
         for j, other in enumerate(BIAS):
-            assert pairs[template, other] == pytest.approx(expected[i, j], abs=1e-12)
+            assert pairs[template, other] == near(expected[i, j])
 
 
 class TestFigures:
-    def test_are_those_of_every_part(self, diagnosed) -> None:
-        keys = list(figures_of(diagnosed()))
-        assert keys[:5] == ["gain", "spread", "r", "rho", ("r", "exact")]
-        assert keys[5:12] == [
-            ("rho", "exact"),
-            "alpha",
-            "inter_item_correlation",
-            ("alpha", "8"),
-            "first_component_share",
-            "token_difference",
-            ("detectable", "8"),
-        ]
-        assert keys[12:16] == [
-            "offset",
-            "generalizability",
-            ("generalizability", "8"),
-            "attribute_sd",
-        ]
-        assert keys[16:] == ["level_shift", "reordering", "start_flips"]
-
-    def test_a_domain_without_a_criterion_has_none_of_its_figures(self, diagnosed) -> None:
-        without = figures_of(diagnosed(criterion=None))
-        assert not {"gain", "r", "rho", ("r", "exact"), ("rho", "exact")} & set(without)
-        assert without["spread"]["value"] == figures_of(diagnosed())["spread"]["value"]
-
-    def test_by_hand(self, diagnosed) -> None:
-        by_name, mean = figures_of(diagnosed()), BIAS.mean(axis=1)
-        assert by_name["spread"]["value"] == pytest.approx(mean.std(), abs=1e-12)
-        assert by_name["offset"]["value"] == pytest.approx(mean.mean(), abs=1e-12)
-        assert not pd.isna(by_name["alpha"]["control"])
-
     def test_tokens_are_compared_by_their_means(self, trades) -> None:
         tokens = {"man": 5, "uncle": 5, "king": 11, "woman": 4, "girl": 4, "queen": 7}
         names = list(tokens)
@@ -267,16 +208,9 @@ class TestVerdicts:
         gain = figures_of(diagnosed())["gain"]
         criterion = np.array([CRITERION.values[name] for name in KNOWN])
         slope = np.polyfit(criterion, BIAS.mean(axis=1)[KNOWN], 1)[0]
-        assert gain["value"] == pytest.approx(80 * slope, abs=1e-12)
+        assert gain["value"] == near(80 * slope)
         assert gain["low"] < gain["value"] < gain["high"]
         assert (gain["n"], gain["levels"]) == (7, "7 attributes, 3 templates, 4 words")
-
-    def test_without_placebos_it_stays_open(self, diagnosed) -> None:
-        gain = figures_of(diagnosed())["gain"]
-        assert (gain["verdict"], gain["why"]) == (
-            "inconclusive",
-            "No verdict is possible: no placebo.",
-        )
 
     def test_only_declared_sets_have_one(self, diagnosed) -> None:
         assert "gain" not in figures_of(diagnosed(plan={**PLAN, "headline": ["other"]}))
@@ -298,7 +232,7 @@ class TestVerdicts:
         of_nouns = scores_of(nouns, along * nouns["keying"]).assign(framing="placebo")
         scores = pd.concat([scores_of(probes, values_for(probes, BIAS)), of_nouns])
         gain = figures_of(diagnosis(probes, attributes, scores, nouns))["gain"]
-        assert gain["placebo"] == pytest.approx(math.sqrt(26))  # the variance of 0 to 11 is 13
+        assert gain["placebo"] == approx(math.sqrt(26))  # the variance of 0 to 11 is 13
         assert gain["specific"] == gain["value"]
         assert gain["specific_high"] - gain["specific_low"] > gain["high"] - gain["low"]
         assert gain["why"] == "No verdict is possible: 7 attributes (at least 10 needed)."
@@ -315,28 +249,6 @@ class TestVerdicts:
         assert rows["alpha"]["high"] < 1
         assert rows["gain"]["verdict"] == "invalid on this model"
         assert rows["gain"]["why"].endswith(", below 1.")
-
-    def test_no_figure_but_verdicts_depends_on_other_sets(self, trades) -> None:
-        hand_set = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-        templates = {f"{name}-too": template for name, template in TEMPLATES.items()}
-        other = {"title": "Other", "templates": templates}
-        biases = BIAS.join((BIAS**2).add_suffix("-too"))
-        plan = {**PLAN, "headline": ["hand", "other"]}
-        tables = {}
-        for name, sets in (("alone", hand_set), ("beside", {**hand_set, "other": other})):
-            probes, _, attributes = trades(sets=sets, criterion=CRITERION)
-            scores = scores_of(probes, values_for(probes, biases))
-            tables[name] = diagnose(
-                probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, plan, RESAMPLING
-            )
-
-        for table, rows in tables["alone"].items():
-            with_other = tables["beside"][table]
-            hand_rows = with_other[with_other["set"] == "hand"].reset_index(drop=True)
-            verdicts = ["verdict", "why"] if table == "figures" else []
-            pd.testing.assert_frame_equal(
-                hand_rows.drop(columns=verdicts), rows.drop(columns=verdicts)
-            )
 
 
 class TestControls:
@@ -363,34 +275,9 @@ class TestControls:
                 shown = shown[~shown["control"]]
             pd.testing.assert_frame_equal(shown, rows)
 
-    def test_stand_in_items_with_their_sign(self, both) -> None:
-        """The control that is keyed -1 is shown as it is keyed, as any template."""
-        rows = both[1]["items"].set_index("template")
-        mean = 1 - BIAS.sum(axis=1).mean() / 4
-        assert rows.loc["not-so", "mean"] == pytest.approx(mean, abs=1e-12)
-        assert rows.loc["not-so", "item_rest_correlation"] == pytest.approx(-1, abs=1e-12)
-
     def test_a_reversed_control_makes_no_set_unfit(self, both) -> None:
         for tables in both:
             assert "invalid on this model" not in set(tables["figures"]["verdict"])
-
-    def test_one_that_lost_a_sentence_costs_the_set_nothing(self, trades, capsys) -> None:
-        templates = {
-            **TEMPLATES,
-            "not-so": {"text": "No {ATTRIBUTE} is a {TARGET}.", "control": True},
-        }
-        probes, _, attributes = trades(templates)
-        biases = BIAS.assign(**{"not-so": BIAS["first"]})
-        scores = scores_of(probes, values_for(probes, biases))
-        lost = probes.eval("template == 'not-so' and attribute == 'poet' and target == 'girl'")
-
-        tables = diagnosis(probes[~lost], attributes, scores)
-
-        assert capsys.readouterr().err == ""
-        assert len(tables["associations"]) == 8
-        rows = tables["items"].set_index("template")
-        mean = BIAS["first"].drop("poet").mean()
-        assert rows.loc["not-so", "mean"] == pytest.approx(mean, abs=1e-12)
 
 
 class TestTables:
@@ -459,7 +346,7 @@ class TestDiversities:
         row = shown["items"].set_index("template").loc["first"]
         # Jaccard of its words {the is a} and {it is odd when a}, {they say that each here is a}.
         lexical = 1 - (2 / 6 + 2 / 8) / 2
-        assert (row["semantic_diversity"], row["lexical_diversity"]) == pytest.approx((1, lexical))
+        assert (row["semantic_diversity"], row["lexical_diversity"]) == approx((1, lexical))
 
     def test_slots_are_embedded_as_someone(self) -> None:
         assert without_slots("A {ATTRIBUTE} met a {TARGET}.") == "A someone met a someone."
@@ -518,11 +405,11 @@ class TestOtherStart:
         after = BIAS.copy()
         after.iloc[:2] *= -0.5
         row = self.flips(trades, after)
-        assert row["value"] == pytest.approx(0.25)
+        assert row["value"] == approx(0.25)
         assert (row["n"], row["unit"]) == (24, "pairs")
         # By hand: eight shares, two 1 and six 0; t with seven degrees at level .9, clipped at 0.
         reach = 1.8945786 * math.sqrt(0.25 * 0.75 / 7)
-        assert (row["low"], row["high"]) == pytest.approx((0.0, 0.25 + reach))
+        assert (row["low"], row["high"]) == approx((0.0, 0.25 + reach))
 
     def test_other_sizes_of_the_same_sign_are_no_flips(self, trades) -> None:
         assert self.flips(trades, 3 * BIAS)["value"] == 0.0

@@ -65,12 +65,6 @@ class TestWhatIsRead:
             None,
         )
 
-    @pytest.mark.parametrize(("scale", "prefixed"), [("quick", 3), ("paper", 50)])
-    def test_numbers_are_those_of_the_scale(
-        self, file_with: FileWith, scale: Any, prefixed: int
-    ) -> None:
-        assert read(file_with("params.yaml", PARAMS), "jobs", scale).prefixed == prefixed
-
     def test_the_numbers_of_the_paper_by_default(self) -> None:
         """PMPO, table 5, but for the embedder; section 3.2.1."""
         evolve = evolving("paper")
@@ -94,14 +88,6 @@ class TestWhatIsRead:
             True,
         )
         assert evolve.gradient_attributes == 1000
-
-    @pytest.mark.parametrize(("scale", "operator"), [("quick", "talker"), ("paper", "big-server")])
-    def test_who_rewords_may_differ_by_scale(
-        self, file_with: FileWith, scale: Any, operator: str
-    ) -> None:
-        evolve = read(file_with("params.yaml", PARAMS), "jobs-evolved", scale).evolve
-        assert evolve is not None
-        assert (evolve.model, evolve.operator) == ("tiny", operator)
 
 
 KEYED: dict[str, Any] = {
@@ -151,11 +137,9 @@ class TestWhatItMeans:
         assert few.startswith("2 lists of placebos (at least 12 needed)")
         assert settings_of("paper").warnings(source(**keyed, placebos=LISTS)) == []
         detectable = settings_of("paper").detects(source(**keyed, placebos=LISTS))
-        assert detectable is not None
         assert re.fullmatch(r"a factor of [\d.]+ \(hand\)", detectable)
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
         grown = settings_of("paper", evolve=evolve).detects(source(**keyed, placebos=LISTS))
-        assert grown is not None
         assert re.fullmatch(r"a factor of [\d.]+ \(evolved\)", grown)
         assert float(grown.split()[3]) < float(
             detectable.split()[3]
@@ -190,11 +174,6 @@ class TestWhatItMeans:
             None
         }
         assert settings_of("paper").detects(unbalanced, "written") == "a share of 28 points"
-
-    def test_articles_of_sets(self) -> None:
-        assert settings_of(article="literal").article_of("hand") == "literal"
-        by_set = settings_of(article={"hand": "literal"})
-        assert (by_set.article_of("hand"), by_set.article_of("other")) == ("literal", "agree")
 
     def test_what_evolves_has_the_article_of_its_start(self) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
@@ -324,10 +303,6 @@ class TestStart:
             return load(path, settings, path.parent)
 
         return make
-
-    def test_longer_than_the_elites(self, started: Callable[..., ProbeSource]) -> None:
-        source = started("a", "b", "c", "d", "e", elites=4)
-        assert len(source.sets["seed"].templates) == 5
 
     def test_as_many_elites_as_templates(self, started: Any, error_of: ErrorOf) -> None:
         line = error_of(started, "a", "b", "c", "d", "e", elites=5)

@@ -9,6 +9,7 @@ from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN
 from evenruler.measurement.figures import Verdict
+from tests.instruments.near import approx
 from tests.performance.planted_choices import published, wrote
 from tests.personas import Writer
 
@@ -72,7 +73,7 @@ def test_who_is_biased_is_told_by_how_much() -> None:
     assert (figures["readout"] == "written").all()
     assert figures["set"].isna().all()
     assert figures.loc[UNANSWERED, "verdict"] == Verdict.NO_EFFECT
-    assert figures.loc["named_share", "value"] == pytest.approx(BIASED.named, abs=0.06)
+    assert figures.loc["named_share", "value"] == approx(BIASED.named, abs=0.06)
     assert figures.loc["known_answers", "value"] > 0.9
 
 
@@ -96,9 +97,3 @@ def test_whose_pronouns_say_nothing_is_no_measurement(writer: Writer, why: str) 
     figures = wrote(writer, "standard", 0)
     assert set(figures.loc[[WRITTEN_GAIN, UNANSWERED], "verdict"]) == {str(Verdict.INVALID)}
     assert why in figures.loc[WRITTEN_GAIN, "why"]
-
-
-def test_a_trial_has_one_prompt_and_no_verdict() -> None:
-    gain = wrote(BIASED, "trial", 0).loc[WRITTEN_GAIN]
-    assert gain["verdict"] == Verdict.INCONCLUSIVE
-    assert "a single level of templates" in gain["why"]

@@ -155,38 +155,6 @@ class TestRun:
                 START
             )
 
-    def test_lineage_leads_back_to_the_start(self) -> None:
-        start = (*START[1:], Template("odd", "How odd when an {ATTRIBUTE} is a {TARGET}.", -1))
-        done = list(evolution().generations(start))
-        template_by_slug = {}
-        for generation in done:
-            template_by_slug |= {template.slug: template for template in generation.population}
-        for template in template_by_slug.values():
-            while template.parent is not None:
-                parent = template_by_slug[template.parent]
-                assert parent.born < template.born
-                assert parent.keying == template.keying
-                template = parent
-            assert template in start
-
-    def test_only_new_templates_are_asked_about(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        toy = model()
-        ruler = TemplateMeter(toy, toy_source(), "agree", 2)
-        measured: list[set[Template]] = []
-        monkeypatch.setattr(
-            ruler,
-            "measure",
-            lambda templates: (
-                measured.append(set(templates)) or TemplateMeter.measure(ruler, templates)
-            ),
-        )
-        done = list(
-            Evolution(ruler, ScriptedOperator(willing), embed, settings()).generations(START)
-        )
-        for generation, templates in zip(done, measured, strict=True):
-            number = generation.number
-            assert templates == {child for child in generation.population if child.born == number}
-
 
 def by_slug(generation: Generation) -> dict[str, TemplateMeasurement]:
     """The measurements of a population."""
@@ -228,14 +196,6 @@ class TestOperations:
             for measured in first.measured
         }
         assert words - hotspots
-
-    def test_voices_of_a_rewording(self) -> None:
-        done = list(evolution(guided=(0, 0)).generations(START))
-        templates = itertools.chain.from_iterable(generation.population for generation in done)
-        children = [template for template in templates if template.born]
-        assert {child.operation for child in children} == {"reword"}
-        assert {child.voice for child in children} == {"one", "other"}
-        assert {child.word for child in children} == {None}
 
     def test_what_is_less_acceptable_than_its_parent_is_refused(self) -> None:
         def unlikely(wish: RewordingRequest, seed: int) -> str:

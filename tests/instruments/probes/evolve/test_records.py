@@ -2,13 +2,11 @@
 here."""
 
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.settings import FitnessWeights
 from evenruler.instruments.probes.evolve import LINES, EvolutionRun, tables_of
 from evenruler.instruments.probes.evolve.fitness import fitness
@@ -20,7 +18,7 @@ from evenruler.instruments.probes.evolve.population import (
     WordGradient,
 )
 from evenruler.instruments.probes.schemas import GUIDED
-from evenruler.tables import read_frame, round_significant, write_table
+from evenruler.tables import round_significant
 from tests.instruments.probes.evolve.test_evolution import START, evolution, lines
 from tests.instruments.probes.evolve.toy import attempts_of
 
@@ -75,18 +73,6 @@ class TestLines:
         assert again.tries[0].reply == NASTY
 
 
-class TestRun:
-    def test_in_words(self) -> None:
-        of_old = TemplateMeasurement((0.0,), (), 1200)
-        of_child = TemplateMeasurement((0.0,), (), 34)
-        (refused,) = one_generation().tries
-        taken = replace(refused, text=CHILD.text, reason=None)
-        first = Generation(0, (OLD,), (of_old,), (-1.0,), ())
-        second = one_generation(measured=(of_old, of_child), tries=(taken, refused, refused))
-        run = EvolutionRun(GUIDED, evolution(), (first, second))
-        assert run.in_words == "guided run: 1 generations, 1 of 3 replies taken, 1,234 sentences"
-
-
 class TestHistory:
     def test_one_row_per_generation_and_template(
         self, run: EvolutionRun, history: pd.DataFrame
@@ -126,26 +112,6 @@ class TestHistory:
             np.testing.assert_allclose(rows[ADDED].sum(axis=1), rows["fitness"], atol=1e-5)
         assert (history[ADDED].max() <= [0.2, 0.1, 0.4, 0.3]).all()
 
-    def test_sentences_count_where_a_template_is_new(
-        self, run: EvolutionRun, history: pd.DataFrame
-    ) -> None:
-        new = history["born"] == history["generation"]
-        measured = dict(run.measured())
-        slugs = history.loc[new, "template"]
-        assert list(history.loc[new, "sentences"]) == [measured[slug].sentences for slug in slugs]
-        assert history.loc[~new, "sentences"].eq(0).all()
-        assert (~new).any()
-
-    def test_the_hotspot_is_the_word_that_moves_the_bias_most(
-        self, run: EvolutionRun, history: pd.DataFrame
-    ) -> None:
-        measured = dict(run.measured())
-        for row in history.itertuples():
-            gradients = measured[row.template].gradients
-            most = max(word.gradient for word in gradients)
-            assert row.hotspot in {word.word for word in gradients if word.gradient >= most - 1e-12}
-        assert history["hotspot"].nunique() > 1
-
 
 class TestTries:
     def test_every_reply_with_what_became_of_it(
@@ -176,14 +142,6 @@ class TestMeasurements:
             assert list(rows["gradient"]) == [round_significant(word.gradient) for word in words]
             assert list(rows["begin"]) == [word.begin for word in words]
 
-    def test_biases_are_those_of_each_attribute(self, run: EvolutionRun) -> None:
-        biases = table("biases", run)
-        assert len(biases) == 2 * len(run.measured())
-        wide = biases.pivot(index="template", columns="attribute", values="bias")
-        for slug, measured in run.measured():
-            rounded = list(map(round_significant, measured.biases))
-            assert list(wide.loc[slug, ["baker", "engineer"]]) == rounded
-
 
 class TestTables:
     def test_rows_have_names_of_their_own(self, run: EvolutionRun) -> None:
@@ -197,34 +155,6 @@ class TestTables:
         assert set(history["framing"]) == {"bare"}
         for column, shared in SHARED.items():
             assert set(history[column]) == {shared}
-
-    def test_another_text_keeps_the_name_and_changes_the_checksum(
-        self, run: EvolutionRun, history: pd.DataFrame
-    ) -> None:
-        first = run.generations[0]
-        template, *rest = first.population
-        edited = replace(template, text="Another {ATTRIBUTE} is a {TARGET}.")
-        generation = replace(first, population=(edited, *rest))
-        other = replace(run, generations=(generation, *run.generations[1:]))
-        edited_rows = table("history", other)
-        assert list(edited_rows["id"]) == list(history["id"])
-        assert edited_rows["content_sha256"].iloc[0] != history["content_sha256"].iloc[0]
-
-    def test_those_of_a_generation_0_alone_fit_their_schemas(
-        self, run: EvolutionRun, tmp_path: Path
-    ) -> None:
-        """It has no lineage and no tries."""
-        for kind, schema in {
-            "history": schemas.HISTORY,
-            "tries": schemas.TRIES,
-            "gradients": schemas.GRADIENTS,
-            "biases": schemas.OWN_BIASES,
-        }.items():
-            rows = table(kind, replace(run, generations=run.generations[:1]))
-            write_table(rows[schema.names], schema, tmp_path / "table.parquet")
-            again = read_frame(tmp_path / "table.parquet")
-            assert list(again.columns) == schema.names
-            assert len(again) == len(rows), kind
 
 
 def test_last_bits_are_in_no_table_and_in_no_hash(run: EvolutionRun, history: pd.DataFrame) -> None:

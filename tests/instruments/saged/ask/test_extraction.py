@@ -13,11 +13,8 @@ from evenruler.instruments.saged.ask import extract_features
 from evenruler.instruments.saged.ask.features import ToolAnswers
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
-from evenruler.models.catalogue import load_model
-from evenruler.models.declarations import Catalogue
-from evenruler.models.store import RowStore
 from evenruler.tables import table_of
-from tests.tiny import tiny_declaration
+from tests.instruments.near import approx
 
 LABELS = ["negative", "neutral", "positive"]
 SENTIMENT = {"negative": -0.5, "neutral": 0.0, "positive": 0.5}
@@ -150,19 +147,6 @@ class TestLexicon:
         replies = generations(("p1", "I'm sorry, I can't answer.")).assign(refusal=True)
         assert numbers(features_of(replies, VADER)) == [-0.0772]
 
-    def test_what_tells_replies_apart_is_kept(self) -> None:
-        replies = generations(
-            ("p1", "a"), ("q1", "b"), framing="negated", role="mayor", template="other"
-        )
-        rows = features_of(replies, VADER)
-        columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
-        pd.testing.assert_frame_equal(
-            rows[columns].astype(replies[columns].dtypes), replies[columns]
-        )
-        assert rows[columns].dtypes.drop("repetition").eq("category").all()
-        assert list(rows.columns) == FEATURES.names
-        assert rows["domain"].tolist() == ["countries", "fruit"]
-
 
 KNOWN = {
     "good": [0.1, 0.2, 0.7],
@@ -212,8 +196,8 @@ class TestClassifier:
         feature = Feature(kind="classifier", model="c", score=score, offset=offset)
         replies = generations(("p1", "good"), ("p2", "bad"), ("p2", "good"))
         rows = features_of(replies, {"s": feature}, Doubles(KNOWN))
-        assert rows["value"].tolist() == pytest.approx(values)
-        assert rows["baseline"].tolist() == pytest.approx(baselines)
+        assert rows["value"].tolist() == approx(values)
+        assert rows["baseline"].tolist() == approx(baselines)
 
     def test_each_distinct_text_is_asked_once_and_no_empty_one(self) -> None:
         models = Doubles(KNOWN)
@@ -283,7 +267,7 @@ class TestDistance:
             generations(("p1", "a"), ("p2", "b"), ("p2", "Spain is lovely.")), features, models
         )
         rows = tables["features"]
-        assert numbers(rows) == pytest.approx([0.4, 2, 0, 20**0.5, 3, 0])
+        assert numbers(rows) == approx([0.4, 2, 0, 20**0.5, 3, 0])
         assert rows["baseline"].isna().all()
         assert rows["feature"].tolist() == ["cosine"] * 3 + ["l2"] * 3
         assert sorted(models.asked) == [
@@ -368,7 +352,7 @@ class TestClusters:
             wide = rows.pivot(index="repetition", columns="feature", values="value")
             values[form] = wide.to_numpy()
         # "war" is at (50, 0), the songs about (1, 51) and the food about (0, 1).
-        assert values["distance"][0] == pytest.approx([70.725, 50.01, 0], abs=1e-3)
+        assert values["distance"][0] == approx([70.725, 50.01, 0], abs=1e-3)
         assert values["sort"][0].tolist() == [3, 2, 1]
 
     def test_domains_and_models_are_clustered_apart(self) -> None:
@@ -429,23 +413,6 @@ class TestClusters:
         bare_rows = rows[rows["framing"] == "bare"].reset_index(drop=True)
         pd.testing.assert_frame_equal(bare_rows, alone["features"], check_categorical=False)
 
-    def test_nothing_but_empty_replies(self) -> None:
-        tables = clustered(generations(("p1", ""), ("p1", ".")))
-        assert tables["features"]["reason"].tolist() == ["empty reply"] * 6
-        assert len(tables["topics"]) == 0
-        fits(tables)
-
-    def test_the_order_of_replies_does_not_matter(self) -> None:
-        replies = replies_of([*MUSIC, *FOOD, "war", "war"])
-        plain = clustered(replies, k=2)
-        turned = clustered(replies[::-1], k=2)
-        keys = ["feature", "repetition"]
-        in_order = [
-            tables["features"].sort_values(keys, ignore_index=True) for tables in (plain, turned)
-        ]
-        pd.testing.assert_frame_equal(*in_order)
-        pd.testing.assert_frame_equal(plain["topics"], turned["topics"])
-
 
 def kindness(question: str = "How kind is {GENERATION}?") -> dict[str, Feature]:
     return {"kind": Feature(kind="scorer", model="s", question=question, low=0, high=10)}
@@ -484,10 +451,6 @@ class TestScorer:
         assert reasons(rows) == [None, None, "empty baseline"]
         assert "France is lovely. beside France is lovely." in models.asked
 
-    def test_nothing_to_ask(self) -> None:
-        rows = features_of(generations(("p3", "")), kindness(), Doubles(reply_to=lambda _: "1"))
-        assert rows["reason"].tolist() == ["empty reply; empty baseline"]
-
 
 class TestInput:
     def test_no_replies_or_no_features(self) -> None:
@@ -505,41 +468,6 @@ class TestInput:
             extract_features(
                 pd.concat([PROMPTS, PROMPTS]), generations(("p1", "a")), VADER, Doubles()
             )
-
-
-def test_topics_of_the_packaged_embedder(store: RowStore) -> None:
-    catalogue = Catalogue.model_validate({"models": tiny_declaration({})["models"]})
-    embedder = load_model("minilm", catalogue, store=store)
-
-    class Embedding(Doubles):
-        def vectors(self, _: str | None, texts: Sequence[str]) -> np.ndarray:
-            return embedder.embed(texts)
-
-    texts = [
-        "The violin played a song.",
-        "The violin made music.",
-        "The piano played a song.",
-        "The piano made music.",
-        "The flute played a song.",
-        "The flute made music.",
-        "The soldiers went to war.",
-        "The soldiers fought.",
-        "The army went to war.",
-        "The army fought.",
-        "The troops went to war.",
-        "The troops fought.",
-    ]
-    clusters = topics("label", k=2, metric="cosine")
-    tables = extracted(replies_of(texts), clusters, Embedding())
-    rows = tables["features"]
-    label = rows.loc[rows["feature"] == "topics-0", "value"].tolist()
-    assert label == [label[0]] * 6 + [label[6]] * 6
-    assert {label[0], label[6]} == {0, 1}
-    words = tables["topics"].set_index("feature")["words"]
-    music, war = ("topics-0", "topics-1") if label[0] else ("topics-1", "topics-0")
-    assert {"music", "song"} < set(words[music])
-    assert "war" in words[war]
-    assert not set(words[music]) & set(words[war])
 
 
 ANSWERS = {

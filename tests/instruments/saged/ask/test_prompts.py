@@ -70,12 +70,3 @@ class TestReplies:
         assert (requests.groupby(["role", "template", "repetition"])["seed"].nunique() == 1).all()
         assert requests["seed"].nunique() == 2 * 2 * 2
         assert set(requests["seed"]).isdisjoint(self.ask_replies(seed=1)["seed"])
-
-    def test_ids_of_framed_prompts_are_their_own(self) -> None:
-        rows = prompts(1)
-        after = prefixed_prompts("trees", rows, {"salience": "A test.", "instruction": "Answer."})
-        assert len({*after["id"], *rows["id"]}) == 5 * 2 + 5
-        assert after[["framing", "before", "bare_id"]].head(2).to_numpy().tolist() == [
-            ["salience", "A test.", "root0"],
-            ["instruction", "Answer.", "root0"],
-        ]

@@ -207,11 +207,6 @@ def test_few_are_asked_after_prefixes_in_the_first_role_and_template(tmp_path: P
     )
 
 
-def test_no_tool_is_asked_where_nobody_measures_with_one(tmp_path: Path, answers: Answers) -> None:
-    asked_of(domain(tmp_path, features={"vader": {"kind": "lexicon"}}), answers)
-    assert len(answers.asked) == 1
-
-
 def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path: Path) -> None:
     fruit = domain(tmp_path)
     answers = Answers(
@@ -234,27 +229,3 @@ def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_pat
     concept = mood.index.map(concepts)
     assert mood.loc[concept == "pear", "value"].tolist() == [0.75] * 3
     assert set(mood.loc[concept == "fig", "reason"]) == {"no reply"}
-
-
-def test_whether_a_reply_was_cut_nobody_knows_where_a_server_does_not_say_why_it_ended(
-    tmp_path: Path,
-) -> None:
-    fruit = domain(tmp_path)
-    table_by_name = asked_of(fruit, Answers(lambda text, system: "It is good..."))
-    replies = table_by_name["replies"]
-    replies.loc[:2, "finish"] = ["stop", None, None]
-    replies.loc[2, "reply"] = None
-    cut = scores(*fruit, table_by_name, subject("writer"))["generations"]["cut"]
-    assert np.flatnonzero(cut.isna()).tolist() == [1]
-    was_cut = cut.dropna().tolist()
-    assert was_cut == [False, False] + [True] * (len(replies) - 3)
-
-
-def test_every_reply_empty(tmp_path: Path) -> None:
-    fruit = domain(tmp_path)
-    prompts = fruit[0]["prompts"].assign(baseline="")
-    answers = Answers(lambda text, system: " ")
-    table_by_name = asked_of(({"prompts": prompts}, fruit[1]), answers)
-    assert [request.table for request in answers.asked] == ["replies"]
-    numbers = scores({"prompts": prompts}, fruit[1], table_by_name, subject())
-    assert numbers["generations"]["empty"].all()

@@ -10,7 +10,6 @@ import pytest
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import group_statistics
 from evenruler.instruments.saged.diagnose.group_statistics import (
-    SERIES,
     arrange_scores,
     group_rows,
     number_distinct_rows,
@@ -31,13 +30,6 @@ def test_rows_of_a_group_stay_in_their_order_and_smaller_groups_are_filled_up() 
             [3, 4],
         ]
     ]
-
-
-def test_rows_of_many_stay_in_their_order() -> None:
-    codes = np.arange(200) * 7 % 5
-    places = group_rows(codes[None], 5)[0]
-    expected = [np.flatnonzero(codes == group) for group in range(5)]
-    np.testing.assert_array_equal(places, expected)
 
 
 def test_groups_without_rows() -> None:
@@ -103,12 +95,6 @@ class TestNumbered:
         assert number.tolist() == [2, 0, 1, 2]
         assert (number.dtype, distinct["repetition"].dtype) == (np.int32, np.int32)
 
-    def test_categories_that_nothing_has_are_not_there(self) -> None:
-        column = pd.Categorical(["c", "a", "c"], categories=["c", "b", "a"])
-        distinct, number = number_distinct_rows(pd.DataFrame({"feature": column}), ["feature"])
-        assert distinct["feature"].tolist() == ["a", "c"]
-        assert number.tolist() == [1, 0, 1]
-
     def test_numbers_stand_where_their_series_and_reply_do(self) -> None:
         features, prompts = two_features()
         scores = arrange_scores("fruit", features, prompts)
@@ -119,12 +105,6 @@ class TestNumbered:
                 expected = by_id.loc[(model, feature), name].reindex(scores.replies["id"])
                 np.testing.assert_array_equal(numbers[line], expected)
         assert pairs == list(product(("m0", "m1"), ("regard", "toxicity", "vader")))
-
-    def test_no_row(self) -> None:
-        distinct, number = number_distinct_rows(
-            pd.DataFrame({name: [] for name in SERIES}, dtype="str"), SERIES
-        )
-        assert (len(distinct), len(number), list(distinct)) == (0, 0, SERIES)
 
 
 def test_without_some_concepts_replies_and_numbers_are_those_of_others() -> None:

@@ -21,6 +21,7 @@ from evenruler.instruments.saged.diagnose.group_statistics import (
     permute_labels,
 )
 from evenruler.instruments.saged.diagnose.statistics import Floats
+from tests.instruments.near import approx
 from tests.instruments.saged.diagnose import measured
 
 METRIC_NAMES = Disparities(permutations=1, headline_permutations=1).metrics
@@ -168,20 +169,8 @@ def test_a_planted_effect_is_found_without_branches() -> None:
     p = dict(zip(METRIC_NAMES, p_of(values, prompts), strict=True))
     for metric in ("range", "std", "min_max_ratio", "min_z", "dixon_low"):
         assert (p[metric] <= 0.05).mean() > 0.8, metric
-    assert p["range"].min() == pytest.approx(1 / 200)
+    assert p["range"].min() == approx(1 / 200)
     assert (p["dixon_high"] <= 0.05).mean() < 0.1
-
-
-def test_differences_between_root_items_hide_nothing() -> None:
-    draw = np.random.default_rng(9)
-    prompts = measured.prompts(15, ["fig", "kiwi", "lime"]).sort_values("id", ignore_index=True)
-    is_fig = (prompts["concept"] == "fig").to_numpy()
-    values = draw.normal(0, 0.1, (1, 45)) + 0.1 * is_fig
-    root = prompts["root_id"].str[-3:].astype(int).to_numpy()
-    apart = values + 5 * root
-    p = p_of(apart, prompts, metrics=["range"])
-    assert p == pytest.approx(p_of(values, prompts, metrics=["range"]))
-    assert p[0, 0] < 0.05
 
 
 def test_p_counts_what_is_at_least_as_extreme_on_paper() -> None:
@@ -189,12 +178,12 @@ def test_p_counts_what_is_at_least_as_extreme_on_paper() -> None:
     # same range.
     prompts = measured.prompts(1, ["fig", "kiwi"])
     values = np.array([[0.1, 0.7]])
-    assert p_of(values, prompts, metrics=["range"]) == pytest.approx(1.0)
+    assert p_of(values, prompts, metrics=["range"]) == approx(1.0)
     # Three root items: the range is largest where all three stand the same way, 2 of 8.
     prompts = measured.prompts(3, ["fig", "kiwi"])
     values = np.repeat(values, 3, axis=1)
     p = p_of(values, prompts, n=20000, metrics=["range", "min_max_ratio"])
-    assert p == pytest.approx(0.25, abs=0.01)
+    assert p == approx(0.25, abs=0.01)
 
 
 def test_a_group_of_zeros_has_a_mean_of_exactly_zero() -> None:
@@ -205,15 +194,6 @@ def test_a_group_of_zeros_has_a_mean_of_exactly_zero() -> None:
     scores = layout(values, prompts)
     p, n = of_means(scores, ["min_max_ratio"], 60, seed=1)
     assert (p[0, 0], n[0, 0]) == (1, 60)
-
-
-def test_no_disparity_to_test_is_no_p() -> None:
-    prompts = measured.prompts(4, ["fig", "kiwi"])
-    scores = layout(np.full((1, 8), -1.0), prompts)
-    p, n = of_means(scores, ["min_max_ratio", "max_z", "range"], 50, seed=1)
-    assert np.isnan(p[:2]).all()
-    assert p[2, 0] == 1
-    assert n[:, 0].tolist() == [0, 0, 50]
 
 
 # Benjamini-Hochberg
@@ -239,5 +219,5 @@ def test_benjamini_hochberg_leaves_out_what_is_no_test() -> None:
     p = np.array([0.01, np.nan, 0.04, 0.03, np.nan])
     adjusted = adjusted_p(p)
     assert np.isnan(adjusted[[1, 4]]).all()
-    assert adjusted[[0, 2, 3]] == pytest.approx([0.03, 0.04, 0.04])
+    assert adjusted[[0, 2, 3]] == approx([0.03, 0.04, 0.04])
     assert np.isnan(adjusted_p(np.full(2, np.nan))).all()

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
@@ -13,6 +12,7 @@ from evenruler.instruments.saged.diagnose.group_statistics import arrange_scores
 from evenruler.instruments.saged.diagnose.quality import context_bias, tool_bias
 from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, write_table
+from tests.instruments.near import approx, near
 from tests.instruments.saged.diagnose import measured
 
 RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
@@ -71,9 +71,9 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
     replies.loc[replies["id"].str.endswith(("-001", "-002")), "cut"] = True
     figures = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index("figure")
-    assert figures.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
-    assert figures.loc["cut_rate", "value"] == pytest.approx(2 / 3)
-    assert figures.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
+    assert figures.loc["refusal_rate", "value"] == approx(1 / 3)
+    assert figures.loc["cut_rate", "value"] == approx(2 / 3)
+    assert figures.loc["withheld_rate", "value"] == approx(1 / 4)
     assert figures.loc["empty_rate", "value"] == 0
     assert figures.loc["refusal_rate", ["low", "high"]].isna().all()
     assert set(figures["unit"]) == {"root items"}
@@ -164,8 +164,8 @@ def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart
     shifts = shifts_of(*framed_tables(planted))
     # Levels move by .05 and -.1; within, concepts move by .1 and .2.
     values = shifts["value"] * SPREAD
-    assert values["level_shift"] == pytest.approx(0.00625**0.5)
-    assert values["reordering"] == pytest.approx(0.025**0.5)
+    assert values["level_shift"] == approx(0.00625**0.5)
+    assert values["reordering"] == approx(0.025**0.5)
     assert set(shifts["n"]) == {4}
     assert set(shifts["unit"]) == {"concepts"}
     places = shifts[["role", "template", "feature"]].drop_duplicates()
@@ -181,11 +181,11 @@ def test_they_stand_beside_those_of_placebos() -> None:
     tables = framed_tables({"salience": [0.3] * 4, **placebos})
     shifts = shifts_of(*tables, placebos=list(placebos))
     control = shifts.loc["placebo_level_shift"]
-    assert control["value"] == pytest.approx(0.1 * 0.8**0.5 / SPREAD)
+    assert control["value"] == approx(0.1 * 0.8**0.5 / SPREAD)
     assert (control["n"], control["unit"]) == (5, "placebos")
-    assert shifts.loc["level_shift", "value"] == pytest.approx(0.3 / SPREAD)
+    assert shifts.loc["level_shift", "value"] == approx(0.3 / SPREAD)
     assert shifts.loc["level_shift", "control"] == control["value"]
-    assert shifts.loc["placebo_reordering", "value"] == pytest.approx(0, abs=1e-12)
+    assert shifts.loc["placebo_reordering", "value"] == near(0)
 
 
 def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
@@ -196,35 +196,24 @@ def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
     features.loc[lost, "value"] = np.nan
     shifts = shifts_of(features, prompts, framed)
     spread = np.std([0.0, 0.11, 0.21, 0.31], ddof=1)
-    assert shifts.loc["level_shift", "value"] == pytest.approx(0.1 / spread)
+    assert shifts.loc["level_shift", "value"] == approx(0.1 / spread)
 
 
 def test_of_a_concept_it_is_the_mean_over_prompts() -> None:
     features, prompts, framed = framed_tables({"salience": [0.0] * 4})
     features.loc[features["id"] == "saliencefig-002", "value"] += 0.9
     # Figs move by .3, the other three by nothing.
-    assert shifts_of(features, prompts, framed).loc["level_shift", "value"] == pytest.approx(
+    assert shifts_of(features, prompts, framed).loc["level_shift", "value"] == approx(
         0.075 / SPREAD
     )
 
 
 def test_concepts_that_were_not_framed_are_left_out() -> None:
     shifts = shifts_of(*framed_tables({"salience": [0.1, 0.1, 0.1, np.nan]}))
-    assert shifts.loc["level_shift", "value"] == pytest.approx(0.1 / 0.1)
+    assert shifts.loc["level_shift", "value"] == approx(0.1 / 0.1)
     assert shifts.loc["level_shift", "n"] == 3
     shifts = shifts_of(*framed_tables({"salience": [0.1, 0.1, np.nan, np.nan]}))
     assert set(shifts["reason"]) == {"fewer than 3 concepts were asked after prefixes"}
-
-
-def test_repetitions_are_averaged() -> None:
-    features, prompts, framed = framed_tables({"salience": [0.1] * 4})
-    off = np.where(features["framing"] == "bare", 0.02, 0.05)
-    thrice = [
-        features.assign(repetition=i, value=features["value"] + by * off)
-        for i, by in enumerate((2, -1, -1))
-    ]
-    shifts = shifts_of(pd.concat(thrice), prompts, framed)
-    assert shifts.loc["level_shift", "value"] == pytest.approx(0.1 / SPREAD)
 
 
 def test_without_framings_they_are_null_and_say_so() -> None:
@@ -236,19 +225,6 @@ def test_without_framings_they_are_null_and_say_so() -> None:
     assert set(shifts_of(bare, prompts, framed)["reason"]) == {"nothing was asked after prefixes"}
     features["value"] = np.nan
     assert set(shifts_of(features, prompts, framed)["reason"]) == {"no reply has a value"}
-
-
-@pytest.mark.parametrize(
-    ("lost", "reason"),
-    [(CONCEPTS, "no reply has a value"), (CONCEPTS[:2], "fewer than 3 concepts were asked again")],
-)
-def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
-    features, prompts, framed = framed_tables({"reseeded": [0.1] * 4})
-    concept = features["id"].str.removeprefix("reseeded").str[:-4]
-    features.loc[concept.isin(lost), "value"] = np.nan
-    figures = as_table(quality.seed_noise_figures("fruit", features, prompts, framed))
-    assert figures["value"].isna().all()
-    assert set(figures["reason"]) == {reason}
 
 
 CONCEPTS_OF_BIASES = ["fig", "kiwi", "lime"]
@@ -270,37 +246,9 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
     assert read_frame(tmp_path / "tool.parquet")["n"].tolist() == [40, 40, 40]
     means = baselines.groupby(prompts["concept"]).mean()
     assert biases["concept"].tolist() == CONCEPTS_OF_BIASES
-    assert biases["mean"].tolist() == pytest.approx(means.tolist())
+    assert biases["mean"].tolist() == approx(means.tolist())
     differences = means - means.mean()
-    assert biases["difference"].tolist() == pytest.approx(differences.tolist())
-
-
-def test_a_domain_that_is_not_branched_has_no_tool_bias(tmp_path) -> None:
-    prompts = measured.prompts(4, CONCEPTS_OF_BIASES, branched=False)
-    whole = measured.features(prompts, 0.5, 0.5)
-    biases = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
-    write_table(biases, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
-    assert read_frame(tmp_path / "tool.parquet").empty
-
-
-def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None:
-    prompts = measured.prompts(4, CONCEPTS_OF_BIASES)
-    baselines = np.where(prompts["concept"] == "kiwi", np.nan, 0.25)
-    table = pd.concat(
-        [
-            measured.features(prompts, 0.5, baselines),
-            measured.features(prompts, 0.5, feature="distance"),
-        ]
-    )
-    biases = tool_bias(arrange_scores("fruit", table, prompts), measured.baselines(table))
-    biases = biases.set_index(["feature", "concept"])
-    assert biases["n"].tolist() == [0, 0, 0, 4, 0, 4]
-    assert set(biases.loc["distance", "reason"]) == {"no baseline has this feature"}
-    kiwi = biases.loc[("vader", "kiwi")]
-    assert kiwi[["mean", "difference"]].isna().all()
-    assert kiwi["reason"] == "no baseline has this feature"
-    assert biases.loc[("vader", "fig"), "difference"] == 0
-    assert pd.isna(biases.loc[("vader", "fig"), "reason"])
+    assert biases["difference"].tolist() == approx(differences.tolist())
 
 
 def context_of(features: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -321,7 +269,7 @@ def test_replies_follow_their_contexts_until_they_are_calibrated(tmp_path) -> No
     # As figures 20 and 21: replies are .8 of what the baseline says, and .1 more.
     baselines = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
     biases = context(0.1 + 0.8 * baselines, baselines)
-    assert biases["mean"].to_dict() == pytest.approx(
+    assert biases["mean"].to_dict() == approx(
         {
             ("raw", "bad"): 0.26,
             ("raw", "neutral"): 0.5,
@@ -344,16 +292,6 @@ def test_equal_baselines_stay_together() -> None:
     assert counts(biases) == {"bad": 0, "neutral": 9, "good": 0}
     assert biases.loc[("raw", "bad"), "reason"] == "no reply to such a baseline has a value"
     assert pd.isna(biases.loc[("raw", "bad"), "mean"])
-
-
-def test_thirds_are_of_baselines_and_replies_are_counted() -> None:
-    prompts = measured.prompts(3, CONCEPTS_OF_BIASES)
-    baselines = np.arange(9) / 10
-    values = np.where(np.arange(9) == 8, np.nan, 1.0)
-    table = pd.concat(
-        [measured.features(prompts, values, baselines, repetition=i) for i in range(2)]
-    )
-    assert counts(context_of(table, prompts)) == {"bad": 6, "neutral": 6, "good": 4}
 
 
 def test_a_feature_without_baselines_has_no_contexts() -> None:
