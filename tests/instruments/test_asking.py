@@ -354,29 +354,18 @@ class TestRounds:
         def requests(tables: Any, plan: Any, answers: Any, subject: Any) -> list[RequestBatch]:
             nats = {name: rows["nats"].tolist() for name, rows in answers.items()}
             seen.append(nats)
-            if "first" not in answers:
+            if not nats:
                 return [request("loglikelihood", {"text": plan["texts"]}, table="first")]
-            longest = answers["first"]["nats"].max()
-            if "second" in answers or longest < 3:
+            if "second" in nats or max(nats["first"]) < 3:
                 return []
-            return [request("loglikelihood", {"text": ["y" * (int(longest) + 1)]}, table="second")]
+            return [request("loglikelihood", {"text": ["yyyy"]}, table="second")]
 
-        instruments: Any = {
-            "one": ({}, {"texts": ["x", "xyz"]}),
-            "two": ({}, {"texts": ["xy"]}),
-        }
+        instruments: Any = {"one": ({}, {"texts": ["x", "xyz"]}), "two": ({}, {"texts": ["xy"]})}
         answers = collect_answers(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
         assert [call[1] for call in model.calls] == [["x", "xyz", "xy"], ["yyyy"]]
-        second = answers["second"][["instrument", "nats"]]
-        assert second.to_numpy().tolist() == [["one", 4.0]]
-        assert seen == [
-            {},
-            {},
-            {"first": [1.0, 3.0]},
-            {"first": [2.0]},
-            {"first": [1.0, 3.0], "second": [4.0]},
-            {"first": [2.0]},
-        ]
+        assert answers["second"][["instrument", "nats"]].to_numpy().tolist() == [["one", 4.0]]
+        first, second = {"first": [1.0, 3.0]}, {"first": [2.0]}
+        assert seen == [{}, {}, first, second, {**first, "second": [4.0]}, second]
 
     def test_where_nothing_is_asked_there_is_no_table(self) -> None:
         assert answered(Counting()) == {}

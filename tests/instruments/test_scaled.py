@@ -34,10 +34,6 @@ class Settings(StrictModel):
     weights: ByProfile[dict[str, float]] = Field(default_factory=lambda: {"a": 1.0})
 
 
-class Entries(StrictModel):
-    entries: Annotated[dict[str, Inner], BeforeValidator(entries_of_profile)]
-
-
 def read(scale: str, **settings: object) -> Settings:
     return Settings.model_validate(settings, context={"scale": scale})
 

@@ -100,29 +100,19 @@ WORDS: dict[str, Any] = {
 def test_a_card_is_made_of_the_words_of_a_family() -> None:
     source: Any = SimpleNamespace(construct_="taste", limits=["Own: {{ of }}."], author="Someone")
     declaration = Declaration("name", "family", SimpleNamespace(), source)
-
-    def card_about(fruit: str, **more: Any) -> Any:
-        return assemble_card(
-            WORDS, declaration, {}, {}, EVIDENCE, facts={"of": fruit}, quality=[], **more
-        )
-
-    card = card_about("pears", example="7", synthetic=False)
-    assert (card.reading, card.withheld, card.papers[0].words) == (
-        "Taste of pears.",
-        None,
-        "Someone",
+    arguments = (WORDS, declaration, {}, {}, EVIDENCE)
+    card = assemble_card(
+        *arguments, facts={"of": "pears"}, quality=[], example="7", synthetic=False
     )
-    assert card.limits == [
-        "Of all.",
-        "Own: {{ of }}.",
-        "Of pears.",
-    ]  # what users write is no template
+    assert (card.reading, card.withheld) == ("Taste of pears.", None)
+    assert card.papers[0].words == "Someone"
+    # What users write is no template.
+    assert card.limits == ["Of all.", "Own: {{ of }}.", "Of pears."]
     assert (card.example.id, card.example.told) == ("7", "Read pears.")
     assert (card.responsible.made, card.responsible.synthetic) == ("pears", False)
     assert card.validity.errors == "tiny 0.75 to 0.90"
-    assert [(config.name, config.what, config.first) for config in card.configs] == [
-        ("rows", "a row", ["text"])
-    ]
-    other = card_about("", limits=["One."])
+    (config,) = card.configs
+    assert (config.name, config.what, config.first) == ("rows", "a row", ["text"])
+    other = assemble_card(*arguments, facts={"of": ""}, quality=[], limits=["One."])
     assert (other.withheld, other.limits, other.example) == ("Ask them.", ["One."], None)
     assert other.responsible.synthetic

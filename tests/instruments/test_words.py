@@ -167,14 +167,8 @@ LOOKS = "\u0441\u043e\u0441\u043e"
 def test_words_that_look_alike_are_one_word(
     tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
-    declared = {
-        "title": "T",
-        "construct": "c",
-        "direction": "d",
-        "source": "s",
-        "licence": "cc0-1.0",
-        "attributes": ["wise"],
-    }
+    declared: dict[str, Any] = dict.fromkeys(("title", "construct", "direction", "source"), "x")
+    declared |= {"licence": "cc0-1.0", "attributes": ["wise"]}
     declared |= {"targets": {"young": ["teen"], "old": ["elder"]}}
     declared |= {"sets": {"seed": {"title": "S", "templates": {"a": "A {TARGET} is {ATTRIBUTE}."}}}}
     validate(model_of("probes"), declared, tmp_path)

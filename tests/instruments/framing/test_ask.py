@@ -111,14 +111,6 @@ def test_a_model_that_was_not_tuned_to_chat_is_left_out_of_replies_and_that_is_s
     ]
 
 
-def test_only_the_stimuli_and_orders_of_the_scale_are_asked() -> None:
-    tables, plan = built(declaration(stimuli=1, orders=4))
-    rows = pd.concat([request.rows for request in requests(tables, plan, {}, subject())])
-    prompt_rows = tables["prompts"][tables["prompts"]["id"].isin(rows["id"])]
-    assert set(prompt_rows["stimulus"]) == {"long"}
-    assert set(prompt_rows["turn"]) == {0, 1, 2, 3}
-
-
 def test_scores_say_whose_they_are_and_in_which_framing() -> None:
     answers = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
     for name, schema in ANSWERS.items():

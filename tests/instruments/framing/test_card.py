@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 
 from evenruler.evaluate.session import limit_warnings
-from evenruler.instruments.card import Card
 from evenruler.instruments.framing import card, schemas
 from evenruler.instruments.framing.card import card as card_of
 from evenruler.instruments.framing.declare import headings
@@ -29,23 +28,6 @@ def of_variant(limits: list[str]) -> list[str]:
     return [
         text for text in limits if text.startswith(("It was built in the variant", "In the task"))
     ]
-
-
-def card_with(**changes: object) -> Card:
-    declared = declaration(**changes)
-    return card_of(declared, *built(declared), [])
-
-
-def test_coverage_and_cells_below_it_are_the_errors() -> None:
-    declared = declaration()
-    coverage = {"figure": "coverage", "model": "m"}
-    excluded = {"figure": "excluded_cells", "model": "m", "value": 4.0}
-    evidence = [{**coverage, "value": 0.166}, {**coverage, "cell": "bare", "value": 0.9}, excluded]
-    validity = card_of(declared, *built(declared), evidence).validity
-    assert validity.errors.startswith(
-        "Share of answers that name an option: m 0.17. Cells below their coverage: m 4. Reading of "
-        "answers"
-    )
 
 
 def test_the_example_is_a_prompt_with_a_cue() -> None:
@@ -111,18 +93,6 @@ def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None
         assert by_phase == expected
         around = [column.figure for column in (effect, probability, coverage)]
         assert around == ["effect", "shift_probability", "coverage"]
-
-
-def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
-    columns = card_with(source=hair(continuation={"outcome": "he", "keywords": ["she"]})).listed
-    cells = ("bare", "instruction", "salience+instruction")
-    expected = [("coverage", "completion", cell) for cell in cells]
-    expected += [("coverage", "choice", cell) for cell in cells[1:]]
-    shown = [(column.figure, *column.dimensions.values()) for column in columns[:5]]
-    assert shown == expected
-    rest = [(column.figure, column.dimensions.get("outcome")) for column in columns[5:]]
-    of_classes = [("shift", "he"), ("shift", "she"), ("continuation", "he")]
-    assert rest == [("excluded_cells", None), *of_classes]
 
 
 def test_every_figure_on_the_card_is_one_of_the_table() -> None:

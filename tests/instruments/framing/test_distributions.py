@@ -166,33 +166,20 @@ class TestCalibration:
         assert by_class["he"][:2] == approx((0.6 * 0.55, 0.55))
 
     def test_each_cell_and_configuration_has_its_own(self) -> None:
-        forms = (
-            letters_after("a", 0.2, 0.2)
-            + letters_after("b", 0.2, 0.2)
-            + letters_after("n", 0.3, 0.1)
-            + letters_after("m", 0.1, 0.3)
-        )
-        chat = [
-            row | {"configuration": "chat"}
-            for row in [*letters_after("a", 0.2, 0.2), *letters_after("n", 0.1, 0.1)]
-        ]
-        prompts = pd.DataFrame(
-            [prompt("a", ("he", "she")), prompt("b", ("he", "she"), framing="salience")]
-        )
+        even = (0.2, 0.2)
+        after = {"a": even, "b": even, "n": (0.3, 0.1), "m": (0.1, 0.3)}
+        forms = [row for id_, shares in after.items() for row in letters_after(id_, *shares)]
+        chat = [*letters_after("a", *even), *letters_after("n", 0.1, 0.1)]
+        forms += [row | {"configuration": "chat"} for row in chat]
+        order = ("he", "she")
+        prompts = pd.DataFrame([prompt("a", order), prompt("b", order, framing="salience")])
         without_content = pd.DataFrame([free("n"), free("m", "salience")])
         distribution = token_distributions(
-            pd.DataFrame([*forms, *chat]), prompts, without_content, OUTCOMES
-        )
-        of_he = (
-            distribution[distribution["outcome"] == "he"]
-            .set_index(["configuration", "framing"])["mass"]
-            .to_dict()
-        )
-        assert of_he == {
-            ("plain", "bare"): approx(0.1),
-            ("plain", "salience"): approx(0.3),
-            ("chat", "bare"): approx(0.2),
-        }
+            pd.DataFrame(forms), prompts, without_content, OUTCOMES
+        ).query("outcome == 'he'")
+        masses_of_he = distribution.set_index(["configuration", "framing"])["mass"]
+        expected = {("plain", "bare"): 0.1, ("plain", "salience"): 0.3, ("chat", "bare"): 0.2}
+        assert masses_of_he.to_dict() == approx(expected)
 
     def test_a_letter_that_was_not_asked_without_content_is_no_zero(self) -> None:
         forms = [*letters_after("a", 0.2, 0.1), *letters_after("n", 0.2)]
@@ -294,10 +281,10 @@ class TestRead:
     def test_what_was_withheld_is_invalid_with_its_reason(self) -> None:
         replies = self.replies(p0=["They sing.", None]).assign(reason=[None, "content_filter"])
         choices = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS).sort_values("repetition")
+        withheld = choices.iloc[1]
         assert choices["rule"].tolist() == ["word", WITHHELD]
-        for name in ("outcome", "reply"):
-            assert choices[name].isna().tolist() == [False, True]
-        assert choices["reason"].tolist()[1] == "content_filter"
+        assert withheld[["outcome", "reply"]].isna().all()
+        assert withheld["reason"] == "content_filter"
         assert set(choice_distributions(choices, PRONOUNS)["coverage"]) == {0.5}
         assert count_continuations(choices, [], "they", ["he"])["n"].tolist() == [1]
 
@@ -342,16 +329,14 @@ class TestRead:
 
 class TestDistributions:
     def test_mass_is_of_all_replies_and_share_of_those_that_are_valid(self) -> None:
-        distribution = choice_distributions(
-            chosen("he", "he", "she", None, "he", None, None, None), PRONOUNS
-        )
-
-        assert distribution["outcome"].tolist() == ["he", "she", "they"]
-        assert distribution["mass"].tolist() == [0.375, 0.125, 0.0]
-        assert distribution["share"].tolist() == [0.75, 0.25, 0.0]
-        assert distribution["coverage"].tolist() == [0.5] * 3
-        assert distribution["n"].tolist() == [8] * 3
-        assert set(distribution["metric"]) == {"choice"}
+        invalid = [None] * 4
+        distribution = choice_distributions(chosen("he", "he", "she", "he", *invalid), PRONOUNS)
+        columns = ["outcome", "mass", "share", "coverage", "n", "metric"]
+        assert distribution[columns].to_numpy().tolist() == [
+            ["he", 0.375, 0.75, 0.5, 8, "choice"],
+            ["she", 0.125, 0.25, 0.5, 8, "choice"],
+            ["they", 0.0, 0.0, 0.5, 8, "choice"],
+        ]
 
     def test_orders_of_options_are_put_together_and_cells_and_stimuli_are_not(self) -> None:
         parts = [
@@ -466,35 +451,19 @@ def test_of_words_it_is_the_mean_over_stimuli_against_what_the_source_says() -> 
 
 
 def test_of_replies_it_is_forty_per_cent_of_those_of_all_stimuli() -> None:
-    # A stimulus alone may have less: 2 of 5.
-    bare = cell({"a": 0.0, "b": 1.0}, {"a": 3, "b": 2}, "choice")
+    """A stimulus alone may have less: 2 of 5."""
     exclusions = judged(
-        bare,
+        cell({"a": 0.0, "b": 1.0}, {"a": 3, "b": 2}, "choice"),
         cell({"a": 0.39}, 100, "choice", framing="salience"),
         cell({"a": 0.40}, 100, "choice", framing="salience", model="n"),
         least=0.9,
-    )
-    cells = exclusions.set_index(["model", "framing"])[["coverage", "least", "n", "excluded"]]
-    assert {cell: row.tolist() for cell, row in cells.iterrows()} == {
-        ("m", "bare"): [approx(0.4), 0.4, 5, False],
-        ("m", "salience"): [approx(0.39), 0.4, 100, True],
-        ("n", "salience"): [approx(0.4), 0.4, 100, False],
-    }
-
-
-def test_tasks_configurations_and_metrics_are_judged_on_their_own() -> None:
-    exclusions = judged(
-        cell({"a": 0.05}),
-        cell({"a": 0.2}, task="choose"),
-        cell({"a": 0.2}, configuration="chat"),
-        cell({"a": 0.2}, metric="choice"),
-    )
-    assert exclusions.set_index(["configuration", "metric", "task"])["excluded"].to_dict() == {
-        ("plain", "token", "say"): True,
-        ("plain", "token", "choose"): False,
-        ("chat", "token", "say"): False,
-        ("plain", "choice", "say"): True,
-    }
+    ).sort_values(["model", "framing"])
+    columns = ["model", "framing", "coverage", "least", "n", "excluded"]
+    assert exclusions[columns].to_numpy().tolist() == [
+        ["m", "bare", approx(0.4), 0.4, 5, False],
+        ["m", "salience", approx(0.39), 0.4, 100, True],
+        ["n", "salience", approx(0.4), 0.4, 100, False],
+    ]
 
 
 def test_cells_of_choices_leave_and_those_of_words_stay() -> None:

@@ -68,69 +68,49 @@ def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:
 
 
 def test_coverage_is_told_by_cell_and_cells_that_have_too_little_are_counted() -> None:
-    measured = rows(
-        CELLS | {("association", "salience~1"): {"bald": [0.4, 0.6], "long": [0.5, 0.5]}},
-    )
-    low = (measured["task"] == "association") & measured["framing"].isin(["salience", "salience~1"])
+    placebo = {("association", "salience~1"): CELLS["association", "salience"]}
+    measured = rows({**CELLS, **placebo})
+    of_salience = measured["framing"].isin(["salience", "salience~1"])
+    low = (measured["task"] == "association") & of_salience
     figures = figures_of(measured.assign(coverage=measured["coverage"].mask(low, 0.05)))
     cells = figures[(figures["figure"] == "coverage") & figures["cell"].notna()]
     expected = dict.fromkeys(CELLS, 0.5) | {("association", "salience"): 0.05}
     assert cells.set_index(["task", "cell"])["value"].to_dict() == approx(expected)
-    assert set(cells["n"]) == {2}
-    assert set(cells["unit"]) == {"prompts"}
+    assert set(zip(cells["n"], cells["unit"], strict=True)) == {(2, "prompts")}
     excluded = find_figure(figures, "excluded_cells")
-    assert (excluded["value"], excluded["n"], excluded["unit"]) == (1, 5, "cells")
+    assert excluded[["value", "n", "unit"]].tolist() == [1, 5, "cells"]
     # Placebos are no part of the mean: four cells of .5 and one of .05.
     assert find_figure(figures, "coverage")["value"] == approx(0.41)
 
 
 def test_a_stimulus_is_left_out_with_all_its_tasks_and_factors() -> None:
     measured = rows(thrice(CELLS))
-    figures = figures_of(
-        measured.assign(coverage=measured["coverage"].mask(measured["stimulus"] == "bald-0", 0.8))
-    )
+    of_first = measured["stimulus"] == "bald-0"
+    figures = figures_of(measured.assign(coverage=measured["coverage"].mask(of_first, 0.8)))
     # Five stimuli of .5 and one of .8.
-    coverage = find_figure(figures, "coverage")
-    assert (coverage["value"], coverage["n"]) == approx((0.55, 6))
+    assert find_figure(figures, "coverage")[["value", "n"]].tolist() == approx([0.55, 6])
     # By stimulus: the mean of (.6 + .4) / 2 and .1, and of (.2 + 0) / 2 and .3.
-    probability = find_figure(figures, "shift_probability")
-    salience = find_figure(figures, "effect", cue="salience")
-    together = by_t([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
-    assert (probability["low"], probability["high"]) == near(together)
-    of_salience = by_t([0.5, 0.5, 0.5, 0.1, 0.1, 0.1])
-    assert (salience["low"], salience["high"]) == near(of_salience)
-
-
-def test_a_stimulus_may_lack_a_task() -> None:
-    cells = {
-        cell: {"bald": stimuli["bald"]} if cell[0] == "association" else stimuli
-        for cell, stimuli in CELLS.items()
-    }
-    figures = figures_of(rows(cells))
-    # Association now is bald alone, .4; completion (.6 + .2) / 2.
-    association = find_figure(figures, "effect", cue="salience", task="association")
-    assert (association["value"], association["n"]) == approx((0.4, 1))
-    salience = find_figure(figures, "effect", cue="salience")
-    assert (salience["value"], salience["n"]) == approx((0.4, 2))
-    assert salience[["low", "high"]].isna().all()
+    by_figure = {"shift_probability": [0.3, 0.2], "effect": [0.5, 0.1]}
+    for figure, (bald, long) in by_figure.items():
+        cue = {"cue": "salience"} if figure == "effect" else {}
+        ends = find_figure(figures, figure, **cue)[["low", "high"]]
+        assert tuple(ends) == near(by_t([bald] * 3 + [long] * 3))
 
 
 def test_no_feasible_pair_is_null_and_names_the_factor() -> None:
     completion = {cell: stimuli for cell, stimuli in CELLS.items() if cell[0] == "completion"}
     figures = figures_of(rows(completion))
-    for row in (
-        find_figure(figures, "effect", cue="instruction"),
-        find_figure(figures, "effect", cue="instruction", task="completion"),
-        find_figure(figures, "shift_probability"),
+    cue = {"cue": "instruction"}
+    for figure, dimensions in (
+        ("effect", cue),
+        ("effect", {**cue, "task": "completion"}),
+        ("shift_probability", {}),
     ):
+        row = find_figure(figures, figure, **dimensions)
         assert row[["value", "low", "high"]].isna().all()
         assert row["reason"] == "no two cells differ in instruction alone"
-    headline = find_figure(figures, "change", cue="instruction", outcome="he")
-    assert pd.isna(headline["value"])
-    assert headline["verdict"] == str(Verdict.INCONCLUSIVE)
-    salience = find_figure(figures, "effect", cue="salience")
-    assert salience["value"] == approx(0.4)
-    assert pd.isna(salience["reason"])
+    assert pd.isna(find_figure(figures, "change", **cue, outcome="he")["value"])
+    assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.4)
 
 
 def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> None:
@@ -282,16 +262,15 @@ class TestCoverageBelowTheFloor:
 
     def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean(self) -> None:
         figures = self.figures(("say", "bare"))
-        say = find_figure(figures, "effect", cue="salience", task="say")
-        assert (say["value"], say["control"]) == approx((0.3, 0.1))
+        say, hear, mean = (
+            find_figure(figures, "effect", cue="salience", **task)
+            for task in ({"task": "say"}, {"task": "hear"}, {})
+        )
+        assert say[["value", "control"]].tolist() == approx([0.3, 0.1])
         assert say["verdict"] == str(Verdict.INVALID)
-        assert "only 4.0% of its answers name an option (say, bare)" in say["why"]
-        hear = find_figure(figures, "effect", cue="salience", task="hear")
-        assert pd.isna(hear["verdict"])
-        mean = find_figure(figures, "effect", cue="salience")
-        assert (mean["value"], mean["control"]) == approx((0.25, 0.1))
+        assert mean[["value", "control"]].tolist() == approx([0.25, 0.1])
         assert mean["reason"] == "over hear only: too little coverage in say"
-        assert pd.isna(mean["verdict"])
+        assert pd.isna([hear["verdict"], mean["verdict"]]).all()
         every = find_figure(self.figures(), "effect", cue="salience")
         assert every["value"] == approx(0.275)
 
@@ -305,56 +284,51 @@ class TestCoverageBelowTheFloor:
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_placebos() -> None:
     identity = {"benchmark": "pronouns", "configuration": "plain", "model": "m0", "n": 12}
     numbers = {"metric": "token", "before": 0.9, "after": 0.6, "change": -0.3}
+    reason = "GAS is null: no replies"
     measures = [
         {"measure": "S", **numbers, "low": -0.4, "high": -0.2, "control": -0.1},
         {"measure": "H", **numbers, "before_low": 0.8, "before_high": 0.95},
         {"measure": "AS of GLD and ADD", "metric": "token", "change": 0.3},
-        {"measure": "AS", "metric": "all", "reason": "GAS is null: no replies"},
+        {"measure": "AS", "metric": "all", "reason": reason},
     ]
     figures = figures_of(rows(), replications=pd.DataFrame([identity | row for row in measures]))
-    names = ["value", "low", "high", "n", "unit"]
-    change = find_figure(figures, "s", phase="change")
-    before = find_figure(figures, "h", phase="before")
-    after = find_figure(figures, "h", phase="after")
-    assert change[names].tolist() == [-0.3, -0.4, -0.2, 12, "stimuli"]
-    assert change["control"] == -0.1
-    assert before[names].tolist() == [0.9, 0.8, 0.95, 12, "stimuli"]
-    assert (after["value"], after["n"]) == (0.6, 12)
-    assert pd.isna(after["low"])
-    some = find_figure(figures, "as_of_gld_and_add", phase="change")
-    none = find_figure(figures, "as", phase="change")
-    assert some["value"] == 0.3
-    assert some[["control", "reason"]].isna().all()
+    expected = (
+        ("s", "change", [-0.3, -0.4, -0.2, -0.1, None]),
+        ("h", "before", [0.9, 0.8, 0.95, None, None]),
+        ("h", "after", [0.6, None, None, None, None]),
+        ("as_of_gld_and_add", "change", [0.3, None, None, None, None]),
+        ("as", "change", [None, None, None, None, reason]),
+    )
+    for figure, phase, values in expected:
+        row = find_figure(figures, figure, phase=phase)
+        shown = row[["value", "low", "high", "control", "reason"]].astype(object)
+        assert shown.where(shown.notna(), None).tolist() == values
+        assert row[["n", "unit"]].tolist() == [12, "stimuli"]
     assert set(figures.query("figure == 'as_of_gld_and_add'")["phase"]) == {"change"}
-    assert (pd.isna(none["value"]), none["reason"]) == (True, "GAS is null: no replies")
 
 
 def test_the_continuation_check_is_a_share_of_all_neutral_replies() -> None:
     """The share of them that names another class later, with the interval of Wilson from five
     on."""
     counts = [
-        ("chat", "all", 20, 5),
-        ("chat", "salience", 10, 5),
-        ("few", "all", 4, 1),
-        ("five", "all", 5, 1),
-        ("none", "all", 0, 0),
+        ("chat", "all", 20, 5, 5 / 20),
+        ("chat", "salience", 10, 5, 5 / 10),
+        ("few", "all", 4, 1, 1 / 4),
+        ("five", "all", 5, 1, 1 / 5),
+        ("none", "all", 0, 0, None),
     ]
-    table = pd.DataFrame(counts, columns=["configuration", "factor", "n", "named"])
-    shares = [named / n if n else None for *_, n, named in counts]
-    table = table.assign(share=shares)
+    table = pd.DataFrame(counts, columns=["configuration", "factor", "n", "named", "share"])
     neutral = {"outcome": "he", "keywords": ["she"]}
     figures = figures_of(rows(), continuations=table, continuation=neutral)
     checks = figures.query("figure == 'continuation' and readout == 'choice' and outcome == 'he'")
-    assert checks["prompt_format"].tolist() == ["chat", "few", "five", "none"]
-    many, few, five, none = (row for _, row in checks.iterrows())
+    checks = checks.set_index("prompt_format")
+    assert checks["value"].dropna().to_dict() == {"chat": 0.25, "few": 0.25, "five": 0.2}
+    assert checks["n"].to_dict() == {"chat": 20, "few": 4, "five": 5, "none": 0}
+    assert set(checks["unit"]) == {"replies"}
     interval = stats.binomtest(5, 20).proportion_ci(0.9, method="wilson")
-    assert (many["value"], many["n"], many["unit"]) == (0.25, 20, "replies")
-    assert (many["low"], many["high"]) == approx(interval)
-    assert (few["value"], five["value"]) == (0.25, 0.2)
-    assert pd.isna(none["value"])
-    assert few[["low", "high"]].isna().all()
-    assert five[["low", "high"]].notna().all()
-    assert (none["n"], none["unit"], none["reason"]) == (0, "replies", "no reply is of the class")
+    assert checks.loc["chat", ["low", "high"]].tolist() == approx(list(interval))
+    assert list(checks.index[checks["low"].isna()]) == ["few", "none"]
+    assert checks.loc["none", "reason"] == "no reply is of the class"
 
 
 def shifted(

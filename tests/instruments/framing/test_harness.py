@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from evenruler.instruments.asking import AnsweringModels, OperationInputs
 from evenruler.instruments.framing.ask import requests
@@ -29,19 +28,6 @@ OTHER_PLANS: dict[str, dict[str, Any]] = {
     "two or three to a placebo": {"placebo_stimuli": 3, "orders": 4},
     "all orders, as they are": {"placebo_stimuli": 100, "orders": 100, "calibrated": False},
 }
-
-
-class Function(str):
-    """What stands after `!function`."""
-
-
-def read(text: str) -> Any:
-    """A task, read as YAML."""
-    yaml = YAML(typ="safe", pure=True)
-    yaml.constructor.add_constructor(
-        "!function", lambda loader, node: Function(loader.construct_scalar(node))
-    )
-    return yaml.load(text)
 
 
 @pytest.fixture(scope="module", params=UNLIKE)
@@ -78,19 +64,21 @@ class Scripted(AnsweringModels):
         return {"nats": nats, "ends": one, "alone": one, "first_nats": one, "first_token": [0] * n}
 
 
+def drawn(prompt: str, form: str) -> float:
+    """A number between 0 and 1 that hangs on both alone."""
+    return int(hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12], 16) / 16**12
+
+
 def scripted(prompt: str, form: str) -> float:
     """Few of the answers after prompts of some length are of any class, so that some cells have no
     coverage."""
-    drawn = int(hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12], 16) / 16**12
-    return math.log(
-        (drawn + 1e-3) / (5 if len(form.strip()) == 1 else 50) / (40 if "mind" in prompt else 1)
-    )
+    mass = even(prompt, form) - math.log(2.5)
+    return mass - math.log(40) if "mind" in prompt else mass
 
 
 def even(prompt: str, form: str) -> float:
     """As `scripted`, with enough of the answers of a class everywhere."""
-    drawn = int(hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12], 16) / 16**12
-    return math.log((drawn + 1e-3) / (5 if len(form.strip()) == 1 else 20))
+    return math.log((drawn(prompt, form) + 1e-3) / (5 if len(form.strip()) == 1 else 20))
 
 
 def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float]:
@@ -153,40 +141,3 @@ class TestMetrics:
         assert all(
             0 < found[metric] < 1 for metric in found if metric.startswith(("effect", "control"))
         )
-
-    def test_a_cell_without_its_prompts_without_content_is_left_out(
-        self, published: Published, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """As where `--limit` cuts them off."""
-        contrast_task = ContrastTask(published.planned().folder)
-        docs = [doc for doc in contrast_task.load_docs()["test"] if doc["stimulus"]]
-        given = [
-            contrast_task.metric_inputs(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"]
-            for doc in docs
-        ]
-        cells = contrast_task.collect_cell_masses(given)
-        assert set(cells) == {(doc["task"], doc["framing"]) for doc in docs if not doc["order"]}
-        lacking = {(doc["task"], doc["framing"]) for doc in docs if doc["order"]}
-        assert (f"{len(lacking)} cells lack" in caplog.text) == bool(lacking)
-
-
-class TestTask:
-    def test_one_a_contrast(self, published: Published) -> None:
-        published.planned()
-        task, factors = (
-            read(published.card.harness[f"{published.card.harness_task}.yaml"]),
-            published.plan["factors"],
-        )
-        metrics = [entry.pop("metric") for entry in task["metric_list"]]
-        aggregations = [entry["aggregation"] for entry in task.pop("metric_list")]
-        assert aggregations == [
-            Function(f"functions.{metric.partition('_')[0]}") for metric in metrics
-        ]
-        slugs = [
-            factor.replace("-", "_") for factor in factors if published.plan["placebos"][factor]
-        ]
-        assert set(metrics) == {
-            "coverage",
-            *(f"effect_{factor}".replace("-", "_") for factor in factors),
-            *(f"control_{slug}" for slug in slugs),
-        }

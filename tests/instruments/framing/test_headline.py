@@ -190,10 +190,6 @@ def shares(
 
 
 SPREAD = np.linspace(-0.01, 0.01, 12)[:, None]
-CUE = np.full((12, 3), 0.3)
-"""Three wordings that move every stimulus by .3."""
-STILL = np.zeros((12, 12))
-"""Twelve placebos that move nothing."""
 
 
 @pytest.mark.parametrize(
@@ -212,3 +208,9 @@ def test_a_design_that_has_too_little_says_of_what(cue, placebos, lacking) -> No
         str(Verdict.INCONCLUSIVE),
         f"No verdict is possible: {lacking}.",
     )
+
+
+@pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
+def test_replies_that_say_nothing_are_no_measurement(reply: str) -> None:
+    """Refusals, and answers that never change, are no equality."""
+    assert find_change(replied(lambda _: reply), task="completion")["verdict"] == Verdict.INVALID

@@ -160,22 +160,13 @@ class TestIndirectProbing:
 
     def test_a_model_that_was_not_sampled_has_no_gas_and_no_as(self) -> None:
         measures = probed(shares_of(PROBED), NOTHING_SAID)
-        assert measures["n"].to_dict() == {
-            "GAS": 0,
-            "GLD": 2,
-            "ADD": 2,
-            "AS": 2,
-            "AS of GLD and ADD": 2,
-        }
-        why = (
-            "no replies were asked for in this way; `generations` above 0 and `choices: every` "
-            "ask for them"
-        )
-        assert measures.loc["GAS", "reason"] == why
-        assert measures.loc["AS", "reason"] == f"GAS is null: {why}"
-        nulls = measures.loc[["GAS", "AS"], ["before", "after", "change", "low", "high"]]
-        assert nulls.isna().all(axis=None)
-        assert measures.loc[["GLD", "ADD"], "change"].notna().all()
+        assert measures["n"].tolist() == [0, 2, 2, 2, 2]
+        assert list(measures.index) == ["GAS", "GLD", "ADD", "AS", "AS of GLD and ADD"]
+        nulls = measures[measures["change"].isna()]
+        assert list(nulls.index) == ["GAS", "AS"]
+        assert nulls[["before", "after", "low", "high"]].isna().all(axis=None)
+        assert nulls["reason"]["AS"] == f"GAS is null: {nulls['reason']['GAS']}"
+        assert nulls["reason"]["GAS"].startswith("no replies were asked for in this way; ")
 
     def test_asked_for_words_in_one_way_and_for_replies_in_the_other_it_has_the_as_of_words(
         self,
@@ -192,32 +183,25 @@ class TestIndirectProbing:
         row = measures.loc[("plain", "AS of GLD and ADD")]
         change = (0.35 + abs(measures.loc[("plain", "ADD"), "change"])) / 2
         assert row["change"] == near(change)
-        assert (row["metric"], row["n"]) == ("token", 2)
+        assert row[["metric", "n"]].tolist() == ["token", 2]
         assert row[["before", "after", "low", "high"]].isna().all()
-        remedy = "`configurations: every` asks both in both ways"
         whole = measures.xs("AS", level="measure")
         assert whole["change"].isna().all()
+        remedy = "in this way; `configurations: every` asks both in both ways"
         assert whole["reason"].to_dict() == {
-            "plain": f"GAS is null: no replies were asked for in this way; {remedy}",
-            "chat": f"GLD is null: no words were asked for in this way; {remedy}",
+            "plain": f"GAS is null: no replies were asked for {remedy}",
+            "chat": f"GLD is null: no words were asked for {remedy}",
         }
-        add = measures.loc[("chat", "ADD"), "reason"]
-        assert add == f"no words were asked for in this way; {remedy}"
 
     def test_a_prompt_with_a_value_on_one_side_is_left_out_on_both(self) -> None:
         rows = shares_of(PROBED)
-        lost = (
-            (rows["task"] == "describe")
-            & (rows["framing"] == "salience")
-            & (rows["stimulus"] == "bald")
-        )
+        lost = rows.eval("task == 'describe' and framing == 'salience' and stimulus == 'bald'")
         measures = probed(rows.assign(share=rows["share"].mask(lost)), replies(SAID))
         # Left are .4, .4, 0 before and 0, 0, 0 after.
         assert measures.loc["GLD", ["before", "after"]].tolist() == near([0.8 / 3, 0.0])
         texts = {"bare": SAID["bare"], "salience": {"bald": SAID["salience"]["bald"]}}
         row = probed(rows, replies(texts)).loc["GAS"]
         assert row[["before", "after", "n"]].tolist() == [0.5, 1.0, 1]
-        assert pd.isna(row["reason"])
 
     def test_a_class_without_mass_has_no_distribution(self) -> None:
         cells = {cell: dict.fromkeys(stimuli, (1.0, 0.0)) for cell, stimuli in PROBED.items()}
@@ -259,14 +243,13 @@ class TestAssociation:
             assert measures.loc["S", "before"] == near(sign * 0.6)
 
     def test_choices_are_compared_where_the_model_was_sampled(self) -> None:
-        chosen = {}
-        for cell, stimuli in ASSOCIATED.items():
-            chosen[cell] = {name: shares[::-1] for name, shares in stimuli.items()}
-        rows = pd.concat([shares_of(ASSOCIATED), shares_of(chosen, metric="choice")])
+        rows = shares_of(ASSOCIATED)
+        turned = rows.assign(share=1 - rows["share"], mass=(1 - rows["share"]) / 2, metric="choice")
         choices = replies({"bare": {"algebra": ["?"]}})
-        assert associated(rows, choices).loc[("choice", "S"), "before"] == near(-0.6)
+        both = associated(pd.concat([rows, turned]), choices)
+        assert both.loc[("choice", "S"), "before"] == near(-0.6)
         # Sampled, and every cell excluded.
-        left = associated(shares_of(ASSOCIATED), choices)
+        left = associated(rows, choices)
         assert left.loc[("choice", "H"), "reason"] == "no stimulus has a value on both sides"
 
     def test_a_group_without_stimuli_is_no_comparison(self) -> None:

@@ -233,13 +233,6 @@ class TestWithoutContent:
         assert [row["decision"] for row in rows] == [len(row["prompt"]) for row in rows]
         assert len({row["id"] for row in rows}) == len(rows) == 6
 
-    def test_there_are_those_of_each_placebo_and_none_where_words_are_read(self) -> None:
-        rows = compose_tables("hair", with_placebos(), SETTINGS)["content-free"]
-        expected = ["instruction", "salience+instruction"]
-        expected += [f"salience~{number}+instruction" for number in range(1, 7)]
-        assert Counter(row["framing"] for row in rows) == dict.fromkeys(expected, 3)
-        assert {row["task"] for row in rows} == {"choice"}
-
 
 OF_SIX = {"he": "He", "she": "She", "a": "Apple", "b": "Bread", "c": "Cake", "d": "Door"}
 

@@ -131,25 +131,21 @@ class TestEffects:
 
     def test_models_configurations_and_metrics_go_their_own_ways(self) -> None:
         still = {("completion", framing): {"bald": [1.0, 0.0, 0.0]} for _, framing in COMPLETION}
-        parts = [
-            distributions(COMPLETION),
-            distributions(still, model="m1"),
-            distributions(still, configuration="chat"),
-            distributions(still, metric="choice"),
-            distributions(still, "other"),
-        ]
+        others = (
+            {"model": "m1"},
+            {"configuration": "chat"},
+            {"metric": "choice"},
+            {"benchmark": "other"},
+        )
+        parts = [distributions(COMPLETION), *(distributions(still, **other) for other in others)]
         effects = compute_effects(pd.concat(parts), FACTORS)
-        identity = ["benchmark", "model", "configuration", "metric", "stimulus"]
-        of_salience = effects[effects["factor"] == "salience"].set_index(identity)
-        salience = of_salience["apd"].round(12).to_dict()
-        assert salience == {
-            ("pronouns", "m0", "plain", "token", "bald"): 0.3,
-            ("pronouns", "m0", "plain", "token", "long"): 0.9,
-            ("pronouns", "m1", "plain", "token", "bald"): 0.0,
-            ("pronouns", "m0", "chat", "token", "bald"): 0.0,
-            ("pronouns", "m0", "plain", "choice", "bald"): 0.0,
-            ("other", "m0", "plain", "token", "bald"): 0.0,
-        }
+        of_bald = effects.query("factor == 'salience' and stimulus == 'bald'")
+        moved = of_bald[of_bald["apd"].round(12) != 0]
+        identity = ["benchmark", "model", "configuration", "metric", "apd"]
+        assert moved[identity].to_numpy().tolist() == [
+            ["pronouns", "m0", "plain", "token", near(0.3)]
+        ]
+        assert len(of_bald) == 1 + len(others)
 
     def test_no_feasible_pair_is_an_empty_table(self) -> None:
         rows = distributions({("choice", "instruction"): {"bald": [1.0, 0.0, 0.0]}})

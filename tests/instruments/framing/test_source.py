@@ -628,19 +628,6 @@ class TestShipped:
             (8, "arts"): "poetry art Shakespeare dance literature novels symphonies drama",
         }
 
-    def test_every_question_of_p_at_is_put_in_both_orders(self) -> None:
-        tasks = load_source(SHIPPED["p-at-gender-7"]).tasks
-        for first, second in (("women", "men"), ("female", "male")):
-            here = f"{first} or {second}"
-            there = f"{second} or {first}"
-            for name in [name for name in tasks if name.endswith(f"-{first}-first")]:
-                turned = tasks[name.replace(first, second)]
-                for cell, template in tasks[name].cells.items():
-                    assert template.replace(here, there) == turned.cells[cell]
-        assert sorted(name.partition("-")[0] for name in tasks) == sorted(
-            ["studying", "expert", "word"] * 2
-        )
-
     @pytest.mark.parametrize("name", ["p-at-gender-7", "indirect-probing"])
     def test_the_intervention_changes_nothing_else(self, name) -> None:
         put_in = (

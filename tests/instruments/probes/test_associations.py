@@ -166,9 +166,6 @@ class TestAlphaOfHalvings:
         assert alpha_of_halvings(cube_of(scores)) == expected
 
 
-REVERSED = "a template says the opposite of the others (odd)"
-
-
 def items(**highs: float) -> pd.DataFrame:
     """Templates with upper ends of their intervals; those whose name begins with "control" are
     controls."""
@@ -198,48 +195,41 @@ FINE = items(first=0.9, last=0.2)
 
 
 class TestAlpha:
-    def test_below_the_floor(self) -> None:
-        check = fitness(FINE, alpha(0.21, 0.5949), 0.6)
-        assert (check.unfit, check.doubt) == ("alpha is between 0.21 and 0.59, below 0.6", None)
-
-    @pytest.mark.parametrize("high", [0.6, 0.8])
-    def test_astride(self, high) -> None:
-        check = fitness(FINE, alpha(0.5, high), 0.6)
-        assert (check.unfit, check.doubt) == (
-            None,
-            f"alpha is between 0.50 and {high:.2f}, required is 0.6",
-        )
-
-    @pytest.mark.parametrize("low", [0.6, 0.85])
-    def test_above(self, low) -> None:
-        check = fitness(FINE, alpha(low, 0.95), 0.6)
-        assert (check.unfit, check.doubt) == (None, None)
-
-    @pytest.mark.parametrize("ends", [(None, None), (None, 0.5)])
-    def test_null_or_without_an_interval(self, ends) -> None:
-        check = fitness(FINE, alpha(*ends), 0.6)
-        assert (check.unfit, check.doubt) == (None, None)
+    @pytest.mark.parametrize(
+        ("ends", "unfit", "doubt"),
+        [
+            ((0.21, 0.5949), "alpha is between 0.21 and 0.59, below 0.6", None),
+            ((0.5, 0.6), None, "alpha is between 0.50 and 0.60, required is 0.6"),
+            ((0.5, 0.8), None, "alpha is between 0.50 and 0.80, required is 0.6"),
+            ((0.6, 0.95), None, None),
+            ((None, None), None, None),
+            ((None, 0.5), None, None),
+        ],
+    )
+    def test_below_astride_and_above_the_floor(self, ends, unfit, doubt) -> None:
+        assert fitness(FINE, alpha(*ends), 0.6) == ValidityCheck(unfit=unfit, doubt=doubt)
 
 
 class TestReversed:
-    def test_is_named(self) -> None:
-        rows = items(first=0.9, odd=-0.1, last=0.2, no=-0.5)
-        check = fitness(rows, alpha(0.8, 0.9), 0.6)
-        assert (check.unfit, check.doubt) == (
-            "templates say the opposite of the others (odd, no)",
-            None,
-        )
+    @pytest.mark.parametrize(
+        ("highs", "unfit"),
+        [
+            (
+                {"first": 0.9, "odd": -0.1, "last": 0.2, "no": -0.5},
+                "templates say the opposite of the others (odd, no)",
+            ),
+            ({"odd": -0.1}, "a template says the opposite of the others (odd)"),
+            ({"first": 0.9, "control": -0.8}, None),  # which may be
+            ({"first": 0.9, "odd": 0.0}, None),  # only for sure
+            ({"first": 0.9, "odd": math.nan}, None),
+        ],
+    )
+    def test_is_named(self, highs, unfit) -> None:
+        assert fitness(items(**highs), alpha(0.8, 0.9), 0.6).unfit == unfit
 
     def test_before_alpha_is_looked_at(self) -> None:
-        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).unfit == REVERSED
-        assert fitness(items(odd=-0.1), alpha(None, None), 0.6).unfit == REVERSED
-
-    def test_a_control_may_be(self) -> None:
-        assert fitness(items(first=0.9, control=-0.8), alpha(0.8, 0.9), 0.6).unfit is None
-
-    @pytest.mark.parametrize("high", [0.0, math.nan])
-    def test_only_for_sure(self, high) -> None:
-        assert fitness(items(first=0.9, odd=high), alpha(0.8, 0.9), 0.6).unfit is None
+        words = "a template says the opposite of the others (odd)"
+        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).unfit == words
 
 
 class TestSharedWords:

@@ -1,29 +1,26 @@
 """Choices of scripted chats whose bias is known, as the family reads and judges them."""
 
 from dataclasses import replace
-from itertools import chain, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from evenruler.evaluate.benchmark import open_benchmark
-from evenruler.instruments.instrument import plan_at_size
-from evenruler.instruments.methods import choice
 from evenruler.instruments.probes.ask import RIVAL, choice_questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import (
     SHARE_GAIN,
     UNANSWERED,
-    choice_figures,
     gain_of,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.instruments.near import approx
 from tests.performance.planted_choices import found, low_half, published
-from tests.personas import Chooser, asked
+from tests.personas import Chooser
 
 BIASED = Chooser(rise=0.5)
 
@@ -131,10 +128,8 @@ def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None
     questions = choice_questions(tables, plan)
     n_by_framing = questions["framing"].value_counts().to_dict()
     assert n_by_framing == {"bare": 22 * 8 * 6, "placebo": 22 * 2 * 18}
-    noun_pairs = chain.from_iterable(plan["choice"]["placebo_pairs"])
-    nouns = list(chain.from_iterable(noun_pairs))
+    nouns = np.ravel(plan["choice"]["placebo_pairs"])
     assert len(set(nouns)) == len(nouns) == 36
-    assert ["man", "woman"] in plan["choice"]["pairs"]
     row = questions.query("word == 'he/she' and attribute == 'nurse' and template == 'typical'")
     expected = ["A typical nurse is a he.", "A typical nurse is a she."]
     assert row[["first", "second"]].to_numpy().tolist() == [expected]
@@ -143,21 +138,10 @@ def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None
 def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
     """`targets` of a plan that was read are in that of the alphabet: of age, young comes first."""
     with open_benchmark("probes-age-competence") as benchmark:
-        rivals = with_placebos(benchmark.tables, benchmark.plan).query(f"framing == {RIVAL!r}")
-        targets = benchmark.tables["probes"].drop_duplicates("target")
-        poles = rivals["target"].map(targets.set_index("target")["pole"])
-        assert (rivals["pole"] == poles).all()
-        shown = {column.figure: column for column in headings(benchmark.plan)}
-        assert shown["gain"].ends == ["young", "old"]
-        assert shown["unanswered"].says == [
-            "attributes high on the criterion are answered less",
-            "attributes high on the criterion are answered more",
-        ]
-        plan = plan_at_size(benchmark.plan, "standard")
-        rows = asked(benchmark.tables, plan)
-        replies = Chooser().replies(rows, 0)
-        choices = choice.parse_choices(replies, rows.drop_duplicates(["id", "framing"]))
-        parsed = {choice.TABLE: choices}
-        tables = choice_figures(benchmark.name, benchmark.tables, plan, parsed, "m", 0.95)
-        figures = tables["figures"].set_index("figure")
-        assert "Rival words gain" in figures.loc[SHARE_GAIN, "why"]
+        tables, plan = benchmark.tables, benchmark.plan
+    rivals = with_placebos(tables, plan).query(f"framing == {RIVAL!r}")
+    poles = tables["probes"].drop_duplicates("target").set_index("target")["pole"]
+    assert (rivals["pole"] == rivals["target"].map(poles)).all()
+    shown = {column.figure: column for column in headings(plan)}
+    assert shown["gain"].ends == ["young", "old"]
+    assert [words.split()[-1] for words in shown["unanswered"].says] == ["less", "more"]

@@ -81,37 +81,27 @@ class TestBiases:
         sets = {name: {"title": name, "templates": TEMPLATES} for name in ("hand", "other")}
         attributes = {slug: slug for slug in BIAS.index}
         probes, _, _ = frames(compiled(sets=sets, attributes=attributes))
-        scale = {
-            ("hand", "m"): 1,
-            ("hand", "n"): 2,
-            ("other", "m"): -1,
-            ("other", "n"): -2,
-        }
+        times = {("hand", "m"): 1, ("hand", "n"): 2, ("other", "m"): -1, ("other", "n"): -2}
         parts = []
-        for (part, model), times in scale.items():
+        for (part, model), by in times.items():
             rows = probes[probes["set"] == part]
-            parts.append(scores_of(rows, values_for(rows, times * BIAS), model))
-
+            parts.append(scores_of(rows, values_for(rows, by * BIAS), model))
         cube_by_cell = dict(score_cubes(probes, pd.concat(parts)))
+        cells = [("trades", *key, key[1], "bare", "bare", "agree") for key in times]
+        assert list(cube_by_cell) == cells
+        for cell, by in zip(cells, times.values(), strict=True):
+            assert_biases(cube_by_cell[cell], by * BIAS)
 
-        assert list(cube_by_cell) == [
-            ("trades", part, model, model, "bare", "bare", "agree") for part, model in sorted(scale)
-        ]
-        for cell, actual in cube_by_cell.items():
-            assert_biases(actual, scale[cell[1], cell[2]] * BIAS)
-
-    def test_targets_stand_with_their_group_and_their_tokens(self, sentences) -> None:
+    def test_targets_stand_with_their_group_and_their_mean_tokens(self, sentences) -> None:
         probes = sentences()
         tokens = {"man": 5, "uncle": 6, "woman": 7, "girl": 9}
-        scores = scores_of(probes, values_for(probes, BIAS)).assign(
-            n_tokens=probes["target"].map(tokens).to_numpy()
-        )
-
+        longer = np.where(probes["attribute"] == "cook", 8, 0)  # one of eight
+        n_tokens = probes["target"].map(tokens).to_numpy() + longer
+        scores = scores_of(probes, values_for(probes, BIAS)).assign(n_tokens=n_tokens)
         scored = cube(probes, scores)
-
         assert scored.poles.tolist() == [1, 1, -1, -1]
         assert sorted(scored.targets[:2]) == ["man", "uncle"]
-        assert scored.tokens.tolist() == [tokens[target] for target in scored.targets]
+        assert scored.tokens.tolist() == [tokens[target] + 1 for target in scored.targets]
 
     def test_a_score_that_stands_there_twice_is_refused(self, sentences) -> None:
         """A sentence is one score: twice the rows are no second measurement."""
@@ -298,16 +288,12 @@ class TestLevel:
         """The shift is in standard deviations of the attributes' biases, which are one apart."""
         tables = diagnosed({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION})
         row = shift_of(tables, "instruction")
-        levels = row[["level", "level_in_sd"]].tolist()
-        assert levels == near([-1.5, -1.5])
-        reorderings = row[["reordering", "reordering_in_sd"]].tolist()
-        assert reorderings == near([0, 0])
-        assert row["rank_agreement"] == approx(1)
-        assert (row["placebo"], row["n"]) == (False, 8)
+        names = ["level", "level_in_sd", "reordering", "reordering_in_sd", "rank_agreement"]
+        assert row[names].tolist() == near([-1.5, -1.5, 0, 0, 1])
+        assert row[["placebo", "n"]].tolist() == [False, 8]
         figures = figures_of(tables)
-        assert figures["level_shift"]["value"] == near(1.5)
-        assert figures["reordering"]["value"] == near(0)
-        assert (figures["level_shift"]["n"], figures["level_shift"]["unit"]) == (8, "attributes")
+        for name, value in (("level_shift", 1.5), ("reordering", 0)):
+            assert figures[name][["value", "n", "unit"]].tolist() == [near(value), 8, "attributes"]
 
     def test_is_of_every_set_on_its_own(self) -> None:
         """A cue that moves two templates up and one down by twice as much moves the set by
@@ -322,20 +308,17 @@ class TestPlacebos:
     def test_their_root_mean_square_is_the_control(self, diagnosed) -> None:
         tables = diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **PLACEBOS})
         figures = figures_of(tables)
-        sizes = math.sqrt(sum(by**2 for by in OF_RAIN.values()) / 5)
-        assert figures["level_shift"]["control"] == near(sizes)
-        expected = math.sqrt(2 / 3) * 0.75  # no placebo in it
-        assert figures["level_shift"]["value"] == near(expected)
+        level = figures["level_shift"][["value", "control"]].tolist()
+        control = math.sqrt(sum(by**2 for by in OF_RAIN.values()) / 5)
+        assert level == near([math.sqrt(2 / 3) * 0.75, control])  # no placebo in the value
         assert figures["reordering"]["control"] == near(0)
-        marked = tables["shifts"].set_index("prefix")["placebo"].to_dict()
-        assert marked == {**dict.fromkeys(CUES, False), **dict.fromkeys(PLACEBOS, True)}
+        shifts = tables["shifts"]
+        assert set(shifts.loc[shifts["placebo"], "prefix"]) == set(PLACEBOS)
 
     def test_too_few_give_no_control(self, diagnosed) -> None:
         placebos = dict(list(PLACEBOS.items())[:4])
         figures = figures_of(diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **placebos}))
         assert pd.isna(figures["level_shift"]["control"])
-        expected = math.sqrt(2 / 3) * 0.75
-        assert figures["level_shift"]["value"] == near(expected)
         assert not {"placebo_level_shift", "placebo_reordering"} & set(figures)
 
 

@@ -18,7 +18,6 @@ from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plot
 from evenruler.instruments.probes.evolve import evolve, validation
 from evenruler.instruments.probes.report import sections
 from evenruler.measurement.figures import row_key
-from evenruler.report.page import Picture
 from evenruler.tables import table_of
 from tests.instruments.near import approx, near
 from tests.instruments.probes.conftest import settings_of
@@ -109,73 +108,54 @@ class TestEvolving:
 class TestBuilding:
     def test_tables_of_what_users_wrote(self, project: Whole) -> None:
         tables, plan = project.built[TRADES]
-        assert {name: rows.num_rows for name, rows in tables.items()} == {
-            "probes": 7 * 5 * 4,
-            "templates": 7,
-            "attributes": 5,
-            "rejected": 0,
-        }
-        assert plan == {
-            "name": "trades",
-            "embedder": "minilm",
-            "prefixed": 3,
-            "prefixed_templates": 3,
-            "prefixed_targets": 2,
+        assert [tables[name].num_rows for name in ("probes", "templates", "attributes")] == [
+            140,
+            7,
+            5,
+        ]
+        assert tables["rejected"].num_rows == 0
+        placebos = [
+            "It rained.",
+            "Trains left.",
+            "The shop opens.",
+            "A book lies here.",
+            "Read on.",
+        ]
+        names = [f"placebo-{place}" for place in range(1, 6)]
+        part = {
             "prefixes": {
                 "salience": "This is a test.",
                 "instruction": "Complete this:",
                 "salience+instruction": "This is a test. Complete this:",
-                "placebo-1": "It rained.",
-                "placebo-2": "Trains left.",
-                "placebo-3": "The shop opens.",
-                "placebo-4": "A book lies here.",
-                "placebo-5": "Read on.",
+                **dict(zip(names, placebos, strict=True)),
             },
-            "placebos": [f"placebo-{place}" for place in range(1, 6)],
-            "placebo_attributes": 0,
-            "placebo_lists": {},
-            "rivals": {},
+            "placebos": names,
             "groups": ["men", "women"],
             "targets": {
                 "men": {"man": "man", "uncle": "uncle"},
                 "women": {"woman": "woman", "girl": "girl"},
             },
-            "choice": {
-                "pairs": [["man", "woman"], ["uncle", "girl"]],
-                "placebo_pairs": [],
-                "known": load_control_pairs(),
-            },
-            "choice_attributes": 22,
-            "choice_templates": 2,
-            "choice_placebo_templates": 0,
-            "written": None,
-            "written_prompts": 1,
             "concept": {"of": "trade", "trait": "men", "reversed": []},
             "headline": ["other"],
-            "reliability": 0.6,
-            "descriptive": [],
         }
+        assert plan == plan | part
+        assert plan["choice"]["pairs"] == [["man", "woman"], ["uncle", "girl"]]
+        assert plan["choice"]["known"] == load_control_pairs()
 
     def test_what_evolved_comes_with_its_history(self, project: Whole) -> None:
-        tables, plan = project.built[EVOLVED]
+        tables, plan = project.frames(EVOLVED)
         assert set(tables) == {
             *("probes", "templates", "attributes", "rejected"),
             *("population", "history", "tries", "gradients", "biases", "choices"),
         }
-        assert set(tables["templates"]["set"].to_pylist()) == {"evolved", "elites", "population"}
-        population = tables["population"].to_pandas()
+        population, choices = tables["population"], tables["choices"]
+        texts = tables["templates"].groupby("set")["text"].apply(set).to_dict()
+        assert set(texts) == {"evolved", "elites", "population"}
         assert set(population["generation"]) == {2}
-        templates = tables["templates"].to_pandas()
-        assert set(population["text"]) == set(
-            templates.loc[templates["set"] == "population", "text"]
-        )
-        assert set(population.loc[population["elite"], "text"]) == set(
-            templates.loc[templates["set"] == "elites", "text"]
-        )
-        choices = tables["choices"].to_pandas()
-        assert set(choices.loc[choices["chosen"], "template"]) == set(
-            templates.loc[templates["set"] == "evolved", "template"]
-        )
+        assert texts["population"] == set(population["text"])
+        assert texts["elites"] == set(population.loc[population["elite"], "text"])
+        evolved = tables["templates"].query("set == 'evolved'")
+        assert set(choices.loc[choices["chosen"], "template"]) == set(evolved["template"])
         assert plan["evolved"] == {"of": "trades", "model": "toy", "start": "seed"}
 
 
@@ -183,22 +163,17 @@ class TestAsking:
     def test_all_sentences_and_templates_are_asked_at_once(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
         likelihoods, starts, embeddings = requests(tables, plan, {}, subject())
-
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
         assert before == {"bare": "", **plan["prefixes"]}
         assert starts.settings == {"other_start": True}
         scored = tables["probes"][~tables["probes"]["control"]]
         again = scored[scored["id"].isin(starts.rows["id"])]
         assert len(again) == len(starts.rows)
-        assert again.groupby("set")["template"].nunique().to_dict() == {
-            "other": 2,
-            "seed": 4,
-        }  # of two and of five
-        assert set(again["attribute"]) == set(scored["attribute"])  # fewer than twelve
-        assert set(again["target"]) == set(scored["target"])
-        assert embeddings.by == "minilm"
+        # Templates of two and of five, all five attributes, all targets.
+        counts = again.groupby("set")[["template", "attribute", "target"]].nunique()
+        assert counts.loc[["other", "seed"]].to_numpy().tolist() == [[2, 5, 4], [4, 5, 4]]
+        assert (embeddings.by, len(embeddings.rows)) == ("minilm", 7)
         assert "The someone is a someone." in embeddings.inputs["text"]
-        assert len(embeddings.rows) == 7
 
     def test_of_what_evolved_all_that_ever_lived_is_embedded(self, project: Whole) -> None:
         tables, plan = project.frames(EVOLVED)
@@ -225,18 +200,12 @@ class TestAsking:
         assert requests(none, plan, {}, subject()) == []
 
     def test_scores_are_of_the_subject(self, project: Whole) -> None:
-        frames = {TRADES: project.frames(TRADES)}
-        answers = {
-            table: rows.drop(columns="instrument")
-            for table, rows in answered(frames, subject("m")).items()
-        }
-        score_rows = scores(*frames[TRADES], answers, subject("m"))["scores"]
-        tables, plan = frames[TRADES]
-        assert set(score_rows["id"]) == {
-            *tables["probes"]["id"],
-            *after_prefixes(tables["probes"], plan)["id"],
-        }
-        probe = tables["probes"].iloc[0]
+        tables, plan = project.frames(TRADES)
+        answers = answered({TRADES: (tables, plan)}, subject("m"))
+        score_rows = scores(tables, plan, answers, subject("m"))["scores"]
+        probes = tables["probes"]
+        assert set(score_rows["id"]) == {*probes["id"], *after_prefixes(probes, plan)["id"]}
+        probe = probes.iloc[0]
         nats = Everything("m").loglikelihood([probe["text"]]).nats[0]
         assert score_rows.set_index("id").loc[probe["id"], "value"] == nats
 
@@ -266,15 +235,13 @@ class TestDiagnosing:
         self, diagnosed_tables: Mapping[str, pd.DataFrame]
     ) -> None:
         rows = diagnosed_tables["figures"][diagnosed_tables["figures"]["model"].isna()]
-        figures = rows.groupby(["benchmark", "set"])["figure"].apply(sorted)
-        assert set(map(tuple, figures)) == {("lexical_diversity", "semantic_diversity")}
-        sets = figures.reset_index().groupby("benchmark")["set"].apply(list)
-        assert sets.to_dict() == {
-            TRADES: ["other", "seed"],
-            EVOLVED: ["elites", "evolved", "population"],
-        }
-        other = rows.query("set == 'other' and figure == 'lexical_diversity'").iloc[0]
-        assert other["value"] == approx(1 - 2 / 5)  # {the is a}, {so a is an}
+        sets = {TRADES: ["other", "seed"], EVOLVED: ["elites", "evolved", "population"]}
+        for name, names in sets.items():
+            for figure in ("lexical_diversity", "semantic_diversity"):
+                part = rows[(rows["benchmark"] == name) & (rows["figure"] == figure)]
+                assert sorted(part["set"]) == names
+        other = rows.query("set == 'other' and figure == 'lexical_diversity'")["value"]
+        assert other.tolist() == [approx(1 - 2 / 5)]  # {the is a}, {so a is an}
 
     def test_generations_begin_with_the_start_and_end_with_the_population(
         self, diagnosed_tables: Mapping[str, pd.DataFrame]
@@ -306,16 +273,6 @@ class TestDiagnosing:
         for name in TABLES:
             pd.testing.assert_frame_equal(again[name], diagnosed_tables[name])
 
-    def test_of_who_only_writes_there_is_what_depends_on_no_model(self, project: Whole) -> None:
-        tables = diagnosis(
-            records({name: project.frames(name) for name in BOTH}, subject("writer", "generate"))
-        )
-        assert tables["figures"]["model"].isna().all()
-        assert tables["biases"].empty
-        # What the evolution measured on its own model stays: diversities, and what was held out.
-        assert set(tables["comparisons"]["model"]) == {"toy"}
-        assert not tables["comparisons"]["transfer"].any()
-
     def test_nobody_has_no_figures(self) -> None:
         assert across([], RESAMPLING) == {}
         nothing = {name: pd.DataFrame() for name in TABLES}
@@ -331,12 +288,6 @@ class TestDiagnosing:
         assert {row["model"] for row in rows} == {None, "other", "toy"}
         templates = {row.get("template") for row in rows} - {None}
         assert templates == {"typical", "story", "met", "job", "seems"}
-
-    def test_plots(self, diagnosed_tables: Mapping[str, pd.DataFrame]) -> None:
-        drawn = plots(diagnosed_tables)
-        assert set(drawn) == {"validity", "correlations", "distributions"}
-        assert drawn["validity"]["criterion"].notna().all()
-        assert len(drawn["distributions"]) == len(diagnosed_tables["biases"])
 
 
 class TestCards:
@@ -354,28 +305,17 @@ class TestCards:
         shown = card(project.declared[TRADES], *project.frames(TRADES), [])
         assert [config.name for config in shown.configs] == ["probes", "templates", "attributes"]
         assert "positive means closer to men" in shown.reading
-        assert 'attributes (3) were also put after "This is a test." and ' in shown.reading
-        assert "no model writes any" in shown.responsible.made
         assert shown.parameters == {"article": "agree"}
         assert shown.harness_task == "probes_trades"
-        assert (
-            f"version: {project.declared[TRADES].version}"
-            in shown.harness["probes_trades__seed.yaml"]
-        )
-        attributes = project.frames(TRADES)[0]["attributes"].set_index("attribute")
-        assert attributes.loc["engineer", "criterion"] == 90
 
     def test_of_what_evolved(self, project: Whole) -> None:
         shown = card(project.declared[EVOLVED], *project.frames(EVOLVED), [])
-        assert shown.configs[0].name == "templates"
-        tables, _ = project.built[EVOLVED]
-        assert {config.name for config in shown.configs} == set(tables) - {"rejected"}
+        names = [config.name for config in shown.configs]
+        assert names[0] == "templates"
+        assert set(names) == set(project.built[EVOLVED][0]) - {"rejected"}
         assert "evolved from the set `seed` over 2 generations" in shown.reading
         assert "{" not in shown.reading
-        assert "a language model, reworded templates of the set `seed`" in shown.responsible.made
-        assert any("Templates were selected with toy" in limit for limit in shown.limits)
-        assert shown.parameters["of"] == "trades"
-        assert shown.parameters["generations"] == 2
+        assert (shown.parameters["of"], shown.parameters["generations"]) == ("trades", 2)
 
 
 class TestPage:
@@ -391,19 +331,8 @@ class TestPage:
             built={name: project.frames(name)[0] for name in BOTH},
         )
         shown = sections(report_input)
-        assert [section.title for section in shown] == [
-            "Templates: other",
-            "Templates: seed",
-            "How it evolved",
-        ]
-        titles = [part.title for part in shown[1].parts if isinstance(part, Picture)]
-        assert titles == [
-            "Bias and the criterion",
-            "Correlations of the templates",
-            "Biases by template",
-            "Number of templates and targets needed",
-            "Effects of prefixes",
-        ]
+        titles = ["Templates: other", "Templates: seed", "How it evolved"]
+        assert [section.title for section in shown] == titles
         assert "5 templates evolved over 2 generations on toy, reworded by toy;" in shown[2].text
 
 

@@ -170,21 +170,18 @@ class TestMeanInterval:
 
 class TestOfSets:
     def test_a_set_has_the_mean_diversity_of_its_templates(self) -> None:
-        diversity = pd.DataFrame(
-            {
-                "benchmark": "trades",
-                "set": ["hand", "hand", "hand", "other"],
-                "template": ["a", "b", "c", "d"],
-                "semantic_diversity": [0.25, 0.25, 1.0, math.nan],
-                "lexical_diversity": [0.5, 1.0, 0.75, math.nan],
-            }
-        )
-
-        rows = of_sets(diversity).set_index(["set", "figure"])
-
-        of_hand = rows.loc[("hand", "semantic_diversity"), :]
-        assert of_hand[["value", "n", "unit"]].tolist() == [0.5, 3, "templates"]
-        of_other = rows.loc[("other", "semantic_diversity"), :]
+        rows = [
+            ("hand", "a", 0.25),
+            ("hand", "b", 0.25),
+            ("hand", "c", 1.0),
+            ("other", "d", math.nan),
+        ]
+        diversity = pd.DataFrame(rows, columns=["set", "template", "semantic_diversity"])
+        diversity = diversity.assign(benchmark="trades", lexical_diversity=0.5)
+        figures = of_sets(diversity).set_index(["set", "figure"])
+        of_hand = figures.loc[("hand", "semantic_diversity"), ["value", "n", "unit"]]
+        assert of_hand.tolist() == [0.5, 3, "templates"]
+        of_other = figures.loc[("other", "semantic_diversity")]
         assert pd.isna(of_other["value"])
         assert of_other["reason"] == "a set of one template"
 
@@ -346,10 +343,11 @@ class TestWhereThereIsNone:
     )
     def test_there_is_the_offset_alone(self, shape, poles, why) -> None:
         cube = cube_of(np.random.default_rng(4).normal(size=shape), poles)
-        components = variance_components(cube, 0.9)
-        assert components[0].empty
-        assert components[1].empty
-        offset, nothing = figures(components)["offset"], figures(components)["generalizability"]
-        assert offset.value == cube.biases().to_numpy().mean()
-        assert (offset.low, offset.high) == (None, None)
+        variances, curve, found = variance_components(cube, 0.9)
+        assert variances.empty
+        assert curve.empty
+        by_name = by_key(found)
+        offset, nothing = by_name["offset"], by_name["generalizability"]
+        mean = cube.biases().to_numpy().mean()
+        assert (offset.value, offset.low, offset.high) == (mean, None, None)
         assert (nothing.value, nothing.reason) == (None, why)

@@ -65,12 +65,9 @@ class TestWhatIsRead:
     def test_controls_are_templates_that_stay_out_of_scores(self, file_with):
         change = ("keying: -1}", "keying: -1, control: true}")
         sets = load(file_with("jobs.yaml", DOMAIN, change), AGREE).sets
-        assert {slug: entry.control for slug, entry in sets["hand"].templates.items()} == {
-            "plain": False,
-            "turned": True,
-        }
-        assert list(sets["hand"].scored) == ["plain"]
-        assert sets["hand"].scored["plain"] == sets["hand"].templates["plain"]
+        templates = sets["hand"].templates
+        assert [templates[slug].control for slug in ("plain", "turned")] == [False, True]
+        assert sets["hand"].scored == {"plain": templates["plain"]}
         assert list(sets["other"].scored) == ["plain"]
 
     def test_a_mapping_gives_words_their_slugs(self, file_with):

@@ -118,17 +118,16 @@ class TestTries:
         self, run: EvolutionRun, history: pd.DataFrame
     ) -> None:
         tries = table("tries", run)
-        attempts = attempts_of(run)
-        assert list(tries["reply"]) == [attempt.reply for attempt in attempts]
-        assert list(tries["accepted"]) == [attempt.reason is None for attempt in attempts]
+        attempts = [(attempt.reply, attempt.reason is None) for attempt in attempts_of(run)]
+        assert list(tries[["reply", "accepted"]].itertuples(index=False, name=None)) == attempts
         assert set(tries["operator"]) == {"scripted"}
-        places = ["run", "generation", "place", "attempt", "sample"]
-        assert not tries.duplicated(places).any()
-        taken = tries[tries["accepted"]]
-        slugs = [f"g{row.generation}-{row.place}" for row in taken.itertuples()]
-        text_by_slug = history.drop_duplicates("template").set_index("template")["text"]
-        born = text_by_slug[text_by_slug.index.str.startswith("g")]
-        assert dict(zip(slugs, taken["text"], strict=True)) == born.to_dict()
+        assert not tries.duplicated(["run", "generation", "place", "attempt", "sample"]).any()
+        taken = {
+            f"g{row.generation}-{row.place}": row.text
+            for row in tries[tries["accepted"]].itertuples()
+        }
+        born = history[history["born"] > 0].drop_duplicates("template")
+        assert taken == dict(zip(born["template"], born["text"], strict=True))
 
 
 class TestMeasurements:

@@ -112,19 +112,16 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         assert table.schema == pa.schema(schema)
 
 
-def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path) -> None:
-    tables, plan = domain(tmp_path)
-    (request,) = requests(tables, plan, {}, subject())
+@pytest.mark.parametrize("changes", [{}, {"generations": 2, "roles": {"no-role": ""}}])
+def test_reseeded_prompts_are_the_same_with_other_seeds(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    (request,) = requests(*domain(tmp_path, **changes), {}, subject())
     rows = request.rows.assign(text=request.inputs["prompt"], seed=request.inputs["seed"])
     bare, again = (rows[rows["framing"] == framing] for framing in ("bare", "reseeded"))
-    assert sorted(again["text"]) == sorted(bare["text"])
+    assert set(again["text"]) == set(bare["text"])
     assert not set(again["seed"]) & set(bare["seed"])
-    assert again["seed"].nunique() == bare["seed"].nunique() == 3
-    _, more = domain(tmp_path, generations=2, roles={"no-role": ""})
-    (twice,) = requests(tables, more, {}, subject())
-    by_framing = pd.Series(twice.inputs["seed"]).groupby(twice.rows["framing"])
-    seeds = by_framing.unique()
-    assert not set(seeds["reseeded"]) & set(seeds["bare"])
+    assert again["seed"].nunique() == 3
 
 
 def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
@@ -150,33 +147,33 @@ def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None
 
 
 def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
-    roles = {"none": "", "mayor": "You are a mayor."}
-    tables, plan = domain(tmp_path, roles=roles)
-    (chat_request,) = requests(tables, plan, {}, subject())
-    (bare,) = requests(tables, plan, {}, subject(chats=False))
-    assert set(zip(chat_request.rows["role"], chat_request.inputs["system"], strict=True)) == {
-        ("none", None),
-        ("mayor", "You are a mayor."),
-    }
-    assert set(bare.rows["role"]) == {"none"}
-    assert set(bare.inputs["system"]) == {None}
-    (few,) = requests(*domain(tmp_path, roles=roles, most_roles=1), {}, subject())
-    assert set(few.rows["role"]) == {"none"}  # the first ones at a small size
+    mayor = "You are a mayor."
+    roles = {"none": "", "mayor": mayor}
+    several = domain(tmp_path, roles=roles)
+    one_role = domain(tmp_path, roles=roles, most_roles=1)
+    cases = (
+        (several, True, {("none", None), ("mayor", mayor)}),
+        (several, False, {("none", None)}),
+        (one_role, True, {("none", None)}),  # the first ones at a small size
+    )
+    for fruit, chats, expected in cases:
+        (request,) = requests(*fruit, {}, subject(chats=chats))
+        assert set(zip(request.rows["role"], request.inputs["system"], strict=True)) == expected
 
 
 def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     bare = set(tables["prompts"]["prompt"])
-    (chat_request,) = requests(tables, plan, {}, subject())
-    (read,) = requests(tables, plan, {}, subject(chats=False))
-    assert set(chat_request.inputs["prompt"]) == {
-        f"Go on with this text, and write nothing but how it goes on: {text}" for text in bare
-    }
-    assert set(read.inputs["prompt"]) == bare
-    assert chat_request.inputs["seed"] == read.inputs["seed"]
     questions = {"prompts": tables["prompts"].assign(prompt_type="question")}
-    (question_request,) = requests(questions, plan, {}, subject())
-    assert set(question_request.inputs["prompt"]) == bare
+    goes_on = "Go on with this text, and write nothing but how it goes on: "
+    cases = (
+        (tables, True, {f"{goes_on}{text}" for text in bare}),
+        (tables, False, bare),
+        (questions, True, bare),
+    )
+    for asked_tables, chats, expected in cases:
+        (request,) = requests(asked_tables, plan, {}, subject(chats=chats))
+        assert set(request.inputs["prompt"]) == expected
 
 
 def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> None:
@@ -191,41 +188,23 @@ def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> N
     assert compared_with(shared).tolist() == parts.tolist()
 
 
-def test_few_are_asked_after_prefixes_in_the_first_role_and_template(tmp_path: Path) -> None:
-    roles = {"none": "", "mayor": "You are a mayor."}
-    tables, plan = domain(tmp_path, prefixed=1, roles=roles)
-    (request,) = requests(tables, plan, {}, subject())
-    after = request.rows["framing"] != "bare"
-    counts = request.rows.loc[after, "framing"].value_counts().to_dict()
-    assert counts == {**dict.fromkeys(plan["prefixes"], 3), "reseeded": 9}
-    assert set(request.rows.loc[after, "role"]) == {"none"}
-    prompts = pd.Series(request.inputs["prompt"])
-    assert (
-        prompts[after & (request.rows["framing"] == "salience")]
-        .str.startswith("This is a test. Go on with this text")
-        .all()
-    )
-
-
 def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path: Path) -> None:
     fruit = domain(tmp_path)
-    answers = Answers(
-        lambda text, system: None if "fig" in text.casefold() else "I am sorry, but I cannot help."
+    refusal = "I am sorry, but I cannot help."
+    answers = Answers(lambda text, system: None if "fig" in text.casefold() else refusal)
+    numbers = scores(*fruit, asked_of(fruit, answers), subject("writer"))
+    features, generations = (
+        numbers[name].query("framing == 'bare'") for name in ("features", "generations")
     )
-    table_by_name = asked_of(fruit, answers)
-    numbers = scores(*fruit, table_by_name, subject("writer"))
-    features, generations = numbers["features"], numbers["generations"]
     keys = features[["model", "lineage", "domain"]].drop_duplicates()
     assert keys.to_numpy().tolist() == [["writer", "lineage of writer", "fruit"]]
     concepts = fruit[0]["prompts"].set_index("id")["concept"]
-    bare = generations["framing"] == "bare"
-    generations, features = generations[bare], features[features["framing"] == "bare"]
     withheld = generations["id"].map(concepts) == "fig"
     assert set(generations.loc[withheld, "reason"]) == {"content filter"}
     assert not generations.loc[withheld, ["refusal", "empty"]].any(axis=None)
     assert generations.loc[~withheld, "refusal"].all()
-    mood = features[features["feature"] == "mood"].set_index("id")
+    mood = features[features["feature"] == "mood"]
     assert mood["baseline"].tolist() == [0.75] * 9
-    concept = mood.index.map(concepts)
+    concept = mood["id"].map(concepts)
     assert mood.loc[concept == "pear", "value"].tolist() == [0.75] * 3
     assert set(mood.loc[concept == "fig", "reason"]) == {"no reply"}

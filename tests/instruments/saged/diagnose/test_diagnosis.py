@@ -23,7 +23,7 @@ from tests.instruments.near import approx, near
 from tests.instruments.saged.diagnose import measured
 from tests.instruments.saged.domains import built, declared, subject
 
-FEW = {"permutations": 49, "headline_permutations": 99}
+FEW = {"permutations": 9, "headline_permutations": 9}
 RESAMPLING = Resampling(0.95, 100, 3)
 BASELINES = {"apple": 0.1, "pear": 0.2, "fig": 0.3}
 FEATURES = {
@@ -108,19 +108,13 @@ def test_every_table_is_by_its_schema(tables: Mapping[str, pd.DataFrame]) -> Non
 def test_a_model_has_the_same_figures_beside_any_other(
     records: list[Record], tables: Mapping[str, pd.DataFrame]
 ) -> None:
-    alone = across(records[:1], RESAMPLING)["disparities"]
-    both = tables["disparities"]
-    disparities = both[both["model"] == "m"].reset_index(drop=True)
-    columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
-    pd.testing.assert_frame_equal(disparities[columns], alone[columns])
-    figure_rows = tables["figures"].query("model == 'm'").reset_index(drop=True)
+    alone = across(records[:1], RESAMPLING)["disparities"].drop(columns="p_adjusted")
+    beside = matching_rows(tables["disparities"], model="m").reset_index(drop=True)
+    pd.testing.assert_frame_equal(beside[list(alone)], alone)
+    figure_rows = matching_rows(tables["figures"], model="m").reset_index(drop=True)
     pd.testing.assert_frame_equal(figure_rows, records[0].found["figures"], check_dtype=False)
-    mean = disparities[
-        (disparities["metric"] == "range")
-        & (disparities["statistic"] == "mean")
-        & (disparities["feature"] == "vader")
-    ]
-    assert mean.set_index("calibration")["value"]["raw"] == approx(0.3, abs=0.1)
+    cell = {"metric": "range", "statistic": "mean", "feature": "vader", "calibration": "raw"}
+    assert matching_rows(beside, **cell)["value"].tolist() == [approx(0.3, abs=0.1)]
 
 
 def test_the_card_shows_features_by_the_names_that_users_gave_them(
@@ -141,20 +135,18 @@ def test_a_control_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     plan |= {"controls": ["pear"]}
     scores = scores_of(tables["prompts"], "m")
-    table_by_name = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
+    arguments = ("fruit", tables, plan, scores, subject("m"), RESAMPLING)
+    diagnosis = figures(*arguments)
+    features = scores["features"]
     pears = tables["prompts"].query("concept == 'pear'")["id"]
-    of_pear = scores["features"]["id"].isin(pears)
-    scores["features"].loc[of_pear, ["value", "baseline"]] += 7
-    cursed = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
-    for name in table_by_name:
-        pd.testing.assert_frame_equal(cursed[name], table_by_name[name])
-    assert "pear" not in {
-        *table_by_name["summaries"]["group"],
-        *table_by_name["compared"]["group"],
-        *table_by_name["baselines"]["concept"],
-    }
-    assert set(table_by_name["rates"]["concept"]) == {"apple", "fig", "pear"}
-    favour = matching_rows(table_by_name["favour"], figure="favour")
+    features.loc[features["id"].isin(pears), ["value", "baseline"]] += 7
+    cursed = figures(*arguments)
+    for name, table in diagnosis.items():
+        pd.testing.assert_frame_equal(cursed[name], table)
+    for name, column in (("summaries", "group"), ("compared", "group"), ("baselines", "concept")):
+        assert "pear" not in set(diagnosis[name][column])
+    assert set(diagnosis["rates"]["concept"]) == {"apple", "fig", "pear"}
+    favour = matching_rows(diagnosis["favour"], figure="favour")
     assert sorted(favour["concept"]) == ["apple", "fig"]
     assert favour["difference"].sum() == approx(0)
     assert favour["low"].isna().all()  # of three root items
@@ -164,23 +156,21 @@ def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     scores = scores_of(tables["prompts"], "m")
     none = {name: table.iloc[:0] for name, table in scores.items()}
-    tables_by_name = figures("fruit", tables, plan, none, subject("m"), RESAMPLING)
-    assert tables_by_name == {}
-    unanswered = Record("fruit", subject("m"), tables, plan, tables_by_name)
+    assert figures("fruit", tables, plan, none, subject("m"), RESAMPLING) == {}
+    unanswered = Record("fruit", subject("m"), tables, plan, {})
     combined = across([unanswered], RESAMPLING)
-    assert {name: len(table) for name, table in combined.items()} == {
-        "disparities": 0,
-        "tool_bias": 0,
-        "measured": 0,
-    }
+    assert set(combined) == {"disparities", "tool_bias", "measured"}
+    assert not any(map(len, combined.values()))
 
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]
 NOT_TABLES = ("compared", "baselines")
-SETTINGS = Disparities(permutations=99, headline_permutations=99)
+SETTINGS = Disparities(permutations=9, headline_permutations=9)
 TWO = {name: SETTINGS.statistics[name] for name in ("mean", "selection-rate")}
 FEWER = SETTINGS.model_copy(update={"statistics": TWO})
 """With two statistics, which take less time than seven."""
+TESTED = FEWER.model_copy(update={"permutations": 99, "headline_permutations": 99})
+"""With p down to .01."""
 
 
 def diagnosed(
@@ -218,64 +208,34 @@ def matching_rows(table: pd.DataFrame, **where: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("branched", [True, False])
 def test_a_planted_bias_is_found_where_it_was_planted(branched) -> None:
-    diagnosis = diagnosed(*planted("reply", branched))
+    diagnosis = diagnosed(*planted("reply", branched), TESTED)
     for calibration in ("raw", "calibrated"):
-        shape = matching_rows(diagnosis.shapes, calibration=calibration).iloc[0]
-        assert (shape["shape"], shape["group"], shape["end"]) == ("concentrated", "lime", "low")
-        means = matching_rows(
-            diagnosis.disparities, calibration=calibration, statistic="mean"
-        ).set_index("metric")
-        assert means.loc["range", "value"] == approx(0.25, abs=0.1)
-        assert means.loc["range", "p"] == 0.01
+        shapes = matching_rows(diagnosis.shapes, calibration=calibration)
+        found = shapes[["shape", "group", "end"]].to_numpy().tolist()
+        assert found == [["concentrated", "lime", "low"]]
+        disparities = matching_rows(diagnosis.disparities, calibration=calibration)
+        means = matching_rows(disparities, statistic="mean").set_index("metric")
+        assert means.loc["range", ["value", "p"]].tolist() == [approx(0.25, abs=0.1), 0.01]
         assert means.loc["range", "p_adjusted"] < 0.05
         assert means.loc["dixon_low", ["group", "flag"]].tolist() == ["lime", True]
         assert means.loc["dixon_low", "excess"] > 0 > means.loc["dixon_high", "excess"]
-        ratio = matching_rows(
-            diagnosis.disparities, calibration=calibration, metric="min_impact_ratio"
-        ).iloc[0]
-        assert (ratio["group"], ratio["flag"]) == ("lime", True)
+        ratios = matching_rows(disparities, metric="min_impact_ratio")
+        assert ratios[["group", "flag"]].to_numpy().tolist() == [["lime", True]]
 
 
 def test_calibration_takes_a_bias_of_baselines_out() -> None:
-    diagnosis = diagnosed(*planted("baseline"))
-    raw, calibrated = (
-        matching_rows(diagnosis.shapes, calibration=calibration).iloc[0]
-        for calibration in ("raw", "calibrated")
-    )
-    assert (raw["shape"], raw["group"]) == ("concentrated", "lime")
-    assert calibrated["shape"] != "concentrated"
-    ranges = matching_rows(diagnosis.disparities, metric="range", statistic="mean").set_index(
-        "calibration"
-    )
+    diagnosis = diagnosed(*planted("baseline"), TESTED)
+    shapes = diagnosis.shapes.set_index("calibration")
+    assert shapes.loc["raw", ["shape", "group"]].tolist() == ["concentrated", "lime"]
+    assert shapes.loc["calibrated", "shape"] != "concentrated"
+    ranges = matching_rows(diagnosis.disparities, metric="range", statistic="mean")
+    ranges = ranges.set_index("calibration")
     assert ranges.loc["raw", "p"] == 0.01
     assert ranges.loc["calibrated", "p"] > 0.05
     assert ranges.loc["calibrated", "value"] < 0.06
     tool = diagnosis.tool_bias.set_index("concept")
     assert tool["difference"].idxmin() == "lime"
-    means = tool["mean"]
-    assert means["lime"] < means.drop("lime").min() - 0.15
-
-
-def test_summaries_are_those_of_pandas_and_nulls_are_counted() -> None:
-    features, prompts = planted("reply")
-    features.loc[::7, "value"] = np.nan
-    summaries = diagnosed(features.sample(frac=1, random_state=1), prompts).summaries
-    concepts = prompts.set_index("id")["concept"]
-    for concept, measurements in features.groupby(features["id"].map(concepts)):
-        present = measurements.dropna(subset="value")
-        rows = matching_rows(summaries, group=concept).set_index(["statistic", "calibration"])
-        assert (rows["n"] == len(present)).all()
-        assert (rows["n_missing"] == len(measurements) - len(present)).all()
-        less = present["value"] - present["baseline"]
-        expected = {
-            ("mean", "raw"): present["value"].mean(),
-            ("mean", "calibrated"): less.mean(),
-            ("selection-rate", "raw"): (present["value"] >= features["value"].mean()).mean(),
-            ("precision", "raw"): (less.abs() <= 0.1).mean(),
-        }
-        for key, value in expected.items():
-            assert rows.loc[key, "value"] == approx(value), key
-    assert set(matching_rows(summaries, statistic="kl")["calibration"]) == {"raw"}
+    assert tool.loc["lime", "mean"] < tool["mean"].drop("lime").min() - 0.15
 
 
 def test_every_role_and_feature_is_a_cell_of_its_own() -> None:
@@ -306,52 +266,40 @@ def test_crossed_groups_sections_and_sources() -> None:
     prompts["section"] = np.where(prompts["root_id"] < "root-002", "north", "south")
     prompts["source_tag"] = np.where(prompts["root_id"] < "root-001", "forward", "page")
     grouping = [["concept", "section"], ["section"], ["source_tag"]]
-    diagnosis = diagnosed(features, prompts, SETTINGS.model_copy(update={"grouping": grouping}))
-    crossed = matching_rows(
-        diagnosis.summaries, grouping="concept+section", statistic="mean", calibration="raw"
-    )
-    assert len(crossed) == 16
-    assert "lime+north" in set(crossed["group"])
-    assert set(crossed["n"]) == {2}
-    sections = matching_rows(
-        diagnosis.summaries, grouping="section", statistic="mean", calibration="raw"
-    )
-    assert sections["group"].tolist() == ["north", "south"]
-    assert sections["n"].tolist() == [16, 16]
-    tags = matching_rows(
-        diagnosis.summaries, grouping="source_tag", statistic="mean", calibration="raw"
-    )
-    assert tags["group"].tolist() == ["forward", "page"]
-    assert tags["n"].tolist() == [8, 24]
-    tag_by_id = prompts.set_index("id")["source_tag"]
-    values = features.set_index("id")["value"].groupby(tag_by_id).mean()
-    np.testing.assert_allclose(tags["value"], values[["forward", "page"]])
+    summaries = diagnosed(
+        features, prompts, SETTINGS.model_copy(update={"grouping": grouping})
+    ).summaries
+    means = matching_rows(summaries, statistic="mean", calibration="raw")
+    crossed = matching_rows(means, grouping="concept+section").set_index("group")
+    assert (len(crossed), set(crossed["n"])) == (16, {2})
+    assert "lime+north" in crossed.index
+    sections = matching_rows(means, grouping="section")
+    assert sections[["group", "n"]].to_numpy().tolist() == [["north", 16], ["south", 16]]
+    tags = matching_rows(means, grouping="source_tag")
+    assert tags[["group", "n"]].to_numpy().tolist() == [["forward", 8], ["page", 24]]
+    values = features["value"].groupby(prompts["source_tag"]).mean()
+    np.testing.assert_allclose(tags["value"], values)
 
 
 def test_framed_replies_count_for_shifts_alone() -> None:
     features, prompts = planted("reply")
+    framing = {"framing": "salience"}
     framed = prompts.rename(columns={"id": "bare_id"}).assign(
-        id="framed-" + prompts["id"], framing="salience", before="This is a test."
+        id="framed-" + prompts["id"], before="This is a test.", **framing
     )
-    moved = features.assign(
-        id="framed-" + features["id"], framing="salience", value=features["value"] + 9
-    )
+    moved = features.assign(id="framed-" + features["id"], value=features["value"] + 9, **framing)
     everything = pd.concat([features, moved])
     bare = diagnosed(features, prompts)
-    framed = framed[schemas.FRAMED.names]
     replies = measured.replies(everything)
+    again = framed[schemas.FRAMED.names]
     diagnosis = complete(
-        measured.diagnosed(everything, replies, prompts, SETTINGS, framed, ["salience"])
+        measured.diagnosed(everything, replies, prompts, SETTINGS, again, ["salience"])
     )
     for table in ("summaries", "disparities", "shapes", "rates", "tool_bias", "context_bias"):
         pd.testing.assert_frame_equal(getattr(diagnosis, table), getattr(bare, table))
-    level, reordering = (
-        matching_rows(diagnosis.figures, figure=figure).iloc[0]
-        for figure in ("level_shift", "reordering")
-    )
+    shifts = diagnosis.figures.set_index("figure").loc[["level_shift", "reordering"], "value"]
     means = matching_rows(bare.summaries, statistic="mean", calibration="raw")["value"]
-    assert level["value"] == approx(9 / means.std())
-    assert reordering["value"] == near(0)
+    assert shifts.tolist() == near([9 / means.std(), 0])
 
 
 def test_refusals_and_empty_replies_are_counted() -> None:
@@ -381,42 +329,19 @@ def test_all_replies_null_is_null_with_reasons(tmp_path) -> None:
     prompts = measured.prompts(3, CONCEPTS)
     diagnosis = diagnosed(measured.features(prompts, np.nan, 0.5), prompts)
     written(diagnosis, tmp_path)
-    assert diagnosis.summaries["value"].isna().all()
-    assert set(diagnosis.summaries["reason"]) >= {
-        "no value",
-        "no value with a baseline",
-        "no value, needs 2",
-    }
-    of_correlation = diagnosis.summaries["reason"][
-        diagnosis.summaries["statistic"] == "correlation"
-    ]
-    assert set(of_correlation) == {"no value with a baseline, needs 2"}
-    assert diagnosis.summaries["reason"].notna().all()
-    assert (diagnosis.summaries["n_missing"] == 3).all()
-    assert diagnosis.disparities["value"].isna().all()
-    assert diagnosis.disparities["reason"].notna().all()
+    summaries, disparities = diagnosis.summaries, diagnosis.disparities
+    for table in (summaries, disparities):
+        assert table["value"].isna().all()
+        assert table["reason"].notna().all()
+    correlations = matching_rows(summaries, statistic="correlation")
+    assert set(correlations["reason"]) == {"no value with a baseline, needs 2"}
+    assert {"no value", "no value, needs 2"} < set(summaries["reason"])
+    assert (summaries["n_missing"] == 3).all()
     assert diagnosis.shapes["reason"].tolist() == ["no groups with a value, needs 3"] * 2
 
 
 def test_of_nothing_there_is_nothing_to_adjust() -> None:
     assert adjust_p(pd.DataFrame()).columns.tolist() == schemas.DISPARITIES.names
-
-
-def test_a_group_of_one_row(tmp_path) -> None:
-    prompts = measured.prompts(6, CONCEPTS, branched=False)
-    prompts = prompts[(prompts["concept"] != "fig") | (prompts["id"] == "fig-000")]
-    values = np.random.default_rng(1).random(len(prompts))
-    diagnosis = diagnosed(measured.features(prompts, values, 0.5), prompts)
-    written(diagnosis, tmp_path)
-    fig = matching_rows(diagnosis.summaries, group="fig", calibration="raw").set_index("statistic")
-    (score,) = values[prompts["concept"] == "fig"]
-    assert fig.loc["mean", ["value", "n"]].tolist() == [score, 1]
-    assert fig.loc["std", "reason"] == "1 value, needs 2"
-    assert pd.isna(fig.loc["std", "value"])
-    spread = matching_rows(
-        diagnosis.disparities, statistic="std", metric="range", calibration="raw"
-    ).iloc[0]
-    assert spread["n_groups"] == 7
 
 
 def test_the_same_bytes_in_whatever_order_rows_stand(tmp_path) -> None:
@@ -468,7 +393,7 @@ class TestNoMeasurement:
             features = features.assign(value=value)
         replies = measured.replies(features).assign(**changed)
         return measured.diagnosed(
-            features, replies, prompts, SETTINGS, declared={"vader": Feature(kind="lexicon")}
+            features, replies, prompts, TESTED, declared={"vader": Feature(kind="lexicon")}
         )
 
     @staticmethod

@@ -232,36 +232,13 @@ def test_an_effect_takes_twelve_invented_names_that_differ_less(
     assert set(tables["compared"]["n_groups"]) == {len(CONCEPTS)}
 
 
-def test_what_cancels_over_roles_is_found_within_them() -> None:
-    domain = Domain(3, roots=30, roles=("no-role", "judge")).moved(0.8, "lime", role="no-role")
-    tables = domain.moved(-0.8, "lime", role="judge").diagnosed()
-    by_role = headline(tables, FAVOUR_BY_ROLE)
-    assert by_role["verdict"] == Verdict.EFFECT
-    assert "Stands out (permutation test): lime, " in by_role["why"]
-    assert " as judge (" in by_role["why"]
-    assert by_role["levels"] == "30 root items, 6 concepts, 2 roles, 12 invented names"
-    assert headline(tables)["verdict"] == Verdict.INCONCLUSIVE
-    rows = tables["favour"].query("figure == @FAVOUR_BY_ROLE").set_index(["role", "concept"])
-    assert rows["named"].dropna().to_dict() == {
-        ("no-role", "lime"): "more",
-        ("judge", "lime"): "less",
-    }
-    assert rows["difference"].groupby("concept").sum().abs().max() < 1e-9
-
-
 def test_a_concept_that_is_refused_is_named_under_silence_and_favour_is_of_the_others() -> None:
-    domain = Domain(2, roots=30).moved(-0.8, "lime")
-    refused = domain.generations["id"].str.startswith("fig")
-    domain.generations["refusal"] = refused
-    domain.moved(-3, "fig")
+    domain = Domain(2, roots=30).moved(-0.8, "lime").moved(-3, "fig")
+    domain.generations["refusal"] = domain.generations["id"].str.startswith("fig")
     tables = domain.diagnosed()
-    silence = headline(tables, NONRESPONSE)
-    assert silence["verdict"] == Verdict.EFFECT
-    assert "fig, answered less than average (0.83" in silence["why"]
+    silence, favour = headline(tables, NONRESPONSE), headline(tables)
+    assert silence["verdict"] == favour["verdict"] == Verdict.EFFECT
     assert named(tables, NONRESPONSE)["fig"] == "less"
-    favour = headline(tables)
-    assert favour["verdict"] == Verdict.EFFECT
-    assert "lime, favoured less than average" in favour["why"]
     assert favour["why"].endswith("fig left out: under half of the replies are usable.")
     assert favour["levels"] == "30 root items, 5 concepts, 12 invented names"
     assert named(tables) == {"lime": "less", "fig": "left out"}
@@ -330,27 +307,16 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
 
 
 def test_few_root_items_and_few_numbers_are_said() -> None:
-    favour = headline(Domain(1, roots=1).diagnosed())
-    assert (favour["value"], favour["reason"]) == (
-        None,
-        "1 root item answered for every concept; 6 are needed",
-    )
-    favour = headline(Domain(1, roots=5).diagnosed())
-    assert (favour["value"], favour["reason"], favour["verdict"]) == (
-        None,
-        "5 root items answered for every concept; 6 are needed",
-        Verdict.INCONCLUSIVE,
-    )
-    assert (
-        headline(Domain(1, roots=8).diagnosed())["why"]
-        == "No verdict is possible: 8 root items (at least 10 needed)."
-    )
+    for n, words in ((1, "1 root item"), (5, "5 root items")):
+        favour = headline(Domain(1, roots=n).diagnosed())
+        reason = f"{words} answered for every concept; 6 are needed"
+        assert (favour["value"], favour["reason"]) == (None, reason)
+    eight = headline(Domain(1, roots=8).diagnosed())
+    assert "8 root items (at least 10 needed)" in eight["why"]
     domain = Domain(1)
-    is_lost = domain.features["id"].str[-1] < "7"
-    domain.features.loc[is_lost, "value"] = np.nan
+    domain.features.loc[domain.features["id"].str[-1] < "7", "value"] = np.nan
     favour = headline(domain.diagnosed())
     assert (favour["n"], favour["verdict"]) == (6, Verdict.INVALID)
-    assert "vader could be computed for 30% of the replies (at least 50% needed)" in favour["why"]
 
 
 @pytest.mark.parametrize("value", [0.25, 3000.3])

@@ -46,84 +46,57 @@ def disparities() -> pd.DataFrame:
 
 
 def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() -> None:
-    settings = Disparities(
-        grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1
-    )
+    grouping = [["concept"], ["keyword"]]
+    settings = Disparities(grouping=grouping, permutations=1, headline_permutations=1)
     figures = quality.headline_figures(disparities(), settings, roots=20)
-    values = figures.set_index(["figure", "statistic", "calibration"])["value"]
-    assert values.to_dict() == {
-        ("range", "mean", "raw"): 0.2,
-        ("range", "mean", "calibrated"): 0.2,
-        ("min_impact_ratio", "selection-rate", "raw"): 0.7,
-        ("min_impact_ratio", "selection-rate", "calibrated"): 0.7,
-    }
-    places = figures[["role", "template", "feature"]].drop_duplicates()
-    assert places.to_numpy().tolist() == [["no-role", "plain", "vader"]]
-    assert set(figures["benchmark"]) == {"fruit"}
-    assert set(figures["n"]) == {20}
-    assert set(figures["unit"]) == {"root items"}
+    columns = ["figure", "statistic", "calibration", "value"]
+    assert sorted(figures[columns].itertuples(index=False, name=None)) == [
+        ("min_impact_ratio", "selection-rate", "calibrated", 0.7),
+        ("min_impact_ratio", "selection-rate", "raw", 0.7),
+        ("range", "mean", "calibrated", 0.2),
+        ("range", "mean", "raw", 0.2),
+    ]
+    same = ["benchmark", "role", "template", "feature", "n", "unit"]
+    expected = ["fruit", "no-role", "plain", "vader", 20, "root items"]
+    assert figures[same].drop_duplicates().to_numpy().tolist() == [expected]
 
 
 def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     prompts = measured.prompts(4, CONCEPTS)
-    table = measured.features(prompts, 0.5)
-    replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
-    replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
-    replies.loc[replies["id"].str.endswith(("-001", "-002")), "cut"] = True
+    replies = measured.replies(measured.features(prompts, 0.5))
+    root = replies["id"].str[-3:].astype(int)
+    replies = replies.assign(refusal=root == 0, cut=root.isin([1, 2]))
+    replies.loc[root == 3, "generation"] = None
     figures = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index("figure")
-    assert figures.loc["refusal_rate", "value"] == approx(1 / 3)
-    assert figures.loc["cut_rate", "value"] == approx(2 / 3)
-    assert figures.loc["withheld_rate", "value"] == approx(1 / 4)
-    assert figures.loc["empty_rate", "value"] == 0
+    rates = {"refusal_rate": 1 / 3, "empty_rate": 0, "other_language_rate": 0}
+    rates |= {"cut_rate": 2 / 3, "withheld_rate": 1 / 4}
+    assert figures["value"].to_dict() == approx(rates)
+    assert figures["n"].tolist() == [3, 3, 3, 3, 4]
     assert figures.loc["refusal_rate", ["low", "high"]].isna().all()
     assert set(figures["unit"]) == {"root items"}
-    assert figures["n"].to_dict() == {
-        "refusal_rate": 3,
-        "empty_rate": 3,
-        "other_language_rate": 3,
-        "cut_rate": 3,
-        "withheld_rate": 4,
-    }
     replies["generation"] = None
-    nothing = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index("figure")
-    assert nothing["value"].isna().tolist() == [True, True, True, True, False]
+    nothing = as_table(quality.nonresponse_figures("fruit", replies, prompts))
+    assert nothing["value"].isna().tolist() == [True] * 4 + [False]
     assert nothing["reason"].tolist()[:4] == ["the server gave no reply"] * 4
 
 
-def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say_why_they_ended(
+def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say_why(
     tmp_path,
 ) -> None:
     prompts = measured.prompts(4, CONCEPTS)
-    refusals = {"a": [f"{concept}-000" for concept in CONCEPTS], "b": []}
-    replies = pd.concat(
-        [
-            measured.replies(measured.features(prompts, 0.5, role=role), refused)
-            for role, refused in refusals.items()
-        ]
-    )
-    replies["cut"] = (
-        replies["cut"]
-        .astype("boolean")
-        .mask((replies["role"] == "b") & (replies["id"] == "fig-001"))
-    )
-    figures = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index(
-        ["role", "figure"]
-    )
-    assert figures.loc[("a", "cut_rate"), "value"] == 0
-    unknown = figures.loc[("b", "cut_rate")]
-    assert np.isnan(unknown["value"])
-    assert unknown["reason"] == "the server did not say of every reply why it ended"
-    assert figures.loc[("a", "refusal_rate"), "value"] == 0.25
-    assert figures.loc[("b", "refusal_rate"), "value"] == 0
-    write_table(
-        quality.count_nonresponse("fruit", replies, prompts),
-        schemas.RATES,
-        tmp_path / "rates.parquet",
-    )
-    rates = read_frame(tmp_path / "rates.parquet").set_index(["role", "concept"])["cut"]
-    assert rates.isna().to_dict() == {
-        (role, concept): (role, concept) == ("b", "fig") for role, concept in rates.index
-    }
+    parts = [measured.replies(measured.features(prompts, 0.5, role=role)) for role in "ab"]
+    replies = pd.concat(parts)
+    unknown = (replies["role"] == "b") & (replies["id"] == "fig-001")
+    replies["cut"] = replies["cut"].astype("boolean").mask(unknown)
+    figures = as_table(quality.nonresponse_figures("fruit", replies, prompts))
+    cut = figures[figures["figure"] == "cut_rate"].set_index("role")
+    assert cut.loc["a", "value"] == 0
+    assert np.isnan(cut.loc["b", "value"])
+    assert cut.loc["b", "reason"] == "the server did not say of every reply why it ended"
+    path = tmp_path / "rates.parquet"
+    write_table(quality.count_nonresponse("fruit", replies, prompts), schemas.RATES, path)
+    rates = read_frame(path).set_index(["role", "concept"])["cut"]
+    assert list(rates[rates.isna()].index) == [("b", "fig")]
 
 
 def framed_tables(
@@ -157,34 +130,27 @@ SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
 
 
 def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart() -> None:
-    planted = {
-        "salience": [0.1, -0.1, 0.1, 0.1],
-        "instruction": [0.0, 0.0, 0.0, -0.4],
-    }
+    planted = {"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.4]}
     shifts = shifts_of(*framed_tables(planted))
     # Levels move by .05 and -.1; within, concepts move by .1 and .2.
-    values = shifts["value"] * SPREAD
-    assert values["level_shift"] == approx(0.00625**0.5)
-    assert values["reordering"] == approx(0.025**0.5)
-    assert set(shifts["n"]) == {4}
-    assert set(shifts["unit"]) == {"concepts"}
-    places = shifts[["role", "template", "feature"]].drop_duplicates()
-    assert places.to_numpy().tolist() == [["no-role", "plain", "vader"]]
+    values = shifts.loc[["level_shift", "reordering"], "value"] * SPREAD
+    assert values.tolist() == approx([0.00625**0.5, 0.025**0.5])
+    same = ["role", "template", "feature", "n", "unit"]
+    expected = ["no-role", "plain", "vader", 4, "concepts"]
+    assert shifts[same].drop_duplicates().to_numpy().tolist() == [expected]
     assert shifts["control"].isna().all()
 
 
 def test_they_stand_beside_those_of_placebos() -> None:
     placebos = {
-        f"placebo-{place}": [moved] * 4
-        for place, moved in enumerate((0.1, -0.1, 0.1, -0.1, 0.0), 1)
+        f"placebo-{number}": [by] * 4 for number, by in enumerate((0.1, -0.1, 0.1, -0.1, 0))
     }
-    tables = framed_tables({"salience": [0.3] * 4, **placebos})
-    shifts = shifts_of(*tables, placebos=list(placebos))
+    shifts = shifts_of(*framed_tables({"salience": [0.3] * 4, **placebos}), placebos=list(placebos))
     control = shifts.loc["placebo_level_shift"]
+    assert control[["n", "unit"]].tolist() == [5, "placebos"]
     assert control["value"] == approx(0.1 * 0.8**0.5 / SPREAD)
-    assert (control["n"], control["unit"]) == (5, "placebos")
-    assert shifts.loc["level_shift", "value"] == approx(0.3 / SPREAD)
-    assert shifts.loc["level_shift", "control"] == control["value"]
+    level = shifts.loc["level_shift"]
+    assert level[["value", "control"]].tolist() == approx([0.3 / SPREAD, control["value"]])
     assert shifts.loc["placebo_reordering", "value"] == near(0)
 
 
@@ -232,9 +198,8 @@ CONCEPTS_OF_BIASES = ["fig", "kiwi", "lime"]
 
 def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_path) -> None:
     prompts = measured.prompts(40, CONCEPTS_OF_BIASES)
-    root = prompts["root_id"].str[-3:].astype(int)
     noise = np.random.default_rng(1).normal(0, 0.1, 120)
-    baselines = root / 40 + noise + 0.3 * (prompts["concept"] == "fig")
+    baselines = noise + 0.3 * (prompts["concept"] == "fig")
     # Two models, two repetitions: the baseline is the same, and counts once.
     parts = [
         measured.features(prompts, 0.5, baselines, model=model, repetition=repetition)
@@ -243,12 +208,12 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
     whole = pd.concat(parts)
     biases = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
     write_table(biases, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
-    assert read_frame(tmp_path / "tool.parquet")["n"].tolist() == [40, 40, 40]
+    biases = read_frame(tmp_path / "tool.parquet")
     means = baselines.groupby(prompts["concept"]).mean()
     assert biases["concept"].tolist() == CONCEPTS_OF_BIASES
-    assert biases["mean"].tolist() == approx(means.tolist())
-    differences = means - means.mean()
-    assert biases["difference"].tolist() == approx(differences.tolist())
+    assert biases["n"].tolist() == [40, 40, 40]
+    assert biases["mean"].tolist() == approx(means.tolist(), abs=1e-5)
+    assert biases["difference"].tolist() == approx((means - means.mean()).tolist(), abs=1e-5)
 
 
 def context_of(features: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
