@@ -37,8 +37,15 @@ def noisy(
     true: "np.ndarray[tuple[int], np.dtype[np.float64]]", items: int, noise: float, seed: int
 ) -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    errors = random.normal(0, noise, (len(true), items))
-    return pd.DataFrame(true[:, None] + errors, index=NAMES[: len(true)])
+    errors = random.normal(
+        0,
+        noise,
+        (len(true), items),
+    )
+    return pd.DataFrame(
+        true[:, None] + errors,
+        index=NAMES[: len(true)],
+    )
 
 
 def row_of(agreement: pd.DataFrame, figure: str, other: str = "") -> "pd.Series[float]":
@@ -83,7 +90,14 @@ class TestAgreement:
             pd.concat([instrument("one", first), instrument("two", second)]), 0.95
         )
         assert list(agreement.columns) == AGREEMENT.names
-        r, true_r = row_of(agreement, R, "two"), row_of(agreement, TRUE, "two")
+        r, true_r = (
+            row_of(agreement, R, "two"),
+            row_of(
+                agreement,
+                TRUE,
+                "two",
+            ),
+        )
         assert r["value"] == approx(np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1])
         both = []
         for scores in (first, second):
@@ -102,7 +116,10 @@ class TestAgreement:
         shuffled = second.sample(frac=1, random_state=4).rename(index=str.upper).iloc[:20]
         names = first["concept"].str.partition(":")[2]
         first["criterion"] = 100 * names.map(dict(zip(NAMES, true, strict=True)))
-        agreement = compute_agreement(pd.concat([first, instrument("two", shuffled)]), 0.95)
+        agreement = compute_agreement(
+            pd.concat([first, instrument("two", shuffled)]),
+            0.95,
+        )
         assert row_of(agreement, R, "two")["value"] > 0.95
         assert row_of(agreement, R, "two")["n"] == 20
         # A published number stands beside all.
@@ -119,7 +136,11 @@ class TestAgreement:
         for seed in range(100):
             shuffled = np.random.default_rng(100 + seed).permutation(true)
             dealt = instrument("two", noisy(shuffled, 4, 0.5, seed))
-            r = row_of(compute_agreement(pd.concat([first, dealt]), 0.95), R, "two")
+            r = row_of(
+                compute_agreement(pd.concat([first, dealt]), 0.95),
+                R,
+                "two",
+            )
             beyond += r["low"] > 0 or r["high"] < 0
         assert beyond <= 11, "99 of 100 times, where 5 are right"
 
@@ -148,8 +169,16 @@ class TestAgreement:
     def test_what_shares_words_is_no_other_method(self) -> None:
         """Its published number is counted once, and its errors are not taken off."""
         true = np.random.default_rng(1).normal(size=30)
-        written = instrument("written", noisy(true, 3, 0.1, 1), kin="written")
-        evolved = instrument("evolved", noisy(true, 3, 0.1, 2), kin="written")
+        written = instrument(
+            "written",
+            noisy(true, 3, 0.1, 1),
+            kin="written",
+        )
+        evolved = instrument(
+            "evolved",
+            noisy(true, 3, 0.1, 2),
+            kin="written",
+        )
         both = pd.concat(
             [concepts.assign(criterion=concepts["value"]) for concepts in (written, evolved)]
         )
@@ -160,13 +189,20 @@ class TestAgreement:
         assert agreement[agreement["kind"] == "same trait"]["other"].nunique() == 1
 
     def test_one_instrument_alone_agrees_with_nobody(self) -> None:
-        alone = instrument("one", noisy(np.arange(30.0), 3, 0.1, 2))
+        alone = instrument(
+            "one",
+            noisy(np.arange(30.0), 3, 0.1, 2),
+        )
         assert compute_agreement(alone, 0.95).empty
 
 
 def test_what_is_said() -> None:
     true = np.random.default_rng(1).normal(size=30)
-    two = instrument("two", noisy(true, 3, 0.1, 3), trait="prestige")
+    two = instrument(
+        "two",
+        noisy(true, 3, 0.1, 3),
+        trait="prestige",
+    )
     first = instrument("one", noisy(true, 3, 0.1, 0))
     third = instrument("three", noisy(true, 3, 0.1, 1))
     agreement = compute_agreement(pd.concat([first, third, two]), 0.95)

@@ -167,8 +167,15 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
         for form in ("choice", "written"):
             lacking = str(settings._lacking(source, form))
             assert ("asks in English" in lacking) == (language == "de")
-    assert plans["de"] == {**plans["en"], "choice": None, "written": None}
-    items = read_yaml(SOURCES / "questionnaires/gad-7.yaml") | {"language": "de", "framings": None}
+    assert plans["de"] == {
+        **plans["en"],
+        "choice": None,
+        "written": None,
+    }
+    items = read_yaml(SOURCES / "questionnaires/gad-7.yaml") | {
+        "language": "de",
+        "framings": None,
+    }
     path = tmp_path / "own.yaml"
     path.write_text(json.dumps(items), encoding="utf-8")  # which YAML includes
     line = error_of(load_questionnaire, path, SOURCES / "questionnaires/shared/scales")
@@ -186,10 +193,17 @@ def test_a_sample_of_texts_tells() -> None:
         model_fields_set: frozenset[str] = frozenset()
 
     english, dutch = ENGLISH[0][0], DUTCH[0][0]
-    for texts in ([], [english] * 60 + [dutch] * 30):  # English for the most part
+    for texts in (
+        [],
+        [english] * 60 + [dutch] * 30,
+    ):  # English for the most part
         require_language(Unsaid(), texts, "x")
     with pytest.raises(UserError, match="14 of 20 texts are not English"):
-        require_language(Unsaid(), [english] * 30 + [dutch] * 70, "x")
+        require_language(
+            Unsaid(),
+            [english] * 30 + [dutch] * 70,
+            "x",
+        )
     codes = ("en", "EN", "en-GB", "en_US", "enm", "nl")
     assert [is_code_of_english(code) for code in codes] == [True] * 4 + [False] * 2
     assert english_among([*BEFORE[:2], *PLACEBOS[:2]]) is None

@@ -39,7 +39,10 @@ def read(scale: str, **settings: object) -> Settings:
 
 
 class TestValues:
-    @pytest.mark.parametrize(("scale", "n"), [("quick", 2), ("paper", 30)])
+    @pytest.mark.parametrize(
+        ("scale", "n"),
+        [("quick", 2), ("paper", 30)],
+    )
     def test_of_the_scale_that_is_read_or_one_for_both(self, scale, n) -> None:
         assert read(scale, n=BOTH).n == n
         settings = read(scale, n=n, flag=True, name="x")
@@ -97,8 +100,14 @@ class TestAtScale:
     @pytest.mark.parametrize(
         ("scale", "expected"),
         [
-            ("quick", {"always": {"deep": "a"}, "small": {"deep": "b"}}),
-            ("paper", {"always": {"deep": "a"}, "large": {"deep": "c"}}),
+            (
+                "quick",
+                {"always": {"deep": "a"}, "small": {"deep": "b"}},
+            ),
+            (
+                "paper",
+                {"always": {"deep": "a"}, "large": {"deep": "c"}},
+            ),
         ],
     )
     def test_those_of_the_scale_without_the_key(self, scale, expected) -> None:
@@ -171,4 +180,7 @@ class TestSizes:
         plan = plan_with_sizes(
             Declaration("jobs", "probes", asks("trial"), None), lambda sized: {"n": sized.n}
         )
-        assert (plan, plan_at_size(plan, "paper")) == ({"n": 2}, {"n": 2})
+        assert (plan, plan_at_size(plan, "paper")) == (
+            {"n": 2},
+            {"n": 2},
+        )

@@ -27,29 +27,57 @@ def test_one_request_with_keys_and_the_space_between(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
     frames = made.frames(built)
     bare = {**built.plan, "prefixed": 0}
-    request, *_ = ask.requests(frames, bare, {}, made.SUBJECT)
+    request, *_ = ask.requests(
+        frames,
+        bare,
+        {},
+        made.SUBJECT,
+    )
     assert (request.operation, request.settings, len(request.rows)) == ("loglikelihood", {}, 12)
     row = list(request.inputs["key"]).index("0-stereotype")
     assert request.inputs["before"][row] == "Here is a chess player."
     assert request.inputs["text"][row] == "chess player stereotype."
-    answers = {"likelihoods": pd.DataFrame(), "starts": pd.DataFrame()}
+    answers = {
+        "likelihoods": pd.DataFrame(),
+        "starts": pd.DataFrame(),
+    }
     assert ask.requests(frames, bare, answers, made.SUBJECT) == []
-    without_space = ask.requests(frames, {**bare, "between": ""}, {}, made.SUBJECT)
+    without_space = ask.requests(
+        frames,
+        {**bare, "between": ""},
+        {},
+        made.SUBJECT,
+    )
     settings = [request.settings for request in without_space if request.table == "likelihoods"]
-    assert settings == [{}, {"between": ""}] or settings == [{"between": ""}, {}]
+    assert settings == [{}, {"between": ""}] or settings == [
+        {"between": ""},
+        {},
+    ]
 
 
 def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    texts = ask.sample_texts(made.frames(built), {**built.plan, "most": 1})
+    texts = ask.sample_texts(
+        made.frames(built),
+        {**built.plan, "most": 1},
+    )
     assert sorted(texts["item"].unique()) == ["1", "3"]
-    tables, _ = ask.limited(made.frames(built), built.plan, 1)
+    tables, _ = ask.limited(
+        made.frames(built),
+        built.plan,
+        1,
+    )
     assert set(tables["texts"]["unit"]) == {"b"}
 
 
 def test_the_share_of_pairs(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    nats = {"0": 2.0, "1": -1.0, "2": 0.5, "3": 0.0}
+    nats = {
+        "0": 2.0,
+        "1": -1.0,
+        "2": 0.5,
+        "3": 0.0,
+    }
     items = made.items(built, likelier("first", **nats))
     assert items["item"].tolist() == list(nats)
     assert items["lean"].tolist() == [1, -1, 1, 0]
@@ -58,7 +86,10 @@ def test_the_share_of_pairs(tmp_path: Path) -> None:
     figures = made.figures(built, items)
     # A tie is none that is won.
     assert made.find_values(figures, "share", "shorter_wins", "share_equal") == [0.5, 0, 0.5]
-    for kind, share in (("age", 0.5), ("class", 1)):
+    for kind, share in (
+        ("age", 0.5),
+        ("class", 1),
+    ):
         assert made.find_values(figures, "share", bias_type=kind) == [share]
     assert made.find_row(figures, "share", bias_type="class")[["low", "high"]].isna().all()
     assert made.find_row(figures, "answered")[["value", "n"]].tolist() == [1, 4]
@@ -70,8 +101,14 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
     """Means over targets: chess player has two items, one of which is won; gender's two have one
     each."""
     built = made.built(made.source(tmp_path, "stereoset"))
-    nats = {"inter-0": (3.0, 1, 2), "intra-1": (1.0, 2, 0)}
-    nats |= {"intra-2": (2.0, 1, 0), "intra-3": (1.0, 1, 2)}
+    nats = {
+        "inter-0": (3.0, 1, 2),
+        "intra-1": (1.0, 2, 0),
+    }
+    nats |= {
+        "intra-2": (2.0, 1, 0),
+        "intra-3": (1.0, 1, 2),
+    }
     roles = ("first", "second", "third")
     items = made.items(
         built,
@@ -81,7 +118,12 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
     figures = made.figures(built, items)
     # Of 50, 100 and 0; of 75, 100 and 0; lms, as ss is 50.
     assert made.find_values(figures, "ss", "lms", "icat") == approx([50, 175 / 3, 175 / 3])
-    going_on = made.find_values(figures, "ss", "lms", condition="intersentence")
+    going_on = made.find_values(
+        figures,
+        "ss",
+        "lms",
+        condition="intersentence",
+    )
     assert going_on == [100, 50]
     assert made.find_values(figures, "ss", condition="intrasentence") == [approx(100 / 3)]
     assert made.find_values(figures, "ss", bias_type="gender") == [50]
@@ -89,7 +131,11 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
 
 def test_stereoset_counts_nats_a_token(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
-    by_role = {"first": 3, "second": 2, "third": 3}
+    by_role = {
+        "first": 3,
+        "second": 2,
+        "third": 3,
+    }
     longer = made.items(
         built,
         lambda row: -6.0 if row["role"] != "third" else -9.0,
@@ -103,10 +149,22 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
     questions = made.bbq()
     third = questions.replace('"question_index": "1"', '"question_index": "3"').splitlines()[0]
     metadata = made.METADATA + "Age,3,0,0\r\nAge,3,1,0\r\nAge,3,2,1\r\n"
-    files = {"age": questions, "more": third, "metadata": metadata}
+    files = {
+        "age": questions,
+        "more": third,
+        "metadata": metadata,
+    }
     built = made.built(made.source(tmp_path, "bbq", files))
-    chosen = {"Age/1/0": "first", "Age/1/1": "second", "Age/1/2": "third", "Age/3/0": "second"}
-    items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"]))
+    chosen = {
+        "Age/1/0": "first",
+        "Age/1/1": "second",
+        "Age/1/2": "third",
+        "Age/3/0": "second",
+    }
+    items = made.items(
+        built,
+        lambda row: float(chosen[row["item"]] == row["role"]),
+    )
     by_item = items.set_index("item").loc[list(chosen)]
     assert by_item["lean"].tolist() == [1, -1, 0, -1]
     assert by_item["right"].tolist() == [False, True, True, False]
@@ -139,19 +197,40 @@ def test_a_model_that_never_knows(tmp_path: Path) -> None:
 
 
 def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
-    shares = {"nurse": 89.58, "mover": 5.0, "baker": 50.0, "cook": 41.0, "clerk": 70.0}
+    shares = {
+        "nurse": 89.58,
+        "mover": 5.0,
+        "baker": 50.0,
+        "cook": 41.0,
+        "clerk": 70.0,
+    }
     sentences, occupations = "sentid\tsentence\n", "occupation\tbls_pct_female\n"
     for job, share in shares.items():
-        for group, pronoun in (("male", "he"), ("female", "she")):
+        for group, pronoun in (
+            ("male", "he"),
+            ("female", "she"),
+        ):
             sentences += f"{job}.someone.0.{group}.txt\tThe {job} said {pronoun} was late.\n"
         occupations += f"{job}\t{share}\n"
     files = {"texts": sentences, "occupations": occupations}
     built = made.built(made.source(tmp_path, "winogender", files))
-    leans = {"nurse": -2.0, "mover": 3.0, "baker": 0.0, "cook": 0.5, "clerk": -1.0}
-    items = made.items(built, lambda row: leans[row["unit"]] if row["role"] == "first" else 0.0)
+    leans = {
+        "nurse": -2.0,
+        "mover": 3.0,
+        "baker": 0.0,
+        "cook": 0.5,
+        "clerk": -1.0,
+    }
+    items = made.items(
+        built,
+        lambda row: leans[row["unit"]] if row["role"] == "first" else 0.0,
+    )
     r = -np.corrcoef(list(leans.values()), list(shares.values()))[0, 1]
     row = made.find_row(made.figures(built, items), "r")
-    assert row[["value", "n"]].tolist() == [approx(r), 5]
+    assert row[["value", "n"]].tolist() == [
+        approx(r),
+        5,
+    ]
 
 
 def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
@@ -165,7 +244,11 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
         return float(int(row["unit"][1:]) % 4 < 2) if is_first else 0.5
 
     figures = made.figures(built, made.items(built, nats))
-    values = made.find_values(figures, "design_effect", "parts_apart")
+    values = made.find_values(
+        figures,
+        "design_effect",
+        "parts_apart",
+    )
     assert values == approx([10 * 20 / 19, 0])
     reason = made.find_row(figures, "shorter_wins")["reason"]
     assert reason == "no item has two texts of other length"
@@ -174,7 +257,11 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
 def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
     """Units of three pairs, two in each part: means of 1 and 1/3, and of -1/3 and -1."""
     text = made.numbered_pairs(4, 3)
-    concept = {"of": "writer", "trait": "age", "reversed": ["b"]}
+    concept = {
+        "of": "writer",
+        "trait": "age",
+        "reversed": ["b"],
+    }
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}, concept=concept))
     leans = (1.0, 1, 1, -1.0, -1, 1, 1.0, 1, -1, -1.0, -1, -1)
     nats = {str(item): lean for item, lean in enumerate(leans)}
@@ -196,8 +283,16 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     files = {"dev": made.stereoset(copies=5)}
     built = made.built(made.source(tmp_path, "stereoset", files))
     noise = np.random.default_rng(1)
-    nats = {"first": 0.0, "second": 0.1, "third": 1.0}
-    items = made.items(built, lambda row: nats[row["role"]] + 1e-3 * noise.normal(), lambda row: 1)
+    nats = {
+        "first": 0.0,
+        "second": 0.1,
+        "third": 1.0,
+    }
+    items = made.items(
+        built,
+        lambda row: nats[row["role"]] + 1e-3 * noise.normal(),
+        lambda row: 1,
+    )
     figures = made.figures(built, items)
     assert made.find_values(figures, "lms") == [0]
     lean = made.find_row(figures, "lean")
@@ -208,8 +303,16 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
 def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     likelihoods = pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])
-    answers = {"likelihoods": likelihoods, "starts": made.NOT_STARTED}
-    scores = ask.scores(made.frames(built), built.plan, answers, made.SUBJECT)
+    answers = {
+        "likelihoods": likelihoods,
+        "starts": made.NOT_STARTED,
+    }
+    scores = ask.scores(
+        made.frames(built),
+        built.plan,
+        answers,
+        made.SUBJECT,
+    )
     assert made.diagnosed(built, scores) == {}
     without = replace(made.SUBJECT, operations=frozenset())
     assert ask.requests(made.frames(built), built.plan, {}, without) == []
@@ -232,12 +335,20 @@ def test_parts_are_dimensions(layout: str, tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, layout))
     figures = made.figures(built, made.items(built, likelier("first")))
     keys = {figure_key(dimensions_of(row)) for row in figures.to_dict("records")}
-    assert keys == {"all", *BY_LAYOUT[layout]}
+    assert keys == {
+        "all",
+        *BY_LAYOUT[layout],
+    }
 
 
 def test_a_table_says_whether_its_pairs_have_a_direction_or_a_condition(tmp_path: Path) -> None:
     for role in ("direction", "condition"):
-        columns = {"first": "more", "second": "less", "unit": "writer", role: "type"}
+        columns = {
+            "first": "more",
+            "second": "less",
+            "unit": "writer",
+            role: "type",
+        }
         built = made.built(made.source(tmp_path, "pairs", columns=columns))
         figures = made.figures(built, made.items(built, likelier("first")))
         assert made.find_row(figures, "share", **{role: "age"})["value"] == 1
@@ -246,7 +357,11 @@ def test_a_table_says_whether_its_pairs_have_a_direction_or_a_condition(tmp_path
 @pytest.mark.parametrize("layout", made.LAYOUTS)
 def test_figures_are_as_the_family_says(layout: str, tmp_path: Path) -> None:
     """Columns, headlines, card and report, of every layout."""
-    source = made.source(tmp_path, layout, texts=["the one", "the other"])
+    source = made.source(
+        tmp_path,
+        layout,
+        texts=["the one", "the other"],
+    )
     built = made.built(source)
     tables = made.frames(built)
     scores = made.scores(
@@ -258,15 +373,33 @@ def test_figures_are_as_the_family_says(layout: str, tmp_path: Path) -> None:
     assert table_of(diagnosis["headlines"], schemas.HEADLINES).num_rows > 0
     headings = declare.headings(built.plan)
     wins = "wins more often than"
-    assert headings[0].says == [f"the one {wins} the other", f"the other {wins} the one"]
+    assert headings[0].says == [
+        f"the one {wins} the other",
+        f"the other {wins} the one",
+    ]
     require_confirmed(figures, headings)
     assert set(figures["figure"]) <= {heading.figure for heading in headings}
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    declaration = Declaration("made", "fixed", settings, source)
+    declaration = Declaration(
+        "made",
+        "fixed",
+        settings,
+        source,
+    )
     facts = diagnose.evidence(diagnosis)["made"]
-    words = card.card(declaration, tables, built.plan, facts)
+    words = card.card(
+        declaration,
+        tables,
+        built.plan,
+        facts,
+    )
     assert [config.name for config in words.configs] == ["texts"]
-    by_name = ({"made": source}, {"made": settings}, diagnosis, {"made": tables})
+    by_name = (
+        {"made": source},
+        {"made": settings},
+        diagnosis,
+        {"made": tables},
+    )
     (section,) = report.sections(ReportInput(*by_name))
     assert section.parts[0].rows[0][0].startswith("Made")
 
@@ -274,18 +407,37 @@ def test_figures_are_as_the_family_says(layout: str, tmp_path: Path) -> None:
 def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
     """Unread replies leave a doubt; a model that refuses is invalid; neither changes a share."""
     built = made.built(made.source(tmp_path, "pairs"))
-    items = made.items(built, lambda row: float(len(row["text"])))
-    scores = {"items": items, "placed": items[:0].assign(framing="bare"), "started": items[:0]}
+    items = made.items(
+        built,
+        lambda row: float(len(row["text"])),
+    )
+    scores = {
+        "items": items,
+        "placed": items[:0].assign(framing="bare"),
+        "started": items[:0],
+    }
     cases = (
-        (None, ["letter"] * 9 + ["none"]),
-        ("inconclusive", ["letter"] * 8 + ["none"] * 4),
-        ("invalid on this model", ["letter"] * 4 + ["refusal"] * 6),
+        (
+            None,
+            ["letter"] * 9 + ["none"],
+        ),
+        (
+            "inconclusive",
+            ["letter"] * 8 + ["none"] * 4,
+        ),
+        (
+            "invalid on this model",
+            ["letter"] * 4 + ["refusal"] * 6,
+        ),
     )
     values = set()
     for verdict, rules in cases:
         rows = [(str(place), rule, f"reply {place}", None) for place, rule in enumerate(rules)]
         replies = pd.DataFrame(rows, columns=schemas.REPLIES.names)
-        share = made.find_row(made.figures(built, {**scores, "replies": replies}), "share")
+        share = made.find_row(
+            made.figures(built, {**scores, "replies": replies}),
+            "share",
+        )
         assert share["verdict"] == verdict or (pd.isna(share["verdict"]) and verdict is None)
         values.add(share["value"])
     assert len(values) == 1
@@ -296,16 +448,32 @@ def test_recorded_replies_stand_beside_the_scores(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     tables = made.frames(built)
     rows = tables["texts"]
-    recorded = {"framing": "bare", "nats": 0.0, "tokens": -1, "rule": "none"}
+    recorded = {
+        "framing": "bare",
+        "nats": 0.0,
+        "tokens": -1,
+        "rule": "none",
+    }
     answers = rows[["id"]].assign(
         text_id=rows["id"], replied="So be it " + rows["item"], **recorded
     )
-    tables_of_answers = {"likelihoods": answers, "starts": answers[:0]}
+    tables_of_answers = {
+        "likelihoods": answers,
+        "starts": answers[:0],
+    }
     replies = ask.scores(tables, built.plan, tables_of_answers, made.SUBJECT)["replies"]
     assert replies["item"].tolist() == rows["item"].drop_duplicates().tolist()
     assert replies["reply"].tolist() == ("So be it " + replies["item"]).tolist()
     assert set(replies["rule"]) == {"none"}
-    unread = {**tables_of_answers, "likelihoods": answers.assign(nats=np.nan)}
+    unread = {
+        **tables_of_answers,
+        "likelihoods": answers.assign(nats=np.nan),
+    }
     reason = r"no answer to any item of made \(replies not read: .* such as \"So be it"
     with pytest.raises(UserError, match=reason):
-        ask.scores(tables, built.plan, unread, made.SUBJECT)
+        ask.scores(
+            tables,
+            built.plan,
+            unread,
+            made.SUBJECT,
+        )

@@ -35,8 +35,22 @@ def written(place: Path, **more: Any) -> Path:
     def young(unit: int, index: int) -> str:
         return f"The young {unit} are {WORDS[index]}."
 
-    text = made.many_pairs(8, 6, old, young)
-    return published(place, "fixed-made", made.source(place, "pairs", {"texts": text}, **more))
+    text = made.many_pairs(
+        8,
+        6,
+        old,
+        young,
+    )
+    return published(
+        place,
+        "fixed-made",
+        made.source(
+            place,
+            "pairs",
+            {"texts": text},
+            **more,
+        ),
+    )
 
 
 def published(place: Path, name: str, source: declare.Source) -> Path:
@@ -80,7 +94,12 @@ def by_model(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Re
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv("EVENRULER_CACHE", str(place / "cache"))
     model = save_tiny(place / "tiny")
-    result = measure(f"local:{model}", folder, out=place / "results", size="paper")
+    result = measure(
+        f"local:{model}",
+        folder,
+        out=place / "results",
+        size="paper",
+    )
     monkeypatch.undo()
     (scores,) = (place / "results").rglob("items.parquet")
     return result, pd.read_parquet(scores)
@@ -92,8 +111,15 @@ def rows_of(folder: Path) -> pd.DataFrame:
 
 def samples(folder: Path, values: Any) -> list[dict[str, Any]]:
     """A log of lm-evaluation-harness of its pairs, with likelihoods by text."""
-    pairs = rows_of(folder).pivot(index="item", columns="role", values="text")
-    texts = pairs[["first", "second"]].itertuples(index=False, name=None)
+    pairs = rows_of(folder).pivot(
+        index="item",
+        columns="role",
+        values="text",
+    )
+    texts = pairs[["first", "second"]].itertuples(
+        index=False,
+        name=None,
+    )
     rows = []
     for place, both in enumerate(texts):
         arguments = {

@@ -47,10 +47,21 @@ def test_likelihoods_share_and_log(
     with (tasks / "made_pairs.yaml").open("w") as file:
         YAML(typ="safe").dump(task, file)
     model = save_tiny(tmp_path / "tiny")
-    theirs = lm_eval(model, tmp_path / "benchmark", "made_pairs", tmp_path / "run", "--log_samples")
+    theirs = lm_eval(
+        model,
+        tmp_path / "benchmark",
+        "made_pairs",
+        tmp_path / "run",
+        "--log_samples",
+    )
     (samples,) = (tmp_path / "run").rglob("samples_made_pairs*.jsonl")
 
-    measured = measure(f"local:{model}", folder, out=tmp_path / "asked", size="paper")
+    measured = measure(
+        f"local:{model}",
+        folder,
+        out=tmp_path / "asked",
+        size="paper",
+    )
     logged = measure(
         f"recorded:{samples}", folder, out=tmp_path / "logged", size="paper", name="logged"
     )

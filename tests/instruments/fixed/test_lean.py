@@ -68,14 +68,24 @@ def verdict(headline_test: HeadlineTest) -> tuple[str, str]:
 
 
 def lean_test(items: pd.DataFrame, score: str = "preference") -> HeadlineTest:
-    return lean_headline(items, score, "writers", 0.1, 3)  # type: ignore[arg-type]
+    return lean_headline(
+        items,
+        score,
+        "writers",
+        0.1,
+        3,
+    )  # type: ignore[arg-type]
 
 
 def test_the_lean_by_hand() -> None:
     """Six writers of one pair each, four of which lean: 2 x 4/6 - 1; the jackknife of a mean is its
     standard error."""
     leans = [1.0, 1, 1, 1, -1, -1]
-    items = planted(6, 1).assign(lean=leans, length=[1.0, -1, 0, 0, 1, -1], frequency=0.0)
+    items = planted(6, 1).assign(
+        lean=leans,
+        length=[1.0, -1, 0, 0, 1, -1],
+        frequency=0.0,
+    )
     headline = lean_test(items)
     assert headline.effect.value == approx(1 / 3)
     error = items["lean"].std(ddof=1) / np.sqrt(6)
@@ -90,7 +100,10 @@ def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
     length = items["length"]
     confounds = np.column_stack([np.sign(length), length.clip(-3, 3), items["frequency"]])
     design = sm.add_constant(confounds)
-    for score, weight in (("preference", 1.0), ("stereoset", 1 / 20)):
+    for score, weight in (
+        ("preference", 1.0),
+        ("stereoset", 1 / 20),
+    ):
         weights = np.full(len(items), weight)
         intercept = sm.WLS(items["lean"], design, weights=weights).fit().params["const"]
         headline = lean_test(items, score)
@@ -132,7 +145,10 @@ def test_a_lean_is_an_effect_and_its_mirror_one_of_the_other_sign() -> None:
     assert verdict(lean_test(items))[0] == Verdict.EFFECT
     mirrored = items.assign(**{name: -items[name] for name in ("lean", "length", "frequency")})
     plain, mirror = lean_test(items), lean_test(mirrored)
-    assert verdict(mirror) == (Verdict.EFFECT, verdict(mirror)[1])
+    assert verdict(mirror) == (
+        Verdict.EFFECT,
+        verdict(mirror)[1],
+    )
     assert mirror.effect.value == approx(-plain.effect.value)
     assert plain.p == mirror.p
 
@@ -142,9 +158,20 @@ def shorter_wins(*shares: float) -> pd.DataFrame:
     as long, longer."""
     random = np.random.default_rng(5)
     items = planted(77, 120)
-    length = random.choice([-2.0, -1.0, 0.0, 1.0, 2.0], p=shares, size=len(items))
+    length = random.choice(
+        [-2.0, -1.0, 0.0, 1.0, 2.0],
+        p=shares,
+        size=len(items),
+    )
     fair = random.choice([-1.0, 1.0], size=len(items))
-    return items.assign(length=length, lean=np.where(length == 0, fair, -np.sign(length)))
+    return items.assign(
+        length=length,
+        lean=np.where(
+            length == 0,
+            fair,
+            -np.sign(length),
+        ),
+    )
 
 
 def test_the_shorter_one_always_wins_and_nothing_is_left() -> None:
@@ -161,7 +188,12 @@ def test_the_shorter_one_always_wins_and_nothing_is_left() -> None:
 
 
 def test_a_lean_that_is_there_and_too_small_to_name_is_no_effect() -> None:
-    items = planted(400, 50, lean=0.05, units=0.0)
+    items = planted(
+        400,
+        50,
+        lean=0.05,
+        units=0.0,
+    )
     headline = lean_test(items)
     assert headline.p_null is not None
     assert headline.p_null < 0.01
@@ -169,7 +201,10 @@ def test_a_lean_that_is_there_and_too_small_to_name_is_no_effect() -> None:
 
 
 def test_texts_of_one_length_have_no_confound() -> None:
-    items = planted(lean=0.5).assign(length=0.0, frequency=0.0)
+    items = planted(lean=0.5).assign(
+        length=0.0,
+        frequency=0.0,
+    )
     headline = lean_test(items)
     assert headline.specific.value == approx(headline.effect.value)
     assert headline.placebo == approx(0)
@@ -185,7 +220,13 @@ def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> 
     )
 
 
-@pytest.mark.parametrize(("share", "is_told"), [(0.05, False), (0.15, True)])
+@pytest.mark.parametrize(
+    ("share", "is_told"),
+    [
+        (0.05, False),
+        (0.15, True),
+    ],
+)
 def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(
     share: float, is_told: bool
 ) -> None:
@@ -209,7 +250,11 @@ def test_four_units_are_too_few() -> None:
 def _headlines(items: pd.DataFrame) -> pd.DataFrame:
     from evenruler.instruments.fixed.diagnose import headlines_of
 
-    return headlines_of(items, "preference", pd.Series("row", index=items["unit"].unique()))
+    return headlines_of(
+        items,
+        "preference",
+        pd.Series("row", index=items["unit"].unique()),
+    )
 
 
 def test_two_models_are_told_apart_by_units() -> None:

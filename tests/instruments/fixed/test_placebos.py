@@ -67,16 +67,26 @@ def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_
     assert len(prompts) == 2 * (1 + 5)
     assert sum(len(request.rows) for request in requests) == 12 * 6
     rows = pd.concat([request.rows for request in requests])
-    assert set(rows["framing"]) == {"bare", *(f"placebo-{n}" for n in range(1, 6))}
+    assert set(rows["framing"]) == {
+        "bare",
+        *(f"placebo-{n}" for n in range(1, 6)),
+    }
     assert not rows.duplicated("id").any()
     assert not rows.duplicated(["text_id", "framing"]).any()
 
 
 def test_of_some_items_alone(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
+    plan = {
+        **built.plan,
+        "prefixed": 7,
+        "prefixes": {"placebo-1": "It was a Tuesday."},
+    }
     (request,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
-    assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
+    assert request.rows["framing"].value_counts().to_dict() == {
+        "bare": 80,
+        "placebo-1": 14,
+    }
     plan["prefixed"] = 0
     (bare,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
     assert set(bare.rows["framing"]) == {"bare"}
@@ -84,7 +94,10 @@ def test_of_some_items_alone(tmp_path: Path) -> None:
 
 def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    figures = figures_of(built, lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)
+    figures = figures_of(
+        built,
+        lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1,
+    )
     turned, moved = (made.find_row(figures, name) for name in ("turned", "moved"))
     assert turned[["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
     assert moved[["value", "control", "n"]].tolist() == [0, 0, 40]
@@ -93,7 +106,10 @@ def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
 
 def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
     """All items turn; the share goes from .7 to .3, over and over: |2 x .7 - 1|."""
-    figures = figures_of(pairs(tmp_path), lambda row: seven_lean(row) * turning(row))
+    figures = figures_of(
+        pairs(tmp_path),
+        lambda row: seven_lean(row) * turning(row),
+    )
     assert made.find_values(figures, "turned", "moved", "share") == approx([1, 0.4, 0.7])
     moved = made.find_row(figures, "moved")
     assert moved["low"] == approx(0.4 * np.sqrt(5 / stats.chi2.ppf(0.975, 5)))
@@ -111,7 +127,11 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> 
 
     figures = figures_of(built, lean)
     # 8 of 3 x 40; three sentences have no interval.
-    values = made.find_values(figures, "turned", "moved")
+    values = made.find_values(
+        figures,
+        "turned",
+        "moved",
+    )
     assert values == approx([1 / 15, 0.1 * np.sqrt(2 / 3)])
     assert np.isnan(made.find_row(figures, "moved")["low"])
 
@@ -120,7 +140,10 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
     """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of
     context."""
     built = made.built(made.source(tmp_path, "stereoset"))
-    fixed = {"second": 0.0, "third": -9.0}
+    fixed = {
+        "second": 0.0,
+        "third": -9.0,
+    }
 
     def nats(row: pd.Series) -> float:
         is_turned = row["unit"] == "sister" and row["framing"] != "bare"
@@ -129,7 +152,10 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
     figures = made.figures(built, made.scores(built, nats, lambda row: 1))
     assert made.find_values(figures, "ss", "moved", "turned") == approx([100, 100 / 3, 1 / 4])
     built = made.built(made.source(tmp_path, "bbq"))
-    chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
+    chosen = {
+        "ambiguous": ("first", "third"),
+        "disambiguated": ("second", "first"),
+    }
 
     def is_chosen(row: pd.Series) -> float:
         bare, after_sentence = chosen[row["condition"]]
@@ -157,18 +183,28 @@ def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_p
 
 @pytest.mark.parametrize(
     ("kind", "reason"),
-    [("causal", "not asked after placebo"), ("recorded", "recorded answers are to the texts")],
+    [
+        ("causal", "not asked after placebo"),
+        ("recorded", "recorded answers are to the texts"),
+    ],
 )
 def test_where_nothing_was_asked_figures_are_null_with_the_reason(
     tmp_path: Path, kind: str, reason: str
 ) -> None:
     built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
-    plan = {**built.plan, "prefixed": 500 if kind == "recorded" else 0}
+    plan = {
+        **built.plan,
+        "prefixed": 500 if kind == "recorded" else 0,
+    }
     scores = made.scores(
         BuiltInstrument(built.tables, plan), by_role(lambda row: 1), subject=subject
     )
     assert len(scores["placed"]) == 0
-    figures = made.figures(built, scores, subject)
+    figures = made.figures(
+        built,
+        scores,
+        subject,
+    )
     for name in ("turned", "moved", "dependability"):
         assert np.isnan(made.find_row(figures, name)["value"])
         assert reason in made.find_row(figures, name)["reason"]
@@ -178,9 +214,19 @@ def test_the_card_says_what_was_asked(tmp_path: Path) -> None:
     source = made.source(tmp_path, "pairs")
     built = made.built(source)
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    declaration = Declaration("made", "fixed", settings, source)
+    declaration = Declaration(
+        "made",
+        "fixed",
+        settings,
+        source,
+    )
     turned = evidence({"figures": figures_of(built, turning)})["made"]
-    unasked = {"figure": "turned", "model": "made", "value": None, "reason": "not asked"}
+    unasked = {
+        "figure": "turned",
+        "model": "made",
+        "value": None,
+        "reason": "not asked",
+    }
     for facts, words in (
         (turned, "100% on made"),
         ([], "not measured"),
@@ -190,12 +236,21 @@ def test_the_card_says_what_was_asked(tmp_path: Path) -> None:
         assert words in limits[1]
 
 
-@pytest.mark.parametrize(("units", "is_known"), [(5, True), (4, False)])
+@pytest.mark.parametrize(
+    ("units", "is_known"),
+    [
+        (5, True),
+        (4, False),
+    ],
+)
 def test_chance_and_intervals_are_known_from_five_units_on(
     tmp_path: Path, units: int, is_known: bool
 ) -> None:
     built = pairs(tmp_path, units=units)
-    figures = figures_of(built, lambda row: 1 if row["framing"] != "placebo-1" else -1)
+    figures = figures_of(
+        built,
+        lambda row: 1 if row["framing"] != "placebo-1" else -1,
+    )
     assert made.find_row(figures, "turned")["value"] == approx(1 / 5)
     assert made.find_row(figures, "moved")["value"] == approx(5**-0.5)
     assert pd.notna(made.find_row(figures, "moved")["control"]) is is_known
@@ -207,10 +262,21 @@ class TestOtherStart:
     direction."""
 
     def start_requests(self, built: BuiltInstrument, subject: Any = made.SUBJECT) -> list[Any]:
-        tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
+        tables, plan = (
+            made.frames(built),
+            {
+                **built.plan,
+                "prefixed": 0,
+            },
+        )
         return [
             request
-            for request in ask.requests(tables, plan, {}, subject)
+            for request in ask.requests(
+                tables,
+                plan,
+                {},
+                subject,
+            )
             if request.table == "starts"
         ]
 
@@ -226,11 +292,24 @@ class TestOtherStart:
             name: pd.DataFrame(columns=schema.names) for name, schema in ask.ANSWERS.items()
         }
         texts = tables["texts"].set_index("id")
-        for request in ask.requests(tables, plan, {}, made.SUBJECT):
+        for request in ask.requests(
+            tables,
+            plan,
+            {},
+            made.SUBJECT,
+        ):
             model = after if request.table == "starts" else lean
             nats = [model(texts.loc[text]) for text in request.rows["text_id"]]
-            answers[request.table] = request.rows.assign(nats=nats, tokens=5)
-        scores = ask.scores(tables, plan, answers, made.SUBJECT)
+            answers[request.table] = request.rows.assign(
+                nats=nats,
+                tokens=5,
+            )
+        scores = ask.scores(
+            tables,
+            plan,
+            answers,
+            made.SUBJECT,
+        )
         figures = made.diagnosed(bare, scores)["figures"]
         return figures.set_index("figure").loc["start_flips"]
 
@@ -251,7 +330,10 @@ class TestOtherStart:
     def test_a_text_keeps_its_own_prompt(self, tmp_path: Path) -> None:
         built = made.built(made.source(tmp_path, "stereoset", between="\n"))
         settings = [dict(request.settings) for request in self.start_requests(built)]
-        assert settings == [{"other_start": True}, {"other_start": True, "between": "\n"}]
+        assert settings == [
+            {"other_start": True},
+            {"other_start": True, "between": "\n"},
+        ]
 
     def test_the_share_of_items_that_change_direction(self, tmp_path: Path) -> None:
         """Of ten writers three are turned, with all four of their items: 12 of 40. Another size of
@@ -269,6 +351,10 @@ class TestOtherStart:
         assert flips["high"] == approx(0.3 + reach)
 
     def test_without_another_start_there_is_a_reason(self, tmp_path: Path) -> None:
-        flips = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), lambda row: np.nan)
+        flips = self.figure(
+            pairs(tmp_path),
+            by_role(lambda row: 1.0),
+            lambda row: np.nan,
+        )
         assert pd.isna(flips["value"])
         assert flips["reason"] == "the model has one usual start token"

@@ -21,7 +21,11 @@ COUNTS = {
 
 def loaded(name: str) -> declare.Source:
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    return declare.load(SOURCES / f"{name}.yaml", settings, SOURCES / "shared")
+    return declare.load(
+        SOURCES / f"{name}.yaml",
+        settings,
+        SOURCES / "shared",
+    )
 
 
 SMALL = ("crows-pairs", "winogender", "winobias")

@@ -59,7 +59,11 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     assert (coverage.role, coverage.least) == ("fitness", None)
     parts = product(("token", "choice"), ("plain", "chat"))
     figures: list[dict[str, object]] = []
-    for (readout, prompt_format), share in zip(parts, (0.24, 0.26, 0.39, 0.41), strict=True):
+    for (readout, prompt_format), share in zip(
+        parts,
+        (0.24, 0.26, 0.39, 0.41),
+        strict=True,
+    ):
         part = {"prompt_format": prompt_format, "readout": readout}
         figures.append({"figure": "coverage", "model": "m", **part, "value": share})
     warnings = limit_warnings(figures, headings(plan))
@@ -81,13 +85,19 @@ STUDY = {
 
 
 def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None:
-    groups = {"a": {"text": "a", "group": "x"}, "b": {"text": "b", "group": "y"}}
+    groups = {
+        "a": {"text": "a", "group": "x"},
+        "b": {"text": "b", "group": "y"},
+    }
     of_study = {"p-at": ["s", "h"], "indirect-probing": ["gas", "gld", "add"]}
     mean_changes = {"p-at": ["as"], "indirect-probing": ["as", "as_of_gld_and_add"]}
     for study, measures in of_study.items():
         _, plan = built(declaration(hair(replicates=study, stimuli=groups, **STUDY)))
         phases = product(measures, ("before", "change"))
-        expected = [*phases, *product(mean_changes[study], ["change"])]
+        expected = [
+            *phases,
+            *product(mean_changes[study], ["change"]),
+        ]
         effect, probability, *shown, coverage = headings(plan)
         by_phase = [(column.figure, column.dimensions["phase"]) for column in shown]
         assert by_phase == expected
@@ -165,7 +175,11 @@ def lettered(placebos: bool = True) -> ContrastSource:
         "cells": {"gender-salience": "On {PLACEBO}, {STIMULUS}: {OPTIONS} {ANSWER}"},
         "texts": ["rain", "tea"],
     }
-    task: dict[str, Any] = {"title": "Choosing", "cells": both, "option": "{LETTER}: {OPTION}"}
+    task: dict[str, Any] = {
+        "title": "Choosing",
+        "cells": both,
+        "option": "{LETTER}: {OPTION}",
+    }
     task |= {
         "options": {"they": "They", "he": "He"},
         "placebos": {"gender-salience": placebo} if placebos else {},
@@ -180,7 +194,13 @@ def limits_of(contrast: ContrastSource, **changes: Any) -> list[str]:
 
 
 def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> None:
-    sizes = {"stimuli": 6, "placebo_stimuli": 3, "orders": 2, "calibrated": False, "generations": 0}
+    sizes = {
+        "stimuli": 6,
+        "placebo_stimuli": 3,
+        "orders": 2,
+        "calibrated": False,
+        "generations": 0,
+    }
     assert limits_of(lettered(), **sizes) == [
         "Figures are for 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",

@@ -19,7 +19,11 @@ from tests.instruments.near import approx, near
 
 RESAMPLING = Resampling(level=0.9, resamples=200, seed=3)
 PLANTED = {"he": -0.1, "she": 0.0, "they": 0.15}
-PAIRS = {("she", "he"): 0.1, ("they", "he"): 0.25, ("they", "she"): 0.15}
+PAIRS = {
+    ("she", "he"): 0.1,
+    ("they", "he"): 0.25,
+    ("they", "she"): 0.15,
+}
 
 
 def simulated(
@@ -29,13 +33,24 @@ def simulated(
     and .1 of noise."""
     rng = np.random.default_rng(seed)
     intercepts = rng.normal(scale=of_models, size=models)
-    joint = rng.normal(scale=together, size=(stimuli, len(PLANTED)))
+    joint = rng.normal(
+        scale=together,
+        size=(stimuli, len(PLANTED)),
+    )
     means = np.array(list(PLANTED.values()))
     rows = []
-    for model, stimulus, framing in product(range(models), range(stimuli), ("bare", "instruction")):
+    for model, stimulus, framing in product(
+        range(models),
+        range(stimuli),
+        ("bare", "instruction"),
+    ):
         noise = rng.normal(scale=0.1, size=3)
         shifts = means + intercepts[model] + joint[stimulus] + noise
-        cell = {"model": f"m{model}", "stimulus": f"s{stimulus}", "at": framing}
+        cell = {
+            "model": f"m{model}",
+            "stimulus": f"s{stimulus}",
+            "at": framing,
+        }
         rows += [
             {**cell, "outcome": outcome, "shift": shift}
             for outcome, shift in zip(PLANTED, shifts, strict=True)
@@ -68,7 +83,11 @@ def by_hand(shifts: pd.DataFrame) -> dict[tuple[str, str], tuple[float, float]]:
     _, she, they = np.eye(3)
     covariance = fit.cov_params().to_numpy()[:3, :3]
     by_pair = {}
-    for pair, contrast in zip(PAIRS, (she, they, they - she), strict=True):
+    for pair, contrast in zip(
+        PAIRS,
+        (she, they, they - she),
+        strict=True,
+    ):
         error = math.sqrt(contrast @ covariance @ contrast)
         by_pair[pair] = (contrast @ fit.fe_params, error)
     return by_pair
@@ -146,7 +165,10 @@ class TestMixedModel:
                     SingularMatrixWarning,
                     stacklevel=2,
                 )
-            return fit(self, **options | ({"maxiter": 1} if happens == "not converged" else {}))
+            return fit(
+                self,
+                **options | ({"maxiter": 1} if happens == "not converged" else {}),
+            )
 
         monkeypatch.setattr(MixedLM, "fit", fails)
         comparisons = compared(simulated(6))
@@ -209,7 +231,10 @@ class TestFixedEffects:
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize(("models", "together"), [(2, 0.1), (5, 0.0)])
+@pytest.mark.parametrize(
+    ("models", "together"),
+    [(2, 0.1), (5, 0.0)],
+)
 def test_intervals_cover_a_planted_effect(models, together) -> None:
     rows = []
     for seed in range(80):
@@ -263,7 +288,14 @@ def test_a_single_model_and_stimulus_has_no_interval() -> None:
     assert comparisons.loc["jackknife", "difference"].notna().all()
 
 
-@pytest.mark.parametrize(("models", "by_model"), [(2, 0.0), (6, 0.0), (6, 0.01)])
+@pytest.mark.parametrize(
+    ("models", "by_model"),
+    [
+        (2, 0.0),
+        (6, 0.0),
+        (6, 0.01),
+    ],
+)
 def test_shifts_without_spread_are_null_in_models_and_degenerate_in_the_jackknife(
     models, by_model
 ) -> None:

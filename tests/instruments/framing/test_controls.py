@@ -73,7 +73,10 @@ def answering(masses: Callable[[str], Masses]) -> Rule:
     def rule(prompt: str, form: str) -> float:
         mass_by_answer = masses(prompt)
         if "Options: " not in prompt:
-            return {" he": mass_by_answer["He"], " she": mass_by_answer["She"]}.get(form, 0.0)
+            return {" he": mass_by_answer["He"], " she": mass_by_answer["She"]}.get(
+                form,
+                0.0,
+            )
         letters = dict(re.findall(r"\b([A-J]): (He|She|Rabbit)", prompt))
         if not letters:  # no content: nothing to choose by
             return 0.1 if form in (" A", " B", " C") else 0.0
@@ -96,7 +99,11 @@ def moving(
         ] or [0]
         share = 0.3 + colour / 100 + MOVED * prompt.startswith(prompts)
         whole = other if other is not None and "Options: " in prompt else mass
-        return {"He": whole * share, "She": whole * (1 - share), "Rabbit": 0.05}
+        return {
+            "He": whole * share,
+            "She": whole * (1 - share),
+            "Rabbit": 0.05,
+        }
 
     return masses
 
@@ -124,10 +131,24 @@ def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
     source = with_placebos(confirmatory=CONFIRMATORY)
     tables, plan = built(declaration(source, generations=0, **changes))
     whom = subject(name="scripted")
-    answered = collect_answers({"hair": (tables, plan)}, requests, whom, Scripted(rule))
+    answered = collect_answers(
+        {"hair": (tables, plan)},
+        requests,
+        whom,
+        Scripted(rule),
+    )
     answers = none() | answered
     return figures(
-        "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
+        "hair",
+        tables,
+        plan,
+        scores(tables, plan, answers, whom),
+        whom,
+        Resampling(
+            0.95,
+            100,
+            0,
+        ),
     )
 
 
@@ -136,7 +157,10 @@ def effects(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return figure_rows.set_index(["cue", "task"]).loc[EFFECTS]
 
 
-@pytest.mark.parametrize(("prompts", "control"), [(CUES, 0), (ANY, MOVED)])
+@pytest.mark.parametrize(
+    ("prompts", "control"),
+    [(CUES, 0), (ANY, MOVED)],
+)
 def test_what_moves_with_the_cue_alone_moves_farther_than_with_placebos(
     prompts: tuple[str, ...], control: float
 ) -> None:

@@ -15,8 +15,15 @@ from tests.instruments.near import approx
 def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
     figure_rows = record(name="coiffure").found["figures"]
     assert set(figure_rows["benchmark"]) == {"coiffure"}
-    parts = zip(figure_rows["prompt_format"], figure_rows["readout"], strict=True)
-    assert set(parts) == {("plain", "token"), ("chat", "choice")}
+    parts = zip(
+        figure_rows["prompt_format"],
+        figure_rows["readout"],
+        strict=True,
+    )
+    assert set(parts) == {
+        ("plain", "token"),
+        ("chat", "choice"),
+    }
     token = figure_rows[figure_rows["readout"] == "token"]
     # Two classes of a choice, .04 each for their letters; he, him, she, hers: .33, .04, .13, .04.
     # (2 * .08 + 3 * .54) / 5.
@@ -30,7 +37,11 @@ def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
 
 def test_options_are_read_by_the_texts_that_the_prompt_lists() -> None:
     choices = record().found["choices"]
-    assert choices["rule"].value_counts().to_dict() == {"word": 6, "option": 3, "withheld": 1}
+    assert choices["rule"].value_counts().to_dict() == {
+        "word": 6,
+        "option": 3,
+        "withheld": 1,
+    }
     assert set(choices.loc[choices["rule"] != "withheld", "outcome"]) == {"he"}
     assert set(choices.loc[choices["rule"] == "withheld", "reason"]) == {"too rude"}
 
@@ -50,7 +61,10 @@ def test_every_table_is_one_of_the_schemas_and_comparisons_are_left_to_across() 
 
 
 def test_where_nothing_was_answered_tables_are_empty() -> None:
-    recorded = record(answered=False, continuation={"outcome": "he", "keywords": ["he"]})
+    recorded = record(
+        answered=False,
+        continuation={"outcome": "he", "keywords": ["he"]},
+    )
     for name, frame in {**recorded.found, **across([recorded], RESAMPLING)}.items():
         assert frame.empty, name
         assert list(frame.columns) == {**TABLES, "headlines": HEADLINES}[name].names
@@ -69,7 +83,13 @@ STUDY = {
 }
 
 
-@pytest.mark.parametrize(("generations", "metrics"), [(1, {"token"}), (2, {"token", "choice"})])
+@pytest.mark.parametrize(
+    ("generations", "metrics"),
+    [
+        (1, {"token"}),
+        (2, {"token", "choice"}),
+    ],
+)
 def test_one_reply_to_a_question_has_no_shifts(generations: int, metrics: set[str]) -> None:
     assert set(record(generations=generations).found["shifts"]["metric"]) == metrics
 
@@ -87,5 +107,10 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
 def test_evidence_is_rows_by_contrast() -> None:
     rows = evidence(record().found)["hair"]
     part = {"prompt_format": "plain", "readout": "token"}
-    coverage = {"figure": "coverage", "model": "m", **part, "value": approx(0.356)}
+    coverage = {
+        "figure": "coverage",
+        "model": "m",
+        **part,
+        "value": approx(0.356),
+    }
     assert {**coverage, "n": 2, "unit": "stimuli"} in rows

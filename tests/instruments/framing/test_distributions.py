@@ -23,7 +23,10 @@ from evenruler.instruments.framing.schemas import (
 )
 from tests.instruments.near import approx
 
-OUTCOMES = {"he": ["he", "his"], "she": ["she", "her"]}
+OUTCOMES = {
+    "he": ["he", "his"],
+    "she": ["she", "her"],
+}
 
 
 def prompt(
@@ -71,7 +74,12 @@ def masses(
         pd.DataFrame(forms), pd.DataFrame(prompts), without_content, OUTCOMES, **options
     )
     return {
-        row["outcome"]: (row["mass"], row["share"], row["coverage"], row["n"])
+        row["outcome"]: (
+            row["mass"],
+            row["share"],
+            row["coverage"],
+            row["n"],
+        )
         for row in distribution.to_dict("records")
     }
 
@@ -98,9 +106,16 @@ def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> Non
     forms = [
         form(id_, f" {letter}", p)
         for id_ in orders
-        for letter, p in zip("ABC", (0.5, 0.2, 0.1), strict=True)
+        for letter, p in zip(
+            "ABC",
+            (0.5, 0.2, 0.1),
+            strict=True,
+        )
     ]
-    by_class = masses(forms, [prompt(id_, order) for id_, order in orders.items()])
+    by_class = masses(
+        forms,
+        [prompt(id_, order) for id_, order in orders.items()],
+    )
     # Of a median they would have .5 and .1.
     assert by_class["he"] == approx((0.4, 0.75, 1.6 / 3, 3))
     assert by_class["she"] == approx((0.4 / 3, 0.25, 1.6 / 3, 3))
@@ -120,7 +135,10 @@ def test_a_letter_has_what_stands_alone_and_what_goes_on_with_the_word_of_its_op
 
 
 def test_whatever_follows_counts_for_forms_and_a_letter_holds_what_goes_on_after_it() -> None:
-    words = [form("a", " he", 0.2, ends=0.1), form("a", " she", 0.1, ends=0.9)]
+    words = [
+        form("a", " he", 0.2, ends=0.1),
+        form("a", " she", 0.1, ends=0.9),
+    ]
     by_class = masses(words, [prompt("a")], mass="forms")
     assert by_class["he"][0] == approx(0.2)
     assert by_class["she"][0] == approx(0.1)
@@ -130,7 +148,11 @@ def test_whatever_follows_counts_for_forms_and_a_letter_holds_what_goes_on_after
         form("a", " B", 0.2),
         form("a", "B", 0.1),
     ]
-    by_class = masses(letters, [prompt("a", ("he", "she"))], mass="forms")
+    by_class = masses(
+        letters,
+        [prompt("a", ("he", "she"))],
+        mass="forms",
+    )
     assert by_class["he"][0] == approx(0.5)
     assert by_class["she"][0] == approx(0.3)
 
@@ -146,16 +168,29 @@ def letters_after(id_: str, *masses: float) -> list[dict]:
 
 class TestCalibration:
     def test_masses_are_divided_by_those_without_content_and_their_sum_stays(self) -> None:
-        forms = letters_after("a", 0.4, 0.1, 0.1) + letters_after("n", 0.2, 0.1, 0.1)
+        forms = letters_after("a", 0.4, 0.1, 0.1) + letters_after(
+            "n",
+            0.2,
+            0.1,
+            0.1,
+        )
         prompts = [prompt("a", ("he", "she", "rabbit"))]
-        by_class = masses(forms, prompts, [free("n", letters=3)])
+        by_class = masses(
+            forms,
+            prompts,
+            [free("n", letters=3)],
+        )
         # Priors .5, .25, .25: .4/.5 = .8, .1/.25 = .4 and .4 make shares of .5, .25, .25 of the .6
         # that there is.
         assert by_class["he"] == approx((0.3, 2 / 3, 0.45, 1))
         assert by_class["she"] == approx((0.15, 1 / 3, 0.45, 1))
 
     def test_a_prior_is_the_mean_share_over_prompts_without_content(self) -> None:
-        without_content = {"n": (0.06, 0.02), "m": (0.5, 0.5), "k": (0.04, 0.36)}
+        without_content = {
+            "n": (0.06, 0.02),
+            "m": (0.5, 0.5),
+            "k": (0.04, 0.36),
+        }
         forms = letters_after("a", 0.3, 0.3)
         for id_, letter_masses in without_content.items():
             forms += letters_after(id_, *letter_masses)
@@ -167,9 +202,17 @@ class TestCalibration:
 
     def test_each_cell_and_configuration_has_its_own(self) -> None:
         even = (0.2, 0.2)
-        after = {"a": even, "b": even, "n": (0.3, 0.1), "m": (0.1, 0.3)}
+        after = {
+            "a": even,
+            "b": even,
+            "n": (0.3, 0.1),
+            "m": (0.1, 0.3),
+        }
         forms = [row for id_, shares in after.items() for row in letters_after(id_, *shares)]
-        chat = [*letters_after("a", *even), *letters_after("n", 0.1, 0.1)]
+        chat = [
+            *letters_after("a", *even),
+            *letters_after("n", 0.1, 0.1),
+        ]
         forms += [row | {"configuration": "chat"} for row in chat]
         order = ("he", "she")
         prompts = pd.DataFrame([prompt("a", order), prompt("b", order, framing="salience")])
@@ -178,19 +221,33 @@ class TestCalibration:
             pd.DataFrame(forms), prompts, without_content, OUTCOMES
         ).query("outcome == 'he'")
         masses_of_he = distribution.set_index(["configuration", "framing"])["mass"]
-        expected = {("plain", "bare"): 0.1, ("plain", "salience"): 0.3, ("chat", "bare"): 0.2}
+        expected = {
+            ("plain", "bare"): 0.1,
+            ("plain", "salience"): 0.3,
+            ("chat", "bare"): 0.2,
+        }
         assert masses_of_he.to_dict() == approx(expected)
 
     def test_a_letter_that_was_not_asked_without_content_is_no_zero(self) -> None:
-        forms = [*letters_after("a", 0.2, 0.1), *letters_after("n", 0.2)]
+        forms = [
+            *letters_after("a", 0.2, 0.1),
+            *letters_after("n", 0.2),
+        ]
         with pytest.raises(
             ValueError, match="a letter was not asked after the prompts without content"
         ):
-            masses(forms, [prompt("a", ("he", "she"))], [free("n")])
+            masses(
+                forms,
+                [prompt("a", ("he", "she"))],
+                [free("n")],
+            )
 
 
 def test_a_class_that_no_option_stands_for_has_no_mass() -> None:
-    forms = [form("a", " A", 0.4), form("a", " B", 0.2)]
+    forms = [
+        form("a", " A", 0.4),
+        form("a", " B", 0.2),
+    ]
     by_class = masses(forms, [prompt("a", ("he", "rabbit"))])
     assert by_class["she"][:2] == (0.0, 0.0)
     assert by_class["he"][1] == 1.0
@@ -227,8 +284,17 @@ def test_a_class_without_a_first_token_of_its_own_is_said() -> None:
         masses(forms, [prompt("a")], mass="first_token")
 
 
-PRONOUNS = {"he": ["he"], "she": ["she"], "they": ["they", "their"]}
-CELL = {"benchmark": "hair", "model": "m", "lineage": "l", "configuration": "chat"}
+PRONOUNS = {
+    "he": ["he"],
+    "she": ["she"],
+    "they": ["they", "their"],
+}
+CELL = {
+    "benchmark": "hair",
+    "model": "m",
+    "lineage": "l",
+    "configuration": "chat",
+}
 
 PROMPTS = pd.DataFrame(
     {
@@ -237,13 +303,25 @@ PROMPTS = pd.DataFrame(
         "framing": ["bare", "salience", "salience"],
         "task": ["completion", "choice", "choice"],
         "stimulus": ["short", "short", "long"],
-        "order": [[], ["she", "rabbit", "he"], ["he", "she", "rabbit"]],
+        "order": [
+            [],
+            ["she", "rabbit", "he"],
+            ["he", "she", "rabbit"],
+        ],
         "prompt": ["There is a person with a hat.", "Which word fits?", "Which word is it?"],
     }
 )
 OPTIONS = {
-    "p1": [("she", "She"), ("rabbit", "Rabbit"), ("he", "He")],
-    "p2": [("he", "He"), ("she", "She"), ("rabbit", "Rabbit")],
+    "p1": [
+        ("she", "She"),
+        ("rabbit", "Rabbit"),
+        ("he", "He"),
+    ],
+    "p2": [
+        ("he", "He"),
+        ("she", "She"),
+        ("rabbit", "Rabbit"),
+    ],
 }
 
 
@@ -270,9 +348,17 @@ class TestRead:
         framings = PROMPTS.set_index("id")["framing"]
         rows = []
         for prompt_id, texts in of_prompt.items():
-            row = {"id": prompt_id, "framing": framings.get(prompt_id, "bare")}
+            row = {
+                "id": prompt_id,
+                "framing": framings.get(prompt_id, "bare"),
+            }
             rows += [
-                {**row, "repetition": number, "seed": 7 + number, "reply": text}
+                {
+                    **row,
+                    "repetition": number,
+                    "seed": 7 + number,
+                    "reply": text,
+                }
                 for number, text in enumerate(texts)
             ]
         frame = pd.DataFrame(rows, columns=REPLIES.names)
@@ -289,7 +375,11 @@ class TestRead:
         assert count_continuations(choices, [], "they", ["he"])["n"].tolist() == [1]
 
     def test_each_reply_by_the_options_of_its_own_prompt(self) -> None:
-        replies = self.replies(p0=["They sing.", "A", "A"], p1=["A", "B"], p2=["A", "B: He"])
+        replies = self.replies(
+            p0=["They sing.", "A", "A"],
+            p1=["A", "B"],
+            p2=["A", "B: He"],
+        )
 
         choices = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS)
 
@@ -323,7 +413,13 @@ class TestRead:
     def test_options_in_another_order_than_the_prompt_lists_are_no_use(self) -> None:
         with pytest.raises(ValueError, match=r"p2: options .* but the prompt lists"):
             read_replies(
-                self.replies(p0=["He."]), PROMPTS, PRONOUNS, {**OPTIONS, "p2": OPTIONS["p1"]}
+                self.replies(p0=["He."]),
+                PROMPTS,
+                PRONOUNS,
+                {
+                    **OPTIONS,
+                    "p2": OPTIONS["p1"],
+                },
             )
 
 
@@ -375,7 +471,12 @@ class TestContinuations:
         ],
     )
     def test_a_keyword_is_a_whole_word_in_any_case_and_counts_once(self, reply, named) -> None:
-        counts = count_continuations(chosen("they", reply=reply), [], "they", self.KEYWORDS)
+        counts = count_continuations(
+            chosen("they", reply=reply),
+            [],
+            "they",
+            self.KEYWORDS,
+        )
 
         assert counts[["factor", "cue", "n", "named"]].to_numpy().tolist() == [
             ["all", False, 1, named]
@@ -446,14 +547,28 @@ def test_of_words_it_is_the_mean_over_stimuli_against_what_the_source_says() -> 
     cued = cell({"a": 0.02, "b": 0.3}, framing="salience")
     exclusions = judged(bare, cued, least=0.12)
     rows = exclusions.set_index("framing")[["coverage", "least", "n", "excluded"]]
-    assert rows.loc["bare"].tolist() == [approx(0.06), 0.12, 2, True]
-    assert rows.loc["salience"].tolist() == [approx(0.16), 0.12, 2, False]
+    assert rows.loc["bare"].tolist() == [
+        approx(0.06),
+        0.12,
+        2,
+        True,
+    ]
+    assert rows.loc["salience"].tolist() == [
+        approx(0.16),
+        0.12,
+        2,
+        False,
+    ]
 
 
 def test_of_replies_it_is_forty_per_cent_of_those_of_all_stimuli() -> None:
     """A stimulus alone may have less: 2 of 5."""
     exclusions = judged(
-        cell({"a": 0.0, "b": 1.0}, {"a": 3, "b": 2}, "choice"),
+        cell(
+            {"a": 0.0, "b": 1.0},
+            {"a": 3, "b": 2},
+            "choice",
+        ),
         cell({"a": 0.39}, 100, "choice", framing="salience"),
         cell({"a": 0.40}, 100, "choice", framing="salience", model="n"),
         least=0.9,
@@ -475,7 +590,11 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
             cell({"a": 0.9}, metric="choice", framing="salience~1"),
         ]
     )
-    rest = without_excluded(every, compute_exclusions(every, 0.1), ["choice"])
+    rest = without_excluded(
+        every,
+        compute_exclusions(every, 0.1),
+        ["choice"],
+    )
     left = rest[["metric", "task", "framing"]].drop_duplicates()
     assert sorted(left.itertuples(index=False, name=None)) == [
         ("choice", "choose", "bare"),

@@ -16,11 +16,26 @@ from tests.instruments.near import approx, near
 # Effects of salience in completion .6 and .2, in association .4 and 0; of instruction in
 # association alone, .1 and .3.
 CELLS: Cells = {
-    ("completion", "instruction"): {"bald": [1.0, 0.0], "long": [0.5, 0.5]},
-    ("completion", "salience+instruction"): {"bald": [0.4, 0.6], "long": [0.3, 0.7]},
-    ("association", "bare"): {"bald": [0.8, 0.2], "long": [0.5, 0.5]},
-    ("association", "salience"): {"bald": [0.4, 0.6], "long": [0.5, 0.5]},
-    ("association", "instruction"): {"bald": [0.9, 0.1], "long": [0.2, 0.8]},
+    ("completion", "instruction"): {
+        "bald": [1.0, 0.0],
+        "long": [0.5, 0.5],
+    },
+    ("completion", "salience+instruction"): {
+        "bald": [0.4, 0.6],
+        "long": [0.3, 0.7],
+    },
+    ("association", "bare"): {
+        "bald": [0.8, 0.2],
+        "long": [0.5, 0.5],
+    },
+    ("association", "salience"): {
+        "bald": [0.4, 0.6],
+        "long": [0.5, 0.5],
+    },
+    ("association", "instruction"): {
+        "bald": [0.9, 0.1],
+        "long": [0.2, 0.8],
+    },
 }
 
 
@@ -40,7 +55,10 @@ def thrice(cells: Cells) -> Cells:
 
 def by_t(values: list[float], level: float = 0.9) -> tuple[float, float]:
     """The interval of a mean."""
-    quantile = stats.t.ppf(0.5 + level / 2, len(values) - 1)
+    quantile = stats.t.ppf(
+        0.5 + level / 2,
+        len(values) - 1,
+    )
     mean, half = np.mean(values), quantile * stats.sem(values)
     return mean - half, mean + half
 
@@ -90,7 +108,10 @@ def test_a_stimulus_is_left_out_with_all_its_tasks_and_factors() -> None:
     # Five stimuli of .5 and one of .8.
     assert find_figure(figures, "coverage")[["value", "n"]].tolist() == approx([0.55, 6])
     # By stimulus: the mean of (.6 + .4) / 2 and .1, and of (.2 + 0) / 2 and .3.
-    by_figure = {"shift_probability": [0.3, 0.2], "effect": [0.5, 0.1]}
+    by_figure = {
+        "shift_probability": [0.3, 0.2],
+        "effect": [0.5, 0.1],
+    }
     for figure, (bald, long) in by_figure.items():
         cue = {"cue": "salience"} if figure == "effect" else {}
         ends = find_figure(figures, figure, **cue)[["low", "high"]]
@@ -126,7 +147,12 @@ def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> 
 
 
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
-    measured = rows(metric="choice").assign(share=np.nan, mass=0.0, coverage=0.0, n=10)
+    measured = rows(metric="choice").assign(
+        share=np.nan,
+        mass=0.0,
+        coverage=0.0,
+        n=10,
+    )
     figures = figures_of(measured)
     effects = figures[figures["figure"] == "effect"]
     assert effects["value"].isna().all()
@@ -172,7 +198,10 @@ def cells_moved(
 def moved(task: str, framing: str, bald: float, long: float) -> Cells:
     """A cell whose answers are so far from even."""
     shares = {"bald": [0.5 + bald, 0.5 - bald]}
-    shares["long"] = [0.5 + long, 0.5 - long]
+    shares["long"] = [
+        0.5 + long,
+        0.5 - long,
+    ]
     return {(task, framing): shares}
 
 
@@ -181,33 +210,58 @@ class TestMeans:
 
     def test_over_tasks(self) -> None:
         cells: dict = {}
-        moves = (("say", 0, 0), ("choose", 0, 0.3), ("complete", 0.45, 0.45))
+        moves = (
+            ("say", 0, 0),
+            ("choose", 0, 0.3),
+            ("complete", 0.45, 0.45),
+        )
         for task, bald, long in moves:
-            cells |= moved(task, "bare", 0, 0) | moved(task, "salience", bald, long)
+            cells |= moved(task, "bare", 0, 0) | moved(
+                task,
+                "salience",
+                bald,
+                long,
+            )
         figures = figures_of(rows(cells))
         assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.2)
 
     def test_of_placebos_over_pairs_of_cells(self) -> None:
         cells: dict = {}
-        moves = (("", 0.0), ("instruction", 0.0), ("age", 0.0), ("instruction+age", 0.4))
+        moves = (
+            ("", 0.0),
+            ("instruction", 0.0),
+            ("age", 0.0),
+            ("instruction+age", 0.4),
+        )
         for base, by in moves:
             there = f"+{base}" if base else ""
             cells |= moved("say", base or "bare", 0, 0) | moved(
                 "say", f"salience~1{there}", 0.5 * by, 0.5 * by
             )
-            cells |= moved("say", f"salience{there}", by, by)
+            cells |= moved(
+                "say",
+                f"salience{there}",
+                by,
+                by,
+            )
         figures = figures_of(rows(cells), factors=["salience", "instruction", "age"])
         row = find_figure(figures, "effect", cue="salience")
         assert (row["value"], row["control"]) == approx((0.1, 0.05))
 
 
-ALIKE = np.full((12, 6), [0.05, 0.07, 0.09, 0.11, 0.13, 0.15])
+ALIKE = np.full(
+    (12, 6),
+    [0.05, 0.07, 0.09, 0.11, 0.13, 0.15],
+)
 """Six placebos, each moving all alike: mean .1, SD .0374."""
 
 
 class TestBesidePlacebos:
     def test_the_control_is_the_mean_apd_of_placebos(self) -> None:
-        figures = figures_of(rows(cells_moved(np.full(12, 0.3), ALIKE)), factors=["salience"])
+        figures = figures_of(
+            rows(cells_moved(np.full(12, 0.3), ALIKE)),
+            factors=["salience"],
+        )
         row = find_figure(figures, "effect", cue="salience")
         assert (row["value"], row["control"]) == approx((0.3, 0.1))
         assert (row["low"], row["high"]) == approx((0.3, 0.3))
@@ -216,13 +270,23 @@ class TestBesidePlacebos:
     def test_each_placebo_counts_once_however_few_stimuli_it_was_asked_about(self) -> None:
         placebos = np.full((12, 2), np.nan)
         placebos[:, 0], placebos[:2, 1] = 0.1, 0.3
-        figures = figures_of(rows(cells_moved(np.full(12, 0.3), placebos)), factors=["salience"])
+        figures = figures_of(
+            rows(cells_moved(np.full(12, 0.3), placebos)),
+            factors=["salience"],
+        )
         row = find_figure(figures, "effect", cue="salience")
         assert row["control"] == approx(0.2)
 
     def test_a_placebo_that_lacks_a_task_is_no_part_of_the_control_over_tasks(self) -> None:
-        say = cells_moved(np.full(12, 0.3), ALIKE[:, :2])
-        hear = cells_moved(np.full(12, 0.2), ALIKE[:, :1], task="hear")
+        say = cells_moved(
+            np.full(12, 0.3),
+            ALIKE[:, :2],
+        )
+        hear = cells_moved(
+            np.full(12, 0.2),
+            ALIKE[:, :1],
+            task="hear",
+        )
         cells = say | hear
         figures = figures_of(rows(cells), factors=["salience"])
         row = find_figure(figures, "effect", cue="salience")
@@ -231,7 +295,11 @@ class TestBesidePlacebos:
         assert say["control"] == approx(0.06)
 
     def test_an_effect_over_tasks_is_of_those_that_have_placebos(self) -> None:
-        bare = cells_moved(np.full(12, 0.4), np.empty((12, 0)), task="hear")
+        bare = cells_moved(
+            np.full(12, 0.4),
+            np.empty((12, 0)),
+            task="hear",
+        )
         figures = figures_of(
             rows(cells_moved(np.full(12, 0.3), ALIKE) | bare), factors=["salience"]
         )
@@ -252,13 +320,22 @@ class TestCoverageBelowTheFloor:
         )
         distribution = rows(cells)
         gone = [
-            cell in low for cell in zip(distribution["task"], distribution["framing"], strict=True)
+            cell in low
+            for cell in zip(
+                distribution["task"],
+                distribution["framing"],
+                strict=True,
+            )
         ]
         return distribution.assign(coverage=distribution["coverage"].mask(np.array(gone), 0.04))
 
     def figures(self, *low: tuple[str, str]) -> pd.DataFrame:
         names = ["salience", "salience, say", "salience, hear"]
-        return figures_of(self.measured(*low), factors=["salience"], confirmatory=names)
+        return figures_of(
+            self.measured(*low),
+            factors=["salience"],
+            confirmatory=names,
+        )
 
     def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean(self) -> None:
         figures = self.figures(("say", "bare"))
@@ -282,18 +359,41 @@ class TestCoverageBelowTheFloor:
 
 
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_placebos() -> None:
-    identity = {"benchmark": "pronouns", "configuration": "plain", "model": "m0", "n": 12}
-    numbers = {"metric": "token", "before": 0.9, "after": 0.6, "change": -0.3}
+    identity = {
+        "benchmark": "pronouns",
+        "configuration": "plain",
+        "model": "m0",
+        "n": 12,
+    }
+    numbers = {
+        "metric": "token",
+        "before": 0.9,
+        "after": 0.6,
+        "change": -0.3,
+    }
     reason = "GAS is null: no replies"
     measures = [
-        {"measure": "S", **numbers, "low": -0.4, "high": -0.2, "control": -0.1},
+        {
+            "measure": "S",
+            **numbers,
+            "low": -0.4,
+            "high": -0.2,
+            "control": -0.1,
+        },
         {"measure": "H", **numbers, "before_low": 0.8, "before_high": 0.95},
         {"measure": "AS of GLD and ADD", "metric": "token", "change": 0.3},
         {"measure": "AS", "metric": "all", "reason": reason},
     ]
-    figures = figures_of(rows(), replications=pd.DataFrame([identity | row for row in measures]))
+    figures = figures_of(
+        rows(),
+        replications=pd.DataFrame([identity | row for row in measures]),
+    )
     expected = (
-        ("s", "change", [-0.3, -0.4, -0.2, -0.1, None]),
+        (
+            "s",
+            "change",
+            [-0.3, -0.4, -0.2, -0.1, None],
+        ),
         ("h", "before", [0.9, 0.8, 0.95, None, None]),
         ("h", "after", [0.6, None, None, None, None]),
         ("as_of_gld_and_add", "change", [0.3, None, None, None, None]),
@@ -322,8 +422,17 @@ def test_the_continuation_check_is_a_share_of_all_neutral_replies() -> None:
     figures = figures_of(rows(), continuations=table, continuation=neutral)
     checks = figures.query("figure == 'continuation' and readout == 'choice' and outcome == 'he'")
     checks = checks.set_index("prompt_format")
-    assert checks["value"].dropna().to_dict() == {"chat": 0.25, "few": 0.25, "five": 0.2}
-    assert checks["n"].to_dict() == {"chat": 20, "few": 4, "five": 5, "none": 0}
+    assert checks["value"].dropna().to_dict() == {
+        "chat": 0.25,
+        "few": 0.25,
+        "five": 0.2,
+    }
+    assert checks["n"].to_dict() == {
+        "chat": 20,
+        "few": 4,
+        "five": 5,
+        "none": 0,
+    }
     assert set(checks["unit"]) == {"replies"}
     interval = stats.binomtest(5, 20).proportion_ci(0.9, method="wilson")
     assert checks.loc["chat", ["low", "high"]].tolist() == approx(list(interval))
@@ -352,8 +461,19 @@ class TestShiftsOfClasses:
         bald = [("bald", name, shift) for shift in (0.3, 0.3, 0.9) for name in ("he", "she")]
         figures = shifted([*bald, ("long", "he", 0.1), ("long", "she", -0.3)])
         # (.5 + .1) / 2, (.5 - .3) / 2, and (.0 - .4) / 2.
-        he, she = ("shift", "he", None), ("shift", "she", None)
-        expected = {he: 0.3, she: 0.1, ("shift_difference", "she", "he"): -0.2}
+        he, she = (
+            ("shift", "he", None),
+            (
+                "shift",
+                "she",
+                None,
+            ),
+        )
+        expected = {
+            he: 0.3,
+            she: 0.1,
+            ("shift_difference", "she", "he"): -0.2,
+        }
         values = {key: figure.value for key, figure in figures.items()}
         assert values == approx(expected)
         for figure in figures.values():
@@ -364,7 +484,10 @@ class TestShiftsOfClasses:
         shifts = []
         for number, by in enumerate(values):
             stimulus = f"s{number}"
-            shifts += [(stimulus, "he", by), (stimulus, "she", by)]
+            shifts += [
+                (stimulus, "he", by),
+                (stimulus, "she", by),
+            ]
         figure = shifted(shifts)["shift", "she", None]
         assert figure.value == approx(0.1)
         assert (figure.low, figure.high) == approx(by_t(values))

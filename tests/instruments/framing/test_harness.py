@@ -40,7 +40,10 @@ def published(
 
 def planned(published: Published, plan: str) -> Published:
     """With one of the plans."""
-    return published.planned(**OTHER_PLANS[plan], stimuli=published.planned().plan["stimuli"][:FEW])
+    return published.planned(
+        **OTHER_PLANS[plan],
+        stimuli=published.planned().plan["stimuli"][:FEW],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +61,20 @@ class Scripted(AnsweringModels):
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         nats = [
             self._nats(prompt, form)
-            for prompt, form in zip(inputs["prompt"], inputs["form"], strict=True)
+            for prompt, form in zip(
+                inputs["prompt"],
+                inputs["form"],
+                strict=True,
+            )
         ]
         one = [-1.0] * n
-        return {"nats": nats, "ends": one, "alone": one, "first_nats": one, "first_token": [0] * n}
+        return {
+            "nats": nats,
+            "ends": one,
+            "alone": one,
+            "first_nats": one,
+            "first_token": [0] * n,
+        }
 
 
 def drawn(prompt: str, form: str) -> float:
@@ -88,7 +101,10 @@ def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float
     for doc in contrast_task.load_docs()["test"]:
         given = [
             (-40.0 + own, False)
-            for own in (0.0, *(nats(doc["prompt"], form) for form in doc["forms"]))
+            for own in (
+                0.0,
+                *(nats(doc["prompt"], form) for form in doc["forms"]),
+            )
         ]
         for metric, item in contrast_task.metric_inputs(doc, given).items():
             items.setdefault(metric, []).append(item)
@@ -101,9 +117,18 @@ def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float
 class TestRows:
     def test_what_is_asked_is_what_the_plan_asks(self, published: Published) -> None:
         own = published.planned()
-        (asked,) = requests(own.tables, {**own.plan, "generations": 0}, {}, subject(chats=False))
+        (asked,) = requests(
+            own.tables,
+            {**own.plan, "generations": 0},
+            {},
+            subject(chats=False),
+        )
         expected: dict[str, list[str]] = {}
-        for id_, form in zip(asked.rows["id"], asked.rows["form"], strict=True):
+        for id_, form in zip(
+            asked.rows["id"],
+            asked.rows["form"],
+            strict=True,
+        ):
             expected.setdefault(id_, []).append(form)
         docs = list(ContrastTask(own.folder).load_docs()["test"])
         # A letter before the first word of its option counts only where what follows is known.

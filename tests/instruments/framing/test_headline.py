@@ -67,7 +67,11 @@ def diagnosed(
     """What is found of the replies of a hosted chat model: one reply a question, placebos
     included."""
     changes.setdefault("confirmatory", ["salience, completion", "salience, choice"])
-    source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS, **changes)
+    source = with_placebos(
+        [*PLACEBOS, *MORE_PLACEBOS],
+        WORDINGS,
+        **changes,
+    )
     sizes = {
         "generations": 1,
         "most_wordings": 9,
@@ -77,7 +81,12 @@ def diagnosed(
     }
     tables, plan = built(declaration(source, **sizes))
     whom = subject("chat", name="scripted")
-    answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
+    answers = collect_answers(
+        {"hair": (tables, plan)},
+        requests,
+        whom,
+        Replying(reply),
+    )
     assert not answers["replies"].duplicated(["id", "repetition"]).any()
     if doubled:
         answers = {
@@ -85,7 +94,16 @@ def diagnosed(
         }
     answers = none() | answers
     return figures(
-        "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
+        "hair",
+        tables,
+        plan,
+        scores(tables, plan, answers, whom),
+        whom,
+        Resampling(
+            0.95,
+            100,
+            0,
+        ),
     )
 
 
@@ -118,7 +136,10 @@ class TestTwoModels:
     def test_one_that_a_cue_turns_more_is_found(self) -> None:
         more, less = made_of(*CUES), made_of(*CUES, share=0.25)
         figure = self.compared(more, less)
-        assert (figure.verdict, figure.value) == (str(Verdict.EFFECT), approx(75))
+        assert (figure.verdict, figure.value) == (
+            str(Verdict.EFFECT),
+            approx(75),
+        )
         assert figure.levels == "12 stimuli, 3 wordings, 12 placebos"
         assert self.compared(less, more).value == approx(-75)
 
@@ -149,11 +170,19 @@ class TestOneReplyAQuestion:
 def test_the_quick_scale_asks_one_wording_and_six_placebos() -> None:
     source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS)
     tables, plan = built(declaration(source))
-    (words, *_) = requests(tables, plan, {}, subject(chats=False))
+    (words, *_) = requests(
+        tables,
+        plan,
+        {},
+        subject(chats=False),
+    )
     framings = tables["prompts"].set_index("id")["framing"]
     expected = {"bare", "instruction", "salience+instruction"}
     for number in range(1, 7):
-        expected |= {f"salience~{number}+instruction", f"instruction~{number}"}
+        expected |= {
+            f"salience~{number}+instruction",
+            f"instruction~{number}",
+        }
     assert set(framings.reindex(words.rows["id"]).dropna()) == expected
 
 

@@ -14,15 +14,35 @@ from tests.instruments.framing.tables import Cells, distributions
 from tests.instruments.near import approx, near
 
 LEVEL = 0.9
-CLASSES = {"male": ["he", "his", "man"], "female": ["she", "her", "woman"]}
-GROUPS = {"algebra": "math", "number": "math", "poem": "arts", "dance": "arts"}
+CLASSES = {
+    "male": ["he", "his", "man"],
+    "female": ["she", "her", "woman"],
+}
+GROUPS = {
+    "algebra": "math",
+    "number": "math",
+    "poem": "arts",
+    "dance": "arts",
+}
 
 # By task: without and with the cue.
 PROBED: Cells = {
-    ("describe", "bare"): {"bald": [0.9, 0.1], "long": [0.3, 0.7]},
-    ("describe", "salience"): {"bald": [0.6, 0.4], "long": [0.5, 0.5]},
-    ("complete", "bare"): {"bald": [0.7, 0.3], "long": [0.5, 0.5]},
-    ("complete", "salience"): {"bald": [0.5, 0.5], "long": [0.5, 0.5]},
+    ("describe", "bare"): {
+        "bald": [0.9, 0.1],
+        "long": [0.3, 0.7],
+    },
+    ("describe", "salience"): {
+        "bald": [0.6, 0.4],
+        "long": [0.5, 0.5],
+    },
+    ("complete", "bare"): {
+        "bald": [0.7, 0.3],
+        "long": [0.5, 0.5],
+    },
+    ("complete", "salience"): {
+        "bald": [0.5, 0.5],
+        "long": [0.5, 0.5],
+    },
 }
 ASSOCIATED: Cells = {
     ("choose", "bare"): {
@@ -103,7 +123,10 @@ def entropy(p: float) -> float:
 
 def apart(distance: float) -> list[float]:
     """Shares of two classes that are so far from each other."""
-    return [0.5 + distance / 2, 0.5 - distance / 2]
+    return [
+        0.5 + distance / 2,
+        0.5 - distance / 2,
+    ]
 
 
 class TestIndirectProbing:
@@ -124,8 +147,16 @@ class TestIndirectProbing:
         # Means over tasks: male .8 and .4, female .2 and .6 before; male .55 and .5, female .45 and
         # .5 after.
         row = probed(shares_of(PROBED), replies(SAID)).loc["ADD"]
-        before = jensenshannon([0.8, 0.4], [0.2, 0.6], base=2)
-        after = jensenshannon([0.55, 0.5], [0.45, 0.5], base=2)
+        before = jensenshannon(
+            [0.8, 0.4],
+            [0.2, 0.6],
+            base=2,
+        )
+        after = jensenshannon(
+            [0.55, 0.5],
+            [0.45, 0.5],
+            base=2,
+        )
         assert row[["before", "after", "change"]].tolist() == near([before, after, after - before])
 
     def test_add_weighs_stimuli_by_mass(self) -> None:
@@ -137,7 +168,10 @@ class TestIndirectProbing:
     def test_add_is_one_for_stimuli_apart_and_zero_for_the_same(self) -> None:
         apart = shares_of(
             {
-                ("describe", framing): {"s1": [1.0, 0.0], "s2": [0.0, 1.0]}
+                ("describe", framing): {
+                    "s1": [1.0, 0.0],
+                    "s2": [0.0, 1.0],
+                }
                 for framing in ("bare", "salience")
             }
         )
@@ -146,7 +180,10 @@ class TestIndirectProbing:
         same = shares_of({("describe", framing): even for framing in ("bare", "salience")})
         weights = same["stimulus"].str[1:].astype(float) / 4
         same["mass"] = same["share"] * weights
-        for rows, expected in ((apart, 1.0), (same, 0.0)):
+        for rows, expected in (
+            (apart, 1.0),
+            (same, 0.0),
+        ):
             row = probed(rows, NOTHING_SAID).loc["ADD"]
             assert row[["before", "after", "change"]].tolist() == approx(
                 [expected, expected, 0.0], abs=1e-7
@@ -196,10 +233,16 @@ class TestIndirectProbing:
     def test_a_prompt_with_a_value_on_one_side_is_left_out_on_both(self) -> None:
         rows = shares_of(PROBED)
         lost = rows.eval("task == 'describe' and framing == 'salience' and stimulus == 'bald'")
-        measures = probed(rows.assign(share=rows["share"].mask(lost)), replies(SAID))
+        measures = probed(
+            rows.assign(share=rows["share"].mask(lost)),
+            replies(SAID),
+        )
         # Left are .4, .4, 0 before and 0, 0, 0 after.
         assert measures.loc["GLD", ["before", "after"]].tolist() == near([0.8 / 3, 0.0])
-        texts = {"bare": SAID["bare"], "salience": {"bald": SAID["salience"]["bald"]}}
+        texts = {
+            "bare": SAID["bare"],
+            "salience": {"bald": SAID["salience"]["bald"]},
+        }
         row = probed(rows, replies(texts)).loc["GAS"]
         assert row[["before", "after", "n"]].tolist() == [0.5, 1.0, 1]
 
@@ -244,7 +287,11 @@ class TestAssociation:
 
     def test_choices_are_compared_where_the_model_was_sampled(self) -> None:
         rows = shares_of(ASSOCIATED)
-        turned = rows.assign(share=1 - rows["share"], mass=(1 - rows["share"]) / 2, metric="choice")
+        turned = rows.assign(
+            share=1 - rows["share"],
+            mass=(1 - rows["share"]) / 2,
+            metric="choice",
+        )
         choices = replies({"bare": {"algebra": ["?"]}})
         both = associated(pd.concat([rows, turned]), choices)
         assert both.loc[("choice", "S"), "before"] == near(-0.6)
@@ -288,7 +335,10 @@ class TestIntervals:
         before = [0.1, 0.2, 0.4, 0.7, 0.8]
         after = [0.1, 0.0, 0.3, 0.2, 0.9]
         cells: dict = {}
-        for framing, distances in (("bare", before), ("salience", after)):
+        for framing, distances in (
+            ("bare", before),
+            ("salience", after),
+        ):
             cells["describe", framing] = dict(zip(FIVE, map(apart, distances), strict=True))
         row = probed(shares_of(cells), NOTHING_SAID).loc["GLD"]
         change = [second - first for first, second in zip(before, after, strict=True)]
@@ -298,18 +348,35 @@ class TestIntervals:
             ("change", "", change, -1),
         ):
             assert (row[name], *ends(row, prefix)) == approx(
-                (np.mean(values), *in_logits(values, lowest))
+                (
+                    np.mean(values),
+                    *in_logits(values, lowest),
+                )
             )
 
     def test_a_change_of_s_is_between_minus_two_and_two(self) -> None:
-        preferences = {"a0": 0.9, "a1": 0.5, "a2": 0.1, "b0": -0.8, "b1": -0.6, "b2": -0.1}
+        preferences = {
+            "a0": 0.9,
+            "a1": 0.5,
+            "a2": 0.1,
+            "b0": -0.8,
+            "b1": -0.6,
+            "b2": -0.1,
+        }
         cells: Cells = {
             ("choose", "bare"): dict.fromkeys(preferences, (0.5, 0.5)),
             ("choose", "salience"): {name: apart(by) for name, by in preferences.items()},
         }
         groups = {name: name[0] for name in preferences}
         row = (
-            compute_replications(shares_of(cells), NOTHING_SAID, CLASSES, groups, "p-at", LEVEL)
+            compute_replications(
+                shares_of(cells),
+                NOTHING_SAID,
+                CLASSES,
+                groups,
+                "p-at",
+                LEVEL,
+            )
             .set_index("measure")
             .loc["S"]
         )
@@ -334,7 +401,11 @@ class TestIntervals:
         return shares_of({("describe", framing): even for framing in ("bare", "salience")})
 
     def test_gas_is_a_share_of_replies(self) -> None:
-        second = zip(FIVE, ["It.", "She.", "It.", "She.", "It."], strict=True)
+        second = zip(
+            FIVE,
+            ["It.", "She.", "It.", "She.", "It."],
+            strict=True,
+        )
         texts = {
             "bare": {name: ["He.", "It."] for name in FIVE},
             "salience": {name: ["She.", reply] for name, reply in second},
@@ -342,7 +413,10 @@ class TestIntervals:
         row = probed(self.even(), replies(texts)).loc["GAS"]
         assert ends(row, "before_") == (0.5, 0.5)
         assert (row["after"], *ends(row, "after_")) == approx(
-            (0.7, *in_logits([0.5, 1, 0.5, 1, 0.5], 0))
+            (
+                0.7,
+                *in_logits([0.5, 1, 0.5, 1, 0.5], 0),
+            )
         )
 
 
@@ -364,10 +438,21 @@ class TestPlacebos:
         """H of all stimuli is another than H of few: the control is a mean of what placebos do on
         theirs."""
         male, female, even = [0.95, 0.05], [0.05, 0.95], [0.5, 0.5]
-        bare = {"algebra": male, "number": male, "poem": female, "dance": female}
-        cells: dict = {("choose", "bare"): bare, ("choose", "salience"): dict.fromkeys(bare, even)}
+        bare = {
+            "algebra": male,
+            "number": male,
+            "poem": female,
+            "dance": female,
+        }
+        cells: dict = {
+            ("choose", "bare"): bare,
+            ("choose", "salience"): dict.fromkeys(bare, even),
+        }
         # The first two placebos are asked about one group each, and make its answers even.
-        for number, names in ((1, ("algebra", "number")), (2, ("poem", "dance"))):
+        for number, names in (
+            (1, ("algebra", "number")),
+            (2, ("poem", "dance")),
+        ):
             cells["choose", f"salience~{number}"] = dict.fromkeys(names, even)
         rows = shares_of(cells)
         tokens = associated(rows).loc["token"]
@@ -383,9 +468,20 @@ class TestPlacebos:
     def test_the_control_of_as_is_what_placebos_give(self) -> None:
         rows = shares_of(self.cells(0.1))
         # By placebo, of which of the five stimuli it is asked.
-        stimuli = {"": "01234", "1": "01234", "2": "1234", "3": "234", "4": "034", "5": "014"}
+        stimuli = {
+            "": "01234",
+            "1": "01234",
+            "2": "1234",
+            "3": "234",
+            "4": "034",
+            "5": "014",
+        }
         numbers = rows["framing"].str.partition("~")[2]
-        cells = zip(numbers, rows["stimulus"].str[1], strict=True)
+        cells = zip(
+            numbers,
+            rows["stimulus"].str[1],
+            strict=True,
+        )
         is_asked = [stimulus in stimuli[number] for number, stimulus in cells]
         row = probed(rows[np.array(is_asked)], NOTHING_SAID).loc["AS of GLD and ADD"]
         changes = [(0.6 - d) / 2 for d in self.DISTANCES]  # ADD is 0 where all stimuli are alike

@@ -33,7 +33,11 @@ def prompts() -> list[dict]:
 
 def test_every_feasible_cell_is_written_out_and_no_other(prompts: list[dict]) -> None:
     counted = Counter(map(itemgetter("task", "framing", "stimulus"), prompts))
-    once = product(["completion"], ["bare", "instruction", "salience+instruction"], STIMULI_)
+    once = product(
+        ["completion"],
+        ["bare", "instruction", "salience+instruction"],
+        STIMULI_,
+    )
     six_times = product(["choice"], ["instruction", "salience+instruction"], STIMULI_)
     assert counted == dict.fromkeys(once, 1) | dict.fromkeys(six_times, 6)
 
@@ -70,7 +74,14 @@ def test_published_orders_stay(prompts: list[dict]) -> None:
     ]
 
 
-@pytest.mark.parametrize(("k", "orders"), [(1, 1), (3, 6), (4, 4)])
+@pytest.mark.parametrize(
+    ("k", "orders"),
+    [
+        (1, 1),
+        (3, 6),
+        (4, 4),
+    ],
+)
 def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
     k: int, orders: int
 ) -> None:
@@ -78,7 +89,11 @@ def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
     assert len({tuple(order) for order in drawn}) == len(drawn) == orders
     for position in zip(*drawn, strict=True):
         assert set(Counter(position).values()) == {orders // k}
-    for order, turned in zip(drawn[::2], drawn[1::2], strict=False):
+    for order, turned in zip(
+        drawn[::2],
+        drawn[1::2],
+        strict=False,
+    ):
         assert turned == order[::-1]
 
 
@@ -98,7 +113,11 @@ def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(
 
 def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     text = "A person with {STIMULUS}. {ANSWER}"
-    cells = {"bare": text, "instruction": text, "salience+instruction": f"On gender: {text}"}
+    cells = {
+        "bare": text,
+        "instruction": text,
+        "salience+instruction": f"On gender: {text}",
+    }
     composed = compose_tables(
         "hair", hair(tasks={"one": {"title": "One", "cells": cells}}), SETTINGS
     )
@@ -110,7 +129,11 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
 
 
 def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> None:
-    she = {"forms": ["she"], "terms": ["woman"], "not": ["she-wolf"]}
+    she = {
+        "forms": ["she"],
+        "terms": ["woman"],
+        "not": ["she-wolf"],
+    }
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose_tables("hair", declared.source, SETTINGS)
     assert list(map(itemgetter("outcome", "form", "use"), composed["outcomes"])) == [
@@ -167,7 +190,11 @@ def test_the_plan_holds_options_and_forms_as_json() -> None:
 def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:
     stimuli = {
         name: {"text": name, "group": group}
-        for name, group in (("one", "z"), ("two", "a"), ("three", "z"))
+        for name, group in (
+            ("one", "z"),
+            ("two", "a"),
+            ("three", "z"),
+        )
     }
     assert build(declaration(hair(stimuli=stimuli)), NO_MODELS).plan["groups"] == ["z", "a"]
 
@@ -179,7 +206,11 @@ class TestPlacebos:
     def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
         rows = compose_tables("hair", with_placebos(), SETTINGS)["prompts"]
         framings = {
-            (row["task"], row["framing"], row["placebo"])
+            (
+                row["task"],
+                row["framing"],
+                row["placebo"],
+            )
             for row in rows
             if row["placebo"] is not None
         }
@@ -234,7 +265,14 @@ class TestWithoutContent:
         assert len({row["id"] for row in rows}) == len(rows) == 6
 
 
-OF_SIX = {"he": "He", "she": "She", "a": "Apple", "b": "Bread", "c": "Cake", "d": "Door"}
+OF_SIX = {
+    "he": "He",
+    "she": "She",
+    "a": "Apple",
+    "b": "Bread",
+    "c": "Cake",
+    "d": "Door",
+}
 
 
 def asked_of(options: dict[str, str], **changes: object) -> tuple[pd.DataFrame, FramingPlan]:
@@ -298,7 +336,10 @@ class TestWhatIsAsked:
 
     def test_groups_of_stimuli_are_balanced_within_each_placebo(self) -> None:
         grouped = {
-            name: {"text": f"{name} hair", "group": "ab"[number // 6]}
+            name: {
+                "text": f"{name} hair",
+                "group": "ab"[number // 6],
+            }
             for number, name in enumerate(COLOURS)
         }
         tables, plan = built(declaration(with_placebos(stimuli=grouped)))

@@ -19,15 +19,36 @@ from tests.instruments.near import approx, near
 FACTORS = ["salience", "instruction"]
 
 ASSOCIATION = {
-    ("association", "bare"): {"bald": [1.0, 0.0, 0.0], "long": [0.5, 0.5, 0.0]},
-    ("association", "salience"): {"bald": [0.4, 0.0, 0.6], "long": [0.25, 0.75, 0.0]},
-    ("association", "instruction"): {"bald": [0.9, 0.1, 0.0], "long": [0.5, 0.3, 0.2]},
-    ("association", "salience+instruction"): {"bald": [0.1, 0.2, 0.7], "long": [0.5, 0.5, 0.0]},
+    ("association", "bare"): {
+        "bald": [1.0, 0.0, 0.0],
+        "long": [0.5, 0.5, 0.0],
+    },
+    ("association", "salience"): {
+        "bald": [0.4, 0.0, 0.6],
+        "long": [0.25, 0.75, 0.0],
+    },
+    ("association", "instruction"): {
+        "bald": [0.9, 0.1, 0.0],
+        "long": [0.5, 0.3, 0.2],
+    },
+    ("association", "salience+instruction"): {
+        "bald": [0.1, 0.2, 0.7],
+        "long": [0.5, 0.5, 0.0],
+    },
 }
 COMPLETION = {
-    ("completion", "bare"): {"bald": [0.8, 0.2, 0.0], "long": [0.2, 0.8, 0.0]},
-    ("completion", "instruction"): {"bald": [0.6, 0.2, 0.2], "long": [0.2, 0.7, 0.1]},
-    ("completion", "salience+instruction"): {"bald": [0.5, 0.5, 0.0], "long": [0.0, 0.0, 1.0]},
+    ("completion", "bare"): {
+        "bald": [0.8, 0.2, 0.0],
+        "long": [0.2, 0.8, 0.0],
+    },
+    ("completion", "instruction"): {
+        "bald": [0.6, 0.2, 0.2],
+        "long": [0.2, 0.7, 0.1],
+    },
+    ("completion", "salience+instruction"): {
+        "bald": [0.5, 0.5, 0.0],
+        "long": [0.0, 0.0, 1.0],
+    },
 }
 
 
@@ -37,8 +58,15 @@ ByStimulus = dict[tuple[str, str, str], tuple[float, int]]
 def by_stimulus(effects: pd.DataFrame) -> ByStimulus:
     by_key = {}
     for row in effects.to_dict("records"):
-        key = (row["task"], row["factor"], row["stimulus"])
-        by_key[key] = (round(row["apd"], 12), row["n"])
+        key = (
+            row["task"],
+            row["factor"],
+            row["stimulus"],
+        )
+        by_key[key] = (
+            round(row["apd"], 12),
+            row["n"],
+        )
     return by_key
 
 
@@ -51,11 +79,23 @@ class TestDistance:
         assert apd([0.3, 0.7], [0.3, 0.7]) == 0.0
 
     def test_every_row_of_a_batch_has_its_own(self) -> None:
-        p = [[[1.0, 0.0], [0.5, 0.5]], [[0.2, 0.8], [math.nan, 0.5]]]
-        q = [[[0.0, 1.0], [0.25, 0.75]], [[math.nan, math.nan], [0.5, 0.5]]]
+        p = [
+            [[1.0, 0.0], [0.5, 0.5]],
+            [[0.2, 0.8], [math.nan, 0.5]],
+        ]
+        q = [
+            [[0.0, 1.0], [0.25, 0.75]],
+            [[math.nan, math.nan], [0.5, 0.5]],
+        ]
         distances = apd(p, q)
-        assert (distances.shape, distances.dtype) == ((2, 2), np.float64)
-        np.testing.assert_array_equal(distances, [[1.0, 0.25], [math.nan, math.nan]])
+        assert (distances.shape, distances.dtype) == (
+            (2, 2),
+            np.float64,
+        )
+        np.testing.assert_array_equal(
+            distances,
+            [[1.0, 0.25], [math.nan, math.nan]],
+        )
 
     @given(st.lists(st.tuples(*[st.floats(1e-3, 1)] * 2), min_size=1, max_size=9))
     def test_is_symmetric_and_never_above_one(self, weights) -> None:
@@ -109,7 +149,12 @@ class TestEffects:
     def test_the_mean_of_a_stimulus_is_over_all_its_pairs(self) -> None:
         # Salience moves 0 and .1 without the third cue, .2 and .9 with it: mean .3, where the
         # median is .15.
-        moved = {"bare": 0.0, "instruction": 0.1, "age": 0.2, "instruction+age": 0.9}
+        moved = {
+            "bare": 0.0,
+            "instruction": 0.1,
+            "age": 0.2,
+            "instruction+age": 0.9,
+        }
         cells = {("completion", framing): {"bald": [1.0, 0.0, 0.0]} for framing in moved}
         for framing, by in moved.items():
             cells["completion", "salience" if framing == "bare" else f"salience+{framing}"] = {
@@ -137,7 +182,10 @@ class TestEffects:
             {"metric": "choice"},
             {"benchmark": "other"},
         )
-        parts = [distributions(COMPLETION), *(distributions(still, **other) for other in others)]
+        parts = [
+            distributions(COMPLETION),
+            *(distributions(still, **other) for other in others),
+        ]
         effects = compute_effects(pd.concat(parts), FACTORS)
         of_bald = effects.query("factor == 'salience' and stimulus == 'bald'")
         moved = of_bald[of_bald["apd"].round(12) != 0]
@@ -154,7 +202,10 @@ class TestEffects:
 
 
 BESIDE = COMPLETION | {
-    ("completion", "salience~1+instruction"): {"bald": [0.6, 0.3, 0.1], "long": [0.2, 0.7, 0.1]},
+    ("completion", "salience~1+instruction"): {
+        "bald": [0.6, 0.3, 0.1],
+        "long": [0.2, 0.7, 0.1],
+    },
     ("completion", "salience~2+instruction"): {"long": [0.0, 0.9, 0.1]},
     ("completion", "instruction~1"): {"bald": [0.8, 0.1, 0.1]},
 }

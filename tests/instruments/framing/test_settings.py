@@ -16,14 +16,21 @@ instruments:
 """
 
 
-@pytest.mark.parametrize(("scale", "generations"), [("quick", 0), ("paper", 3)])
+@pytest.mark.parametrize(
+    ("scale", "generations"),
+    [("quick", 0), ("paper", 3)],
+)
 def test_an_entry_is_merged_over_what_its_family_says(file_with, scale, generations) -> None:
     drinks = ParamsFile(file_with("params.yaml", PARAMS), scale=scale).settings("drinks")
     assert (drinks.generations, drinks.stimuli, drinks.new_tokens) == (generations, 4, 7)
 
 
 def test_models_that_say_how_likely_a_text_is_or_that_write_are_asked() -> None:
-    local: dict[str, Any] = {"source": "local:folder", "licence": "mit", "origin": "ours"}
+    local: dict[str, Any] = {
+        "source": "local:folder",
+        "licence": "mit",
+        "origin": "ours",
+    }
     served = local | {"source": "endpoint:name"}
     kinds = {
         "causal": local,

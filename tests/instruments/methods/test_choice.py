@@ -82,11 +82,20 @@ def of_known(right: int, both: str = "A") -> pd.DataFrame:
     letter; and to one."""
     pairs = choice.known_pairs(load_control_pairs())
     asked_pairs = pd.concat([PAIRS, pairs], ignore_index=True)
-    rows = [("one", "bare", 0, "A", None), ("one", "bare", 1, "B", None)]
+    rows = [
+        ("one", "bare", 0, "A", None),
+        ("one", "bare", 1, "B", None),
+    ]
     for number, pair in enumerate(pairs["id"]):
         rows += [
             (pair, KNOWN, 0, "A", None),
-            (pair, KNOWN, 1, "B" if number < right else both, None),
+            (
+                pair,
+                KNOWN,
+                1,
+                "B" if number < right else both,
+                None,
+            ),
         ]
     return parse_choices(pd.DataFrame(rows, columns=choice.ANSWERS.names), asked_pairs)
 

@@ -34,7 +34,10 @@ BY_HAND = np.array(
     dtype=float,
 )
 SPREAD = math.sqrt(8 / 3)
-HALVED = [math.sqrt(2 / 3), 0.5]  # sums of squares about the mean: 2 and .75
+HALVED = [
+    math.sqrt(2 / 3),
+    0.5,
+]  # sums of squares about the mean: 2 and .75
 
 CRITERION = [
     40,
@@ -43,7 +46,10 @@ CRITERION = [
     20,
 ]  # about their mean 15, -15, 5, -5: sum of squares 500; with the biases 60, 10, 15
 R = 60 / math.sqrt(8 * 500)
-R_HALVED = [10 / math.sqrt(2 * 500), 15 / math.sqrt(0.75 * 500)]
+R_HALVED = [
+    10 / math.sqrt(2 * 500),
+    15 / math.sqrt(0.75 * 500),
+]
 
 IN_TWO = np.array([1.0, -1.0])[:, None] * [5.0, 2.0, -1.0, 0.25]
 """What each of two templates adds to a target; nothing on their mean."""
@@ -77,7 +83,10 @@ def drawn(
 
 
 class TestHalvings:
-    @pytest.mark.parametrize(("n_targets", "ways"), [(2, 4), (6, 400)])
+    @pytest.mark.parametrize(
+        ("n_targets", "ways"),
+        [(2, 4), (6, 400)],
+    )
     def test_hold_as_many_of_each_group(self, n_targets, ways) -> None:
         poles = np.repeat([1, -1], n_targets).astype(np.int8)
         weights = halving_weights(poles)
@@ -87,7 +96,10 @@ class TestHalvings:
         assert set(of_first) == {n_targets // 2}
 
     def test_there_are_none_of_groups_that_differ_in_size(self) -> None:
-        for poles in ([1, 1, -1], [1, -1]):
+        for poles in (
+            [1, 1, -1],
+            [1, -1],
+        ):
             assert len(halving_weights(np.array(poles, dtype=np.int8))) == 0
 
 
@@ -108,7 +120,10 @@ class TestByHand:
 
     def test_attributes_without_a_number_are_no_part_of_r_but_of_spread(self) -> None:
         scores = np.vstack([BY_HAND, [9, 0, 0, 0]])
-        figures = found_in(cube_of(scores[:, None, :]), [*CRITERION, math.nan])
+        figures = found_in(
+            cube_of(scores[:, None, :]),
+            [*CRITERION, math.nan],
+        )
         assert figures["r"].n == 4
         assert figures["r"].value == near(R)
         spread = np.std([2, -2, 0, 0, 4.5], ddof=1)
@@ -116,7 +131,10 @@ class TestByHand:
 
     def test_a_leaning_that_is_common_to_all_attributes_is_no_part(self) -> None:
         cube, criterion = drawn(1, n=12, targets=4)
-        leaning = cube_of(cube.scores + np.repeat([5.0, -5.0], 2), cube.poles)
+        leaning = cube_of(
+            cube.scores + np.repeat([5.0, -5.0], 2),
+            cube.poles,
+        )
         for name, figure in found_in(cube, criterion).items():
             other = found_in(leaning, criterion)[name]
             expected = (figure.value, figure.low, figure.control)
@@ -157,7 +175,12 @@ class TestAlphaOfHalvings:
         rng = np.random.default_rng(2)
         scores = rng.normal(size=(9, 3, 4)) + rng.normal(size=(9, 1, 4))
         alphas = []
-        for first in ([0, 2], [0, 3], [1, 2], [1, 3]):
+        for first in (
+            [0, 2],
+            [0, 3],
+            [1, 2],
+            [1, 3],
+        ):
             second = [place for place in range(4) if place not in first]
             sums = scores[:, :, first].sum(axis=2)
             biases = pd.DataFrame(sums - scores[:, :, second].sum(axis=2))
@@ -187,7 +210,10 @@ def fitness(
     rows: pd.DataFrame, reliability: Figure, floor: float, words: str = "man uncle woman girl"
 ) -> ValidityCheck:
     """Of a set whose first two targets are of one group, and the last two of the other."""
-    cube = cube_of(np.zeros((1, 1, 4)), words=words.split())
+    cube = cube_of(
+        np.zeros((1, 1, 4)),
+        words=words.split(),
+    )
     return fitness_of(cube, rows, reliability, floor)
 
 
@@ -215,7 +241,12 @@ class TestReversed:
         ("highs", "unfit"),
         [
             (
-                {"first": 0.9, "odd": -0.1, "last": 0.2, "no": -0.5},
+                {
+                    "first": 0.9,
+                    "odd": -0.1,
+                    "last": 0.2,
+                    "no": -0.5,
+                },
                 "templates say the opposite of the others (odd, no)",
             ),
             ({"odd": -0.1}, "a template says the opposite of the others (odd)"),
@@ -243,7 +274,12 @@ class TestSharedWords:
         ],
     )
     def test_leave_a_doubt(self, words, shared) -> None:
-        check = fitness(FINE, alpha(0.8, 0.9), 0.6, words)
+        check = fitness(
+            FINE,
+            alpha(0.8, 0.9),
+            0.6,
+            words,
+        )
         assert check.unfit is None
         assert (
             check.doubt

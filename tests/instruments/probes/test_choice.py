@@ -69,7 +69,11 @@ def test_who_does_not_choose_by_what_sentences_say_is_no_measurement(
 
 
 def test_who_refuses_one_end_is_said_to_and_still_judged() -> None:
-    figures = found(replace(BIASED, refuses=low_half), "standard", 0)
+    figures = found(
+        replace(BIASED, refuses=low_half),
+        "standard",
+        0,
+    )
     assert figures.loc[UNANSWERED, "verdict"] == Verdict.EFFECT
     assert figures.loc[UNANSWERED, "value"] < -20, "what is high is answered more"
     assert figures.loc[SHARE_GAIN, "verdict"] == Verdict.EFFECT
@@ -79,7 +83,10 @@ def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
     """Else whatever there is would be beyond placebos that do nothing."""
     chooser = replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo"))
     gain = found(chooser, "standard", 0)
-    assert set(gain["verdict"].dropna()) == {str(Verdict.INCONCLUSIVE), str(Verdict.NO_EFFECT)}
+    assert set(gain["verdict"].dropna()) == {
+        str(Verdict.INCONCLUSIVE),
+        str(Verdict.NO_EFFECT),
+    }
     share_gain = gain.loc[SHARE_GAIN]
     assert share_gain["why"].startswith(
         "No verdict is possible: no placebo. Left out, mostly unanswered: nouns 1, nouns 2"
@@ -91,13 +98,25 @@ def pairs(rise: float, group: str = "words", n: int = 6, noise: float = 0.0) -> 
     """Scores of pairs that rise along the axis, points, by `HEADLINES`."""
     random = np.random.default_rng(3)
     rows = []
-    for unit, template, pair in product(range(11), range(4), range(n)):
+    for unit, template, pair in product(
+        range(11),
+        range(4),
+        range(n),
+    ):
         name = f"{group} {pair // 2}" if group != "words" else group
         rows.append((f"unit {unit}", f"at {template}", f"pair {pair}", name, unit * 8.0 + 10))
     frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "beside"])
     share = 100 * rise * (frame["beside"] - 50) / 80
-    share += random.normal(0, noise, len(frame))
-    return frame.assign(value=share, pole=int(group == "words"), figure=SHARE_GAIN)
+    share += random.normal(
+        0,
+        noise,
+        len(frame),
+    )
+    return frame.assign(
+        value=share,
+        pole=int(group == "words"),
+        figure=SHARE_GAIN,
+    )
 
 
 def test_a_gain_of_shares_by_hand() -> None:
@@ -108,7 +127,11 @@ def test_a_gain_of_shares_by_hand() -> None:
     figure = gain_of(pairs(0.4), nouns, figure=SHARE_GAIN)
     assert figure.effect.value == approx(40)
     assert figure.placebo == approx(np.std([0, 2, 4, 6, 8, 10], ddof=1))
-    assert figure.levels == {"attributes": 11, "templates": 4, "words": 6}
+    assert figure.levels == {
+        "attributes": 11,
+        "templates": 4,
+        "words": 6,
+    }
 
 
 def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
@@ -118,7 +141,11 @@ def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
     assert figure.effect.value == approx(50)
     (judged,) = judge([(figure, ValidityCheck())])
     assert judged.verdict == Verdict.EFFECT
-    same = contrast(both[0], both[0], 10.0)
+    same = contrast(
+        both[0],
+        both[0],
+        10.0,
+    )
     (alike,) = judge([(same, ValidityCheck())])
     assert alike.verdict == Verdict.NO_EFFECT
 
@@ -127,7 +154,10 @@ def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None
     tables, plan, _ = published("standard")
     questions = choice_questions(tables, plan)
     n_by_framing = questions["framing"].value_counts().to_dict()
-    assert n_by_framing == {"bare": 22 * 8 * 6, "placebo": 22 * 2 * 18}
+    assert n_by_framing == {
+        "bare": 22 * 8 * 6,
+        "placebo": 22 * 2 * 18,
+    }
     nouns = np.ravel(plan["choice"]["placebo_pairs"])
     assert len(set(nouns)) == len(nouns) == 36
     row = questions.query("word == 'he/she' and attribute == 'nurse' and template == 'typical'")

@@ -54,7 +54,14 @@ DOMAINS = ("occupation-gender", "probes-occupation-gender-evolved")
 
 
 def test_a_sheet_is_made_filled_and_read(repository) -> None:
-    output = run("sheet", *DOMAINS, "--human", "human.txt", "--out", "study")
+    output = run(
+        "sheet",
+        *DOMAINS,
+        "--human",
+        "human.txt",
+        "--out",
+        "study",
+    )
     assert output == "5 probes of 3 sets; for raters: study/raters\nnot for raters: study/key.csv\n"
     raters = repository / "study/raters"
     shown = {path.name: path.read_bytes() for path in raters.iterdir()}
@@ -68,14 +75,33 @@ def test_a_sheet_is_made_filled_and_read(repository) -> None:
     }
     assert shown["sheet.csv"].startswith(b"\xef\xbb\xbfid,text,")
     assert shown["instructions.txt"].count(b"Construct: association of occupations with") == 1
-    secrets = ("occupation-gender", "evolved", "seed", "human", "line-1", "g2", key["secret"][0])
+    secrets = (
+        "occupation-gender",
+        "evolved",
+        "seed",
+        "human",
+        "line-1",
+        "g2",
+        key["secret"][0],
+    )
     for content in shown.values():
         assert not [secret for secret in secrets if secret in content.decode()]
     sheet = pd.read_csv(raters / "sheet.csv")
-    for rater, clarity in (("ana", [1, 2, 3, 4, 5]), ("ben", [2, 3, 4, 5, 1])):
+    for rater, clarity in (
+        ("ana", [1, 2, 3, 4, 5]),
+        ("ben", [2, 3, 4, 5, 1]),
+    ):
         filled = sheet.assign(rater=rater, clarity=clarity, relevance=3, naturalness=4)
         filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
-    output = run("read", "ana.csv", "ben.csv", "--key", "study/key.csv", "--out", "found")
+    output = run(
+        "read",
+        "ana.csv",
+        "ben.csv",
+        "--key",
+        "study/key.csv",
+        "--out",
+        "found",
+    )
     assert output.startswith("# Ratings of 5 probes by 2 raters\n")
     assert "counted in each: 1 probes.\n" in output
     rated = pd.read_csv("found/ratings.csv")
@@ -85,7 +111,10 @@ def test_a_sheet_is_made_filled_and_read(repository) -> None:
     (mean,) = statistics.query(
         "criterion == 'clarity' and statistic == 'mean' and set == 'evolved'"
     )["value"]
-    means = pd.Series([1.5, 2.5, 3.5, 4.5, 3.0], sheet["text"])
+    means = pd.Series(
+        [1.5, 2.5, 3.5, 4.5, 3.0],
+        sheet["text"],
+    )
     assert mean == means[[SEED["dream"], EVOLVED["g2"]]].mean()
 
 
@@ -105,10 +134,25 @@ def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quo
         "'=HYPERLINK(A1) {TARGET} {ATTRIBUTE}",
     ]
     assert sorted(pd.read_csv("study/key.csv")["text"]) == sorted(sheet["text"])
-    for rater, texts in (("ana", sheet["text"]), ("=ben", sheet["text"].str[1:])):
-        filled = sheet.assign(rater=rater, text=texts, **dict.fromkeys(["clarity", "relevance"], 3))
+    for rater, texts in (
+        ("ana", sheet["text"]),
+        ("=ben", sheet["text"].str[1:]),
+    ):
+        filled = sheet.assign(
+            rater=rater,
+            text=texts,
+            **dict.fromkeys(["clarity", "relevance"], 3),
+        )
         filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
-    output = run("read", "ana.csv", "=ben.csv", "--key", "study/key.csv", "--out", "found")
+    output = run(
+        "read",
+        "ana.csv",
+        "=ben.csv",
+        "--key",
+        "study/key.csv",
+        "--out",
+        "found",
+    )
     assert output.startswith("# Ratings of 2 probes by 2 raters\n")
     assert {*pd.read_csv("found/ratings.csv")["rater"]} == {"ana", "'=ben"}
 

@@ -73,7 +73,13 @@ class TestBiases:
 
         scored = cube(probes, scores_of(probes, raw))
 
-        expected = pd.DataFrame({"first": [1.5, -3], "odd": [0.5, -3]}, index=["smith", "driver"])
+        expected = pd.DataFrame(
+            {
+                "first": [1.5, -3],
+                "odd": [0.5, -3],
+            },
+            index=["smith", "driver"],
+        )
         assert_biases(scored, expected)
         assert scored.scores.shape == (2, 2, 4)
 
@@ -81,7 +87,12 @@ class TestBiases:
         sets = {name: {"title": name, "templates": TEMPLATES} for name in ("hand", "other")}
         attributes = {slug: slug for slug in BIAS.index}
         probes, _, _ = frames(compiled(sets=sets, attributes=attributes))
-        times = {("hand", "m"): 1, ("hand", "n"): 2, ("other", "m"): -1, ("other", "n"): -2}
+        times = {
+            ("hand", "m"): 1,
+            ("hand", "n"): 2,
+            ("other", "m"): -1,
+            ("other", "n"): -2,
+        }
         parts = []
         for (part, model), by in times.items():
             rows = probes[probes["set"] == part]
@@ -89,13 +100,26 @@ class TestBiases:
         cube_by_cell = dict(score_cubes(probes, pd.concat(parts)))
         cells = [("trades", *key, key[1], "bare", "bare", "agree") for key in times]
         assert list(cube_by_cell) == cells
-        for cell, by in zip(cells, times.values(), strict=True):
+        for cell, by in zip(
+            cells,
+            times.values(),
+            strict=True,
+        ):
             assert_biases(cube_by_cell[cell], by * BIAS)
 
     def test_targets_stand_with_their_group_and_their_mean_tokens(self, sentences) -> None:
         probes = sentences()
-        tokens = {"man": 5, "uncle": 6, "woman": 7, "girl": 9}
-        longer = np.where(probes["attribute"] == "cook", 8, 0)  # one of eight
+        tokens = {
+            "man": 5,
+            "uncle": 6,
+            "woman": 7,
+            "girl": 9,
+        }
+        longer = np.where(
+            probes["attribute"] == "cook",
+            8,
+            0,
+        )  # one of eight
         n_tokens = probes["target"].map(tokens).to_numpy() + longer
         scores = scores_of(probes, values_for(probes, BIAS)).assign(n_tokens=n_tokens)
         scored = cube(probes, scores)
@@ -114,8 +138,14 @@ class TestBiases:
 @pytest.mark.parametrize(
     ("poles", "balanced"),
     [
-        ([1, 1, -1, -1], True),
-        ([1, 1, 1, -1, -1], False),
+        (
+            [1, 1, -1, -1],
+            True,
+        ),
+        (
+            [1, 1, 1, -1, -1],
+            False,
+        ),
         ([1, -1], False),  # two of each at least
     ],
 )
@@ -166,7 +196,11 @@ class TestDeriving:
         bare = probes.drop(columns="framing").set_index("id")
         for _, rows in prefixed.groupby("framing"):
             under = rows.drop(columns=["id", "framing", "before"]).set_index("bare_id")
-            pd.testing.assert_frame_equal(under.loc[bare.index], bare, check_names=False)
+            pd.testing.assert_frame_equal(
+                under.loc[bare.index],
+                bare,
+                check_names=False,
+            )
             assert len(under) == len(bare)
 
     def test_a_row_after_a_prefix_is_another_than_the_bare_one(self, compiled) -> None:
@@ -191,7 +225,10 @@ class TestDeriving:
     def test_so_many_templates_of_each_set(self, compiled) -> None:
         templates = {name: f"The {name} {{ATTRIBUTE}} met a {{TARGET}}." for name in "abcd"}
         sets = {name: {"title": name, "templates": templates} for name in ("one", "two")}
-        sets["three"] = {"title": "Three", "templates": {"a": "A {ATTRIBUTE} is a {TARGET}."}}
+        sets["three"] = {
+            "title": "Three",
+            "templates": {"a": "A {ATTRIBUTE} is a {TARGET}."},
+        }
         prefixed = prefixed_of(compiled(sets=sets), templates=2)
         templates_by_set = prefixed.groupby("set")["template"].unique().map(list)
         assert templates_by_set.to_dict() == {
@@ -201,7 +238,10 @@ class TestDeriving:
         }
 
     def test_and_so_many_targets_of_each_group(self, compiled) -> None:
-        targets = {"men": ["boy", "he", "man", "son"], "women": ["girl", "she"]}
+        targets = {
+            "men": ["boy", "he", "man", "son"],
+            "women": ["girl", "she"],
+        }
         prefixed = prefixed_of(compiled(targets=targets), targets=2)
         assert prefixed.groupby("group")["target"].unique().map(sorted).to_dict() == {
             "men": ["he", "son"],
@@ -210,7 +250,10 @@ class TestDeriving:
         assert len(prefixed) == 3 * 3 * 2 * 4  # prefixes, templates, attributes, targets
 
     def test_controls_are_not_asked(self, compiled) -> None:
-        templates = {**TEMPLATES, "odd": {**TEMPLATES["odd"], "control": True}}
+        templates = {
+            **TEMPLATES,
+            "odd": {**TEMPLATES["odd"], "control": True},
+        }
         sets = {"hand": {"title": "By hand", "templates": templates}}
         prefixed = prefixed_of(compiled(sets=sets))
         assert set(prefixed["template"]) == {"first", "last"}
@@ -237,7 +280,10 @@ class ScriptedModel:
         for text, prefix in zip(texts, before, strict=True):
             shift = sum(by for words, by in self.shifts.items() if words in prefix)
             nats.append(self.nats[text] + self.sign[text] * shift)
-        return LogLikelihoods(np.array(nats), np.ones(len(nats), dtype=np.int64))
+        return LogLikelihoods(
+            np.array(nats),
+            np.ones(len(nats), dtype=np.int64),
+        )
 
 
 STANDARD = BIAS / BIAS.mean(axis=1).std(ddof=1)
@@ -251,7 +297,11 @@ Diagnosed = Callable[..., dict[str, pd.DataFrame]]
 @pytest.fixture
 def trades(compiled) -> dict[str, list[Any]]:
     sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-    return compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, framings=FRAMINGS)
+    return compiled(
+        sets=sets,
+        attributes={slug: slug for slug in BIAS.index},
+        framings=FRAMINGS,
+    )
 
 
 @pytest.fixture
@@ -273,7 +323,15 @@ def diagnosed(trades) -> Diagnosed:
         nats = model.loglikelihood(rows["text"].tolist(), rows["before"].tolist()).nats
         answered = scores_of(rows, nats).assign(framing=rows["framing"].to_numpy())
         placebos = with_placebos({"templates": written, "attributes": described}, plan)
-        return diagnose(probes, described, answered, prefixed, placebos, plan, RESAMPLING)
+        return diagnose(
+            probes,
+            described,
+            answered,
+            prefixed,
+            placebos,
+            plan,
+            RESAMPLING,
+        )
 
     return make
 
@@ -292,15 +350,31 @@ class TestLevel:
         assert row[names].tolist() == near([-1.5, -1.5, 0, 0, 1])
         assert row[["placebo", "n"]].tolist() == [False, 8]
         figures = figures_of(tables)
-        for name, value in (("level_shift", 1.5), ("reordering", 0)):
-            assert figures[name][["value", "n", "unit"]].tolist() == [near(value), 8, "attributes"]
+        for name, value in (
+            ("level_shift", 1.5),
+            ("reordering", 0),
+        ):
+            assert figures[name][["value", "n", "unit"]].tolist() == [
+                near(value),
+                8,
+                "attributes",
+            ]
 
     def test_is_of_every_set_on_its_own(self) -> None:
         """A cue that moves two templates up and one down by twice as much moves the set by
         nothing."""
         bare = np.random.default_rng(1).normal(size=(9, 3, 4))
-        after = bare + np.outer([1, 1, -2], [0.5, 0.5, -0.5, -0.5])
-        shifts = bias_shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
+        after = bare + np.outer(
+            [1, 1, -2],
+            [0.5, 0.5, -0.5, -0.5],
+        )
+        shifts = bias_shifts(
+            {
+                "bare": cube_of(bare),
+                "cue": cube_of(after),
+            },
+            set(),
+        )
         assert shifts[["level", "reordering"]].to_numpy() == near(np.zeros((1, 2)))
 
 
@@ -353,6 +427,9 @@ class TestWhereThereIsNone:
 
     def test_attributes_that_were_not_asked_at_all_are_left_out(self, diagnosed) -> None:
         some = ["smith", "nurse", "poet"]
-        tables = diagnosed({INSTRUCTION: 0.75}, is_asked=lambda rows: rows["attribute"].isin(some))
+        tables = diagnosed(
+            {INSTRUCTION: 0.75},
+            is_asked=lambda rows: rows["attribute"].isin(some),
+        )
         assert set(tables["shifts"]["n"]) == {3}
         assert shift_of(tables, "instruction")["level"] == approx(0.75)

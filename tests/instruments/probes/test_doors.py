@@ -63,7 +63,11 @@ class TestEvolving:
     def test_a_run_that_broke_off_goes_on_after_its_last_whole_generation(
         self, tmp_path: Path
     ) -> None:
-        declaration = declared_in(tmp_path, EVOLVED, evolve={**EVOLVE, "operator": "writer"})
+        declaration = declared_in(
+            tmp_path,
+            EVOLVED,
+            evolve={**EVOLVE, "operator": "writer"},
+        )
         models: list[Everything] = []
 
         def model(name: str) -> Everything:
@@ -71,20 +75,39 @@ class TestEvolving:
             return models[-1]
 
         replies = replies_of(declaration, tmp_path)
-        first = evolve(declaration, model, tmp_path / "kept", replies)
+        first = evolve(
+            declaration,
+            model,
+            tmp_path / "kept",
+            replies,
+        )
         assert [loaded.name for loaded in models] == ["toy", "minilm"]  # not the operator
         (path,) = (tmp_path / "kept").iterdir()
         whole_run = path.read_text()
         n_asked, models[:] = sum(loaded.asked for loaded in models), []
         path.write_text("".join(whole_run.splitlines(keepends=True)[:2]))
-        again = evolve(declaration, model, tmp_path / "kept", replies)
+        again = evolve(
+            declaration,
+            model,
+            tmp_path / "kept",
+            replies,
+        )
 
         assert path.read_text() == whole_run
         assert again.as_yaml() == first.as_yaml()
         assert 0 < sum(loaded.asked for loaded in models) < n_asked
 
-        other = declared_in(tmp_path, EVOLVED, evolve={**EVOLVE, "operator": "writer", "seed": 2})
-        evolve(other, Everything, tmp_path / "kept", replies_of(other, tmp_path))
+        other = declared_in(
+            tmp_path,
+            EVOLVED,
+            evolve={**EVOLVE, "operator": "writer", "seed": 2},
+        )
+        evolve(
+            other,
+            Everything,
+            tmp_path / "kept",
+            replies_of(other, tmp_path),
+        )
         assert len(list((tmp_path / "kept").iterdir())) == 2
 
     def test_without_replies_it_says_what_to_run(self, tmp_path: Path) -> None:
@@ -93,7 +116,12 @@ class TestEvolving:
             UserError,
             match=r"trades-evolved.jsonl: no replies .*run `evenruler evolve trades-evolved`",
         ):
-            evolve(declaration, Everything, tmp_path / "kept", tmp_path / "trades-evolved.jsonl")
+            evolve(
+                declaration,
+                Everything,
+                tmp_path / "kept",
+                tmp_path / "trades-evolved.jsonl",
+            )
 
     def test_with_the_ablation_there_are_two_runs(self, tmp_path: Path) -> None:
         settings = {**EVOLVE, "generations": 1, "ablation": True}
@@ -139,7 +167,10 @@ class TestBuilding:
             "headline": ["other"],
         }
         assert plan == plan | part
-        assert plan["choice"]["pairs"] == [["man", "woman"], ["uncle", "girl"]]
+        assert plan["choice"]["pairs"] == [
+            ["man", "woman"],
+            ["uncle", "girl"],
+        ]
         assert plan["choice"]["known"] == load_control_pairs()
 
     def test_what_evolved_comes_with_its_history(self, project: Whole) -> None:
@@ -156,13 +187,22 @@ class TestBuilding:
         assert texts["elites"] == set(population.loc[population["elite"], "text"])
         evolved = tables["templates"].query("set == 'evolved'")
         assert set(choices.loc[choices["chosen"], "template"]) == set(evolved["template"])
-        assert plan["evolved"] == {"of": "trades", "model": "toy", "start": "seed"}
+        assert plan["evolved"] == {
+            "of": "trades",
+            "model": "toy",
+            "start": "seed",
+        }
 
 
 class TestAsking:
     def test_all_sentences_and_templates_are_asked_at_once(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        likelihoods, starts, embeddings = requests(tables, plan, {}, subject())
+        likelihoods, starts, embeddings = requests(
+            tables,
+            plan,
+            {},
+            subject(),
+        )
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
         assert before == {"bare": "", **plan["prefixes"]}
         assert starts.settings == {"other_start": True}
@@ -171,7 +211,10 @@ class TestAsking:
         assert len(again) == len(starts.rows)
         # Templates of two and of five, all five attributes, all targets.
         counts = again.groupby("set")[["template", "attribute", "target"]].nunique()
-        assert counts.loc[["other", "seed"]].to_numpy().tolist() == [[2, 5, 4], [4, 5, 4]]
+        assert counts.loc[["other", "seed"]].to_numpy().tolist() == [
+            [2, 5, 4],
+            [4, 5, 4],
+        ]
         assert (embeddings.by, len(embeddings.rows)) == ("minilm", 7)
         assert "The someone is a someone." in embeddings.inputs["text"]
 
@@ -194,7 +237,12 @@ class TestAsking:
         tables, plan = project.frames(TRADES)
         writer = subject("writer", "generate")
         assert [request.table for request in requests(tables, plan, {}, writer)] == ["embeddings"]
-        likelihoods, *_ = requests(tables, {**plan, "prefixed": 0}, {}, subject())
+        likelihoods, *_ = requests(
+            tables,
+            {**plan, "prefixed": 0},
+            {},
+            subject(),
+        )
         assert set(likelihoods.rows["framing"]) == {"bare"}
         none = {name: rows.head(0) for name, rows in tables.items()}
         assert requests(none, plan, {}, subject()) == []
@@ -204,7 +252,10 @@ class TestAsking:
         answers = answered({TRADES: (tables, plan)}, subject("m"))
         score_rows = scores(tables, plan, answers, subject("m"))["scores"]
         probes = tables["probes"]
-        assert set(score_rows["id"]) == {*probes["id"], *after_prefixes(probes, plan)["id"]}
+        assert set(score_rows["id"]) == {
+            *probes["id"],
+            *after_prefixes(probes, plan)["id"],
+        }
         probe = probes.iloc[0]
         nats = Everything("m").loglikelihood([probe["text"]]).nats[0]
         assert score_rows.set_index("id").loc[probe["id"], "value"] == nats
@@ -235,7 +286,10 @@ class TestDiagnosing:
         self, diagnosed_tables: Mapping[str, pd.DataFrame]
     ) -> None:
         rows = diagnosed_tables["figures"][diagnosed_tables["figures"]["model"].isna()]
-        sets = {TRADES: ["other", "seed"], EVOLVED: ["elites", "evolved", "population"]}
+        sets = {
+            TRADES: ["other", "seed"],
+            EVOLVED: ["elites", "evolved", "population"],
+        }
         for name, names in sets.items():
             for figure in ("lexical_diversity", "semantic_diversity"):
                 part = rows[(rows["benchmark"] == name) & (rows["figure"] == figure)]
@@ -294,7 +348,12 @@ class TestCards:
     def test_the_example_is_a_row_of_the_first_table(self, project: Whole) -> None:
         for name in BOTH:
             tables, plan = project.frames(name)
-            shown = card(project.declared[name], tables, plan, [])
+            shown = card(
+                project.declared[name],
+                tables,
+                plan,
+                [],
+            )
             rows = tables[shown.configs[0].name]
             assert shown.example is not None
             (row,) = rows[rows["id"] == shown.example.id].to_dict("records")
@@ -302,14 +361,22 @@ class TestCards:
             assert list(shown.configs[0].first) == ["text"]
 
     def test_of_what_users_wrote(self, project: Whole) -> None:
-        shown = card(project.declared[TRADES], *project.frames(TRADES), [])
+        shown = card(
+            project.declared[TRADES],
+            *project.frames(TRADES),
+            [],
+        )
         assert [config.name for config in shown.configs] == ["probes", "templates", "attributes"]
         assert "positive means closer to men" in shown.reading
         assert shown.parameters == {"article": "agree"}
         assert shown.harness_task == "probes_trades"
 
     def test_of_what_evolved(self, project: Whole) -> None:
-        shown = card(project.declared[EVOLVED], *project.frames(EVOLVED), [])
+        shown = card(
+            project.declared[EVOLVED],
+            *project.frames(EVOLVED),
+            [],
+        )
         names = [config.name for config in shown.configs]
         assert names[0] == "templates"
         assert set(names) == set(project.built[EVOLVED][0]) - {"rejected"}
@@ -355,7 +422,11 @@ def test_what_evolved_is_read_whatever_its_words_look_like(project: Whole, tmp_p
     text = type(project.evolved)(odd, {}, []).as_yaml()
     assert "criterion" not in text  # what there is none of is left out
     (tmp_path / "source.yaml").write_text(text)
-    again = load(tmp_path / "source.yaml", settings_of(evolve=EVOLVE), tmp_path)
+    again = load(
+        tmp_path / "source.yaml",
+        settings_of(evolve=EVOLVE),
+        tmp_path,
+    )
     assert again.model_dump() == odd.model_dump()
 
 

@@ -68,15 +68,26 @@ TEXTS = {
     "c": "They say that each {ATTRIBUTE} here is a {TARGET}.",
     "d": "{ATTRIBUTE}: it is a {TARGET}.",
 }
-LEXICAL = {"abc": 1 - (2 / 6 + 2 / 8 + 2 / 10) / 3, "abd": 1 - (2 / 6 + 2 / 4 + 3 / 5) / 3}
+LEXICAL = {
+    "abc": 1 - (2 / 6 + 2 / 8 + 2 / 10) / 3,
+    "abd": 1 - (2 / 6 + 2 / 4 + 3 / 5) / 3,
+}
 
 # The first three at right angles, the last at an angle of 60 degrees (cosine 1/2) to the first.
-VECTORS = {"a": [1, 0, 0], "b": [0, 1, 0], "c": [0, 0, 1], "d": [0.5, 0, math.sqrt(0.75)]}
+VECTORS = {
+    "a": [1, 0, 0],
+    "b": [0, 1, 0],
+    "c": [0, 0, 1],
+    "d": [0.5, 0, math.sqrt(0.75)],
+}
 EMBEDDINGS = {
     without_slots(TEXTS[slug]): np.array(vector, dtype=np.float32)
     for slug, vector in VECTORS.items()
 }
-SEMANTIC = {"abc": 1.0, "abd": 1 - 0.5 / 3}
+SEMANTIC = {
+    "abc": 1.0,
+    "abd": 1 - 0.5 / 3,
+}
 
 
 def long(matrix: pd.DataFrame, **columns: str) -> pd.DataFrame:
@@ -119,7 +130,10 @@ def population(run: str, generation: int, slugs: str) -> pd.DataFrame:
 HISTORY = pd.concat(
     [population("guided", 0, "abc"), population("guided", 1, "abd")], ignore_index=True
 )
-BIASES = long(pd.concat([FIRST, LATER[["d"]]], axis=1), run="guided")
+BIASES = long(
+    pd.concat([FIRST, LATER[["d"]]], axis=1),
+    run="guided",
+)
 
 
 def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +145,13 @@ def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
 def evolved(tables: Mapping[str, pd.DataFrame]) -> Record:
     """What evolved on the model m."""
     diversities = {"diversity": diversity_of(tables["history"])}
-    return Record("trades-evolved", subject("m"), tables, {"evolved": {"model": "m"}}, diversities)
+    return Record(
+        "trades-evolved",
+        subject("m"),
+        tables,
+        {"evolved": {"model": "m"}},
+        diversities,
+    )
 
 
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
@@ -164,14 +184,21 @@ class TestByGeneration:
 
     def test_runs_are_kept_apart_where_their_templates_have_the_same_names(self) -> None:
         history = pd.concat(
-            [HISTORY, population("random", 0, "abc"), population("random", 1, "abd")]
+            [
+                HISTORY,
+                population("random", 0, "abc"),
+                population("random", 1, "abd"),
+            ]
         )
         turned = FIRST.assign(d=-FIRST["a"])
         biases = pd.concat([BIASES, long(turned, run="random")])
 
         rows = generations(history, biases)
 
-        for run, matrix_of_run in (("guided", LATER), ("random", turned[["a", "b", "d"]])):
+        for run, matrix_of_run in (
+            ("guided", LATER),
+            ("random", turned[["a", "b", "d"]]),
+        ):
             expected = near(alpha(matrix_of_run))
             assert figures_of(rows, run, 1)["alpha"]["value"] == expected
         assert len(rows) == 4 * 6
@@ -200,11 +227,27 @@ def compare(
 ) -> dict[str, pd.Series]:
     """The last population against the seed set, by figure."""
     rows = list(compare_sets(SIDES, (evolved.dropna(), seed), criterion, RESAMPLING))
-    rows += diversities_compared(SIDES, templates_of(evolved), templates_of(seed))
+    rows += diversities_compared(
+        SIDES,
+        templates_of(evolved),
+        templates_of(seed),
+    )
     return {row["figure"]: pd.Series({"low": None, "high": None, **row}) for row in rows}
 
 
-CRITERION = pd.Series([27, 60, 20.5, 80.5, 42, 12, math.nan, 97], index=NAMES)
+CRITERION = pd.Series(
+    [
+        27,
+        60,
+        20.5,
+        80.5,
+        42,
+        12,
+        math.nan,
+        97,
+    ],
+    index=NAMES,
+)
 
 
 class TestComparisons:
@@ -226,7 +269,11 @@ class TestComparisons:
             later = alpha_at_common_length(both[:, :3])
             return later - alpha_at_common_length(both[:, 3:])
 
-        expected = jackknife(difference, pd.concat([LATER, FIRST], axis=1), level=0.9)
+        expected = jackknife(
+            difference,
+            pd.concat([LATER, FIRST], axis=1),
+            level=0.9,
+        )
         ends = (expected.low, expected.high)
         assert (row["low"], row["high"]) == near(ends)
         assert row["low"] < row["high"]
@@ -235,7 +282,10 @@ class TestComparisons:
     def test_five_attributes_have_an_interval(self, n) -> None:
         row = compare(LATER.iloc[:n])["alpha"]
 
-        assert (row["n"], row["low"] is None) == (n, n < 5)
+        assert (row["n"], row["low"] is None) == (
+            n,
+            n < 5,
+        )
         reason = "no interval: fewer than 5 attributes" if n < 5 else None
         assert row["reason"] == reason
 
@@ -277,7 +327,11 @@ class TestValidity:
             correlations = np.corrcoef(columns, rowvar=False)
             return float(correlations[0, 2] - correlations[1, 2])
 
-        expected = jackknife(difference, np.column_stack([means, numbers]), level=0.9)
+        expected = jackknife(
+            difference,
+            np.column_stack([means, numbers]),
+            level=0.9,
+        )
         ends = (expected.low, expected.high)
         assert (row["low"], row["high"]) == approx(ends, abs=1e-9)
 
@@ -326,7 +380,11 @@ class TestGuidance:
 def tries(*rows: tuple[str, str | None, int, int, int, str | None]) -> pd.DataFrame:
     """Replies: operation, voice, place, attempt, sample, and why it was not taken."""
     names = ["operation", "voice", "place", "attempt", "sample", "reason"]
-    table = pd.DataFrame(rows, columns=names).assign(run="guided", operator="writer", generation=1)
+    table = pd.DataFrame(rows, columns=names).assign(
+        run="guided",
+        operator="writer",
+        generation=1,
+    )
     return table.assign(accepted=table["reason"].isna())
 
 
@@ -425,7 +483,10 @@ class TestPairs:
         whole_sets = rows[rows["half"].isna()]
         against = (UNREVERSED, BEST_START, "seed", "other")
         against_by_set = whole_sets.groupby("set")["against"].unique().map(set).to_dict()
-        assert against_by_set == {"evolved": {*against, "elites"}, "elites": {*against}}
+        assert against_by_set == {
+            "evolved": {*against, "elites"},
+            "elites": {*against},
+        }
         transfer_by_model = dict(zip(rows["model"], rows["transfer"], strict=True))
         assert transfer_by_model == {"toy": False, "other": True}
         assert set(rows["benchmark"]) == {GROWN}
@@ -440,14 +501,24 @@ class TestPairs:
         against = {"set": "evolved", "against": BEST_START, "half": None}
         row = cell(compared, **against, model="other", figure="alpha")
         alphas = [alpha_at_common_length(biases.to_numpy()) for biases in (chosen, seed[best])]
-        assert [row["value"], row["other"]] == approx(alphas, abs=1e-12, nan_ok=True)
+        assert [row["value"], row["other"]] == approx(
+            alphas,
+            abs=1e-12,
+            nan_ok=True,
+        )
 
     def test_without_what_is_reversed_on_that_model(self, all_records: list[Record]) -> None:
         start = record_of(all_records, TRADES)
         items = start.found["items"].assign(high=0.5).set_index(["set", "template"])
         items.loc[[("seed", "met"), ("other", "plain")], "high"] = -0.1
         tables = {**start.found, "items": items.reset_index()}
-        changed = Record(TRADES, start.subject, start.tables, start.plan, tables)
+        changed = Record(
+            TRADES,
+            start.subject,
+            start.tables,
+            start.plan,
+            tables,
+        )
         rows = found_in([changed if record is start else record for record in all_records])
         row = cell(rows, set="elites", against=UNREVERSED, model="toy", figure="r")
         left = matrix(start, "seed").drop(columns="met").mean(axis=1)
@@ -461,13 +532,22 @@ def planted(**changes: Any) -> list[Record]:
     scores = draw.normal(size=(12, 4)) + draw.normal(size=(12, 1)) * 1.5
     biases = long(pd.DataFrame(scores, index=ATTRIBUTES, columns=list("abcd")), run="guided")
     choices = pd.DataFrame(
-        {"template": list("abcd"), "root": list("accd"), "chosen": True, "best_start": False}
+        {
+            "template": list("abcd"),
+            "root": list("accd"),
+            "chosen": True,
+            "best_start": False,
+        }
     )
     for name, slugs in (CHOSEN_BY | changes).items():
         choices[name] = choices["template"].isin(list(slugs))
     history = pd.DataFrame({"run": "guided", "generation": 0, "template": ["a", "c", "d"]})
     attributes = pd.DataFrame(
-        {"attribute": ATTRIBUTES, "criterion": draw.normal(size=12), "key": np.nan}
+        {
+            "attribute": ATTRIBUTES,
+            "criterion": draw.normal(size=12),
+            "key": np.nan,
+        }
     )
     tables = {
         "biases": biases,
@@ -478,9 +558,18 @@ def planted(**changes: Any) -> list[Record]:
     diversity = pd.DataFrame(
         columns=["set", "run", "template", "semantic_diversity", "lexical_diversity"]
     )
-    plan = {"evolved": {"of": "trades", "model": "m", "start": "seed"}, "headline": ["seed"]}
+    plan = {
+        "evolved": {"of": "trades", "model": "m", "start": "seed"},
+        "headline": ["seed"],
+    }
     return [
-        Record(name, subject("m"), tables, plan, {"diversity": diversity})
+        Record(
+            name,
+            subject("m"),
+            tables,
+            plan,
+            {"diversity": diversity},
+        )
         for name in ("mine", "trades")
     ]
 
@@ -491,7 +580,13 @@ Halves = tuple[pd.DataFrame, pd.DataFrame, Mapping[str, pd.DataFrame]]
 def halves_of(all_records: list[Record]) -> Halves:
     rows = compare_with_baselines(*all_records, all_records, OF_BASELINES)
     biases = (
-        all_records[0].tables["biases"].pivot(index="attribute", columns="template", values="bias")
+        all_records[0]
+        .tables["biases"]
+        .pivot(
+            index="attribute",
+            columns="template",
+            values="bias",
+        )
     )
     return rows, biases, all_records[0].tables
 
@@ -516,18 +611,36 @@ class TestHeldOut:
 
         def both(left: pd.DataFrame, by_first: str, by_second: str) -> float:
             alphas = []
-            for slugs, half in ((by_first, second), (by_second, first)):
+            for slugs, half in (
+                (by_first, second),
+                (by_second, first),
+            ):
                 judged = left.loc[left.index.isin(half), list(slugs)]
                 alphas.append(alpha_at_common_length(judged.to_numpy()))
             return float(np.mean(alphas))
 
         def difference(places: np.ndarray) -> float:
             left = biases.iloc[places]
-            return both(left, "ab", "ac") - both(left, "cd", "cd")
+            return both(left, "ab", "ac") - both(
+                left,
+                "cd",
+                "cd",
+            )
 
-        values = both(biases, "ab", "ac"), both(biases, "cd", "cd")
+        values = (
+            both(biases, "ab", "ac"),
+            both(
+                biases,
+                "cd",
+                "cd",
+            ),
+        )
         assert (row["value"], row["other"]) == near(values)
-        interval = jackknife(difference, np.arange(12), level=0.9)
+        interval = jackknife(
+            difference,
+            np.arange(12),
+            level=0.9,
+        )
         ends = (interval.low, interval.high)
         assert (row["low"], row["high"]) == near(ends)
         assert row["n"] == 12
@@ -540,7 +653,10 @@ class TestHeldOut:
         numbers = attributes.set_index("attribute")["criterion"].dropna()
         first, second = split_attributes(ATTRIBUTES)
         r = []
-        for slugs, half in (("abd", second), ("ac", first)):
+        for slugs, half in (
+            ("abd", second),
+            ("ac", first),
+        ):
             means = biases[list(slugs)].mean(axis=1)
             r.append(means[means.index.isin(half)].corr(numbers))
         row = cell(rows, against="seed", figure="r")
@@ -555,7 +671,12 @@ class TestHeldOut:
             judged = biases.loc[half, list(slugs)]
             cube = np.stack([judged, 0 * judged], axis=2)
             poles = np.array([1, -1], dtype=np.int8)
-            scores = Scores(cube, criterion[half].to_numpy(), poles, ["words"] * 2)
+            scores = Scores(
+                cube,
+                criterion[half].to_numpy(),
+                poles,
+                ["words"] * 2,
+            )
             return detectable_at_common_length(scores) or math.nan
 
         first, second = (list(half) for half in split_attributes(ATTRIBUTES))
@@ -572,7 +693,13 @@ class TestHeldOut:
 
 def evidence_beside_a_figure(**rows: pd.DataFrame) -> dict[str, list[Row]]:
     """The evidence of tables, beside a figure of another instrument."""
-    figure = Figure("alpha", 0.5, 3, "x", dimensions={"set": "seed"})
+    figure = Figure(
+        "alpha",
+        0.5,
+        3,
+        "x",
+        dimensions={"set": "seed"},
+    )
     tables = {name: pd.DataFrame() for name in TABLES}
     return evidence({**tables, "figures": pd.DataFrame(as_rows([figure], "other", "m")), **rows})
 
@@ -581,9 +708,23 @@ def test_differences_of_sets_are_rows_of_evidence(of_pairs: Halves) -> None:
     rows, _, _ = of_pairs
     row = cell(rows, against="seed", figure="alpha")
     shown = evidence_beside_a_figure(comparisons=rows)["mine"]
-    key = {"figure": "alpha", "model": "m", "set": "evolved", "templates": "8"}
+    key = {
+        "figure": "alpha",
+        "model": "m",
+        "set": "evolved",
+        "templates": "8",
+    }
     key |= {"compared_with": "seed", "held_out": "yes"}
     (against_seed,) = (shown_row for shown_row in shown if key.items() <= shown_row.items())
-    numbers = {"value": row["difference"], "low": row["low"], "high": row["high"]}
-    assert against_seed == {**key, **numbers, "n": 12, "unit": "attributes"}
+    numbers = {
+        "value": row["difference"],
+        "low": row["low"],
+        "high": row["high"],
+    }
+    assert against_seed == {
+        **key,
+        **numbers,
+        "n": 12,
+        "unit": "attributes",
+    }
     assert list(against_seed)[: len(key)] == list(key)

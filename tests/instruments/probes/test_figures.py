@@ -9,7 +9,10 @@ GROUPS = ["men", "men", "women", "women", "women"]
 
 def test_equation_one_by_hand() -> None:
     # Mean of -10 and -12 is -11; of -13, -14 and -18 it is -15; men are 4 nats likelier.
-    difference = bias([-10.0, -12.0, -13.0, -14.0, -18.0], GROUPS)
+    difference = bias(
+        [-10.0, -12.0, -13.0, -14.0, -18.0],
+        GROUPS,
+    )
 
     assert difference.shape == ()
     assert difference == 4.0
@@ -28,7 +31,11 @@ def test_every_cell_of_a_batch_has_its_own() -> None:
 
     assert differences.shape == (3, 2)
     assert differences.dtype == np.float64
-    men, women = np.split(scores, [2], axis=2)
+    men, women = np.split(
+        scores,
+        [2],
+        axis=2,
+    )
     expected = men.mean(axis=2) - women.mean(axis=2)
     assert differences == near(expected)
 
@@ -51,7 +58,10 @@ class TestSharedWords:
     @pytest.mark.parametrize(
         ("targets", "shared"),
         [
-            (["young-man", "young-woman", "old-man", "old-woman"], ["old", "young"]),
+            (
+                ["young-man", "young-woman", "old-man", "old-woman"],
+                ["old", "young"],
+            ),
             (["young-man", "youth", "elder", "old-woman"], []),
             (["liberal", "left-winger", "conservative", "right-winger"], []),  # both groups have it
             (["man", "he", "woman", "she"], []),

@@ -43,12 +43,21 @@ def files_of(source, criterion=CRITERION, domain="trades", **changes):
 def write_rows(folder: Path, config: str, rows: dict[str, list[object]]) -> None:
     """A table of a benchmark folder."""
     (folder / config).mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(rows), folder / config / "test-00000-of-00001.parquet")
+    pq.write_table(
+        pa.table(rows),
+        folder / config / "test-00000-of-00001.parquet",
+    )
 
 
 def write_criterion(folder: Path, criterion: dict[str, float]) -> None:
     """The table of attributes, one of which has no published number."""
-    attributes, numbers = [*criterion, "poet"], [*criterion.values(), None]
+    attributes, numbers = (
+        [*criterion, "poet"],
+        [
+            *criterion.values(),
+            None,
+        ],
+    )
     write_rows(folder, "attributes", {"attribute": attributes, "criterion": numbers})
 
 
@@ -74,10 +83,22 @@ def answers_of(scores: dict[tuple[str, str, int], dict[int, list[float]]]):
 
 # -11 + 14 = 3; (-4 + 6), keyed -1: -2; -2 + 1 = -1; (-7.5 + 5), keyed -1: 2.5.
 SCORES = {
-    ("plain", "baker", 1): {1: [-10.0, -12.0], -1: [-13.0, -14.0, -15.0]},
-    ("odd", "baker", -1): {1: [-4.0], -1: [-6.0]},
-    ("plain", "engineer", 1): {1: [-1.0, -3.0], -1: [-1.0]},
-    ("odd", "engineer", -1): {1: [-7.0, -8.0], -1: [-5.0]},
+    ("plain", "baker", 1): {
+        1: [-10.0, -12.0],
+        -1: [-13.0, -14.0, -15.0],
+    },
+    ("odd", "baker", -1): {
+        1: [-4.0],
+        -1: [-6.0],
+    },
+    ("plain", "engineer", 1): {
+        1: [-1.0, -3.0],
+        -1: [-1.0],
+    },
+    ("odd", "engineer", -1): {
+        1: [-7.0, -8.0],
+        -1: [-5.0],
+    },
 }
 BIASES = {
     ("plain", "baker"): 3.0,
@@ -102,7 +123,10 @@ class TestTasks:
         }
         for name in ("hand", "other"):
             task = read(files[f"probes_trades__{name}.yaml"])
-            assert (task["test_split"], task["metadata"]) == (name, {"version": "1.2.3"})
+            assert (task["test_split"], task["metadata"]) == (
+                name,
+                {"version": "1.2.3"},
+            )
 
     def test_without_a_criterion_there_is_no_validity(self, source) -> None:
         metrics = read(files_of(source)["probes_trades__hand.yaml"])["metric_list"]
@@ -161,18 +185,32 @@ class TestLoad:
     def test_nothing_is_cached_and_of_a_copy_it_is_the_copys(self, folder, tmp_path) -> None:
         task = ProbeTask(folder)
         assert task.load_docs()["handy"]["id"][:] == ["3"]
-        write_rows(folder, "probes", {"id": ["5"], "set": ["handy"], "control": [False]})
+        write_rows(
+            folder,
+            "probes",
+            {"id": ["5"], "set": ["handy"], "control": [False]},
+        )
         assert task.load_docs()["handy"]["id"][:] == ["5"]
         copied = shutil.copytree(folder, tmp_path / "copied")
         shutil.rmtree(folder)
         assert ProbeTask(copied).load_docs()["handy"]["id"][:] == ["5"]
 
 
-DOC = {"template": "odd", "attribute": "baker", "keying": -1, "pole": 1, "set": "hand", "text": "x"}
+DOC = {
+    "template": "odd",
+    "attribute": "baker",
+    "keying": -1,
+    "pole": 1,
+    "set": "hand",
+    "text": "x",
+}
 
 
 class TestLikelihood:
-    @pytest.mark.parametrize("results", [[-2.5], [(-2.5, True)]])
+    @pytest.mark.parametrize(
+        "results",
+        [[-2.5], [(-2.5, True)]],
+    )
     def test_one_sentence(self, build_task, results) -> None:
         answer = ("odd", "baker", -1, 1, -2.5)
         assert build_task().likelihood(DOC, results) == {
@@ -210,19 +248,31 @@ class TestBiases:
     ) -> None:
         holed = {
             **SCORES,
-            ("odd", "baker", -1): {1: [-4.0], -1: []},
-            ("plain", "engineer", 1): {1: [], -1: [-1.0]},
+            ("odd", "baker", -1): {
+                1: [-4.0],
+                -1: [],
+            },
+            ("plain", "engineer", 1): {
+                1: [],
+                -1: [-1.0],
+            },
         }
 
         with caplog.at_level(logging.WARNING):
             bias_by_pair = pair_biases(answers_of(holed))
 
-        assert bias_by_pair == {("plain", "baker"): 3.0, ("odd", "engineer"): 2.5}
+        assert bias_by_pair == {
+            ("plain", "baker"): 3.0,
+            ("odd", "engineer"): 2.5,
+        }
         assert [record.getMessage() for record in caplog.records] == [
             "2 of 4 biases lack the sentences of a group"
         ]
 
-    @pytest.mark.parametrize("answers", [[], [("plain", "baker", 1, 1, -2.0)]])
+    @pytest.mark.parametrize(
+        "answers",
+        [[], [("plain", "baker", 1, 1, -2.0)]],
+    )
     def test_no_bias_no_mean(self, build_task, answers) -> None:
         assert math.isnan(build_task().offset(answers))
         assert math.isnan(build_task().spread(answers))
@@ -235,7 +285,10 @@ def means(**by_attribute: list[float]):
         for template, keying, bias_of_template in zip(
             ("t0", "t1"), (1, -1), biases_by_template, strict=False
         ):
-            nats = {1: [keying * bias_of_template - 20.0], -1: [-20.0]}
+            nats = {
+                1: [keying * bias_of_template - 20.0],
+                -1: [-20.0],
+            }
             scores[template, attribute, keying] = nats
     return answers_of(scores)
 
@@ -254,7 +307,11 @@ class TestValidity:
         assert build_task().validity(answers) == near(expected)
 
     def test_an_attribute_is_as_heavy_as_another_whatever_it_lost(self, build_task) -> None:
-        answers = means(baker=[1.0], engineer=[2.0, 3.0], nurse=[-1.5, 0.5])
+        answers = means(
+            baker=[1.0],
+            engineer=[2.0, 3.0],
+            nurse=[-1.5, 0.5],
+        )
 
         expected = stats.pearsonr([1.0, 2.5, -0.5], [40.5, 85.0, 12.0]).statistic
         assert build_task().validity(answers) == near(expected)

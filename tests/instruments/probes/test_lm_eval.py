@@ -126,7 +126,11 @@ def test_its_numbers_are_ours(
     tmp_path: Path,
 ) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
-    model = sources.locate_model(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
+    model = sources.locate_model(
+        smollm2.name,
+        shipped_params.models[smollm2.name],
+        packaged_store,
+    )
     benchmark = benchmark_of(source())
     root = tmp_path / "root"
     write_benchmark(benchmark, root / "benchmarks" / benchmark.name)
@@ -138,7 +142,12 @@ def test_its_numbers_are_ours(
         download = ("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0")
         client.run(*download, "--local-dir", "got")
 
-    report = lm_eval(model, root / "got", task_name(DOMAIN), tmp_path / "elsewhere")
+    report = lm_eval(
+        model,
+        root / "got",
+        task_name(DOMAIN),
+        tmp_path / "elsewhere",
+    )
 
     values = report["results"]["probes_jobs__validation"]
     expected = numbers(smollm2, benchmark)

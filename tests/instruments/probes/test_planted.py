@@ -25,7 +25,10 @@ TARGETS = {
     "men": ["man", "male", "he", "boy", "brother", "son"],
     "women": ["woman", "female", "she", "girl", "sister", "daughter"],
 }
-WORDS = [*TARGETS["men"], *TARGETS["women"]]
+WORDS = [
+    *TARGETS["men"],
+    *TARGETS["women"],
+]
 POLES = np.repeat([1, -1], 6)
 TOKENS = np.array([1, 2, 1, 1, 2, 1, 2, 3, 1, 1, 3, 3])
 PER_TOKEN = -2.5
@@ -94,7 +97,11 @@ def diagnosed(compiled) -> Diagnosed:
         for name, keys in templates.items():
             written[name] |= keys
         criterion_by_attribute = dict(zip(ATTRIBUTES, CRITERION.tolist(), strict=True))
-        criterion = Criterion("men (%)", criterion_by_attribute, dict.fromkeys(ATTRIBUTES, "exact"))
+        criterion = Criterion(
+            "men (%)",
+            criterion_by_attribute,
+            dict.fromkeys(ATTRIBUTES, "exact"),
+        )
         probes, of_templates, attributes = frames(
             compiled(
                 targets=TARGETS,
@@ -104,7 +111,10 @@ def diagnosed(compiled) -> Diagnosed:
             )
         )
         plan = {**PLAN, "placebo_lists": LISTS}
-        axis = {"templates": of_templates, "attributes": attributes.assign(criterion=CRITERION)}
+        axis = {
+            "templates": of_templates,
+            "attributes": attributes.assign(criterion=CRITERION),
+        }
         placebos = with_placebos(axis, plan)
         of_targets, of_nouns = truth.drawn(seed)
         words = pd.Index(WORDS).get_indexer(probes["target"])

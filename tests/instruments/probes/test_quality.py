@@ -62,12 +62,18 @@ class TestFurtherValidity:
         ],
     )
     def test_mean_bias_is_held_against_the_criterion(self, figure, correlate, names) -> None:
-        expected = correlate(MEAN[names], [CRITERION.values[name] for name in names])
+        expected = correlate(
+            MEAN[names],
+            [CRITERION.values[name] for name in names],
+        )
 
         measured = validity()[figure]
 
         assert len(names) == (7 if figure == "rho" else 5)
-        assert (measured.n, measured.unit) == (len(names), "attributes")
+        assert (measured.n, measured.unit) == (
+            len(names),
+            "attributes",
+        )
         assert measured.value == near(expected.statistic)
         assert measured.p == near(expected.pvalue)
         assert measured.low < measured.value < measured.high
@@ -80,7 +86,16 @@ class TestFurtherValidity:
         assert (figure.low, figure.high) == approx(expected, abs=1e-9)
 
     def test_too_few_criteria_are_null_with_the_reason(self) -> None:
-        numbers = [0.0, 1, 2, 3, math.nan, math.nan, math.nan, math.nan]
+        numbers = [
+            0.0,
+            1,
+            2,
+            3,
+            math.nan,
+            math.nan,
+            math.nan,
+            math.nan,
+        ]
         matches = ["exact"] * 3 + ["group"] * 5
         few = pd.DataFrame({"criterion": numbers, "match": matches}, index=BIAS.index)
         by_name = validity(attributes=few)
@@ -111,7 +126,10 @@ class TestReliability:
             return pingouin.cronbach_alpha(pd.DataFrame(biases))[0]
 
         expected = jackknife(alpha, BIAS, scale=BELOW_ONE, level=0.9)
-        ends = (by_name["alpha"].low, by_name["alpha"].high)
+        ends = (
+            by_name["alpha"].low,
+            by_name["alpha"].high,
+        )
         assert ends == approx((expected.low, expected.high), abs=1e-9)
         for name in RELIABILITY:
             figure = by_name[name]
@@ -147,9 +165,17 @@ class TestReliability:
         by_name = reliabilities(matrix, 0.5)
         assert list(by_name) == RELIABILITY
         for figure in by_name.values():
-            numbers = {figure.value, figure.low, figure.high, figure.control}
+            numbers = {
+                figure.value,
+                figure.low,
+                figure.high,
+                figure.control,
+            }
             assert numbers == {None}
-            assert (figure.reason, figure.n) == (why, len(matrix))
+            assert (figure.reason, figure.n) == (
+                why,
+                len(matrix),
+            )
 
 
 class TestMeanInterval:
@@ -160,7 +186,13 @@ class TestMeanInterval:
         assert mean.value == near(1.3)
         assert (mean.low, mean.high) == near(tuple(expected))
 
-    @pytest.mark.parametrize("values", [[1.0, 2.0, 4.0, -1.0], [2.0] * 6])
+    @pytest.mark.parametrize(
+        "values",
+        [
+            [1.0, 2.0, 4.0, -1.0],
+            [2.0] * 6,
+        ],
+    )
     def test_none_below_five_or_where_all_are_equal(self, values) -> None:
         mean = mean_interval(np.array(values), 0.9)
         assert mean.value == np.mean(values)
@@ -188,11 +220,21 @@ class TestOfSets:
 
 def cube(biases: pd.DataFrame) -> ScoreCube:
     """Scores that have these biases."""
-    poles = np.array([1, 1, -1, -1], dtype=np.int8)
+    poles = np.array(
+        [1, 1, -1, -1],
+        dtype=np.int8,
+    )
     of_words = np.array([1.0, -1.0, 2.0, -2.0])
     scores = biases.to_numpy()[:, :, None] * (0.5 * poles) + of_words
     words = ["man", "uncle", "woman", "girl"]
-    return ScoreCube(scores, list(biases.index), list(biases), words, poles, np.ones(4))
+    return ScoreCube(
+        scores,
+        list(biases.index),
+        list(biases),
+        words,
+        poles,
+        np.ones(4),
+    )
 
 
 def interval(x: pd.Series, y: pd.Series) -> tuple[float, float]:
@@ -208,7 +250,11 @@ def interval(x: pd.Series, y: pd.Series) -> tuple[float, float]:
 def rows_of(
     biases: pd.DataFrame, controls: pd.DataFrame | None = None, level: float = 0.9
 ) -> pd.DataFrame:
-    items = items_of(cube(biases), None if controls is None else cube(controls), level)
+    items = items_of(
+        cube(biases),
+        None if controls is None else cube(controls),
+        level,
+    )
     assert items["template"].is_unique
     return items.set_index("template")
 
@@ -229,7 +275,10 @@ class TestTemplates:
         alpha, _ = pingouin.cronbach_alpha(remaining)
         assert row["alpha_if_removed"] == near(alpha)
 
-    @pytest.mark.parametrize(("n", "has_correlation"), [(3, False), (4, True)])
+    @pytest.mark.parametrize(
+        ("n", "has_correlation"),
+        [(3, False), (4, True)],
+    )
     def test_so_many_attributes_at_least(self, n, has_correlation) -> None:
         rows = rows_of(BIAS.iloc[:n])
         assert rows["item_rest_correlation"].notna().all() == has_correlation
@@ -265,9 +314,17 @@ def scores(
     rng = np.random.default_rng(seed)
     poles = np.repeat([1, -1], targets // 2) / 2
     total = -20 + offset * poles
-    for shape in ((n, 1, 1), (1, templates, 1), (n, templates, 1)):
+    for shape in (
+        (n, 1, 1),
+        (1, templates, 1),
+        (n, templates, 1),
+    ):
         total = total + rng.normal(size=shape) * poles
-    for shape in ((1, 1, targets), (n, 1, targets), (n, templates, targets)):
+    for shape in (
+        (1, 1, targets),
+        (n, 1, targets),
+        (n, templates, targets),
+    ):
         total = total + rng.normal(size=shape)
     return total
 
@@ -309,7 +366,10 @@ class TestCurve:
     def test_is_the_coefficient_of_the_difference_for_every_size(self, curve) -> None:
         sizes = set(zip(curve["templates"], curve["targets"], strict=True))
         assert len(curve) == len(TEMPLATES) * len(TARGETS) == len(sizes)
-        expected = difference_of_groups(scores(), np.repeat([1, -1], 4))
+        expected = difference_of_groups(
+            scores(),
+            np.repeat([1, -1], 4),
+        )
         for row in curve.itertuples():
             assert row.coefficient == expected.coefficient(row.templates, row.targets)
 
@@ -318,7 +378,10 @@ class TestFigures:
     def test_generalizability_is_that_of_the_set_as_it_is(self) -> None:
         x = scores()
         figure = figures(variance_components(cube_of(x), 0.9))["generalizability"]
-        expected = difference_of_groups(x, np.repeat([1, -1], 4)).coefficient(6, 4)
+        expected = difference_of_groups(x, np.repeat([1, -1], 4)).coefficient(
+            6,
+            4,
+        )
         assert (figure.value, figure.n, figure.unit) == (expected, 30, "attributes")
         assert figure.verdict is None
 
@@ -328,7 +391,10 @@ class TestFigures:
         expected = difference_of_groups(x, np.repeat([1, -1], 4)).interval(0.9)
         mean = cube_of(x).biases().to_numpy().mean()
         assert figure.value == near(mean)
-        assert (figure.low, figure.high) == (expected.low, expected.high)
+        assert (figure.low, figure.high) == (
+            expected.low,
+            expected.high,
+        )
         assert figure.low < figure.value < figure.high
         assert figure.verdict is None
 
@@ -337,7 +403,11 @@ class TestWhereThereIsNone:
     @pytest.mark.parametrize(
         ("shape", "poles", "why"),
         [
-            ((9, 3, 5), [1, 1, 1, -1, -1], "the groups are not of equal size, two at least"),
+            (
+                (9, 3, 5),
+                [1, 1, 1, -1, -1],
+                "the groups are not of equal size, two at least",
+            ),
             ((1, 3, 4), None, "fewer than two attributes or templates"),
         ],
     )

@@ -37,7 +37,12 @@ class TestSentences:
             "The engineer is a woman.",
             "The engineer is a girl.",
         ]
-        other = texts(built["probes"], set="other", attribute="engineer", target="uncle")
+        other = texts(
+            built["probes"],
+            set="other",
+            attribute="engineer",
+            target="uncle",
+        )
         assert other == ["An engineer met an uncle."]
         assert {row["variant"] for row in built["probes"]} == {"agree"}
 
@@ -75,7 +80,11 @@ class TestIds:
         edited["hand"]["templates"]["plain"] = "This {ATTRIBUTE} is a {TARGET}."
         before, after = compiled(), compiled(sets=edited)
         for table in ("probes", "templates"):
-            for old, new in zip(before[table], after[table], strict=True):
+            for old, new in zip(
+                before[table],
+                after[table],
+                strict=True,
+            ):
                 assert old["id"] == new["id"]
                 is_edited = (new["set"], new["template"]) == ("hand", "plain")
                 assert (old["content_sha256"] != new["content_sha256"]) == is_edited
@@ -88,7 +97,11 @@ class TestIds:
         assert len({*ids, *literal, *elsewhere}) == 3 * 24
 
 
-CONTROL = {"text": "It is odd when a {ATTRIBUTE} is a {TARGET}.", "keying": -1, "control": True}
+CONTROL = {
+    "text": "It is odd when a {ATTRIBUTE} is a {TARGET}.",
+    "keying": -1,
+    "control": True,
+}
 
 
 class TestControls:
@@ -102,7 +115,10 @@ class TestControls:
         return compiled(), compiled(sets=changed)
 
     def test_rows_say_so(self, both) -> None:
-        for rows in (both[1]["probes"], both[1]["templates"]):
+        for rows in (
+            both[1]["probes"],
+            both[1]["templates"],
+        ):
             assert {(row["set"], row["template"]) for row in rows if row["control"]} == {
                 ("hand", "odd")
             }
@@ -153,7 +169,11 @@ class TestRejected:
 class TestAttributes:
     def test_a_criterion_is_joined_by_attribute(self, compiled) -> None:
         matches = {"engineer": "exact", "baker": "none"}
-        criterion = Criterion("men (%)", {"engineer": 85.2, "baker": None}, matches)
+        criterion = Criterion(
+            "men (%)",
+            {"engineer": 85.2, "baker": None},
+            matches,
+        )
         columns = ("attribute", "criterion", "match", "criterion_label")
         rows = [
             [row[name] for name in columns] for row in compiled(criterion=criterion)["attributes"]
@@ -172,7 +192,11 @@ def shipped():
         ParamsFile(ROOT / "params.yaml").settings("occupation-gender"),
         ROOT / "data/sources/probes",
     )
-    source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
+    source = load(
+        sources / "occupation-gender.yaml",
+        settings,
+        sources / "shared",
+    )
     return compile_domain("occupation-gender", source, settings)
 
 
@@ -183,7 +207,11 @@ class TestShippedDomain:
         assert all(" not " in text for text in controls.values())
         for slug, text in controls.items():
             plain = slug.removeprefix("not-")
-            (scored,) = texts(shipped["templates"], set="validation-negated", template=plain)
+            (scored,) = texts(
+                shipped["templates"],
+                set="validation-negated",
+                template=plain,
+            )
             assert texts(shipped["templates"], set="validation", template=plain) == [scored]
             assert text.replace(" not ", " ") == scored
         assert sum(row["pole"] for row in shipped["probes"]) == 0

@@ -41,7 +41,11 @@ def trades(compiled) -> Callable[..., Frames]:
 
     def make(templates: dict[str, Any] = TEMPLATES, **changes: Any) -> Frames:
         sets = {"hand": {"title": "By hand", "templates": templates}}
-        declared = {"sets": sets, "attributes": {slug: slug for slug in BIAS.index}, **changes}
+        declared = {
+            "sets": sets,
+            "attributes": {slug: slug for slug in BIAS.index},
+            **changes,
+        }
         return frames(compiled(**declared))
 
     return make
@@ -54,7 +58,16 @@ def diagnosis(
     placebos: pd.DataFrame = NO_PLACEBOS,
     started: Started = NOT_STARTED,
 ) -> dict[str, pd.DataFrame]:
-    return diagnose(probes, attributes, scores, NO_PREFIXES, placebos, PLAN, RESAMPLING, started)
+    return diagnose(
+        probes,
+        attributes,
+        scores,
+        NO_PREFIXES,
+        placebos,
+        PLAN,
+        RESAMPLING,
+        started,
+    )
 
 
 class TestScores:
@@ -62,7 +75,10 @@ class TestScores:
         biases = diagnosed(m=BIAS, other=-2 * BIAS)["biases"]
 
         assert len(biases) == 2 * 3 * 8
-        for model, expected in (("m", BIAS), ("other", -2 * BIAS)):
+        for model, expected in (
+            ("m", BIAS),
+            ("other", -2 * BIAS),
+        ):
             rows = biases[biases["model"] == model]
             matrix = rows.pivot(index="attribute", columns="template", values="bias")
             matrix = matrix.loc[BIAS.index, BIAS.columns]
@@ -71,12 +87,19 @@ class TestScores:
     def test_who_says_no_likelihood_has_nothing(self, compiled) -> None:
         probes, _, attributes = frames(compiled())
         scores = scores_of(probes, np.zeros(len(probes)))
-        for none in (scores.head(0), scores.assign(measure="choice")):
+        for none in (
+            scores.head(0),
+            scores.assign(measure="choice"),
+        ):
             assert diagnosis(probes, attributes, none) == {}
 
     def test_a_missing_score_is_an_error_that_names_the_model(self, diagnosed) -> None:
         def two_missing(probes: pd.DataFrame) -> pd.DataFrame:
-            whole = scores_of(probes, values_for(probes, BIAS), "whole")
+            whole = scores_of(
+                probes,
+                values_for(probes, BIAS),
+                "whole",
+            )
             return pd.concat([whole, whole.assign(model="holed").drop(index=[5, 17])])
 
         with pytest.raises(ValueError, match=r"^holed: 2 sentences have no score$"):
@@ -103,7 +126,10 @@ class TestRejected:
         return make
 
     def test_attributes_that_lost_a_group_are_left_out_of_their_set(self, without, capsys):
-        lost = {"smith": ("first", "women"), "cook": ("odd", "men")}
+        lost = {
+            "smith": ("first", "women"),
+            "cook": ("odd", "men"),
+        }
         diagnosis = without(lambda row: lost.get(row.attribute) == (row.template, row.group))
         left = set(diagnosis["associations"]["attribute"])
         assert left == set(BIAS.index) - set(lost)
@@ -154,7 +180,10 @@ class TestAssociations:
 
     def test_five_have_that_of_t_over_templates_around_what_is_centred(self, diagnosed) -> None:
         further = [0.5, 1, -0.25, 0, 0.5, -1, -2, 0.25]
-        five = BIAS.assign(more=BIAS["first"] / 2 + 0.25, further=further)
+        five = BIAS.assign(
+            more=BIAS["first"] / 2 + 0.25,
+            further=further,
+        )
         templates = {name: f"The {name} {{ATTRIBUTE}} met a {{TARGET}}." for name in five}
 
         rows = diagnosed(templates=templates, m=five)["associations"].set_index("attribute")
@@ -179,7 +208,14 @@ def test_templates_correlate_with_one_another(diagnosed) -> None:
 
 class TestFigures:
     def test_tokens_are_compared_by_their_means(self, trades) -> None:
-        tokens = {"man": 5, "uncle": 5, "king": 11, "woman": 4, "girl": 4, "queen": 7}
+        tokens = {
+            "man": 5,
+            "uncle": 5,
+            "king": 11,
+            "woman": 4,
+            "girl": 4,
+            "queen": 7,
+        }
         names = list(tokens)
         probes, _, attributes = trades(targets={"men": names[:3], "women": names[3:]})
         nats = np.random.default_rng(1).normal(size=len(probes))
@@ -254,9 +290,16 @@ class TestControls:
         templates = {
             **TEMPLATES,
             "plain": {"text": "Some {ATTRIBUTE} is a {TARGET}.", "control": True},
-            "not-so": {"text": "No {ATTRIBUTE} is a {TARGET}.", "control": True, "keying": -1},
+            "not-so": {
+                "text": "No {ATTRIBUTE} is a {TARGET}.",
+                "control": True,
+                "keying": -1,
+            },
         }
-        return diagnosed(), diagnosed(templates=templates, m=BIAS.join(controls))
+        return diagnosed(), diagnosed(
+            templates=templates,
+            m=BIAS.join(controls),
+        )
 
     def test_change_no_figure_and_no_other_table(self, both) -> None:
         alone, with_controls = both
@@ -274,7 +317,10 @@ class TestControls:
 class TestTables:
     def test_every_table_is_by_its_schema(self, diagnosed, tmp_path) -> None:
         tables = diagnosed()
-        tables["items"] = tables["items"].assign(semantic_diversity=0.5, lexical_diversity=0.5)
+        tables["items"] = tables["items"].assign(
+            semantic_diversity=0.5,
+            lexical_diversity=0.5,
+        )
         figures = tables["figures"][schemas.FIGURES.names]
         tables["figures"] = with_extreme_units(figures, tables["headlines"])
 
@@ -290,13 +336,24 @@ class TestTables:
         }
         for name, rows in tables.items():
             schema = getattr(schemas, name.upper())
-            write_table(rows[schema.names], schema, tmp_path / f"{name}.parquet")
+            write_table(
+                rows[schema.names],
+                schema,
+                tmp_path / f"{name}.parquet",
+            )
 
     def test_groups_of_unequal_size_have_none_of_these(self, trades) -> None:
-        targets = {"men": ["man", "uncle"], "women": ["woman"]}
+        targets = {
+            "men": ["man", "uncle"],
+            "women": ["woman"],
+        }
         probes, _, attributes = trades(criterion=CRITERION, targets=targets)
         nats = np.random.default_rng(1).normal(size=len(probes))
-        tables = diagnosis(probes, attributes, scores_of(probes, nats))
+        tables = diagnosis(
+            probes,
+            attributes,
+            scores_of(probes, nats),
+        )
         assert not {"variances", "curve"} & set(tables)
         rows = figures_of(tables)
         reason = rows["generalizability"]["reason"]
@@ -325,7 +382,14 @@ class TestDiversities:
             "started": pd.DataFrame(),
         }
 
-        shown = figures_with_diversities("trades", tables, PLAN, scores, subject("m"), RESAMPLING)
+        shown = figures_with_diversities(
+            "trades",
+            tables,
+            PLAN,
+            scores,
+            subject("m"),
+            RESAMPLING,
+        )
 
         row = shown["items"].set_index("template").loc["first"]
         # Jaccard of its words {the is a} and {it is odd when a}, {they say that each here is a}.
@@ -338,8 +402,22 @@ class TestDiversities:
 
 def test_templates_are_rows_of_evidence() -> None:
     key = {"benchmark": "trades", "set": "hand"}
-    figure = {**key, "model": "m", "figure": "r", "value": 0.5, "n": 7, "unit": "attributes"}
-    item = {**key, "model": "m", "n": 7, "mean": 0.12345, "sd": 0.5, "alpha_if_removed": 0.25}
+    figure = {
+        **key,
+        "model": "m",
+        "figure": "r",
+        "value": 0.5,
+        "n": 7,
+        "unit": "attributes",
+    }
+    item = {
+        **key,
+        "model": "m",
+        "n": 7,
+        "mean": 0.12345,
+        "sd": 0.5,
+        "alpha_if_removed": 0.25,
+    }
     correlation = {"item_rest_correlation": 0.75, "low": 0.5, "high": 0.875}
     diversity = {**key, "template": "b", "lexical_diversity": 0.5}
     rows_by_table = {
@@ -364,9 +442,24 @@ def test_templates_are_rows_of_evidence() -> None:
     assert {name: value for (slug, name), value in values.items() if slug == "b"} == of_b
     of_any_model = {row["figure"] for row in shown if row["model"] is None}
     assert of_any_model == {"lexical_diversity", "semantic_diversity"}
-    key = {"figure": "item_rest_correlation", "model": "m", "set": "hand", "template": "a"}
-    numbers = {"value": 0.75, "low": 0.5, "high": 0.875, "n": 7, "unit": "attributes"}
-    assert by_name["a", "item_rest_correlation"] == {**key, "unscored": "yes", **numbers}
+    key = {
+        "figure": "item_rest_correlation",
+        "model": "m",
+        "set": "hand",
+        "template": "a",
+    }
+    numbers = {
+        "value": 0.75,
+        "low": 0.5,
+        "high": 0.875,
+        "n": 7,
+        "unit": "attributes",
+    }
+    assert by_name["a", "item_rest_correlation"] == {
+        **key,
+        "unscored": "yes",
+        **numbers,
+    }
     assert "low" not in by_name["a", "item_mean"]
     assert by_name["b", "item_rest_correlation"]["reason"] == "undefined for these values"
     assert by_name["b", "semantic_diversity"]["reason"] == "a set of one template"

@@ -46,7 +46,10 @@ def test_what_is_asked_names_nobody() -> None:
 def test_how_a_sentence_is_read(reply: str | None, group: str | None, rule: str) -> None:
     questions = pd.DataFrame({"id": ["a"], "framing": ["bare"], "word": ["nurse"]})
     answers = pd.DataFrame({"id": ["a"], "framing": ["bare"], "reply": [reply], "reason": [None]})
-    pronouns = {FIRST: ["he", "him", "his"], SECOND: ["she", "her"]}
+    pronouns = {
+        FIRST: ["he", "him", "his"],
+        SECOND: ["she", "her"],
+    }
     assert writing.parse_sentences(answers, questions, pronouns).loc[
         0, ["said", "rule"]
     ].tolist() == [

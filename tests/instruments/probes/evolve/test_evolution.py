@@ -69,7 +69,10 @@ class ScriptedOperator:
     ) -> list[tuple[str, str]]:
         self.batches.append(len(wishes))
         return [
-            (f"reword {wish.parent.text}", self.reply(wish, seed))
+            (
+                f"reword {wish.parent.text}",
+                self.reply(wish, seed),
+            )
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
 
@@ -122,8 +125,19 @@ def model() -> ToyModel:
 def evolution(
     reply: Callable[[RewordingRequest, int], str] = willing, run: str = GUIDED, **changes: Any
 ) -> Evolution:
-    ruler = TemplateMeter(model(), toy_source(), "agree", 2)
-    return Evolution(ruler, ScriptedOperator(reply), embed, settings(**changes), run)
+    ruler = TemplateMeter(
+        model(),
+        toy_source(),
+        "agree",
+        2,
+    )
+    return Evolution(
+        ruler,
+        ScriptedOperator(reply),
+        embed,
+        settings(**changes),
+        run,
+    )
 
 
 def lines(generations: Iterable[Generation]) -> list[str]:
@@ -187,7 +201,12 @@ class TestOperations:
     def test_the_ablation_replaces_any_word(self) -> None:
         words = set()
         for seed in range(6):
-            run = evolution(run=RANDOM, guided=(1, 1), seed=seed, generations=1)
+            run = evolution(
+                run=RANDOM,
+                guided=(1, 1),
+                seed=seed,
+                generations=1,
+            )
             _, second = run.generations(START)
             words |= {child.word for child in second.population[2:]}
         first = next(iter(evolution().generations(START)))
@@ -243,7 +262,12 @@ class Named:
     def __init__(self, values: dict[str, float]) -> None:
         self.values = values
         self.asked: list[str] = []
-        self.ruler = TemplateMeter(model(), toy_source(), "agree", 2)
+        self.ruler = TemplateMeter(
+            model(),
+            toy_source(),
+            "agree",
+            2,
+        )
 
     def measure(self, templates: Sequence[Template]) -> list[TemplateMeasurement]:
         return self.ruler.measure(templates)
@@ -287,7 +311,12 @@ class TestTheMostAcceptable:
     def test_of_all_that_keep_the_rules(self) -> None:
         generation, measure = taken_of(
             ["usual", "normal", "{TARGET}", "common", "ideal"],
-            {"usual": -4.8, "normal": -4.2, "common": -4.5, "ideal": -9.0},
+            {
+                "usual": -4.8,
+                "normal": -4.2,
+                "common": -4.5,
+                "ideal": -9.0,
+            },
         )
         assert [attempt.reason for attempt in generation.tries] == [
             OUTDONE,
@@ -302,7 +331,11 @@ class TestTheMostAcceptable:
 
     def test_the_first_of_equals_and_the_same_said_twice_is_a_copy(self) -> None:
         generation, measure = taken_of(
-            ["usual", "normal", "usual"], {"usual": -4.5, "normal": -4.5}
+            ["usual", "normal", "usual"],
+            {
+                "usual": -4.5,
+                "normal": -4.5,
+            },
         )
         assert [attempt.reason for attempt in generation.tries] == [None, OUTDONE, COPY]
         assert len(measure.asked) == len(START) + 2
@@ -311,5 +344,14 @@ class TestTheMostAcceptable:
         monkeypatch.setattr(
             "evenruler.instruments.probes.evolve.evolution.tournament", lambda order, size, draw: 0
         )
-        generation, _ = taken_of(["usual", "normal"], {"usual": -4.2, "normal": -4.5}, places=2)
-        assert [attempt.reason for attempt in generation.tries] == [None, OUTDONE, COPY, None]
+        generation, _ = taken_of(
+            ["usual", "normal"],
+            {"usual": -4.2, "normal": -4.5},
+            places=2,
+        )
+        assert [attempt.reason for attempt in generation.tries] == [
+            None,
+            OUTDONE,
+            COPY,
+            None,
+        ]

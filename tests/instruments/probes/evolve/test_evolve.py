@@ -45,15 +45,25 @@ def test_the_sets_are_what_was_chosen_the_elites_best_first_and_the_last_populat
     last = run.generations[-1]
     population = sets[POPULATION].templates
     assert list(population) == [template.slug for template in last.population]
-    for written, template in zip(population.values(), last.population, strict=True):
-        assert (written.text, written.keying) == (template.text, template.keying)
+    for written, template in zip(
+        population.values(),
+        last.population,
+        strict=True,
+    ):
+        assert (written.text, written.keying) == (
+            template.text,
+            template.keying,
+        )
     best = run.evolution.best(last)
     assert list(sets[ELITES].templates) == [template.slug for template in best]
 
 
 @pytest.mark.parametrize(
     ("changes", "source", "licence"),
-    [({}, "a friend", "mit"), ({"source": None, "licence": None}, "the file", "cc-by-4.0")],
+    [
+        ({}, "a friend", "mit"),
+        ({"source": None, "licence": None}, "the file", "cc-by-4.0"),
+    ],
 )
 def test_who_wrote_it_and_under_which_licence(
     run: EvolutionRun, changes: dict[str, Any], source: str, licence: str

@@ -50,9 +50,19 @@ pingouin = Later("pingouin")
 
 # Four templates on paper. Item variances over three attributes (ddof 1): 1, 1, 1, 4.
 BIASES = np.array([[0, 0, 2, 0], [1, 1, 1, 2], [2, 2, 0, 4]])
-GRADIENTS = [[1, 3], [2], [], [0, 0, 3]]
+GRADIENTS = [
+    [1, 3],
+    [2],
+    [],
+    [0, 0, 3],
+]
 EMBEDDINGS = np.array([[1, 0], [0, 1], [3, 0], [3, 4]])
-TOKENS = [frozenset("ab"), frozenset("ab"), frozenset("bc"), frozenset("d")]
+TOKENS = [
+    frozenset("ab"),
+    frozenset("ab"),
+    frozenset("bc"),
+    frozenset("d"),
+]
 
 
 def population(
@@ -65,7 +75,13 @@ def of_biases(biases, clip: float = 1.0) -> list[float]:
     """Contributions to alpha alone; the rest of the population is nothing special."""
     n = np.shape(biases)[1]
     embeddings, tokens = np.ones((n, 2)), [frozenset("a")] * n
-    parts = population(biases, [[]] * n, embeddings, tokens, clip)
+    parts = population(
+        biases,
+        [[]] * n,
+        embeddings,
+        tokens,
+        clip,
+    )
     return parts["alpha_contribution"].tolist()
 
 
@@ -85,10 +101,20 @@ class TestParts:
         assert parts["gradient_focus"].tolist() == near([1, 0, 0, 2])
         # Cosines 1-2: 0, 1-3: 1, 1-4: 0.6, 2-3: 0, 2-4: 0.8, 3-4: 0.6; means with the others 8/15,
         # 4/15, 8/15, 2/3.
-        expected = [7 / 15, 11 / 15, 7 / 15, 5 / 15]
+        expected = [
+            7 / 15,
+            11 / 15,
+            7 / 15,
+            5 / 15,
+        ]
         assert parts["semantic_diversity"].tolist() == approx(expected, abs=2e-6)
         # Jaccard 1-2: 1, 1-3 and 2-3: 1/3, the fourth shares nothing; means 4/9, 4/9, 2/9, 0.
-        expected = [5 / 9, 5 / 9, 7 / 9, 1]
+        expected = [
+            5 / 9,
+            5 / 9,
+            7 / 9,
+            1,
+        ]
         assert parts["lexical_diversity"].tolist() == approx(expected, abs=2e-6)
 
 
@@ -100,7 +126,11 @@ class TestAlphaContribution:
         frame = pd.DataFrame(biases)
         alphas = [pingouin.cronbach_alpha(frame.drop(columns=place))[0] for place in frame]
 
-        expected = -np.clip(alphas, -1, 1)
+        expected = -np.clip(
+            alphas,
+            -1,
+            1,
+        )
         assert of_biases(biases) == approx(expected, abs=2e-6)
 
     def test_without_which_nothing_is_measured_counts_as_the_clip(self) -> None:
@@ -113,18 +143,32 @@ class TestAlphaContribution:
 class TestNormalised:
     @pytest.mark.parametrize(
         "values",
-        [[3, 3, 3], [-2], [0.1 + 0.2, 0.3, 0.3]],
+        [
+            [3, 3, 3],
+            [-2],
+            [0.1 + 0.2, 0.3, 0.3],
+        ],
     )
     def test_where_all_are_equal_but_for_rounding_it_is_a_half(self, values) -> None:
         normalised = normalise_columns(pd.DataFrame(values))
         assert (normalised == 0.5).all(axis=None)
 
-    @pytest.mark.parametrize(("origin", "unit"), [(0.0, 1e-12), (1000.0, 1e-9), (-1000.0, 1e-9)])
+    @pytest.mark.parametrize(
+        ("origin", "unit"),
+        [
+            (0.0, 1e-12),
+            (1000.0, 1e-9),
+            (-1000.0, 1e-9),
+        ],
+    )
     def test_rounding_is_a_trillionth_of_the_largest_or_of_one(
         self, origin: float, unit: float
     ) -> None:
         values = pd.DataFrame(
-            {"equal": [origin, origin + 0.9 * unit], "different": [origin, origin + 1.1 * unit]}
+            {
+                "equal": [origin, origin + 0.9 * unit],
+                "different": [origin, origin + 1.1 * unit],
+            }
         )
 
         assert normalise_columns(values)["equal"].tolist() == [0.5, 0.5]
@@ -151,7 +195,12 @@ class TestFitness:
         # ninths.
         # .2 * 27/31 + .1 * .5 + .4 / 3; .2 * 27/31 + .4; .4 / 3 + .3 * .5; .2 + .1 + .3.
         alpha, semantic = 5.4 / 31, 0.4 / 3
-        expected = [alpha + 0.05 + semantic, alpha + 0.4, semantic + 0.15, 0.6]
+        expected = [
+            alpha + 0.05 + semantic,
+            alpha + 0.4,
+            semantic + 0.15,
+            0.6,
+        ]
         parts = fitness(population(), FitnessWeights())
 
         assert parts["fitness"].tolist() == approx(expected, abs=2e-6)
@@ -192,7 +241,13 @@ def templates(*named: tuple[str, int]) -> list[Template]:
 
 class TestRanked:
     def test_of_equally_fit_ones_the_older_then_the_first_by_slug(self) -> None:
-        population = templates(("g2-1", 2), ("pride", 0), ("g1-2", 1), ("common", 0), ("g1-1", 1))
+        population = templates(
+            ("g2-1", 2),
+            ("pride", 0),
+            ("g1-2", 1),
+            ("common", 0),
+            ("g1-1", 1),
+        )
 
         assert rank_templates([0.5] * 5, population) == [3, 1, 4, 2, 0]
 
@@ -213,7 +268,13 @@ class TestTournament:
     RANKS = (4, 7, 0, 2, 6, 1, 3, 5)
     """Places in the population, best first."""
 
-    @pytest.mark.parametrize(("drawn", "winner"), [((5, 2, 6), 0), ((3, 0, 7), 4)])
+    @pytest.mark.parametrize(
+        ("drawn", "winner"),
+        [
+            ((5, 2, 6), 0),
+            ((3, 0, 7), 4),
+        ],
+    )
     def test_the_best_ranked_of_those_drawn_wins(self, drawn, winner: int) -> None:
         assert tournament(self.RANKS, 3, Scripted(*drawn)) == winner
 
@@ -272,7 +333,13 @@ def generations() -> list[Generation]:
     template_by_slug = {}
     for slug, text in TEXTS.items():
         born = int(slug[1]) if slug in PARENTS else 0
-        template_by_slug[slug] = Template(slug, text, 1, born, PARENTS.get(slug))
+        template_by_slug[slug] = Template(
+            slug,
+            text,
+            1,
+            born,
+            PARENTS.get(slug),
+        )
     populations = [
         list(TEXTS)[:4],
         ["dream", "met", "g1-1", "g1-2"],
@@ -289,7 +356,10 @@ def generations() -> list[Generation]:
 
 def embed(texts: list[str]) -> Any:
     slugs = {text: slug for slug, text in TEXTS.items()}
-    return np.array([VECTORS[slugs[text]] for text in texts], dtype=np.float32)
+    return np.array(
+        [VECTORS[slugs[text]] for text in texts],
+        dtype=np.float32,
+    )
 
 
 def pool() -> CandidatePool:
@@ -301,7 +371,13 @@ def named(candidates: CandidatePool, places: Any) -> list[str]:
 
 
 def declared(**changes: Any) -> Evolve:
-    defaults = {"of": "trades", "model": "toy", "operator": "toy", "length": 2, "closeness": 0.2}
+    defaults = {
+        "of": "trades",
+        "model": "toy",
+        "operator": "toy",
+        "length": 2,
+        "closeness": 0.2,
+    }
     return Evolve.model_validate(defaults | changes, context={"scale": "quick"})
 
 
@@ -347,11 +423,19 @@ class TestChoose:
         assert named(candidates, choose_best_set(candidates, [2, 1], 1, WEIGHTS)) == ["dream"]
 
     @settings(max_examples=25, deadline=None)
-    @given(st.integers(0, 1000), st.integers(2, 4))
+    @given(
+        st.integers(0, 1000),
+        st.integers(2, 4),
+    )
     def test_it_is_the_best_of_all_sets(self, seed: int, size: int) -> None:
         candidates = simulated(seed)
         sets = sets_of_roots(candidates, size)
-        chosen = choose_best_set(candidates, range(9), size, WEIGHTS)
+        chosen = choose_best_set(
+            candidates,
+            range(9),
+            size,
+            WEIGHTS,
+        )
         worths = [float(set_worth(candidates, [places], WEIGHTS)[0]) for places in sets]
         assert worths[sets.index(chosen)] == max(worths)
 
@@ -360,9 +444,19 @@ class TestChoose:
         self, seed: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         candidates = simulated(seed)
-        best = choose_best_set(candidates, range(9), 4, WEIGHTS)
+        best = choose_best_set(
+            candidates,
+            range(9),
+            4,
+            WEIGHTS,
+        )
         monkeypatch.setattr(choosing, "MOST_SETS", 10)
-        chosen = choose_best_set(candidates, range(9), 4, WEIGHTS)
+        chosen = choose_best_set(
+            candidates,
+            range(9),
+            4,
+            WEIGHTS,
+        )
         sets = sets_of_roots(candidates, 4)
         exchanged = [places for places in sets if len(set(places) & set(chosen)) == 3]
         worth = set_worth(candidates, [chosen], WEIGHTS)[0]
@@ -425,5 +519,8 @@ class TestChoices:
 
 
 def test_halves_take_turns_in_the_order_of_slugs() -> None:
-    assert split_attributes(["d", "b", "a", "c", "e"]) == (["a", "c", "e"], ["b", "d"])
+    assert split_attributes(["d", "b", "a", "c", "e"]) == (
+        ["a", "c", "e"],
+        ["b", "d"],
+    )
     assert split_attributes([]) == ([], [])

@@ -50,12 +50,24 @@ ODD = "It seems odd to me when an {ATTRIBUTE} is a {TARGET}."
 
 
 def whole(voice: str = "anecdote", text: str = TEXT) -> RewordingRequest:
-    return RewordingRequest(1, Template("most", text, 1), "reword", voice, None)
+    return RewordingRequest(
+        1,
+        Template("most", text, 1),
+        "reword",
+        voice,
+        None,
+    )
 
 
 def word(word: str = "expect", text: str = TEXT) -> RewordingRequest:
     gradient = WordGradient(text.index(word), word, 0.5)
-    return RewordingRequest(1, Template("most", text, 1), "hotspot", None, gradient)
+    return RewordingRequest(
+        1,
+        Template("most", text, 1),
+        "hotspot",
+        None,
+        gradient,
+    )
 
 
 class EchoingWriter:
@@ -85,11 +97,20 @@ class TestModelOperator:
     def test_each_wish_gets_its_own_reply_in_order_one_call_for_each_length(self):
         writer = EchoingWriter()
         operator = ModelOperator(writer, OperatorSettings(48, few_shot=True))
-        wishes = [whole("fit"), word(), whole("choice"), word("people"), whole("fit")]
+        wishes = [
+            whole("fit"),
+            word(),
+            whole("choice"),
+            word("people"),
+            whole("fit"),
+        ]
         seeds = [11, 12, 13, 14, 15]
         replies = operator.reword(wishes, seeds)
         assert replies == [
-            (few_shot_prompt(wish, seed), f"{seed}: {few_shot_prompt(wish, seed)}")
+            (
+                few_shot_prompt(wish, seed),
+                f"{seed}: {few_shot_prompt(wish, seed)}",
+            )
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
         assert writer.calls == [
@@ -155,7 +176,11 @@ class TestExamples:
     def test_no_example_is_a_shipped_template(self):
         shipped = [path.read_text(encoding="utf-8") for path in SOURCES.glob("*.yaml")]
         assert shipped
-        for text in (*PLAIN, *NEGATING, *(text for text, _, _ in REPLACED)):
+        for text in (
+            *PLAIN,
+            *NEGATING,
+            *(text for text, _, _ in REPLACED),
+        ):
             assert not any(text in source for source in shipped), text
 
 
@@ -188,7 +213,10 @@ def test_a_run_is_the_same_when_its_replies_are_said_again(tmp_path: Path) -> No
 
 def test_a_reply_that_was_not_kept_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
-        ReplayedOperator("toy", ASKING, write_replies(tmp_path)).reword([whole()], [3])
+        ReplayedOperator("toy", ASKING, write_replies(tmp_path)).reword(
+            [whole()],
+            [3],
+        )
     assert str(error.value) == (
         f"{tmp_path / 'mine-evolved.jsonl'}: no reply of toy to what is asked about 'most'; "
         "run `evenruler evolve mine-evolved`"

@@ -2,7 +2,14 @@ from evenruler.instruments.probes.evolve.fitness import find_hotspot
 from evenruler.instruments.probes.evolve.population import Template, TemplateMeter
 from tests.instruments.probes.evolve.toy import BIT, ToyModel, toy_source
 
-BITS = {"man": 3, "uncle": 5, "woman": 4, "girl": 6, "a": 1, "an": 2}
+BITS = {
+    "man": 3,
+    "uncle": 5,
+    "woman": 4,
+    "girl": 6,
+    "a": 1,
+    "an": 2,
+}
 AFTER = {
     ("strong", "man"): -2,
     ("strong", "uncle"): -2,
@@ -18,7 +25,12 @@ PLAIN = Template("plain", "The {ATTRIBUTE} is a {TARGET}.", 1)
 
 
 def ruler(gradient_attributes: int = 2, article="agree", **changes) -> TemplateMeter:
-    return TemplateMeter(ToyModel(BITS, AFTER), toy_source(**changes), article, gradient_attributes)
+    return TemplateMeter(
+        ToyModel(BITS, AFTER),
+        toy_source(**changes),
+        article,
+        gradient_attributes,
+    )
 
 
 def in_bits(nats) -> list[float]:
@@ -52,7 +64,10 @@ class TestBiases:
         assert turned.gradients == measured.gradients
 
     def test_the_group_that_is_named_first_is_the_positive_pole(self) -> None:
-        targets = {"women": ["woman", "girl"], "men": ["man", "uncle"]}
+        targets = {
+            "women": ["woman", "girl"],
+            "men": ["man", "uncle"],
+        }
         (measured,) = ruler(targets=targets).measure([PLAIN])
 
         assert in_bits(measured.biases) == [-0.5, -3.5]

@@ -30,7 +30,13 @@ OLD = Template("typical", "A typical {ATTRIBUTE} is a {TARGET}.", 1)
 CHILD = Template(
     "g1-1", "A usual {ATTRIBUTE} is a {TARGET}.", 1, 1, "typical", "hotspot", None, "typical"
 )
-ODD = [0.1 + 0.2, -0.0, 5e-324, 1 / 3, -1e308]
+ODD = [
+    0.1 + 0.2,
+    -0.0,
+    5e-324,
+    1 / 3,
+    -1e308,
+]
 """Numbers that are easily not quite the same again."""
 NASTY = "a\nb\r\n\x00\x1c\x85\u2028\u2029 \"{'} \U0001f600 \\n"
 """Whatever some reader takes for the end of a line."""
@@ -40,8 +46,18 @@ def one_generation(**changes: object) -> Generation:
     tried = RewordingAttempt(
         1, 1, 1, 1, "typical", "hotspot", None, "typical", "ask " + NASTY, NASTY, None, "no text"
     )
-    measured = TemplateMeasurement(tuple(ODD), (WordGradient(2, "typical", ODD[0]),), 44)
-    generation = Generation(1, (OLD, CHILD), (measured, measured), (ODD[3], -2.5), (tried,))
+    measured = TemplateMeasurement(
+        tuple(ODD),
+        (WordGradient(2, "typical", ODD[0]),),
+        44,
+    )
+    generation = Generation(
+        1,
+        (OLD, CHILD),
+        (measured, measured),
+        (ODD[3], -2.5),
+        (tried,),
+    )
     return replace(generation, **changes)
 
 
@@ -53,7 +69,11 @@ def table(name: str, run: EvolutionRun, benchmark: str = "trades-evolved") -> pd
 def run() -> EvolutionRun:
     """A whole evolution; its templates and biases are what the toy model says."""
     guided = evolution()
-    return EvolutionRun(GUIDED, guided, tuple(guided.generations(START)))
+    return EvolutionRun(
+        GUIDED,
+        guided,
+        tuple(guided.generations(START)),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +112,14 @@ class TestHistory:
             "voice",
             "word",
         ]
-        rows = history[columns].astype(object).where(history[columns].notna(), None)
+        rows = (
+            history[columns]
+            .astype(object)
+            .where(
+                history[columns].notna(),
+                None,
+            )
+        )
         assert list(rows.itertuples(index=False, name=None)) == expected
         assert set(history["run"]) == {GUIDED}
 
@@ -108,8 +135,16 @@ class TestHistory:
     ) -> None:
         for _, rows in history.groupby("generation"):
             computed = fitness(rows[PARTS], FitnessWeights())["fitness"]
-            np.testing.assert_allclose(rows["fitness"], computed, atol=1e-5)
-            np.testing.assert_allclose(rows[ADDED].sum(axis=1), rows["fitness"], atol=1e-5)
+            np.testing.assert_allclose(
+                rows["fitness"],
+                computed,
+                atol=1e-5,
+            )
+            np.testing.assert_allclose(
+                rows[ADDED].sum(axis=1),
+                rows["fitness"],
+                atol=1e-5,
+            )
         assert (history[ADDED].max() <= [0.2, 0.1, 0.4, 0.3]).all()
 
 
@@ -173,6 +208,14 @@ def test_last_bits_are_in_no_table_and_in_no_hash(run: EvolutionRun, history: pd
 
     other = replace(run, generations=tuple(map(moved_generation, run.generations)))
     assert other.generations != run.generations
-    pd.testing.assert_frame_equal(table("history", other), history, check_exact=True)
+    pd.testing.assert_frame_equal(
+        table("history", other),
+        history,
+        check_exact=True,
+    )
     for name in ("gradients", "biases"):
-        pd.testing.assert_frame_equal(table(name, other), table(name, run), check_exact=True)
+        pd.testing.assert_frame_equal(
+            table(name, other),
+            table(name, run),
+            check_exact=True,
+        )

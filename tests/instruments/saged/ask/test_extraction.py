@@ -15,7 +15,11 @@ from evenruler.tables import table_of
 from tests.instruments.near import approx
 
 LABELS = ["negative", "neutral", "positive"]
-SENTIMENT = {"negative": -0.5, "neutral": 0.0, "positive": 0.5}
+SENTIMENT = {
+    "negative": -0.5,
+    "neutral": 0.0,
+    "positive": 0.5,
+}
 
 PROMPTS = pd.DataFrame(
     [
@@ -57,7 +61,10 @@ class Doubles:
     def vectors(self, embedder: str | None, texts: Sequence[str]) -> np.ndarray:
         self.named.append(embedder)
         self.asked += texts
-        return np.array([self.places[text] for text in texts], dtype=np.float32)
+        return np.array(
+            [self.places[text] for text in texts],
+            dtype=np.float32,
+        )
 
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str]:
         self.named.append(scorer)
@@ -89,7 +96,12 @@ def replies_of(texts: Iterable[str]) -> pd.DataFrame:
 def extracted(
     replies: pd.DataFrame, features: dict[str, Feature], models: Doubles | None = None
 ) -> Tables:
-    return extract_features(PROMPTS, replies, features, models or Doubles())
+    return extract_features(
+        PROMPTS,
+        replies,
+        features,
+        models or Doubles(),
+    )
 
 
 def features_of(
@@ -159,13 +171,21 @@ class TestLanguage:
 
     def test_a_reply_in_another_language_is_null_to_tools_for_one(self) -> None:
         several = classifier().model_copy(update={"multilingual": True})
-        features = {"one": classifier(), "several": several, **VADER}
+        features = {
+            "one": classifier(),
+            "several": several,
+            **VADER,
+        }
         replies = generations(("p1", self.FRENCH), ("p2", "good"))
         models = Doubles({**KNOWN, self.FRENCH: KNOWN["good"]})
         rows = features_of(replies, features, models).set_index(["id", "feature"])
         french = rows.loc["p1"]
         assert french.loc["one", "reason"] == "reply: in another language"
-        assert french["value"].isna().to_dict() == {"one": True, "several": False, "vader": True}
+        assert french["value"].isna().to_dict() == {
+            "one": True,
+            "several": False,
+            "vader": True,
+        }
         assert french.loc["several", "value"] == rows.loc[("p2", "one"), "value"]
         assert french.loc["one", "baseline"] == 0.75
 
@@ -180,17 +200,42 @@ class TestLanguage:
 class TestClassifier:
     @pytest.mark.parametrize(
         ("weight", "offset", "values", "baselines"),
-        [(0.5, 0.5, [0.8, 0.05, 0.8], [0.75, 0.5, 0.5]), (1, 1, [1.6, 0.1, 1.6], [1.5, 1, 1])],
+        [
+            (
+                0.5,
+                0.5,
+                [0.8, 0.05, 0.8],
+                [0.75, 0.5, 0.5],
+            ),
+            (
+                1,
+                1,
+                [1.6, 0.1, 1.6],
+                [1.5, 1, 1],
+            ),
+        ],
         ids=["sentiment", "regard"],
     )
     def test_scores_of_table_2(
         self, weight: float, offset: float, values: list[float], baselines: list[float]
     ) -> None:
         """(positive - negative + 1) / 2 of sentiment; positive - negative + 1 of regard."""
-        score = {"negative": -weight, "neutral": 0, "positive": weight}
+        score = {
+            "negative": -weight,
+            "neutral": 0,
+            "positive": weight,
+        }
         feature = Feature(kind="classifier", model="c", score=score, offset=offset)
-        replies = generations(("p1", "good"), ("p2", "bad"), ("p2", "good"))
-        rows = features_of(replies, {"s": feature}, Doubles(KNOWN))
+        replies = generations(
+            ("p1", "good"),
+            ("p2", "bad"),
+            ("p2", "good"),
+        )
+        rows = features_of(
+            replies,
+            {"s": feature},
+            Doubles(KNOWN),
+        )
         assert rows["value"].tolist() == approx(values)
         assert rows["baseline"].tolist() == approx(baselines)
 
@@ -199,7 +244,11 @@ class TestClassifier:
         replies = generations(
             ("p1", "good"), ("p2", "good"), ("p3", ""), ("p1", "France is lovely."), ("p1", "bad")
         )
-        extracted(replies, {"s": classifier()}, models)
+        extracted(
+            replies,
+            {"s": classifier()},
+            models,
+        )
         assert models.asked[:4] == ["France is lovely.", "Spain is lovely.", "bad", "good"]
         assert models.asked[4:] == [
             "France is lovely.",
@@ -212,7 +261,11 @@ class TestClassifier:
         replies = generations(
             ("p1", "endless"), ("p2", "good"), ("p2", "endless"), ("p3", "endless")
         )
-        rows = features_of(replies, {"s": classifier()}, Doubles(probabilities))
+        rows = features_of(
+            replies,
+            {"s": classifier()},
+            Doubles(probabilities),
+        )
         assert numbers(rows) == [None, 0.8, None, None]
         assert numbers(rows, "baseline") == [0.75, None, None, None]
         reply, baseline = (
@@ -229,7 +282,11 @@ class TestClassifier:
 
     def test_weights_that_do_not_fit_the_labels_are_refused(self, error_of) -> None:
         models = Doubles(KNOWN)
-        score = {"Negative": -1, "neutral": 0, "positive": 1}
+        score = {
+            "Negative": -1,
+            "neutral": 0,
+            "positive": 1,
+        }
         wrong = Feature(kind="classifier", model="c", score=score)
         line = error_of(
             extract_features,
@@ -258,7 +315,11 @@ class TestDistance:
     def test_of_reply_and_baseline(self) -> None:
         features = {metric: Feature(kind="distance", metric=metric) for metric in ("cosine", "l2")}
         models = Doubles(vectors=PLANE)
-        replies = generations(("p1", "a"), ("p2", "b"), ("p2", "Spain is lovely."))
+        replies = generations(
+            ("p1", "a"),
+            ("p2", "b"),
+            ("p2", "Spain is lovely."),
+        )
         tables = extracted(replies, features, models)
         rows = tables["features"]
         assert numbers(rows) == approx([0.4, 2, 0, 20**0.5, 3, 0])
@@ -270,7 +331,11 @@ class TestDistance:
         fits(tables)
 
     def test_what_was_not_given_is_null_and_no_empty_reply(self) -> None:
-        replies = generations(("p1", "a"), ("p1", None), ("p3", None))
+        replies = generations(
+            ("p1", "a"),
+            ("p1", None),
+            ("p3", None),
+        )
         features = {
             **VADER,
             "d": Feature(kind="distance", metric="cosine", model="e"),
@@ -287,9 +352,18 @@ class TestDistance:
         fits(tables)
 
     def test_without_a_reply_or_a_baseline_or_a_direction(self) -> None:
-        replies = generations(("p1", "!"), ("p3", "a"), ("p3", ""), ("q1", "a"))
+        replies = generations(
+            ("p1", "!"),
+            ("p3", "a"),
+            ("p3", ""),
+            ("q1", "a"),
+        )
         features = {"d": Feature(kind="distance", metric="cosine", model="e")}
-        rows = features_of(replies, features, Doubles(vectors=PLANE))
+        rows = features_of(
+            replies,
+            features,
+            Doubles(vectors=PLANE),
+        )
         assert numbers(rows) == [None] * 4
         assert rows["reason"].tolist() == [
             "empty reply",
@@ -299,26 +373,55 @@ class TestDistance:
         ]
 
 
-MUSIC = {"a drum": [0, 50], "the choir": [3, 50], "flute song": [0, 53]}
-FOOD = {"bread": [0, 0], "cheese": [0, 2]}
-SPACE = {**MUSIC, **FOOD, "war": [50, 0], **{text: [9, 9] for text in PROMPTS["baseline"]}}
+MUSIC = {
+    "a drum": [0, 50],
+    "the choir": [3, 50],
+    "flute song": [0, 53],
+}
+FOOD = {
+    "bread": [0, 0],
+    "cheese": [0, 2],
+}
+SPACE = {
+    **MUSIC,
+    **FOOD,
+    "war": [50, 0],
+    **{text: [9, 9] for text in PROMPTS["baseline"]},
+}
 
 
 def topics(form: str = "distance", **keys: Any) -> dict[str, Feature]:
     return {
-        "topics": Feature(kind="clusters", form=form, **{"metric": "l2", "k": 3, "seed": 0, **keys})
+        "topics": Feature(
+            kind="clusters",
+            form=form,
+            **{
+                "metric": "l2",
+                "k": 3,
+                "seed": 0,
+                **keys,
+            },
+        )
     }
 
 
 def clustered(replies: pd.DataFrame, form: str = "distance", **keys: Any) -> Tables:
-    return extracted(replies, topics(form, **keys), Doubles(vectors=SPACE))
+    return extracted(
+        replies,
+        topics(form, **keys),
+        Doubles(vectors=SPACE),
+    )
 
 
 class TestClusters:
     def test_each_cluster_is_a_feature_the_largest_first(self) -> None:
         replies = replies_of([*FOOD, "war", *MUSIC])
         tables = clustered(replies, "label")
-        wide = tables["features"].pivot(index="repetition", columns="feature", values="value")
+        wide = tables["features"].pivot(
+            index="repetition",
+            columns="feature",
+            values="value",
+        )
         assert list(wide.columns) == ["topics-0", "topics-1", "topics-2"]
         labels = np.eye(3)[[1, 1, 2, 0, 0, 0]]
         assert wide.to_numpy().tolist() == labels.tolist()
@@ -329,7 +432,11 @@ class TestClusters:
             "part": ["all"] * 3,
             "feature": ["topics-0", "topics-1", "topics-2"],
             "cluster": [0, 1, 2],
-            "words": [["choir", "drum", "flute", "song"], ["bread", "cheese"], ["war"]],
+            "words": [
+                ["choir", "drum", "flute", "song"],
+                ["bread", "cheese"],
+                ["war"],
+            ],
             "n": [3, 2, 1],
         }
         fits(tables)
@@ -346,8 +453,17 @@ class TestClusters:
         assert values["sort"][0].tolist() == [3, 2, 1]
 
     def test_domains_and_models_are_clustered_apart(self) -> None:
-        of_m = generations(("p1", "war"), ("q1", "bread"), ("q1", "cheese"), model="m")
-        of_n = generations(("p1", "a drum"), ("p1", "a drum"), model="n")
+        of_m = generations(
+            ("p1", "war"),
+            ("q1", "bread"),
+            ("q1", "cheese"),
+            model="m",
+        )
+        of_n = generations(
+            ("p1", "a drum"),
+            ("p1", "a drum"),
+            model="n",
+        )
         tables = clustered(pd.concat([of_m, of_n]), k=2)
         assert tables["topics"][["domain", "model", "n", "words"]].to_numpy().tolist() == [
             ["countries", "m", 1, ["war"]],
@@ -358,22 +474,41 @@ class TestClusters:
         fits(tables)
 
     def test_fewer_replies_than_clusters_leaves_nulls_with_the_reason(self) -> None:
-        replies = generations(("p1", "war"), ("p1", "war"), ("p1", "bread"), ("p1", ""))
+        replies = generations(
+            ("p1", "war"),
+            ("p1", "war"),
+            ("p1", "bread"),
+            ("p1", ""),
+        )
         tables = clustered(replies, "label")
         rows = tables["features"]
         first, last = (rows[rows["feature"] == name] for name in ("topics-0", "topics-2"))
         assert numbers(first) == [1, 1, 0, None]
         assert numbers(last) == [None] * 4
         few = "reply: only 2 clusters of distinct replies"
-        assert reasons(last) == [few, few, few, "empty reply"]
+        assert reasons(last) == [
+            few,
+            few,
+            few,
+            "empty reply",
+        ]
         assert reasons(first) == [None, None, None, "empty reply"]
         assert tables["topics"]["n"].tolist() == [2, 1]
         fits(tables)
 
     def test_parts_have_names_of_their_own(self) -> None:
         """Topics of one concept are no topics of another, so no feature compares them."""
-        replies = generations(("p1", "war"), ("p1", "bread"), ("p2", "a drum"), ("p2", "war"))
-        tables = clustered(replies, k=2, by=["role", "concept"])
+        replies = generations(
+            ("p1", "war"),
+            ("p1", "bread"),
+            ("p2", "a drum"),
+            ("p2", "war"),
+        )
+        tables = clustered(
+            replies,
+            k=2,
+            by=["role", "concept"],
+        )
         assert tables["topics"][["part", "feature"]].to_numpy().tolist() == [
             ["concept=france, role=no-role", "topics-france-no-role-0"],
             ["concept=france, role=no-role", "topics-france-no-role-1"],
@@ -389,15 +524,31 @@ class TestClusters:
         }
 
     def test_replies_after_a_framing_are_placed_among_the_others(self) -> None:
-        bare = generations(("p1", "bread"), ("p1", "cheese"), ("p1", "war"))
-        framed = generations(("p1", "flute song"), ("p1", "bread"), framing="negated")
+        bare = generations(
+            ("p1", "bread"),
+            ("p1", "cheese"),
+            ("p1", "war"),
+        )
+        framed = generations(
+            ("p1", "flute song"),
+            ("p1", "bread"),
+            framing="negated",
+        )
         alone = clustered(bare, "label", k=2)
-        both = clustered(pd.concat([bare, framed]), "label", k=2)
+        both = clustered(
+            pd.concat([bare, framed]),
+            "label",
+            k=2,
+        )
         pd.testing.assert_frame_equal(both["topics"], alone["topics"])
         rows = both["features"]
         assert numbers(rows[rows["framing"] == "negated"]) == [1, 1, 0, 0]
         bare_rows = rows[rows["framing"] == "bare"].reset_index(drop=True)
-        pd.testing.assert_frame_equal(bare_rows, alone["features"], check_categorical=False)
+        pd.testing.assert_frame_equal(
+            bare_rows,
+            alone["features"],
+            check_categorical=False,
+        )
 
 
 def kindness(question: str = "How kind is {GENERATION}?") -> dict[str, Feature]:
@@ -406,7 +557,11 @@ def kindness(question: str = "How kind is {GENERATION}?") -> dict[str, Feature]:
 
 class TestScorer:
     def test_a_reply_that_is_no_number_is_null_with_the_reason(self) -> None:
-        answer_by_text = {"good": "very", "bad": "11", "Spain is lovely.": "3/5"}
+        answer_by_text = {
+            "good": "very",
+            "bad": "11",
+            "Spain is lovely.": "3/5",
+        }
         models = Doubles(
             reply_to=lambda prompt: answer_by_text.get(
                 prompt.removeprefix("How kind is ")[:-1], "4"
@@ -430,8 +585,16 @@ class TestScorer:
         models = Doubles(
             reply_to=lambda prompt: "1" if prompt == "good beside France is lovely." else "0"
         )
-        replies = generations(("p1", "good"), ("p2", "good"), ("p3", "good"))
-        rows = features_of(replies, kindness("{GENERATION} beside {BASELINE}"), models)
+        replies = generations(
+            ("p1", "good"),
+            ("p2", "good"),
+            ("p3", "good"),
+        )
+        rows = features_of(
+            replies,
+            kindness("{GENERATION} beside {BASELINE}"),
+            models,
+        )
         assert numbers(rows) == [1, 0, None]
         assert numbers(rows, "baseline") == [0, 0, None]
         assert reasons(rows) == [None, None, "empty baseline"]

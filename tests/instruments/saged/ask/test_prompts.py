@@ -33,7 +33,10 @@ class TestPrompts:
 
     def test_without_branches_each_concept_has_items_of_its_own(self) -> None:
         rows = prompts()
-        rows = rows.assign(root_id=rows["id"], root_concept=rows["concept"])
+        rows = rows.assign(
+            root_id=rows["id"],
+            root_concept=rows["concept"],
+        )
         counts = with_items(rows, 2)["concept"].value_counts()
         assert counts.to_dict() == dict.fromkeys(CONCEPTS, 2)
 
@@ -41,7 +44,11 @@ class TestPrompts:
 class TestReplies:
     def ask_replies(self, **changes: object) -> pd.DataFrame:
         rows = prompts(1)
-        after = prefixed_prompts("trees", rows.head(2), {"salience": "A test."})
+        after = prefixed_prompts(
+            "trees",
+            rows.head(2),
+            {"salience": "A test."},
+        )
         arguments = {
             "roles": {"no-role": "", "mayor": "You are a mayor."},
             "templates": {"plain": "{PROMPT}", "short": "Be short. {PROMPT}"},

@@ -18,10 +18,23 @@ from tests.instruments.saged.domains import built, declared, subject
 
 FEATURES: dict[str, Any] = {
     "vader": {"kind": "lexicon"},
-    "mood": {"kind": "classifier", "model": "moods", "score": {"sad": 0, "glad": 1}},
-    "anger": {"kind": "classifier", "model": "moods", "score": {"sad": 1, "glad": 0}},
+    "mood": {
+        "kind": "classifier",
+        "model": "moods",
+        "score": {"sad": 0, "glad": 1},
+    },
+    "anger": {
+        "kind": "classifier",
+        "model": "moods",
+        "score": {"sad": 1, "glad": 0},
+    },
     "near": {"kind": "distance", "metric": "cosine"},
-    "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0},
+    "topics": {
+        "kind": "clusters",
+        "form": "label",
+        "k": 2,
+        "seed": 0,
+    },
     "asked": {
         "kind": "scorer",
         "model": "judge",
@@ -53,11 +66,19 @@ class Answers:
         systems = inputs.get("system", [None] * len(texts))
         replies = [
             "7" if request.by else self.reply(text, system)
-            for text, system in zip(texts, systems, strict=True)
+            for text, system in zip(
+                texts,
+                systems,
+                strict=True,
+            )
         ]
         reasons = [None if text is not None else "content filter" for text in replies]
         finish = ["length" if text and text.endswith("...") else "stop" for text in replies]
-        columns = {"reply": replies, "reason": reasons, "finish": finish}
+        columns = {
+            "reply": replies,
+            "reason": reasons,
+            "finish": finish,
+        }
         return {name: pd.array(values, dtype="str") for name, values in columns.items()}
 
 
@@ -73,9 +94,17 @@ def domain(tmp_path: Path, scale: str = "quick", **changes: Any) -> Domain:
 
 
 def asked_of(fruit: Domain, answers: Answers, **fields: Any) -> dict[str, pd.DataFrame]:
-    table_by_name = collect_answers({"fruit": fruit}, requests, subject(**fields), answers)  # type: ignore[arg-type]
+    table_by_name = collect_answers(
+        {"fruit": fruit},
+        requests,
+        subject(**fields),
+        answers,
+    )  # type: ignore[arg-type]
     return {
-        name: table_by_name.get(name, pd.DataFrame(columns=["instrument", *ANSWERS[name].names]))
+        name: table_by_name.get(
+            name,
+            pd.DataFrame(columns=["instrument", *ANSWERS[name].names]),
+        )
         for name in ANSWERS
     }
 
@@ -96,11 +125,20 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         ("generate", "judge"),
     ]
     first, classify, _, judge = answers.asked
-    assert (first.settings, len(first.rows)) == ({"new_tokens": 64}, 18)
-    assert first.rows["framing"].value_counts().to_dict() == {"bare": 9, "reseeded": 9}
+    assert (first.settings, len(first.rows)) == (
+        {"new_tokens": 64},
+        18,
+    )
+    assert first.rows["framing"].value_counts().to_dict() == {
+        "bare": 9,
+        "reseeded": 9,
+    }
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
-    assert judge.settings == {"new_tokens": 16, "temperature": 0}
+    assert judge.settings == {
+        "new_tokens": 16,
+        "temperature": 0,
+    }
     assert {name: len(rows) for name, rows in table_by_name.items()} == {
         "replies": 18,
         "embeddings": 7,  # names are masked, so that counterfactual texts are one
@@ -112,12 +150,28 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         assert table.schema == pa.schema(schema)
 
 
-@pytest.mark.parametrize("changes", [{}, {"generations": 2, "roles": {"no-role": ""}}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {
+            "generations": 2,
+            "roles": {"no-role": ""},
+        },
+    ],
+)
 def test_reseeded_prompts_are_the_same_with_other_seeds(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:
-    (request,) = requests(*domain(tmp_path, **changes), {}, subject())
-    rows = request.rows.assign(text=request.inputs["prompt"], seed=request.inputs["seed"])
+    (request,) = requests(
+        *domain(tmp_path, **changes),
+        {},
+        subject(),
+    )
+    rows = request.rows.assign(
+        text=request.inputs["prompt"],
+        seed=request.inputs["seed"],
+    )
     bare, again = (rows[rows["framing"] == framing] for framing in ("bare", "reseeded"))
     assert set(again["text"]) == set(bare["text"])
     assert not set(again["seed"]) & set(bare["seed"])
@@ -130,7 +184,11 @@ def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
     fruit, mute = domain(tmp_path), frozenset({"loglikelihood"})
     table_by_name = asked_of(fruit, answers, operations=mute)
     assert answers.asked == []
-    numbers = scores(*fruit, table_by_name, subject(operations=mute))
+    numbers = scores(
+        *fruit,
+        table_by_name,
+        subject(operations=mute),
+    )
     assert not any(len(numbers[name]) for name in ("features", "topics", "generations"))
 
 
@@ -152,12 +210,31 @@ def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
     several = domain(tmp_path, roles=roles)
     one_role = domain(tmp_path, roles=roles, most_roles=1)
     cases = (
-        (several, True, {("none", None), ("mayor", mayor)}),
-        (several, False, {("none", None)}),
-        (one_role, True, {("none", None)}),  # the first ones at a small size
+        (
+            several,
+            True,
+            {
+                ("none", None),
+                ("mayor", mayor),
+            },
+        ),
+        (
+            several,
+            False,
+            {("none", None)},
+        ),
+        (
+            one_role,
+            True,
+            {("none", None)},
+        ),  # the first ones at a small size
     )
     for fruit, chats, expected in cases:
-        (request,) = requests(*fruit, {}, subject(chats=chats))
+        (request,) = requests(
+            *fruit,
+            {},
+            subject(chats=chats),
+        )
         assert set(zip(request.rows["role"], request.inputs["system"], strict=True)) == expected
 
 
@@ -167,12 +244,21 @@ def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path)
     questions = {"prompts": tables["prompts"].assign(prompt_type="question")}
     goes_on = "Go on with this text, and write nothing but how it goes on: "
     cases = (
-        (tables, True, {f"{goes_on}{text}" for text in bare}),
+        (
+            tables,
+            True,
+            {f"{goes_on}{text}" for text in bare},
+        ),
         (tables, False, bare),
         (questions, True, bare),
     )
     for asked_tables, chats, expected in cases:
-        (request,) = requests(asked_tables, plan, {}, subject(chats=chats))
+        (request,) = requests(
+            asked_tables,
+            plan,
+            {},
+            subject(chats=chats),
+        )
         assert set(request.inputs["prompt"]) == expected
 
 
@@ -192,7 +278,11 @@ def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_pat
     fruit = domain(tmp_path)
     refusal = "I am sorry, but I cannot help."
     answers = Answers(lambda text, system: None if "fig" in text.casefold() else refusal)
-    numbers = scores(*fruit, asked_of(fruit, answers), subject("writer"))
+    numbers = scores(
+        *fruit,
+        asked_of(fruit, answers),
+        subject("writer"),
+    )
     features, generations = (
         numbers[name].query("framing == 'bare'") for name in ("features", "generations")
     )

@@ -25,10 +25,20 @@ from tests.instruments.saged.domains import built, declared, subject
 
 FEW = {"permutations": 9, "headline_permutations": 9}
 RESAMPLING = Resampling(0.95, 100, 3)
-BASELINES = {"apple": 0.1, "pear": 0.2, "fig": 0.3}
+BASELINES = {
+    "apple": 0.1,
+    "pear": 0.2,
+    "fig": 0.3,
+}
 FEATURES = {
     "vader": {"kind": "lexicon"},
-    "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0, "model": "e"},
+    "topics": {
+        "kind": "clusters",
+        "form": "label",
+        "k": 2,
+        "seed": 0,
+        "model": "e",
+    },
 }
 
 
@@ -45,12 +55,43 @@ def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str
     """Numbers of replies to the prompts; higher for pears. Of the two clusters, one has no
     replies."""
     draw = np.random.default_rng(len(model))
-    lie = np.where(prompts["concept"] == "pear", 0.3 + shift, 0.0)
-    values = 0.5 + lie + draw.normal(0, 0.05, len(prompts))
-    vader = measured.features(prompts, values, prompts["concept"].map(BASELINES), model=model)
-    full = measured.features(prompts, 1.0, model=model, feature="topics-0")
-    empty = measured.features(prompts, np.nan, model=model, feature="topics-1")
-    parts = [vader, full, empty.assign(reason="only 1 clusters")]
+    lie = np.where(
+        prompts["concept"] == "pear",
+        0.3 + shift,
+        0.0,
+    )
+    values = (
+        0.5
+        + lie
+        + draw.normal(
+            0,
+            0.05,
+            len(prompts),
+        )
+    )
+    vader = measured.features(
+        prompts,
+        values,
+        prompts["concept"].map(BASELINES),
+        model=model,
+    )
+    full = measured.features(
+        prompts,
+        1.0,
+        model=model,
+        feature="topics-0",
+    )
+    empty = measured.features(
+        prompts,
+        np.nan,
+        model=model,
+        feature="topics-1",
+    )
+    parts = [
+        vader,
+        full,
+        empty.assign(reason="only 1 clusters"),
+    ]
     features = pd.concat(parts, ignore_index=True)
     generations = measured.replies(features).assign(reason=None)
     topic = {
@@ -73,14 +114,34 @@ def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str
 
 def record(fruit: Domain, model: str, **changes: Any) -> Record:
     tables, plan = fruit
-    scores = scores_of(tables["prompts"], model, **changes)
-    table_by_name = figures("fruit", tables, plan, scores, subject(model), RESAMPLING)
-    return Record("fruit", subject(model), tables, plan, table_by_name)
+    scores = scores_of(
+        tables["prompts"],
+        model,
+        **changes,
+    )
+    table_by_name = figures(
+        "fruit",
+        tables,
+        plan,
+        scores,
+        subject(model),
+        RESAMPLING,
+    )
+    return Record(
+        "fruit",
+        subject(model),
+        tables,
+        plan,
+        table_by_name,
+    )
 
 
 def together(records: list[Record]) -> Mapping[str, pd.DataFrame]:
     """As the stage does it."""
-    parts = [*(record.found for record in records), across(records, RESAMPLING)]
+    parts = [
+        *(record.found for record in records),
+        across(records, RESAMPLING),
+    ]
     table_by_name = {}
     for name in TABLES:
         tables = [part[name] for part in parts if name in part]
@@ -91,7 +152,10 @@ def together(records: list[Record]) -> Mapping[str, pd.DataFrame]:
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     fruit = domain(tmp_path_factory.mktemp("domain"))
-    return [record(fruit, "m"), record(fruit, "other", shift=0.4)]
+    return [
+        record(fruit, "m"),
+        record(fruit, "other", shift=0.4),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +176,17 @@ def test_a_model_has_the_same_figures_beside_any_other(
     beside = matching_rows(tables["disparities"], model="m").reset_index(drop=True)
     pd.testing.assert_frame_equal(beside[list(alone)], alone)
     figure_rows = matching_rows(tables["figures"], model="m").reset_index(drop=True)
-    pd.testing.assert_frame_equal(figure_rows, records[0].found["figures"], check_dtype=False)
-    cell = {"metric": "range", "statistic": "mean", "feature": "vader", "calibration": "raw"}
+    pd.testing.assert_frame_equal(
+        figure_rows,
+        records[0].found["figures"],
+        check_dtype=False,
+    )
+    cell = {
+        "metric": "range",
+        "statistic": "mean",
+        "feature": "vader",
+        "calibration": "raw",
+    }
     assert matching_rows(beside, **cell)["value"].tolist() == [approx(0.3, abs=0.1)]
 
 
@@ -135,7 +208,14 @@ def test_a_control_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     plan |= {"controls": ["pear"]}
     scores = scores_of(tables["prompts"], "m")
-    arguments = ("fruit", tables, plan, scores, subject("m"), RESAMPLING)
+    arguments = (
+        "fruit",
+        tables,
+        plan,
+        scores,
+        subject("m"),
+        RESAMPLING,
+    )
     diagnosis = figures(*arguments)
     features = scores["features"]
     pears = tables["prompts"].query("concept == 'pear'")["id"]
@@ -143,7 +223,11 @@ def test_a_control_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
     cursed = figures(*arguments)
     for name, table in diagnosis.items():
         pd.testing.assert_frame_equal(cursed[name], table)
-    for name, column in (("summaries", "group"), ("compared", "group"), ("baselines", "concept")):
+    for name, column in (
+        ("summaries", "group"),
+        ("compared", "group"),
+        ("baselines", "concept"),
+    ):
         assert "pear" not in set(diagnosis[name][column])
     assert set(diagnosis["rates"]["concept"]) == {"apple", "fig", "pear"}
     favour = matching_rows(diagnosis["favour"], figure="favour")
@@ -157,7 +241,13 @@ def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
     scores = scores_of(tables["prompts"], "m")
     none = {name: table.iloc[:0] for name, table in scores.items()}
     assert figures("fruit", tables, plan, none, subject("m"), RESAMPLING) == {}
-    unanswered = Record("fruit", subject("m"), tables, plan, {})
+    unanswered = Record(
+        "fruit",
+        subject("m"),
+        tables,
+        plan,
+        {},
+    )
     combined = across([unanswered], RESAMPLING)
     assert set(combined) == {"disparities", "tool_bias", "measured"}
     assert not any(map(len, combined.values()))
@@ -191,9 +281,17 @@ def planted(
     where: str, branched: bool = True, roots: int = 20
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Values and baselines about .6, of which one, or both, is .25 lower for limes."""
-    prompts = measured.prompts(roots, CONCEPTS, branched)
+    prompts = measured.prompts(
+        roots,
+        CONCEPTS,
+        branched,
+    )
     draw = np.random.default_rng(4)
-    lower = np.where(prompts["concept"] == "lime", 0.25, 0)
+    lower = np.where(
+        prompts["concept"] == "lime",
+        0.25,
+        0,
+    )
     n = len(prompts)
     baselines = 0.6 + draw.normal(0, 0.1, n) - lower * (where == "baseline")
     values = baselines + draw.normal(0, 0.05, n) - lower * (where == "reply")
@@ -215,7 +313,10 @@ def test_a_planted_bias_is_found_where_it_was_planted(branched) -> None:
         assert found == [["concentrated", "lime", "low"]]
         disparities = matching_rows(diagnosis.disparities, calibration=calibration)
         means = matching_rows(disparities, statistic="mean").set_index("metric")
-        assert means.loc["range", ["value", "p"]].tolist() == [approx(0.25, abs=0.1), 0.01]
+        assert means.loc["range", ["value", "p"]].tolist() == [
+            approx(0.25, abs=0.1),
+            0.01,
+        ]
         assert means.loc["range", "p_adjusted"] < 0.05
         assert means.loc["dixon_low", ["group", "flag"]].tolist() == ["lime", True]
         assert means.loc["dixon_low", "excess"] > 0 > means.loc["dixon_high", "excess"]
@@ -228,7 +329,11 @@ def test_calibration_takes_a_bias_of_baselines_out() -> None:
     shapes = diagnosis.shapes.set_index("calibration")
     assert shapes.loc["raw", ["shape", "group"]].tolist() == ["concentrated", "lime"]
     assert shapes.loc["calibrated", "shape"] != "concentrated"
-    ranges = matching_rows(diagnosis.disparities, metric="range", statistic="mean")
+    ranges = matching_rows(
+        diagnosis.disparities,
+        metric="range",
+        statistic="mean",
+    )
     ranges = ranges.set_index("calibration")
     assert ranges.loc["raw", "p"] == 0.01
     assert ranges.loc["calibrated", "p"] > 0.05
@@ -247,7 +352,11 @@ def test_every_role_and_feature_is_a_cell_of_its_own() -> None:
         other.assign(role="judge"),
         other.assign(feature="length"),
     ]
-    diagnosis = diagnosed(pd.concat(parts), prompts, FEWER)
+    diagnosis = diagnosed(
+        pd.concat(parts),
+        prompts,
+        FEWER,
+    )
     cells = diagnosis.disparities[["role", "feature"]].drop_duplicates()
     assert len(cells) == 3
     columns = [name for name in schemas.DISPARITIES.names if name not in ("p_adjusted", "reason")]
@@ -263,9 +372,21 @@ def test_every_role_and_feature_is_a_cell_of_its_own() -> None:
 
 def test_crossed_groups_sections_and_sources() -> None:
     features, prompts = planted("reply", roots=4)
-    prompts["section"] = np.where(prompts["root_id"] < "root-002", "north", "south")
-    prompts["source_tag"] = np.where(prompts["root_id"] < "root-001", "forward", "page")
-    grouping = [["concept", "section"], ["section"], ["source_tag"]]
+    prompts["section"] = np.where(
+        prompts["root_id"] < "root-002",
+        "north",
+        "south",
+    )
+    prompts["source_tag"] = np.where(
+        prompts["root_id"] < "root-001",
+        "forward",
+        "page",
+    )
+    grouping = [
+        ["concept", "section"],
+        ["section"],
+        ["source_tag"],
+    ]
     summaries = diagnosed(
         features, prompts, SETTINGS.model_copy(update={"grouping": grouping})
     ).summaries
@@ -274,9 +395,15 @@ def test_crossed_groups_sections_and_sources() -> None:
     assert (len(crossed), set(crossed["n"])) == (16, {2})
     assert "lime+north" in crossed.index
     sections = matching_rows(means, grouping="section")
-    assert sections[["group", "n"]].to_numpy().tolist() == [["north", 16], ["south", 16]]
+    assert sections[["group", "n"]].to_numpy().tolist() == [
+        ["north", 16],
+        ["south", 16],
+    ]
     tags = matching_rows(means, grouping="source_tag")
-    assert tags[["group", "n"]].to_numpy().tolist() == [["forward", 8], ["page", 24]]
+    assert tags[["group", "n"]].to_numpy().tolist() == [
+        ["forward", 8],
+        ["page", 24],
+    ]
     values = features["value"].groupby(prompts["source_tag"]).mean()
     np.testing.assert_allclose(tags["value"], values)
 
@@ -287,16 +414,30 @@ def test_framed_replies_count_for_shifts_alone() -> None:
     framed = prompts.rename(columns={"id": "bare_id"}).assign(
         id="framed-" + prompts["id"], before="This is a test.", **framing
     )
-    moved = features.assign(id="framed-" + features["id"], value=features["value"] + 9, **framing)
+    moved = features.assign(
+        id="framed-" + features["id"],
+        value=features["value"] + 9,
+        **framing,
+    )
     everything = pd.concat([features, moved])
     bare = diagnosed(features, prompts)
     replies = measured.replies(everything)
     again = framed[schemas.FRAMED.names]
     diagnosis = complete(
-        measured.diagnosed(everything, replies, prompts, SETTINGS, again, ["salience"])
+        measured.diagnosed(
+            everything,
+            replies,
+            prompts,
+            SETTINGS,
+            again,
+            ["salience"],
+        )
     )
     for table in ("summaries", "disparities", "shapes", "rates", "tool_bias", "context_bias"):
-        pd.testing.assert_frame_equal(getattr(diagnosis, table), getattr(bare, table))
+        pd.testing.assert_frame_equal(
+            getattr(diagnosis, table),
+            getattr(bare, table),
+        )
     shifts = diagnosis.figures.set_index("figure").loc[["level_shift", "reordering"], "value"]
     means = matching_rows(bare.summaries, statistic="mean", calibration="raw")["value"]
     assert shifts.tolist() == near([9 / means.std(), 0])
@@ -305,7 +446,11 @@ def test_framed_replies_count_for_shifts_alone() -> None:
 def test_refusals_and_empty_replies_are_counted() -> None:
     prompts = measured.prompts(3, ["fig", "kiwi"])
     features = measured.features(prompts, 0.5)
-    replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
+    replies = measured.replies(
+        features,
+        refusals=["fig-000", "fig-002"],
+        empty=["kiwi-001"],
+    )
     replies.loc[replies["id"] == "fig-001", "generation"] = None
     rates = count_nonresponse("fruit", replies, prompts)
     columns = ["concept", "n", "refusals", "empty", "withheld"]
@@ -320,7 +465,11 @@ def written(diagnosis: SimpleNamespace, path) -> dict[str, bytes]:
         name: getattr(schemas, name.upper()) for name in vars(diagnosis) if name != "headlines"
     }
     for name, schema in names.items():
-        write_table(getattr(diagnosis, name), schema, path / f"{name}.parquet")
+        write_table(
+            getattr(diagnosis, name),
+            schema,
+            path / f"{name}.parquet",
+        )
         assert read_frame(path / f"{name}.parquet").shape == getattr(diagnosis, name).shape
     return {name: (path / f"{name}.parquet").read_bytes() for name in names}
 
@@ -352,7 +501,11 @@ def test_the_same_bytes_in_whatever_order_rows_stand(tmp_path) -> None:
     mixed = features.sample(frac=1, random_state=2)
     texts = ["id", "framing", "model", "lineage", "role", "template", "domain", "feature"]
     mixed[texts] = mixed[texts].astype("category")
-    again = diagnosed(mixed, prompts.sample(frac=1, random_state=2), FEWER)
+    again = diagnosed(
+        mixed,
+        prompts.sample(frac=1, random_state=2),
+        FEWER,
+    )
     assert written(again, tmp_path) == first
 
 
@@ -363,7 +516,10 @@ def middle(values: np.ndarray, share: float = 0.5) -> float:
 def test_a_statistic_of_the_users_own_takes_its_options() -> None:
     statistics = {
         "mean": SummaryStatistic(kind="mean"),
-        "own": SummaryStatistic(kind=f"{__name__}.middle", options={"share": 1.0}),
+        "own": SummaryStatistic(
+            kind=f"{__name__}.middle",
+            options={"share": 1.0},
+        ),
         "largest": SummaryStatistic(kind="numpy.max"),
     }
     settings = SETTINGS.model_copy(update={"statistics": statistics})
@@ -379,7 +535,10 @@ def test_a_statistic_of_the_users_own_takes_its_options() -> None:
 def test_measurements_must_fit_together() -> None:
     features, prompts = planted("reply")
     with pytest.raises(ValueError, match="1 measurements are there twice"):
-        diagnosed(pd.concat([features, features.iloc[:1]]), prompts)
+        diagnosed(
+            pd.concat([features, features.iloc[:1]]),
+            prompts,
+        )
     with pytest.raises(ValueError, match="20 prompts that were measured are not there"):
         diagnosed(features, prompts[prompts["concept"] != "fig"])
 

@@ -58,7 +58,14 @@ TOO_LOW = [15.42, 15.51, 15.52, 15.52, 15.53, 15.53, 15.54]
 TWO, FOUR, EIGHT = (
     [15.53, 15.54],
     [15.53, 15.54, 15.55, 15.55],
-    [15.53, 15.54, *[15.55] * 3, 15.52, 15.53, 15.56],
+    [
+        15.53,
+        15.54,
+        *[15.55] * 3,
+        15.52,
+        15.53,
+        15.56,
+    ],
 )
 """The same repository, tests/sample/Dixon/test_fit.py, Test_ratio_None: seven numbers with one of
 each end too far out, and what is added to them for the other kinds."""
@@ -166,7 +173,12 @@ class TestPublished:
         part = math.log(0.05 / 0.025, 0.05 / 0.02)
         expected = twentieth + part * (fiftieth - twentieth)
         assert list(CRITICAL) == [*range(3, 31)]
-        np.testing.assert_allclose([*CRITICAL.values()], expected, rtol=0, atol=0.005)
+        np.testing.assert_allclose(
+            [*CRITICAL.values()],
+            expected,
+            rtol=0,
+            atol=0.005,
+        )
 
 
 class TestRatio:
@@ -174,14 +186,46 @@ class TestRatio:
         ("n", "high", "low"),
         [
             # Squares 1, 4, 9 ... n^2: gaps and spreads by hand.
-            (3, (9 - 4) / (9 - 1), (4 - 1) / (9 - 1)),
-            (7, (49 - 36) / (49 - 1), (4 - 1) / (49 - 1)),
-            (8, (64 - 49) / (64 - 4), (4 - 1) / (49 - 1)),
-            (10, (100 - 81) / (100 - 4), (4 - 1) / (81 - 1)),
-            (11, (121 - 81) / (121 - 4), (9 - 1) / (100 - 1)),
-            (13, (169 - 121) / (169 - 4), (9 - 1) / (144 - 1)),
-            (14, (196 - 144) / (196 - 9), (9 - 1) / (144 - 1)),
-            (30, (900 - 784) / (900 - 9), (9 - 1) / (784 - 1)),
+            (
+                3,
+                (9 - 4) / (9 - 1),
+                (4 - 1) / (9 - 1),
+            ),
+            (
+                7,
+                (49 - 36) / (49 - 1),
+                (4 - 1) / (49 - 1),
+            ),
+            (
+                8,
+                (64 - 49) / (64 - 4),
+                (4 - 1) / (49 - 1),
+            ),
+            (
+                10,
+                (100 - 81) / (100 - 4),
+                (4 - 1) / (81 - 1),
+            ),
+            (
+                11,
+                (121 - 81) / (121 - 4),
+                (9 - 1) / (100 - 1),
+            ),
+            (
+                13,
+                (169 - 121) / (169 - 4),
+                (9 - 1) / (144 - 1),
+            ),
+            (
+                14,
+                (196 - 144) / (196 - 9),
+                (9 - 1) / (144 - 1),
+            ),
+            (
+                30,
+                (900 - 784) / (900 - 9),
+                (9 - 1) / (784 - 1),
+            ),
         ],
     )
     def test_of_every_kind(self, n: int, high: float, low: float) -> None:
@@ -192,7 +236,11 @@ class TestRatio:
     def test_missing_numbers_are_left_out_and_change_the_kind(self) -> None:
         holed = np.array([[*DEAN, math.nan, math.nan], [*DATAPLOT]])
         np.testing.assert_allclose(
-            dixon_ratios(holed, "low"), [0.10 / 0.18, (570 - 568) / (584 - 568)]
+            dixon_ratios(holed, "low"),
+            [
+                0.10 / 0.18,
+                (570 - 568) / (584 - 568),
+            ],
         )
 
     def test_ties(self) -> None:
@@ -211,7 +259,12 @@ class TestRatio:
             assert dixon_ratios(np.array(numbers), end) == ratio
 
     @settings(max_examples=60, deadline=None)
-    @given(st.integers(3, 30), SEEDS, st.floats(0.1, 10), st.floats(-5, 5))
+    @given(
+        st.integers(3, 30),
+        SEEDS,
+        st.floats(0.1, 10),
+        st.floats(-5, 5),
+    )
     def test_order_unit_and_origin_do_not_matter(
         self, n: int, seed: int, scale: float, shift: float
     ) -> None:
@@ -236,7 +289,14 @@ nan = math.nan
 def summaries(*numbers: float, **columns: str) -> pd.DataFrame:
     names = [f"c{i}" for i in range(len(numbers))]
     return pd.DataFrame(
-        {**columns, "concept": names, "summary": numbers, "n": 9, "n_missing": 0, "reason": None}
+        {
+            **columns,
+            "concept": names,
+            "summary": numbers,
+            "n": 9,
+            "n_missing": 0,
+            "reason": None,
+        }
     )
 
 
@@ -246,29 +306,61 @@ def disparity_of(metric: str, *numbers: float, **columns: str) -> Disparity:
 
 class TestByHand:
     def test_figure_6_of_the_paper(self) -> None:
-        rows = {"concept": ["Apple", "Apple", "Pear", "Pear"], "value": [0.5, 0.75, 0.25, 0.2]}
+        rows = {
+            "concept": ["Apple", "Apple", "Pear", "Pear"],
+            "value": [0.5, 0.75, 0.25, 0.2],
+        }
         means = summarise(pd.DataFrame(rows), ["concept"], "mean")
         rates = summarise(pd.DataFrame(rows), ["concept"], "selection_rate")
         assert means["concept"].tolist() == rates["concept"].tolist() == ["Apple", "Pear"]
         assert means["summary"].tolist() == [0.625, 0.225]
         assert rates["summary"].tolist() == [1.0, 0.0]
         assert disparity(means, "range") == Disparity(0.4, 2)
-        assert disparity(rates, "min_impact_ratio") == Disparity(0.0, 2, "Pear", "low", flag=True)
+        assert disparity(rates, "min_impact_ratio") == Disparity(
+            0.0,
+            2,
+            "Pear",
+            "low",
+            flag=True,
+        )
 
     def test_spreads(self) -> None:
         # Mean 4, deviations -2, -1, 3: squares 14, variance 7.
         table = summaries(2.0, 3.0, 7.0)
         assert disparity(table, "range") == Disparity(5.0, 3)
         assert disparity(table, "std") == Disparity(approx(math.sqrt(7)), 3)
-        assert disparity(table, "max_z") == Disparity(approx(3 / math.sqrt(7)), 3, "c2", "high")
-        assert disparity(table, "min_z") == Disparity(approx(-2 / math.sqrt(7)), 3, "c0", "low")
-        assert disparity(table, "relative_to_mean") == Disparity(approx(0.75), 3, "c2", "high")
+        assert disparity(table, "max_z") == Disparity(
+            approx(3 / math.sqrt(7)),
+            3,
+            "c2",
+            "high",
+        )
+        assert disparity(table, "min_z") == Disparity(
+            approx(-2 / math.sqrt(7)),
+            3,
+            "c0",
+            "low",
+        )
+        assert disparity(table, "relative_to_mean") == Disparity(
+            approx(0.75),
+            3,
+            "c2",
+            "high",
+        )
 
     def test_farthest_from_a_mean(self) -> None:
         low = disparity_of("relative_to_mean", 1.0, 5.0, 6.0)  # 1 / 4 - 1
-        assert (low.value, low.group, low.end) == (approx(0.75), "c0", "low")
+        assert (low.value, low.group, low.end) == (
+            approx(0.75),
+            "c0",
+            "low",
+        )
         negative = disparity_of("relative_to_mean", -1.0, -5.0, -6.0)
-        assert (negative.value, negative.group, negative.end) == (approx(0.75), "c0", "high")
+        assert (negative.value, negative.group, negative.end) == (
+            approx(0.75),
+            "c0",
+            "high",
+        )
 
     def test_z_as_the_authors_compute_it(self) -> None:
         # Mean 2.5, deviation 1.5; squares 5, so 5 / 4 with ddof 0: sqrt(1.25) = 1.118 instead of
@@ -279,12 +371,22 @@ class TestByHand:
         )
         z = 1.5 / math.sqrt(1.25)
         assert high == Disparity(approx(z), 4, "c3", "high")
-        assert low == Disparity(approx(-z), 4, "c0", "low")
+        assert low == Disparity(
+            approx(-z),
+            4,
+            "c0",
+            "low",
+        )
         ours = disparity(table, "max_z").value
         assert high.value / ours == approx(math.sqrt(4 / 3)) == approx(0.9007 / 0.78, abs=2e-4)
 
     def test_ratios(self) -> None:
-        assert disparity_of("min_max_ratio", 3.0, 2.0, 8.0) == Disparity(0.25, 3, "c1", "low")
+        assert disparity_of("min_max_ratio", 3.0, 2.0, 8.0) == Disparity(
+            0.25,
+            3,
+            "c1",
+            "low",
+        )
         assert disparity_of("min_max_ratio", 0.0, 8.0).value == 0
 
     def test_below_four_fifths_is_flagged(self) -> None:
@@ -366,10 +468,19 @@ class TestImpactRatio:
     FRAME = pd.DataFrame({"concept": ["a", "a", "b", "b"], "value": [0.1, 0.2, 0.3, 0.6]})
 
     def test_of_rates_by_whatever_name_is_given(self) -> None:
-        statistics = {"high": ("selection_rate", {"standard": "median"}), "middle": ("median", {})}
+        statistics = {
+            "high": ("selection_rate", {"standard": "median"}),
+            "middle": ("median", {}),
+        }
         rows = summarise_each(self.FRAME, ["concept"], statistics)
         rates = rows[rows["statistic"] == "high"]
-        assert disparity(rates, "min_impact_ratio") == Disparity(0.0, 2, "a", "low", flag=True)
+        assert disparity(rates, "min_impact_ratio") == Disparity(
+            0.0,
+            2,
+            "a",
+            "low",
+            flag=True,
+        )
         middle = rows[rows["statistic"] == "middle"]
         words = r"min_impact_ratio is of selection rates, and these are .* kind median; ask"
         with pytest.raises(UserError, match=words):
@@ -379,7 +490,11 @@ class TestImpactRatio:
 
 class TestManyAtOnce:
     @settings(max_examples=8, deadline=None)
-    @given(SEEDS, st.integers(1, 33), st.sampled_from(["rates", "ties", "any"]))
+    @given(
+        SEEDS,
+        st.integers(1, 33),
+        st.sampled_from(["rates", "ties", "any"]),
+    )
     def test_each_is_what_the_record_of_it_says(self, seed: int, groups: int, kind: str) -> None:
         rng = np.random.default_rng(seed)
         size = (6, groups)
@@ -391,9 +506,15 @@ class TestManyAtOnce:
         many[rng.random(size) < 0.1] = nan
         for metric in METRICS:
             values = metric_values(metric, many.reshape(2, 3, groups))
-            assert (values.shape, values.dtype) == ((2, 3), np.float64)
+            assert (values.shape, values.dtype) == (
+                (2, 3),
+                np.float64,
+            )
             records = [disparity_of(metric, *row) for row in many]
-            np.testing.assert_array_equal(values.ravel(), [record.value for record in records])
+            np.testing.assert_array_equal(
+                values.ravel(),
+                [record.value for record in records],
+            )
             for record in records:
                 assert (record.reason is None) != math.isnan(record.value)
 
@@ -433,7 +554,11 @@ def cells(means: list[float | None]) -> CellStatistics:
 
 def shaped(means: list[float | None], p: float = 0.01) -> pd.DataFrame:
     statistics = cells(means)
-    shapes = classify_shapes(statistics.values, statistics.groups.names, np.array([p]))
+    shapes = classify_shapes(
+        statistics.values,
+        statistics.groups.names,
+        np.array([p]),
+    )
     return statistics.names.assign(**shapes)
 
 
@@ -444,9 +569,16 @@ def shape(means: list[float | None], p: float = 0.01) -> pd.Series:
 EVEN = [0.50, 0.51, 0.52, 0.53, 0.54, 0.55, 0.56]
 
 
-@pytest.mark.parametrize(("outlier", "end"), [(0.1, "low"), (0.9, "high")])
+@pytest.mark.parametrize(
+    ("outlier", "end"),
+    [(0.1, "low"), (0.9, "high")],
+)
 def test_one_group_far_out_is_concentrated_on_it(outlier, end, tmp_path) -> None:
-    means = [*EVEN[:3], outlier, *EVEN[3:]]
+    means = [
+        *EVEN[:3],
+        outlier,
+        *EVEN[3:],
+    ]
     shape_row = shape(means)
     found = shape_row[["shape", "group", "end", "n_groups", "reason"]].tolist()
     assert found == ["concentrated", "c03", end, 8, None]
@@ -472,7 +604,10 @@ def test_two_that_lie_out_together_hide_each_other_from_grubbs() -> None:
     assert abs(shape_row["z"]) < grubbs_critical_value(np.array([9]))[0]
 
 
-@pytest.mark.parametrize(("sign", "end"), [(1, "high"), (-1, "low")])
+@pytest.mark.parametrize(
+    ("sign", "end"),
+    [(1, "high"), (-1, "low")],
+)
 def test_what_dixon_alone_finds_is_mixed(sign: int, end: str) -> None:
     # One at either end: the largest |z| is 1.87 (critical 2.13 of eight), r11 is .35 / .47
     # (critical .615).
@@ -493,7 +628,15 @@ def test_an_outlier_of_five_groups_is_concentrated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "critical"), [(3, 1.154), (5, 1.715), (6, 1.887), (10, 2.290), (21, 2.734), (30, 2.908)]
+    ("n", "critical"),
+    [
+        (3, 1.154),
+        (5, 1.715),
+        (6, 1.887),
+        (10, 2.290),
+        (21, 2.734),
+        (30, 2.908),
+    ],
 )
 def test_grubbs_critical_values_are_those_of_tables(n: int, critical: float) -> None:
     """Two-sided, 5%."""

@@ -36,7 +36,12 @@ SETTINGS = Disparities(
 VADER = {"vader": Feature(kind="lexicon")}
 TWO = {
     **VADER,
-    "toxicity": Feature(kind="classifier", model="m", score={"toxic": 1}, better="lower"),
+    "toxicity": Feature(
+        kind="classifier",
+        model="m",
+        score={"toxic": 1},
+        better="lower",
+    ),
 }
 
 
@@ -52,10 +57,17 @@ class Domain:
     ) -> None:
         draw = np.random.default_rng(seed)
         self.prompts = measured.prompts(roots, concepts).assign(root_concept=concepts[0])
-        root = np.repeat(draw.normal(0, 1, roots), len(concepts))
+        root = np.repeat(
+            draw.normal(0, 1, roots),
+            len(concepts),
+        )
         parts = []
         for feature, role in product(TWO, roles):
-            values = root + draw.normal(0, 0.5, len(root))
+            values = root + draw.normal(
+                0,
+                0.5,
+                len(root),
+            )
             parts.append(measured.features(self.prompts, values, root, role=role, feature=feature))
         self.features = pd.concat(parts, ignore_index=True)
         self.generations = measured.replies(self.features).assign(reason=None)
@@ -141,7 +153,11 @@ class TestTwoModels:
         roles = ("no-role", "judge")
         first = Domain(2, roles=roles).moved(-2.0, "lime", role="judge").diagnosed()
         second = Domain(3, roles=roles).diagnosed()
-        by_role = self.compared(first, second, FAVOUR_BY_ROLE)
+        by_role = self.compared(
+            first,
+            second,
+            FAVOUR_BY_ROLE,
+        )
         assert by_role.verdict == Verdict.EFFECT
         assert "lime as " in str(by_role.why)
         assert self.compared(first, second, NONRESPONSE).verdict == Verdict.NO_EFFECT
@@ -217,7 +233,11 @@ def test_an_effect_takes_twelve_invented_names_that_differ_less(
     ids = prompts["id"][~prompts["concept"].isin(INVENTED[n_invented:])]
     for name in ("prompts", "features", "generations"):
         rows = getattr(domain, name)
-        setattr(domain, name, rows[rows["id"].isin(ids)])
+        setattr(
+            domain,
+            name,
+            rows[rows["id"].isin(ids)],
+        )
     tables = domain.diagnosed()
     favour = headline(tables)
     assert favour["verdict"] == verdict
@@ -233,7 +253,14 @@ def test_an_effect_takes_twelve_invented_names_that_differ_less(
 
 
 def test_a_concept_that_is_refused_is_named_under_silence_and_favour_is_of_the_others() -> None:
-    domain = Domain(2, roots=30).moved(-0.8, "lime").moved(-3, "fig")
+    domain = (
+        Domain(2, roots=30)
+        .moved(-0.8, "lime")
+        .moved(
+            -3,
+            "fig",
+        )
+    )
     domain.generations["refusal"] = domain.generations["id"].str.startswith("fig")
     tables = domain.diagnosed()
     silence, favour = headline(tables, NONRESPONSE), headline(tables)
@@ -241,7 +268,10 @@ def test_a_concept_that_is_refused_is_named_under_silence_and_favour_is_of_the_o
     assert named(tables, NONRESPONSE)["fig"] == "less"
     assert favour["why"].endswith("fig left out: under half of the replies are usable.")
     assert favour["levels"] == "30 root items, 5 concepts, 12 invented names"
-    assert named(tables) == {"lime": "less", "fig": "left out"}
+    assert named(tables) == {
+        "lime": "less",
+        "fig": "left out",
+    }
     assert judged(tables).index[0] == (NONRESPONSE, "")  # silence comes before favour
 
 
@@ -291,9 +321,21 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
     number = prompts["root_id"].str[-3:]
     praise = (number.astype(int) % 3).map([".", ". Good.", ". Good. Good."].__getitem__)
     name = prompts["concept"].replace("lime", "awful lime")  # what VADER hears in a name
-    replies = replies.assign(generation="Number " + number + " is " + name + praise, reason=None)
-    vader = {"vader": Feature(kind="lexicon"), "named": Feature(kind="lexicon", mask=False)}
-    extracted = extract_features(prompts, replies, vader, models=None, names=[*EVERY, "awful lime"])  # type: ignore[arg-type]
+    replies = replies.assign(
+        generation="Number " + number + " is " + name + praise,
+        reason=None,
+    )
+    vader = {
+        "vader": Feature(kind="lexicon"),
+        "named": Feature(kind="lexicon", mask=False),
+    }
+    extracted = extract_features(
+        prompts,
+        replies,
+        vader,
+        models=None,
+        names=[*EVERY, "awful lime"],
+    )  # type: ignore[arg-type]
     tables = measured.figures_of(
         extracted["features"], replies, prompts, SETTINGS, declared=vader, controls=INVENTED
     )
@@ -307,7 +349,10 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
 
 
 def test_few_root_items_and_few_numbers_are_said() -> None:
-    for n, words in ((1, "1 root item"), (5, "5 root items")):
+    for n, words in (
+        (1, "1 root item"),
+        (5, "5 root items"),
+    ):
         favour = headline(Domain(1, roots=n).diagnosed())
         reason = f"{words} answered for every concept; 6 are needed"
         assert (favour["value"], favour["reason"]) == (None, reason)
@@ -333,7 +378,11 @@ def test_replies_that_measure_the_same_but_for_rounding_are_no_measurement(value
 def test_where_concepts_have_texts_of_their_own_nothing_is_confirmed() -> None:
     prompts = measured.prompts(20, CONCEPTS, branched=False).assign(root_concept="fig")
     values = np.random.default_rng(1).normal(size=len(prompts))
-    features = measured.features(prompts, values, 0.5)
+    features = measured.features(
+        prompts,
+        values,
+        0.5,
+    )
     replies = measured.replies(features).assign(reason=None)
     tables = measured.figures_of(
         features, replies, prompts, SETTINGS, declared=VADER, controls=INVENTED

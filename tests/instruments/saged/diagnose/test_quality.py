@@ -41,14 +41,25 @@ def disparities() -> pd.DataFrame:
         "template": "plain",
         "feature": "vader",
     }
-    numbers = {"p": 0.01, "n_groups": 6, "reason": None}
-    return rows.merge(every_kind, how="cross").assign(**cell, **numbers)
+    numbers = {
+        "p": 0.01,
+        "n_groups": 6,
+        "reason": None,
+    }
+    return rows.merge(every_kind, how="cross").assign(
+        **cell,
+        **numbers,
+    )
 
 
 def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() -> None:
     grouping = [["concept"], ["keyword"]]
     settings = Disparities(grouping=grouping, permutations=1, headline_permutations=1)
-    figures = quality.headline_figures(disparities(), settings, roots=20)
+    figures = quality.headline_figures(
+        disparities(),
+        settings,
+        roots=20,
+    )
     columns = ["figure", "statistic", "calibration", "value"]
     assert sorted(figures[columns].itertuples(index=False, name=None)) == [
         ("min_impact_ratio", "selection-rate", "calibrated", 0.7),
@@ -65,11 +76,21 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     prompts = measured.prompts(4, CONCEPTS)
     replies = measured.replies(measured.features(prompts, 0.5))
     root = replies["id"].str[-3:].astype(int)
-    replies = replies.assign(refusal=root == 0, cut=root.isin([1, 2]))
+    replies = replies.assign(
+        refusal=root == 0,
+        cut=root.isin([1, 2]),
+    )
     replies.loc[root == 3, "generation"] = None
     figures = as_table(quality.nonresponse_figures("fruit", replies, prompts)).set_index("figure")
-    rates = {"refusal_rate": 1 / 3, "empty_rate": 0, "other_language_rate": 0}
-    rates |= {"cut_rate": 2 / 3, "withheld_rate": 1 / 4}
+    rates = {
+        "refusal_rate": 1 / 3,
+        "empty_rate": 0,
+        "other_language_rate": 0,
+    }
+    rates |= {
+        "cut_rate": 2 / 3,
+        "withheld_rate": 1 / 4,
+    }
     assert figures["value"].to_dict() == approx(rates)
     assert figures["n"].tolist() == [3, 3, 3, 3, 4]
     assert figures.loc["refusal_rate", ["low", "high"]].isna().all()
@@ -94,7 +115,11 @@ def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say
     assert np.isnan(cut.loc["b", "value"])
     assert cut.loc["b", "reason"] == "the server did not say of every reply why it ended"
     path = tmp_path / "rates.parquet"
-    write_table(quality.count_nonresponse("fruit", replies, prompts), schemas.RATES, path)
+    write_table(
+        quality.count_nonresponse("fruit", replies, prompts),
+        schemas.RATES,
+        path,
+    )
     rates = read_frame(path).set_index(["role", "concept"])["cut"]
     assert list(rates[rates.isna()].index) == [("b", "fig")]
 
@@ -114,7 +139,11 @@ def framed_tables(
         framed_prompts = prompts.assign(
             bare_id=prompts["id"], id=framing + prompts["id"], framing=framing, before="A test."
         )
-        rows = measured.features(framed_prompts, moved, framing=framing)
+        rows = measured.features(
+            framed_prompts,
+            moved,
+            framing=framing,
+        )
         parts.append(rows.dropna(subset=["value"]))
         framed.append(framed_prompts[schemas.FRAMED.names])
     return pd.concat(parts, ignore_index=True), prompts, pd.concat(framed, ignore_index=True)
@@ -122,7 +151,12 @@ def framed_tables(
 
 def shifts_of(*tables: pd.DataFrame | None, placebos: Collection[str] = ()) -> pd.DataFrame:
     return as_table(
-        quality.prefix_shift_figures("fruit", *tables, placebos, RESAMPLING.level)
+        quality.prefix_shift_figures(
+            "fruit",
+            *tables,
+            placebos,
+            RESAMPLING.level,
+        )
     ).set_index("figure")
 
 
@@ -130,7 +164,10 @@ SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
 
 
 def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart() -> None:
-    planted = {"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.4]}
+    planted = {
+        "salience": [0.1, -0.1, 0.1, 0.1],
+        "instruction": [0.0, 0.0, 0.0, -0.4],
+    }
     shifts = shifts_of(*framed_tables(planted))
     # Levels move by .05 and -.1; within, concepts move by .1 and .2.
     values = shifts.loc[["level_shift", "reordering"], "value"] * SPREAD
@@ -145,7 +182,10 @@ def test_they_stand_beside_those_of_placebos() -> None:
     placebos = {
         f"placebo-{number}": [by] * 4 for number, by in enumerate((0.1, -0.1, 0.1, -0.1, 0))
     }
-    shifts = shifts_of(*framed_tables({"salience": [0.3] * 4, **placebos}), placebos=list(placebos))
+    shifts = shifts_of(
+        *framed_tables({"salience": [0.3] * 4, **placebos}),
+        placebos=list(placebos),
+    )
     control = shifts.loc["placebo_level_shift"]
     assert control[["n", "unit"]].tolist() == [5, "placebos"]
     assert control["value"] == approx(0.1 * 0.8**0.5 / SPREAD)
@@ -198,16 +238,30 @@ CONCEPTS_OF_BIASES = ["fig", "kiwi", "lime"]
 
 def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_path) -> None:
     prompts = measured.prompts(40, CONCEPTS_OF_BIASES)
-    noise = np.random.default_rng(1).normal(0, 0.1, 120)
+    noise = np.random.default_rng(1).normal(
+        0,
+        0.1,
+        120,
+    )
     baselines = noise + 0.3 * (prompts["concept"] == "fig")
     # Two models, two repetitions: the baseline is the same, and counts once.
     parts = [
-        measured.features(prompts, 0.5, baselines, model=model, repetition=repetition)
+        measured.features(
+            prompts,
+            0.5,
+            baselines,
+            model=model,
+            repetition=repetition,
+        )
         for model, repetition in product("ab", (0, 1))
     ]
     whole = pd.concat(parts)
     biases = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
-    write_table(biases, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
+    write_table(
+        biases,
+        schemas.TOOL_BIAS,
+        tmp_path / "tool.parquet",
+    )
     biases = read_frame(tmp_path / "tool.parquet")
     means = baselines.groupby(prompts["concept"]).mean()
     assert biases["concept"].tolist() == CONCEPTS_OF_BIASES
@@ -245,16 +299,31 @@ def test_replies_follow_their_contexts_until_they_are_calibrated(tmp_path) -> No
         }
     )
     assert set(biases["n"]) == {3}
-    write_table(biases.reset_index(), schemas.CONTEXT_BIAS, tmp_path / "context.parquet")
+    write_table(
+        biases.reset_index(),
+        schemas.CONTEXT_BIAS,
+        tmp_path / "context.parquet",
+    )
 
 
 def test_equal_baselines_stay_together() -> None:
     # Five at 0: their middle rank lies in the lowest third. Of the others none is in the middle
     # third but one.
-    biases = context(1.0, [0, 0, 0, 0, 0, 0.5, 0.7, 0.8, 0.9])
-    assert counts(biases) == {"bad": 5, "neutral": 1, "good": 3}
+    biases = context(
+        1.0,
+        [0, 0, 0, 0, 0, 0.5, 0.7, 0.8, 0.9],
+    )
+    assert counts(biases) == {
+        "bad": 5,
+        "neutral": 1,
+        "good": 3,
+    }
     biases = context(1.0, 0.5)
-    assert counts(biases) == {"bad": 0, "neutral": 9, "good": 0}
+    assert counts(biases) == {
+        "bad": 0,
+        "neutral": 9,
+        "good": 0,
+    }
     assert biases.loc[("raw", "bad"), "reason"] == "no reply to such a baseline has a value"
     assert pd.isna(biases.loc[("raw", "bad"), "mean"])
 

@@ -49,12 +49,20 @@ def numbers() -> tuple[np.ndarray, np.ndarray]:
 def cells(
     kind: str, values: np.ndarray, baselines: np.ndarray, codes: np.ndarray, groups: int
 ) -> CellStatistics:
-    series = pd.DataFrame("any", index=range(len(values)), columns=SERIES)
+    series = pd.DataFrame(
+        "any",
+        index=range(len(values)),
+        columns=SERIES,
+    )
     there = np.ones(values.shape, dtype=bool)
     layout = ScoreArrays(
         "fruit", pd.DataFrame(index=range(values.shape[1])), series, values, baselines, there
     )
-    grouping = Groups("concept", [str(number) for number in range(groups)], codes)
+    grouping = Groups(
+        "concept",
+        [str(number) for number in range(groups)],
+        codes,
+    )
     return CellStatistics(
         layout, grouping, "own", SummaryStatistic(kind=kind, options=OPTIONS.get(kind, {})), RAW
     )
@@ -62,7 +70,11 @@ def cells(
 
 @pytest.mark.parametrize(
     ("kind", "at_once"),
-    [*((kind, 300) for kind in KINDS), ("mean", 1), ("mean", 1_000_000)],
+    [
+        *((kind, 300) for kind in KINDS),
+        ("mean", 1),
+        ("mean", 1_000_000),
+    ],
 )
 def test_every_group_of_every_draw_is_summarised_by_itself(
     kind: str, at_once: int, monkeypatch
@@ -70,8 +82,18 @@ def test_every_group_of_every_draw_is_summarised_by_itself(
     monkeypatch.setattr(module, "AT_ONCE", at_once)
     values, baselines = numbers()
     rng = np.random.default_rng(3)
-    codes = rng.choice(3, (3, ROWS), p=[0.6, 0.35, 0.05])
-    statistics = cells(kind, values, baselines, codes[0], 3)
+    codes = rng.choice(
+        3,
+        (3, ROWS),
+        p=[0.6, 0.35, 0.05],
+    )
+    statistics = cells(
+        kind,
+        values,
+        baselines,
+        codes[0],
+        3,
+    )
     by_series = statistics.over(group_rows(codes, 3))
     assert by_series.shape == (4, 3, 3)
     for line, summaries in enumerate(by_series):
@@ -80,13 +102,26 @@ def test_every_group_of_every_draw_is_summarised_by_itself(
             if kind in USES_BASELINE
             else (values[line], baselines[line])
         )
-        options = cell_options(kind, *seen, **OPTIONS.get(kind, {}))
+        options = cell_options(
+            kind,
+            *seen,
+            **OPTIONS.get(kind, {}),
+        )
         groups = [draw == group for draw, group in product(codes, range(3))]
         wanted = [
-            resolve_statistic(kind)(values[line, group], baselines[line, group], **options)
+            resolve_statistic(kind)(
+                values[line, group],
+                baselines[line, group],
+                **options,
+            )
             for group in groups
         ]
-        np.testing.assert_allclose(summaries.ravel(), wanted, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            summaries.ravel(),
+            wanted,
+            rtol=1e-9,
+            atol=1e-12,
+        )
     np.testing.assert_array_equal(statistics.values, by_series[:, 0])
 
 
@@ -96,10 +131,16 @@ def test_numbers_are_counted_and_what_is_undefined_has_a_reason() -> None:
     codes = np.array([0, 0, 1, 2, 2])
     statistics = cells("correlation", values, baselines, codes, 3)
     np.testing.assert_array_equal(statistics.n, [[1, 0, 2]])
-    np.testing.assert_allclose(statistics.values, [[np.nan, np.nan, 1]])
+    np.testing.assert_allclose(
+        statistics.values,
+        [[np.nan, np.nan, 1]],
+    )
     one_pair, no_pair = "1 value with a baseline, needs 2", "no value with a baseline, needs 2"
     assert statistics.reasons.tolist() == [[one_pair, no_pair, None]]
-    np.testing.assert_array_equal(cells("mean", values, baselines, codes, 3).n, [[2, 0, 2]])
+    np.testing.assert_array_equal(
+        cells("mean", values, baselines, codes, 3).n,
+        [[2, 0, 2]],
+    )
 
 
 nan = math.nan
@@ -109,11 +150,24 @@ def frame(seed: int, rows: int = 300) -> pd.DataFrame:
     """Two features of five concepts, groups of very unequal size, nulls in values and baselines."""
     rng = np.random.default_rng(seed)
     values = np.round(rng.normal(size=rows), 1)
-    shares = {"france": 0.6, "japan": 0.3, "brazil": 0.06, "india": 0.02, "aurelia": 0.02}
+    shares = {
+        "france": 0.6,
+        "japan": 0.3,
+        "brazil": 0.06,
+        "india": 0.02,
+        "aurelia": 0.02,
+    }
     table = pd.DataFrame({"feature": rng.choice(["toxicity", "regard"], rows)})
-    table["concept"] = rng.choice([*shares], rows, p=[*shares.values()])
+    table["concept"] = rng.choice(
+        [*shares],
+        rows,
+        p=[*shares.values()],
+    )
     table["value"] = values
-    table["baseline"] = np.round(0.5 * values + rng.normal(size=rows), 1)
+    table["baseline"] = np.round(
+        0.5 * values + rng.normal(size=rows),
+        1,
+    )
     table.loc[rng.random(rows) < 0.1, "value"] = nan
     table.loc[rng.random(rows) < 0.1, "baseline"] = nan
     table.loc[table["concept"] == "india", "value"] = 0.3
@@ -127,7 +181,10 @@ def by_group(rows: pd.DataFrame) -> dict[Any, float]:
 
 class TestGroups:
     @settings(max_examples=15, deadline=None)
-    @given(st.integers(0, 10_000), st.integers(1, 400))
+    @given(
+        st.integers(0, 10_000),
+        st.integers(1, 400),
+    )
     def test_agree_with_pandas_and_scipy(self, seed: int, rows: int) -> None:
         table = frame(seed, rows)
         pandas = table.groupby(["feature", "concept"])["value"]
@@ -140,9 +197,17 @@ class TestGroups:
         for statistic, wanted in plain.items():
             summary = summarise(table, ["feature", "concept"], statistic)
             assert list(by_group(summary)) == sorted(wanted.index)
-            np.testing.assert_allclose(summary["summary"], wanted, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(
+                summary["summary"],
+                wanted,
+                rtol=1e-9,
+                atol=1e-12,
+            )
             np.testing.assert_array_equal(summary["n"], pandas.count())
-            np.testing.assert_array_equal(summary["n"] + summary["n_missing"], pandas.size())
+            np.testing.assert_array_equal(
+                summary["n"] + summary["n_missing"],
+                pandas.size(),
+            )
             assert (summary["reason"].isna() == summary["summary"].notna()).all()
 
     def test_calibrated_is_value_minus_baseline(self) -> None:
@@ -167,7 +232,12 @@ class TestCells:
 
     def summaries(self, statistic: str = "selection_rate", **options: Any) -> list[float]:
         """Of high and a, high and b, low and a, low and b."""
-        table = summarise(self.TABLE, ["feature", "concept"], statistic, **options)
+        table = summarise(
+            self.TABLE,
+            ["feature", "concept"],
+            statistic,
+            **options,
+        )
         return list(table["summary"])
 
     def test_the_standard_is_of_the_whole_cell(self) -> None:
@@ -178,7 +248,11 @@ class TestCells:
     @pytest.mark.parametrize("standard", ["median", "mode", "quantile"])
     def test_standards_of_every_kind_are_of_the_whole_cell(self, standard: str) -> None:
         # .5 and 15; 0 and 10 (the lowest of equally full bins); .75 and 17.5.
-        wanted = {"median": [0, 1, 0.5, 1], "mode": [1, 1, 1, 1], "quantile": [0, 1, 0.5, 0]}
+        wanted = {
+            "median": [0, 1, 0.5, 1],
+            "mode": [1, 1, 1, 1],
+            "quantile": [0, 1, 0.5, 0],
+        }
         options = {"q": 0.75} if standard == "quantile" else {}
         assert self.summaries(standard=standard, **options) == wanted[standard]
 
@@ -206,13 +280,22 @@ class TestMistakes:
                 {"statistic": "kl_divergence", "calibrated": True},
                 "kl_divergence compares values with their base",
             ),
-            ({"value": [1.0, math.inf, 2.0]}, {}, "column 'value': row 1 holds inf"),
+            (
+                {"value": [1.0, math.inf, 2.0]},
+                {},
+                "column 'value': row 1 holds inf",
+            ),
             ({"concept": ["a", None, "b"]}, {}, "row 1 has no concept"),
         ],
     )
     def test_are_one_line(self, changed: dict[str, Any], call: dict[str, Any], words: str) -> None:
         table = pd.DataFrame(
-            {"concept": ["a", "a", "b"], "value": [1.0, 2.0, 3.0], "baseline": 0.0, **changed}
+            {
+                "concept": ["a", "a", "b"],
+                "value": [1.0, 2.0, 3.0],
+                "baseline": 0.0,
+                **changed,
+            }
         )
         arguments = {"by": ["concept"], "statistic": "mean", **call}
         with pytest.raises(UserError, match=words):
@@ -220,6 +303,9 @@ class TestMistakes:
 
     def test_a_baseline_that_is_not_there(self) -> None:
         table = pd.DataFrame({"concept": ["a", "b"], "value": [1.0, 2.0]})
-        for arguments in ({"statistic": "precision"}, {"statistic": "mean", "calibrated": True}):
+        for arguments in (
+            {"statistic": "precision"},
+            {"statistic": "mean", "calibrated": True},
+        ):
             with pytest.raises(UserError, match="no column 'baseline'"):
                 summarise(table, ["concept"], **arguments)
