@@ -67,12 +67,12 @@ class Scripted(AnsweringModels):
                 strict=True,
             )
         ]
-        one = [-1.0] * n
+        certain = [-1.0] * n
         return {
             "nats": nats,
-            "ends": one,
-            "alone": one,
-            "first_nats": one,
+            "ends": certain,
+            "alone": certain,
+            "first_nats": certain,
             "first_token": [0] * n,
         }
 
@@ -94,50 +94,50 @@ def even(prompt: str, form: str) -> float:
     return math.log((drawn(prompt, form) + 1e-3) / (5 if len(form.strip()) == 1 else 20))
 
 
-def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float]:
+def theirs(benchmark: Published, nats: Callable[[str, str], float]) -> dict[str, float]:
     """What the files of `lm_eval/` make of the same."""
-    contrast_task = ContrastTask(own.folder)
+    contrast_task = ContrastTask(benchmark.folder)
     items: dict[str, list[Any]] = {}
     for doc in contrast_task.load_docs()["test"]:
-        given = [
-            (-40.0 + own, False)
-            for own in (
+        answers = [
+            (-40.0 + nats_of_form, False)
+            for nats_of_form in (
                 0.0,
                 *(nats(doc["prompt"], form) for form in doc["forms"]),
             )
         ]
-        for metric, item in contrast_task.metric_inputs(doc, given).items():
+        for metric, item in contrast_task.metric_inputs(doc, answers).items():
             items.setdefault(metric, []).append(item)
     return {
-        metric: getattr(contrast_task, metric.partition("_")[0])(found)
-        for metric, found in items.items()
+        metric: getattr(contrast_task, metric.partition("_")[0])(numbers)
+        for metric, numbers in items.items()
     }
 
 
 class TestRows:
     def test_what_is_asked_is_what_the_plan_asks(self, published: Published) -> None:
-        own = published.planned()
-        (asked,) = requests(
-            own.tables,
-            {**own.plan, "generations": 0},
+        benchmark = published.planned()
+        (request,) = requests(
+            benchmark.tables,
+            {**benchmark.plan, "generations": 0},
             {},
             subject(chats=False),
         )
         expected: dict[str, list[str]] = {}
         for id_, form in zip(
-            asked.rows["id"],
-            asked.rows["form"],
+            request.rows["id"],
+            request.rows["form"],
             strict=True,
         ):
             expected.setdefault(id_, []).append(form)
-        docs = list(ContrastTask(own.folder).load_docs()["test"])
+        docs = list(ContrastTask(benchmark.folder).load_docs()["test"])
         # A letter before the first word of its option counts only where what follows is known.
         lettered = {doc["id"] for doc in docs if doc["order"]}
         assert {doc["id"]: doc["forms"] for doc in docs} == {
             id_: [form for form in forms if id_ not in lettered or len(form.strip()) == 1]
             for id_, forms in expected.items()
         }
-        assert {doc["prompt"] for doc in docs} == set(asked.inputs["prompt"])
+        assert {doc["prompt"] for doc in docs} == set(request.inputs["prompt"])
 
 
 class TestMetrics:
@@ -156,13 +156,15 @@ class TestMetrics:
         assert (
             paper.tables["prompts"].query("task == 'sentence-completion'")["placebo"].isna().all()
         )
-        found, expected = theirs(paper, even), ours(paper, Scripted(even))
-        assert found == near(expected)
-        assert found["control_gender_salience"] > 0
+        metrics, expected = theirs(paper, even), ours(paper, Scripted(even))
+        assert metrics == near(expected)
+        assert metrics["control_gender_salience"] > 0
 
-    def check(self, own: Published) -> None:
-        found, expected = theirs(own, scripted), ours(own, Scripted(scripted))
-        assert found == approx(expected, abs=1e-12, nan_ok=True)
+    def check(self, benchmark: Published) -> None:
+        metrics, expected = theirs(benchmark, scripted), ours(benchmark, Scripted(scripted))
+        assert metrics == approx(expected, abs=1e-12, nan_ok=True)
         assert all(
-            0 < found[metric] < 1 for metric in found if metric.startswith(("effect", "control"))
+            0 < metrics[metric] < 1
+            for metric in metrics
+            if metric.startswith(("effect", "control"))
         )

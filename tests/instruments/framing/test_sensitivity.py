@@ -176,7 +176,7 @@ class TestEffects:
 
     def test_models_configurations_and_metrics_go_their_own_ways(self) -> None:
         still = {("completion", framing): {"bald": [1.0, 0.0, 0.0]} for _, framing in COMPLETION}
-        others = (
+        changes = (
             {"model": "m1"},
             {"configuration": "chat"},
             {"metric": "choice"},
@@ -184,7 +184,7 @@ class TestEffects:
         )
         parts = [
             distributions(COMPLETION),
-            *(distributions(still, **other) for other in others),
+            *(distributions(still, **change) for change in changes),
         ]
         effects = compute_effects(pd.concat(parts), FACTORS)
         of_bald = effects.query("factor == 'salience' and stimulus == 'bald'")
@@ -193,7 +193,7 @@ class TestEffects:
         assert moved[identity].to_numpy().tolist() == [
             ["pronouns", "m0", "plain", "token", near(0.3)]
         ]
-        assert len(of_bald) == 1 + len(others)
+        assert len(of_bald) == 1 + len(changes)
 
     def test_no_feasible_pair_is_an_empty_table(self) -> None:
         rows = distributions({("choice", "instruction"): {"bald": [1.0, 0.0, 0.0]}})

@@ -413,10 +413,10 @@ class TestWhereThereIsNone:
     )
     def test_there_is_the_offset_alone(self, shape, poles, why) -> None:
         cube = cube_of(np.random.default_rng(4).normal(size=shape), poles)
-        variances, curve, found = variance_components(cube, 0.9)
+        variances, curve, offset_and_coefficient = variance_components(cube, 0.9)
         assert variances.empty
         assert curve.empty
-        by_name = by_key(found)
+        by_name = by_key(offset_and_coefficient)
         offset, nothing = by_name["offset"], by_name["generalizability"]
         mean = cube.biases().to_numpy().mean()
         assert (offset.value, offset.low, offset.high) == (mean, None, None)

@@ -153,8 +153,10 @@ class TestWhatItMeans:
             (settings_of("paper"), "hand"),
             (settings_of("paper", evolve=evolve), "evolved"),
         ):
-            found = re.fullmatch(rf"a factor of ([\d.]+) \({name}\)", str(settings.detects(whole)))
-            factors.append(float(found[1]))
+            matched = re.fullmatch(
+                rf"a factor of ([\d.]+) \({name}\)", str(settings.detects(whole))
+            )
+            factors.append(float(matched[1]))
         assert factors[1] < factors[0]  # of eight templates, not of two
 
     def test_too_few_attributes_with_a_criterion_or_targets_are_warned_of(

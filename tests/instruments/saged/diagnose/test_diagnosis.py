@@ -173,8 +173,8 @@ def test_a_model_has_the_same_figures_beside_any_other(
     records: list[Record], tables: Mapping[str, pd.DataFrame]
 ) -> None:
     alone = across(records[:1], RESAMPLING)["disparities"].drop(columns="p_adjusted")
-    beside = matching_rows(tables["disparities"], model="m").reset_index(drop=True)
-    pd.testing.assert_frame_equal(beside[list(alone)], alone)
+    with_other = matching_rows(tables["disparities"], model="m").reset_index(drop=True)
+    pd.testing.assert_frame_equal(with_other[list(alone)], alone)
     figure_rows = matching_rows(tables["figures"], model="m").reset_index(drop=True)
     pd.testing.assert_frame_equal(
         figure_rows,
@@ -187,7 +187,7 @@ def test_a_model_has_the_same_figures_beside_any_other(
         "feature": "vader",
         "calibration": "raw",
     }
-    assert matching_rows(beside, **cell)["value"].tolist() == [approx(0.3, abs=0.1)]
+    assert matching_rows(with_other, **cell)["value"].tolist() == [approx(0.3, abs=0.1)]
 
 
 def test_the_card_shows_features_by_the_names_that_users_gave_them(
@@ -309,8 +309,8 @@ def test_a_planted_bias_is_found_where_it_was_planted(branched) -> None:
     diagnosis = diagnosed(*planted("reply", branched), TESTED)
     for calibration in ("raw", "calibrated"):
         shapes = matching_rows(diagnosis.shapes, calibration=calibration)
-        found = shapes[["shape", "group", "end"]].to_numpy().tolist()
-        assert found == [["concentrated", "lime", "low"]]
+        shape = shapes[["shape", "group", "end"]].to_numpy().tolist()
+        assert shape == [["concentrated", "lime", "low"]]
         disparities = matching_rows(diagnosis.disparities, calibration=calibration)
         means = matching_rows(disparities, statistic="mean").set_index("metric")
         assert means.loc["range", ["value", "p"]].tolist() == [

@@ -580,8 +580,8 @@ def test_one_group_far_out_is_concentrated_on_it(outlier, end, tmp_path) -> None
         *EVEN[3:],
     ]
     shape_row = shape(means)
-    found = shape_row[["shape", "group", "end", "n_groups", "reason"]].tolist()
-    assert found == ["concentrated", "c03", end, 8, None]
+    columns = shape_row[["shape", "group", "end", "n_groups", "reason"]].tolist()
+    assert columns == ["concentrated", "c03", end, 8, None]
     assert shape_row["z"] == approx(stats.zscore(means, ddof=1)[3])
     assert abs(shape_row["z"]) > 2
     write_table(shaped(means), schemas.SHAPES, tmp_path / "shapes.parquet")
