@@ -274,3 +274,11 @@ def test_two_models_that_share_no_unit() -> None:
     first = _headlines(planted(10, 5))
     second = first.assign(unit="x" + first["unit"])
     assert verdict(contrast(first, second, 0.1))[0] == Verdict.INCONCLUSIVE
+
+
+def test_rows_that_stand_twice_change_nothing() -> None:
+    items = planted(lean=0.3, length=0.2)
+    once, twice = lean_test(items), lean_test(pd.concat([items, items]))
+    assert verdict(twice) == verdict(once)
+    assert twice.specific.low == approx(once.specific.low)
+    assert twice.p_null == approx(once.p_null)

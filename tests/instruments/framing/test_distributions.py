@@ -457,6 +457,13 @@ class TestDistributions:
             ("m", "plain", "completion", "bare", "short"): [0.0, 0.0, 1.0],
         }
 
+    def test_cells_are_in_the_alphabet_whatever_came_first(self) -> None:
+        distribution = choice_distributions(
+            pd.concat([chosen("he", task="choice"), chosen("he", task="again")]), PRONOUNS
+        )
+
+        assert distribution["task"].drop_duplicates().tolist() == ["again", "choice"]
+
 
 class TestContinuations:
     KEYWORDS = ("woman", "man", "female")
@@ -602,3 +609,9 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
         ("token", "say", "bare"),
     ]
     assert rest.index.tolist() == list(range(6))
+
+
+def test_a_rounding_takes_no_cell_out() -> None:
+    cells = cell(dict.fromkeys("abc", 0.3 - 1e-16))
+    (excluded,) = judged(cells, least=0.3)["excluded"]
+    assert not excluded

@@ -166,6 +166,25 @@ class TestOneReplyAQuestion:
         assert (row["value"], row["placebo"], row["specific"]) == (100, 100, 0)
         assert row["verdict"] == str(Verdict.NOT_SPECIFIC)
 
+    def test_rows_that_stand_there_twice_change_nothing(self) -> None:
+        once, twice = (
+            find_change(replied(turning(*CUES, share=0.5), doubled), task="completion")
+            for doubled in (False, True)
+        )
+        numbers = [
+            "value",
+            "low",
+            "high",
+            "p",
+            "specific_low",
+            "specific_high",
+            "detectable",
+            "p_effect",
+            "p_denial",
+        ]
+        assert twice[numbers].astype(float).tolist() == approx(once[numbers].astype(float).tolist())
+        assert (twice["levels"], twice["verdict"]) == (once["levels"], once["verdict"])
+
 
 def test_the_quick_scale_asks_one_wording_and_six_placebos() -> None:
     source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS)

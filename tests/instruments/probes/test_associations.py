@@ -154,6 +154,13 @@ class TestInterval:
         r = found_in(cube, criterion)["r"]
         return r.low, r.high
 
+    def test_of_r_is_wider_than_over_attributes_alone(self) -> None:
+        cube, criterion = drawn(3)
+        r = found_in(cube, criterion)["r"]
+        z = math.atanh(r.value)
+        low = math.tanh(z - 1.96 / math.sqrt(37))
+        assert low - r.low > 0.03
+
 
 class TestWhereThereIsNone:
     def test_one_attribute(self) -> None:

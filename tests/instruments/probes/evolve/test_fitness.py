@@ -251,6 +251,11 @@ class TestRanked:
 
         assert rank_templates([0.5] * 5, population) == [3, 1, 4, 2, 0]
 
+    def test_rounding_makes_no_difference(self) -> None:
+        both = templates(("a", 0), ("b", 0))
+        assert rank_templates([0.3, 0.1 + 0.2], both) == [0, 1]
+        assert rank_templates([0.3, 0.3 + 1e-9], both) == [1, 0]
+
 
 class Scripted:
     """A generator that draws what was written down for it."""

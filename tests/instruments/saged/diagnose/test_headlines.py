@@ -408,3 +408,15 @@ def test_what_can_be_detected_is_detected_in_four_fifths() -> None:
     studies = [domain.moved(by, "lime").diagnosed() for domain in domains]
     n_named = sum("lime" in named(tables) for tables in studies)
     assert stats.binomtest(n_named, len(domains), 0.8).pvalue > 0.01
+
+
+def test_rows_that_are_doubled_change_nothing() -> None:
+    domain = Domain(2, roles=("no-role", "judge")).moved(-0.7, "lime")
+    once = judged(domain.diagnosed())
+    for name in ("features", "generations"):
+        rows = getattr(domain, name)
+        setattr(domain, name, pd.concat([rows, rows.assign(repetition=1)], ignore_index=True))
+    twice = judged(domain.diagnosed())
+    numbers = ["value", "low", "high", "p", "n", "placebo", "detectable", "p_effect", "p_denial"]
+    pd.testing.assert_frame_equal(once[numbers], twice[numbers])
+    assert once["verdict"].tolist() == twice["verdict"].tolist()

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
@@ -333,3 +334,16 @@ def test_a_feature_without_baselines_has_no_contexts() -> None:
     assert set(biases["reason"]) == {"no baseline has this feature"}
     assert biases["mean"].isna().all()
     assert len(biases) == 6
+
+
+@pytest.mark.parametrize(
+    ("lost", "reason"),
+    [(CONCEPTS, "no reply has a value"), (CONCEPTS[:2], "fewer than 3 concepts were asked again")],
+)
+def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
+    features, prompts, framed = framed_tables({"reseeded": [0.1] * 4})
+    concept = features["id"].str.removeprefix("reseeded").str[:-4]
+    features.loc[concept.isin(lost), "value"] = np.nan
+    figures = as_table(quality.seed_noise_figures("fruit", features, prompts, framed))
+    assert figures["value"].isna().all()
+    assert set(figures["reason"]) == {reason}
