@@ -512,6 +512,16 @@ class TestContinuations:
             ["instruction", True, 2, 1, 0.5],
         ]
 
+    def test_a_model_without_neutral_replies_has_rows_without_a_share(self) -> None:
+        parts = [chosen("he", None, model="m"), chosen("they", model="n", reply="They are female")]
+
+        counts = count_continuations(pd.concat(parts), ["salience"], "they", self.KEYWORDS)
+
+        assert counts["n"].tolist() == [0, 0, 0, 1, 1, 0]
+        assert counts["share"].tolist() == approx(
+            [math.nan] * 3 + [1.0, 1.0, math.nan], nan_ok=True
+        )
+
 
 CLASSES = ("he", "she")
 SAME = {

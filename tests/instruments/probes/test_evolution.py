@@ -335,6 +335,14 @@ class TestValidity:
         ends = (expected.low, expected.high)
         assert (row["low"], row["high"]) == approx(ends, abs=1e-9)
 
+    def test_too_few_are_null_with_the_reason(self) -> None:
+        row = compare(criterion=CRITERION.where(CRITERION > 50))["r"]
+
+        assert row["n"] == 3
+        assert row[["value", "other", "difference", "low", "high"]].isna().all()
+        few = "fewer than 4 attributes to correlate"
+        assert row["reason"] == f"population: {few}; seed: {few}"
+
 
 class TestGuidance:
     HISTORY = pd.concat(

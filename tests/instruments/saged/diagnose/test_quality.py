@@ -347,3 +347,11 @@ def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
     figures = as_table(quality.seed_noise_figures("fruit", features, prompts, framed))
     assert figures["value"].isna().all()
     assert set(figures["reason"]) == {reason}
+
+
+def test_a_domain_that_is_not_branched_has_no_tool_bias(tmp_path) -> None:
+    prompts = measured.prompts(4, CONCEPTS_OF_BIASES, branched=False)
+    whole = measured.features(prompts, 0.5, 0.5)
+    biases = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
+    write_table(biases, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
+    assert read_frame(tmp_path / "tool.parquet").empty
