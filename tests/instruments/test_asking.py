@@ -404,21 +404,6 @@ class TestOnePass:
         )
         assert len(model.calls) == calls
 
-    def test_a_model_of_the_store_is_asked_once(self, tmp_path) -> None:
-        model = opened(save_tiny(tmp_path / "model"), tmp_path)
-        answering = AnsweringModels(model, no_tool)
-        requests = once(request("loglikelihood", {"text": [*TEXTS, TEXTS[0]]}))
-        instruments: Any = {
-            "one": ({}, {}),
-            "two": ({}, {}),
-        }
-        first = collect_answers(instruments, requests, SUBJECT, answering)["answers"]
-        assert answering.asked == 3
-        again = AnsweringModels(opened(tmp_path / "model", tmp_path), no_tool)
-        second = collect_answers(instruments, requests, SUBJECT, again)["answers"]
-        pd.testing.assert_frame_equal(second, first)
-        assert again.asked == 0
-
 
 class TestRounds:
     def test_what_is_asked_next_hangs_on_what_was_answered(self) -> None:

@@ -144,10 +144,12 @@ class TestMetrics:
     def test_they_are_our_figures(self, published: Published) -> None:
         self.check(published.planned())
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("plan", OTHER_PLANS)
     def test_they_are_with_other_plans(self, gender: Published, plan: str) -> None:
         self.check(planned(gender, plan))
 
+    @pytest.mark.slow
     def test_where_a_task_has_no_placebos_effect_and_control_are_of_the_others(
         self, tmp_path: Path
     ) -> None:

@@ -21,6 +21,7 @@ from evenruler.instruments.probes.diagnose.evolution import (
     compare_with_baselines,
     count_rewording_outcomes,
     diversities_compared,
+    matrix_of,
 )
 from evenruler.instruments.probes.diagnose.gain import Scores, detectable_at_common_length
 from evenruler.instruments.probes.diagnose.quality import alpha_at_common_length
@@ -309,6 +310,11 @@ class TestComparisons:
         assert row["n"] == by_figure["r"]["n"] == 5
         alphas = [at_eight(matrix.loc[shared]) for matrix in (LATER, FIRST)]
         assert [row["value"], row["other"]] == near(alphas)
+
+    def test_an_attribute_that_lacks_one_bias_is_left_out(self) -> None:
+        holed = long(LATER).query("not (attribute == 'cook' and template == 'd')")
+
+        assert list(matrix_of(holed).index) == [name for name in NAMES if name != "cook"]
 
 
 class TestValidity:

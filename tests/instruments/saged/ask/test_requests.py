@@ -150,24 +150,10 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         assert table.schema == pa.schema(schema)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {
-            "generations": 2,
-            "roles": {"no-role": ""},
-        },
-    ],
-)
-def test_reseeded_prompts_are_the_same_with_other_seeds(
-    tmp_path: Path, changes: dict[str, Any]
-) -> None:
-    (request,) = requests(
-        *domain(tmp_path, **changes),
-        {},
-        subject(),
-    )
+@pytest.mark.parametrize("generations", [1, 2])
+def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path, generations: int) -> None:
+    fruit = domain(tmp_path, generations=generations, roles={"no-role": ""})
+    (request,) = requests(*fruit, {}, subject())
     rows = request.rows.assign(
         text=request.inputs["prompt"],
         seed=request.inputs["seed"],
@@ -175,7 +161,7 @@ def test_reseeded_prompts_are_the_same_with_other_seeds(
     bare, again = (rows[rows["framing"] == framing] for framing in ("bare", "reseeded"))
     assert set(again["text"]) == set(bare["text"])
     assert not set(again["seed"]) & set(bare["seed"])
-    assert again["seed"].nunique() == 3
+    assert again["seed"].nunique() == 3 * generations
 
 
 def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
