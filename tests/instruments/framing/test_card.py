@@ -40,7 +40,7 @@ def test_the_example_is_a_prompt_with_a_cue() -> None:
 
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
-    _, plan = built(declaration(with_placebos(confirmatory=["salience, choice", "instruction"])))
+    _, plan = built(declaration(with_placebos(headlines=["salience, choice", "instruction"])))
     columns = headings(plan)
     *of_cues, probability, coverage = columns
     cues = [(column.figure, column.dimensions["cue"]) for column in of_cues]
@@ -56,7 +56,7 @@ def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
 def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     _, plan = built(declaration(least_coverage=0.25))
     coverage = headings(plan)[-1]
-    assert (coverage.role, coverage.least) == ("fitness", None)
+    assert (coverage.figure_type, coverage.least) == ("fitness", None)
     parts = product(("token", "choice"), ("plain", "chat"))
     figures: list[dict[str, object]] = []
     for (readout, prompt_format), share in zip(
@@ -160,7 +160,7 @@ TOKEN = (
 )
 NEEDS = (
     "A verdict needs 3 wordings of a cue and 12 placebos; {wordings} and {placebos} are asked at "
-    "most at this scale, "
+    "most in this profile, "
     "so every verdict is `inconclusive`."
 )
 

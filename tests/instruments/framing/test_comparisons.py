@@ -58,8 +58,8 @@ def simulated(
     frame = pd.DataFrame(rows)
     same = {
         "benchmark": "pronouns",
-        "configuration": "plain",
-        "metric": "token",
+        "prompt_format": "plain",
+        "readout": "token",
         "task": "association",
     }
     return frame.assign(lineage=frame["model"], factor="salience", **same)
@@ -67,7 +67,9 @@ def simulated(
 
 def compared(shifts: pd.DataFrame) -> pd.DataFrame:
     return (
-        compare_classes(shifts, RESAMPLING).set_index(["method", "outcome", "against"]).sort_index()
+        compare_classes(shifts, RESAMPLING)
+        .set_index(["model_of_shifts", "outcome", "against"])
+        .sort_index()
     )
 
 
@@ -172,7 +174,7 @@ class TestMixedModel:
 
         monkeypatch.setattr(MixedLM, "fit", fails)
         comparisons = compared(simulated(6))
-        assert set(comparisons.index.get_level_values("method")) == {
+        assert set(comparisons.index.get_level_values("model_of_shifts")) == {
             "mixed model",
             "tukey",
             "jackknife",
@@ -194,7 +196,7 @@ class TestFixedEffects:
         )
         low, high = fit.conf_int(alpha=0.1).loc["outcome[T.they]"]
         row = comparisons.loc[("fixed effects", "they", "he")]
-        assert "mixed model" not in comparisons.index.get_level_values("method")
+        assert "mixed model" not in comparisons.index.get_level_values("model_of_shifts")
         assert row[["difference", "low", "high"]].tolist() == approx(
             [fit.params["outcome[T.they]"], low, high], abs=1e-9
         )
@@ -216,12 +218,12 @@ class TestFixedEffects:
         assert tukey["high"] - tukey["difference"] == approx(critical * error, rel=1e-6)
 
     def test_five_are_enough_and_models_that_share_weights_are_one(self) -> None:
-        assert "mixed model" in compared(simulated(5)).index.get_level_values("method")
+        assert "mixed model" in compared(simulated(5)).index.get_level_values("model_of_shifts")
         shifts = simulated(6)
         comparisons = compared(
             shifts.assign(lineage=shifts["model"].replace({"m5": "m0", "m4": "m0"}))
         )
-        assert set(comparisons.index.get_level_values("method")) == {
+        assert set(comparisons.index.get_level_values("model_of_shifts")) == {
             "fixed effects",
             "tukey",
             "jackknife",
@@ -241,7 +243,7 @@ def test_intervals_cover_a_planted_effect(models, together) -> None:
         shifts = simulated(models, together=together, seed=seed).query("outcome != 'she'")
         comparisons = compare_classes(shifts, Resampling(level=0.9, resamples=100, seed=seed))
         covered = comparisons["low"].lt(0.25) & comparisons["high"].gt(0.25)
-        rows.append(dict(zip(comparisons["method"], covered, strict=True)))
+        rows.append(dict(zip(comparisons["model_of_shifts"], covered, strict=True)))
     covered = pd.DataFrame(rows).mean()
     # Nominal .90; of 80 intervals the share has a standard error of .034.
     assert covered.size == 3
@@ -302,7 +304,7 @@ def test_shifts_without_spread_are_null_in_models_and_degenerate_in_the_jackknif
     shifts = simulated(models)
     of_models = by_model * shifts["model"].str[1:].astype(int)
     comparisons = compared(shifts.assign(shift=shifts["outcome"].map(PLANTED) + of_models))
-    fitted = comparisons.drop(index="jackknife", level="method")
+    fitted = comparisons.drop(index="jackknife", level="model_of_shifts")
     assert fitted[["difference", "low", "high", "p"]].isna().all(axis=None)
     assert set(fitted["reason"]) == {"the shifts have no spread to judge by"}
     for pair, planted in PAIRS.items():
@@ -316,13 +318,13 @@ def test_benchmarks_configurations_and_metrics_go_their_own_ways() -> None:
     parts = [
         shifts,
         other.assign(benchmark="other"),
-        other.assign(configuration="chat"),
-        other.assign(metric="choice"),
+        other.assign(prompt_format="chat"),
+        other.assign(readout="choice"),
     ]
     comparisons = compare_classes(pd.concat(parts), RESAMPLING).query(
-        "method == 'jackknife' and outcome == 'they'"
+        "model_of_shifts == 'jackknife' and outcome == 'they'"
     )
-    signs = comparisons.groupby(["benchmark", "configuration", "metric"])["difference"].agg(
+    signs = comparisons.groupby(["benchmark", "prompt_format", "readout"])["difference"].agg(
         lambda rows: np.sign(rows).sum()
     )
     assert signs.to_dict() == {

@@ -31,7 +31,7 @@ def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
     assert find_figure(token, "effect", cue="instruction", task="completion")["value"] == 0
     distributions = record().found["distributions"]
     he = distributions[(distributions["task"] == "completion") & (distributions["outcome"] == "he")]
-    shares = he.loc[he["metric"] == "token", "share"]
+    shares = he.loc[he["readout"] == "token", "share"]
     assert shares.tolist() == approx([0.37 / 0.54] * 6)
 
 
@@ -84,14 +84,14 @@ STUDY = {
 
 
 @pytest.mark.parametrize(
-    ("generations", "metrics"),
+    ("generations", "readouts"),
     [
         (1, {"token"}),
         (2, {"token", "choice"}),
     ],
 )
-def test_one_reply_to_a_question_has_no_shifts(generations: int, metrics: set[str]) -> None:
-    assert set(record(generations=generations).found["shifts"]["metric"]) == metrics
+def test_one_reply_to_a_question_has_no_shifts(generations: int, readouts: set[str]) -> None:
+    assert set(record(generations=generations).found["shifts"]["readout"]) == readouts
 
 
 def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> None:

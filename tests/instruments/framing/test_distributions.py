@@ -55,9 +55,9 @@ def form(
         "id": id_,
         "model": "m",
         "lineage": "m",
-        "configuration": "plain",
+        "prompt_format": "plain",
         "framing": "bare",
-        "form": form,
+        "surface_form": form,
         "nats": math.log(p),
         "ends": math.log(ends),
         "alone": math.log(alone),
@@ -213,14 +213,14 @@ class TestCalibration:
             *letters_after("a", *even),
             *letters_after("n", 0.1, 0.1),
         ]
-        forms += [row | {"configuration": "chat"} for row in chat]
+        forms += [row | {"prompt_format": "chat"} for row in chat]
         order = ("he", "she")
         prompts = pd.DataFrame([prompt("a", order), prompt("b", order, framing="salience")])
         without_content = pd.DataFrame([free("n"), free("m", "salience")])
         distribution = token_distributions(
             pd.DataFrame(forms), prompts, without_content, OUTCOMES
         ).query("outcome == 'he'")
-        masses_of_he = distribution.set_index(["configuration", "framing"])["mass"]
+        masses_of_he = distribution.set_index(["prompt_format", "framing"])["mass"]
         expected = {
             ("plain", "bare"): 0.1,
             ("plain", "salience"): 0.3,
@@ -263,7 +263,7 @@ def test_without_any_mass_there_is_no_share() -> None:
 def test_first_tokens_count_once_and_only_for_a_class_of_their_own() -> None:
     forms = [
         form("a", " he", 0.1, first=0.3, token=7),
-        form("a", " he", 0.1, first=0.3, token=7) | {"form": " He"},
+        form("a", " he", 0.1, first=0.3, token=7) | {"surface_form": " He"},
         form("a", " his", 0.1, first=0.2, token=8),
         form("a", " her", 0.1, first=0.2, token=8),
         form("a", " she", 0.1, first=0.1, token=9),
@@ -293,7 +293,7 @@ CELL = {
     "benchmark": "hair",
     "model": "m",
     "lineage": "l",
-    "configuration": "chat",
+    "prompt_format": "chat",
 }
 
 PROMPTS = pd.DataFrame(
@@ -362,7 +362,7 @@ class TestRead:
                 for number, text in enumerate(texts)
             ]
         frame = pd.DataFrame(rows, columns=REPLIES.names)
-        return frame.assign(model="m", lineage="l", configuration="chat")
+        return frame.assign(model="m", lineage="l", prompt_format="chat")
 
     def test_what_was_withheld_is_invalid_with_its_reason(self) -> None:
         replies = self.replies(p0=["They sing.", None]).assign(reason=[None, "content_filter"])
@@ -427,7 +427,7 @@ class TestDistributions:
     def test_mass_is_of_all_replies_and_share_of_those_that_are_valid(self) -> None:
         invalid = [None] * 4
         distribution = choice_distributions(chosen("he", "he", "she", "he", *invalid), PRONOUNS)
-        columns = ["outcome", "mass", "share", "coverage", "n", "metric"]
+        columns = ["outcome", "mass", "share", "coverage", "n", "readout"]
         assert distribution[columns].to_numpy().tolist() == [
             ["he", 0.375, 0.75, 0.5, 8, "choice"],
             ["she", 0.125, 0.25, 0.5, 8, "choice"],
@@ -442,11 +442,11 @@ class TestDistributions:
             chosen("they", framing="salience+instruction"),
             chosen("they", "he", task="association"),
             chosen("she", model="n"),
-            chosen("they", configuration="plain"),
+            chosen("they", prompt_format="plain"),
         ]
         distribution = choice_distributions(pd.concat(parts), PRONOUNS)
 
-        key = ["model", "configuration", "task", "framing", "stimulus"]
+        key = ["model", "prompt_format", "task", "framing", "stimulus"]
         shares = {cell: rows["share"].tolist() for cell, rows in distribution.groupby(key)}
         assert shares == {
             ("m", "chat", "completion", "bare", "short"): [0.5, 0.25, 0.25],
@@ -528,14 +528,14 @@ SAME = {
     "benchmark": "hair",
     "model": "m",
     "lineage": "m",
-    "configuration": "plain",
+    "prompt_format": "plain",
     "task": "say",
     "framing": "bare",
 }
 
 
 def cell(
-    coverage: dict[str, float], n: int | dict[str, int] = 1, metric: str = "token", **where: str
+    coverage: dict[str, float], n: int | dict[str, int] = 1, readout: str = "token", **where: str
 ) -> pd.DataFrame:
     """By stimulus the share of the answers that is of any class, half of it each of two, and how
     many there are."""
@@ -543,7 +543,7 @@ def cell(
     for stimulus, covered in coverage.items():
         row = {
             **SAME,
-            "metric": metric,
+            "readout": readout,
             **where,
             "stimulus": stimulus,
             "mass": covered / 2,
@@ -602,9 +602,9 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
     every = pd.concat(
         [
             cell({"a": 0.01}),
-            cell({"a": 0.1}, metric="choice"),
-            cell({"a": 0.9}, metric="choice", task="choose"),
-            cell({"a": 0.9}, metric="choice", framing="salience~1"),
+            cell({"a": 0.1}, readout="choice"),
+            cell({"a": 0.9}, readout="choice", task="choose"),
+            cell({"a": 0.9}, readout="choice", framing="salience~1"),
         ]
     )
     rest = without_excluded(
@@ -612,7 +612,7 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
         compute_exclusions(every, 0.1),
         ["choice"],
     )
-    left = rest[["metric", "task", "framing"]].drop_duplicates()
+    left = rest[["readout", "task", "framing"]].drop_duplicates()
     assert sorted(left.itertuples(index=False, name=None)) == [
         ("choice", "choose", "bare"),
         ("choice", "say", "salience~1"),

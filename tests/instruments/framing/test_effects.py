@@ -135,7 +135,7 @@ def test_no_feasible_pair_is_null_and_names_the_factor() -> None:
 
 
 def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> None:
-    measured = rows(metric="choice").assign(n=10)
+    measured = rows(readout="choice").assign(n=10)
     gone = (measured["task"] == "association") & (measured["framing"] == "salience")
     figures = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)))
     lost = find_figure(figures, "effect", cue="salience", task="association")
@@ -147,7 +147,7 @@ def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> 
 
 
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
-    measured = rows(metric="choice").assign(
+    measured = rows(readout="choice").assign(
         share=np.nan,
         mass=0.0,
         coverage=0.0,
@@ -334,7 +334,7 @@ class TestCoverageBelowTheFloor:
         return figures_of(
             self.measured(*low),
             factors=["salience"],
-            confirmatory=names,
+            headlines=names,
         )
 
     def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean(self) -> None:
@@ -361,12 +361,12 @@ class TestCoverageBelowTheFloor:
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_placebos() -> None:
     identity = {
         "benchmark": "pronouns",
-        "configuration": "plain",
+        "prompt_format": "plain",
         "model": "m0",
         "n": 12,
     }
     numbers = {
-        "metric": "token",
+        "readout": "token",
         "before": 0.9,
         "after": 0.6,
         "change": -0.3,
@@ -381,8 +381,8 @@ def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_plac
             "control": -0.1,
         },
         {"measure": "H", **numbers, "before_low": 0.8, "before_high": 0.95},
-        {"measure": "AS of GLD and ADD", "metric": "token", "change": 0.3},
-        {"measure": "AS", "metric": "all", "reason": reason},
+        {"measure": "AS of GLD and ADD", "readout": "token", "change": 0.3},
+        {"measure": "AS", "readout": "all", "reason": reason},
     ]
     figures = figures_of(
         rows(),
@@ -417,7 +417,7 @@ def test_the_continuation_check_is_a_share_of_all_neutral_replies() -> None:
         ("five", "all", 5, 1, 1 / 5),
         ("none", "all", 0, 0, None),
     ]
-    table = pd.DataFrame(counts, columns=["configuration", "factor", "n", "named", "share"])
+    table = pd.DataFrame(counts, columns=["prompt_format", "factor", "n", "named", "share"])
     neutral = {"outcome": "he", "keywords": ["she"]}
     figures = figures_of(rows(), continuations=table, continuation=neutral)
     checks = figures.query("figure == 'continuation' and readout == 'choice' and outcome == 'he'")

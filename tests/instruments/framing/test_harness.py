@@ -63,7 +63,7 @@ class Scripted(AnsweringModels):
             self._nats(prompt, form)
             for prompt, form in zip(
                 inputs["prompt"],
-                inputs["form"],
+                inputs["surface_form"],
                 strict=True,
             )
         ]
@@ -126,7 +126,7 @@ class TestRows:
         expected: dict[str, list[str]] = {}
         for id_, form in zip(
             request.rows["id"],
-            request.rows["form"],
+            request.rows["surface_form"],
             strict=True,
         ):
             expected.setdefault(id_, []).append(form)

@@ -66,7 +66,7 @@ def diagnosed(
 ) -> dict[str, pd.DataFrame]:
     """What is found of the replies of a hosted chat model: one reply a question, placebos
     included."""
-    changes.setdefault("confirmatory", ["salience, completion", "salience, choice"])
+    changes.setdefault("headlines", ["salience, completion", "salience, choice"])
     source = with_placebos(
         [*PLACEBOS, *MORE_PLACEBOS],
         WORDINGS,

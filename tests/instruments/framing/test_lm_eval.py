@@ -46,4 +46,6 @@ def test_its_numbers_are_ours(
     assert run["versions"] == {"framing_register": "1.2.3"}
     metrics = run["results"]["framing_register"]
     expected = ours(benchmark, AnsweringModels(smollm2, no_tool))
-    assert {metric: metrics[f"{metric},none"] for metric in expected} == approx(expected, abs=2e-5)
+    assert {readout: metrics[f"{readout},none"] for readout in expected} == approx(
+        expected, abs=2e-5
+    )

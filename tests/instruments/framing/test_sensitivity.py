@@ -178,8 +178,8 @@ class TestEffects:
         still = {("completion", framing): {"bald": [1.0, 0.0, 0.0]} for _, framing in COMPLETION}
         changes = (
             {"model": "m1"},
-            {"configuration": "chat"},
-            {"metric": "choice"},
+            {"prompt_format": "chat"},
+            {"readout": "choice"},
             {"benchmark": "other"},
         )
         parts = [
@@ -189,7 +189,7 @@ class TestEffects:
         effects = compute_effects(pd.concat(parts), FACTORS)
         of_bald = effects.query("factor == 'salience' and stimulus == 'bald'")
         moved = of_bald[of_bald["apd"].round(12) != 0]
-        identity = ["benchmark", "model", "configuration", "metric", "apd"]
+        identity = ["benchmark", "model", "prompt_format", "readout", "apd"]
         assert moved[identity].to_numpy().tolist() == [
             ["pronouns", "m0", "plain", "token", near(0.3)]
         ]

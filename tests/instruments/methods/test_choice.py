@@ -107,11 +107,11 @@ def fitted(choices: pd.DataFrame) -> ValidityCheck:
 def test_known_answers_are_a_bar() -> None:
     """Wilson's lower end of 26 of 30 is .703, of 25 it is .664."""
     assert choice.known_right(of_known(26)) == (26, 30)
-    assert fitted(of_known(26)).unfit is None
-    assert fitted(of_known(25)).unfit == (
+    assert fitted(of_known(26)).failure is None
+    assert fitted(of_known(25)).failure == (
         "25 of 30 control pairs are right in both orders; the lower 95% bound must exceed 70%"
     )
-    assert fitted(of_known(24, "Neither of them")).unfit == (
+    assert fitted(of_known(24, "Neither of them")).failure == (
         "24 of 30 control pairs are right in both orders (no answer is found in replies to 6); "
         "the lower 95% bound must exceed 70%"
     )

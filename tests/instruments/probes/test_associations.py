@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.diagnose.gain import check_validity as fitness_of
+from evenruler.instruments.probes.diagnose.gain import check_validity as validity_of_replies
 from evenruler.instruments.probes.diagnose.quality import (
     ScoreCube,
     alpha_of_halvings,
@@ -221,7 +221,7 @@ def fitness(
         np.zeros((1, 1, 4)),
         words=words.split(),
     )
-    return fitness_of(cube, rows, reliability, floor)
+    return validity_of_replies(cube, rows, reliability, floor)
 
 
 FINE = items(first=0.9, last=0.2)
@@ -229,7 +229,7 @@ FINE = items(first=0.9, last=0.2)
 
 class TestAlpha:
     @pytest.mark.parametrize(
-        ("ends", "unfit", "doubt"),
+        ("ends", "failure", "doubt"),
         [
             ((0.21, 0.5949), "alpha is between 0.21 and 0.59, below 0.6", None),
             ((0.5, 0.6), None, "alpha is between 0.50 and 0.60, required is 0.6"),
@@ -239,13 +239,13 @@ class TestAlpha:
             ((None, 0.5), None, None),
         ],
     )
-    def test_below_astride_and_above_the_floor(self, ends, unfit, doubt) -> None:
-        assert fitness(FINE, alpha(*ends), 0.6) == ValidityCheck(unfit=unfit, doubt=doubt)
+    def test_below_astride_and_above_the_floor(self, ends, failure, doubt) -> None:
+        assert fitness(FINE, alpha(*ends), 0.6) == ValidityCheck(failure=failure, doubt=doubt)
 
 
 class TestReversed:
     @pytest.mark.parametrize(
-        ("highs", "unfit"),
+        ("highs", "failure"),
         [
             (
                 {
@@ -262,12 +262,12 @@ class TestReversed:
             ({"first": 0.9, "odd": math.nan}, None),
         ],
     )
-    def test_is_named(self, highs, unfit) -> None:
-        assert fitness(items(**highs), alpha(0.8, 0.9), 0.6).unfit == unfit
+    def test_is_named(self, highs, failure) -> None:
+        assert fitness(items(**highs), alpha(0.8, 0.9), 0.6).failure == failure
 
     def test_before_alpha_is_looked_at(self) -> None:
         words = "a template says the opposite of the others (odd)"
-        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).unfit == words
+        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).failure == words
 
 
 class TestSharedWords:
@@ -287,7 +287,7 @@ class TestSharedWords:
             0.6,
             words,
         )
-        assert check.unfit is None
+        assert check.failure is None
         assert (
             check.doubt
             == f"targets of one group share a word ({shared}), so they are not independent"

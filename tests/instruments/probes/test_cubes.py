@@ -187,7 +187,7 @@ def prefixed_of(built: dict[str, list[Any]], **plan: Any) -> pd.DataFrame:
 
 class TestDeriving:
     def test_every_sentence_stands_after_each_cue_and_after_both(self, compiled) -> None:
-        built = compiled(framings=FRAMINGS)
+        built = compiled(prefixes=FRAMINGS)
 
         prefixed = prefixed_of(built)
 
@@ -204,7 +204,7 @@ class TestDeriving:
             assert len(under) == len(bare)
 
     def test_a_row_after_a_prefix_is_another_than_the_bare_one(self, compiled) -> None:
-        built = compiled(framings=FRAMINGS)
+        built = compiled(prefixes=FRAMINGS)
 
         prefixed = prefixed_of(built)
 
@@ -300,7 +300,7 @@ def trades(compiled) -> dict[str, list[Any]]:
     return compiled(
         sets=sets,
         attributes={slug: slug for slug in BIAS.index},
-        framings=FRAMINGS,
+        prefixes=FRAMINGS,
     )
 
 

@@ -163,7 +163,7 @@ class TestBuilding:
                 "men": {"man": "man", "uncle": "uncle"},
                 "women": {"woman": "woman", "girl": "girl"},
             },
-            "concept": {"of": "trade", "trait": "men", "reversed": []},
+            "agreement": {"unit": "trade", "trait": "men", "reversed": []},
             "headline": ["other"],
         }
         assert plan == plan | part

@@ -34,20 +34,20 @@ instruments:
     family: probes
     evolve: {{of: jobs, model: tiny, operator: {{quick: talker, paper: big-server}}}}
 families:
-  probes: {{embedder: minilm, prefixed: {{trial: 3, standard: 9, paper: 50}}}}
+  probes: {{embedder: minilm, prefixed: {{trial: 3, standard: 9, full: 50}}}}
 """
 
 
-def evolving(scale: str = "quick", **keys: Any) -> Evolve:
+def evolving(profile: str = "quick", **keys: Any) -> Evolve:
     evolve = settings_of(
-        scale, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
+        profile, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
     ).evolve
     assert evolve is not None
     return evolve
 
 
-def read(path: Path, name: str, scale: Any = None) -> Settings:
-    settings: Settings = ParamsFile(path, scale).settings(name)
+def read(path: Path, name: str, profile: Any = None) -> Settings:
+    settings: Settings = ParamsFile(path, profile).settings(name)
     return settings
 
 
@@ -104,7 +104,7 @@ LISTS = [[f"noun{place}", f"other{place}"] for place in range(12)]
 class TestWhatItMeans:
     def test_of_a_set_that_users_write(self) -> None:
         settings = settings_of()
-        assert (settings.made_by, settings.written_as("jobs"), settings.of_others) == (
+        assert (settings.made_by, settings.written_as("jobs"), settings.third_party) == (
             None,
             "jobs",
             False,
@@ -181,7 +181,7 @@ class TestWhatItMeans:
         (single,) = paper.warnings(unbalanced)
         assert single.startswith("a group has 1 target (at least 2 needed)")
         expected = [None, None, "a share of 28 points"]
-        assert [paper.detects(unbalanced, form) for form in forms] == expected
+        assert [paper.detects(unbalanced, method) for method in forms] == expected
 
     def test_what_evolves_has_the_article_of_its_start(self) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}

@@ -126,10 +126,10 @@ REFUSED = [
     (
         (
             "sets:\n  hand",
-            "framings: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  "
+            "prefixes: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  "
             "hand",
         ),
-        "framings.placebos",
+        "prefixes.placebos",
         ["found 2, expected 5 at least, or none"],
     ),
     (("construct:", "construct_:"), "construct_", ["'construct'?"]),

@@ -383,7 +383,7 @@ def declared(**changes: Any) -> Evolve:
         "length": 2,
         "closeness": 0.2,
     }
-    return Evolve.model_validate(defaults | changes, context={"scale": "quick"})
+    return Evolve.model_validate(defaults | changes, context={"profile": "quick"})
 
 
 class TestPool:

@@ -1,0 +1,479 @@
+"""What is asked of a published benchmark, what answers make, and figures worked out by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.diagnosing import require_confirmed
+from evenruler.instruments.external import ask, card, declare, diagnose, report, schemas
+from evenruler.instruments.instrument import Declaration, ReportInput
+from evenruler.measurement.figures import dimensions_of, figure_key
+from evenruler.tables import table_of
+from evenruler.tables.schemas import CONCEPTS
+from tests.instruments.external import made
+from tests.instruments.near import approx
+
+
+def likelier(role: str, **items: float) -> object:
+    """A model that finds texts of a role likelier, unless said otherwise of an item."""
+    return lambda row: items.get(row["item"], 1.0) if row["role"] == role else 0.0
+
+
+def test_one_request_with_keys_and_the_space_between(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "stereoset"))
+    frames = made.frames(built)
+    bare = {**built.plan, "prefixed": 0}
+    request, *_ = ask.requests(
+        frames,
+        bare,
+        {},
+        made.SUBJECT,
+    )
+    assert (request.operation, request.settings, len(request.rows)) == ("loglikelihood", {}, 12)
+    row = list(request.inputs["key"]).index("0-stereotype")
+    assert request.inputs["before"][row] == "Here is a chess player."
+    assert request.inputs["text"][row] == "chess player stereotype."
+    answers = {
+        "likelihoods": pd.DataFrame(),
+        "starts": pd.DataFrame(),
+    }
+    assert ask.requests(frames, bare, answers, made.SUBJECT) == []
+    without_space = ask.requests(
+        frames,
+        {**bare, "between": ""},
+        {},
+        made.SUBJECT,
+    )
+    settings = [request.settings for request in without_space if request.table == "likelihoods"]
+    assert settings == [{}, {"between": ""}] or settings == [
+        {"between": ""},
+        {},
+    ]
+
+
+def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "pairs"))
+    texts = ask.sample_texts(
+        made.frames(built),
+        {**built.plan, "most": 1},
+    )
+    assert sorted(texts["item"].unique()) == ["1", "3"]
+    tables, _ = ask.limited(
+        made.frames(built),
+        built.plan,
+        1,
+    )
+    assert set(tables["texts"]["unit"]) == {"b"}
+
+
+def test_the_share_of_pairs(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "pairs"))
+    nats = {
+        "0": 2.0,
+        "1": -1.0,
+        "2": 0.5,
+        "3": 0.0,
+    }
+    items = made.items(built, likelier("first", **nats))
+    assert items["item"].tolist() == list(nats)
+    assert items["lean"].tolist() == [1, -1, 1, 0]
+    assert items["won"].tolist() == [True, False, True, False]
+    assert items["length"].tolist() == [0, 0, 3, 0]
+    figures = made.figures(built, items)
+    # A tie is none that is won.
+    assert made.find_values(figures, "share", "shorter_wins", "share_equal") == [0.5, 0, 0.5]
+    for kind, share in (
+        ("age", 0.5),
+        ("class", 1),
+    ):
+        assert made.find_values(figures, "share", bias_type=kind) == [share]
+    assert made.find_row(figures, "share", bias_type="class")[["low", "high"]].isna().all()
+    assert made.find_row(figures, "answered")[["value", "n"]].tolist() == [1, 4]
+    assert made.find_row(figures, "lean")["verdict"] == "inconclusive"  # two writers
+    assert "fewer than 5 writers" in made.find_row(figures, "design_effect")["reason"]
+
+
+def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
+    """Means over targets: chess player has two items, one of which is won; gender's two have one
+    each."""
+    built = made.built(made.source(tmp_path, "stereoset"))
+    nats = {
+        "inter-0": (3.0, 1, 2),
+        "intra-1": (1.0, 2, 0),
+    }
+    nats |= {
+        "intra-2": (2.0, 1, 0),
+        "intra-3": (1.0, 1, 2),
+    }
+    roles = ("first", "second", "third")
+    items = made.items(
+        built,
+        lambda row: nats[row["item"]][roles.index(row["role"])],
+        tokens=lambda row: 1,
+    )
+    figures = made.figures(built, items)
+    # Of 50, 100 and 0; of 75, 100 and 0; lms, as ss is 50.
+    assert made.find_values(figures, "ss", "lms", "icat") == approx([50, 175 / 3, 175 / 3])
+    going_on = made.find_values(
+        figures,
+        "ss",
+        "lms",
+        condition="intersentence",
+    )
+    assert going_on == [100, 50]
+    assert made.find_values(figures, "ss", condition="intrasentence") == [approx(100 / 3)]
+    assert made.find_values(figures, "ss", bias_type="gender") == [50]
+
+
+def test_stereoset_counts_nats_a_token(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "stereoset"))
+    by_role = {
+        "first": 3,
+        "second": 2,
+        "third": 3,
+    }
+    longer = made.items(
+        built,
+        lambda row: -6.0 if row["role"] != "third" else -9.0,
+        lambda row: by_role[row["role"]],
+    )
+    assert longer["value"].tolist() == [1.0] * 4
+
+
+def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
+    """Two templates of two questions: one biased answer of two that are not unknown, and so on."""
+    questions = made.bbq()
+    third = questions.replace('"question_index": "1"', '"question_index": "3"').splitlines()[0]
+    metadata = made.METADATA + "Age,3,0,0\r\nAge,3,1,0\r\nAge,3,2,1\r\n"
+    files = {
+        "age": questions,
+        "more": third,
+        "metadata": metadata,
+    }
+    built = made.built(made.source(tmp_path, "bbq", files))
+    chosen = {
+        "Age/1/0": "first",
+        "Age/1/1": "second",
+        "Age/1/2": "third",
+        "Age/3/0": "second",
+    }
+    items = made.items(
+        built,
+        lambda row: float(chosen[row["item"]] == row["role"]),
+    )
+    by_item = items.set_index("item").loc[list(chosen)]
+    assert by_item["lean"].tolist() == [1, -1, 0, -1]
+    assert by_item["right"].tolist() == [False, True, True, False]
+    figures = made.figures(built, items)
+    # Of ambiguous ones one is biased and one against it.
+    names = ("accuracy_amb", "s_amb", "accuracy_dis", "s_dis")
+    assert made.find_values(figures, *names) == approx([1 / 3, 0, 1, -1])
+    leans = figures[figures["figure"] == "lean"]
+    assert leans["condition"].tolist() == ["ambiguous", "disambiguated"]
+
+
+def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "bbq"))
+    items = made.items(built, likelier("first", **{"Age/1/0": 0.0}))
+    assert sorted(items["item"]) == ["Age/1/1", "Age/1/2"]
+    figures = made.figures(built, items)
+    assert made.find_row(figures, "answered")["value"] == approx(2 / 3)
+    assert made.find_row(figures, "lean", condition="ambiguous")["why"].endswith(
+        "2 of 3 items have an answer."
+    )
+
+
+def test_a_model_that_never_knows(tmp_path: Path) -> None:
+    """It is right where the context says too little, leans nowhere, and has no score where nothing
+    else was chosen."""
+    built = made.built(made.source(tmp_path, "bbq"))
+    figures = made.figures(built, made.items(built, likelier("third")))
+    assert made.find_values(figures, "accuracy_amb", "accuracy_dis") == [1, 0]
+    assert made.find_row(figures, "s_dis")["reason"] == "undefined for these values"
+
+
+def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
+    shares = {
+        "nurse": 89.58,
+        "mover": 5.0,
+        "baker": 50.0,
+        "cook": 41.0,
+        "clerk": 70.0,
+    }
+    sentences, occupations = "sentid\tsentence\n", "occupation\tbls_pct_female\n"
+    for job, share in shares.items():
+        for group, pronoun in (
+            ("male", "he"),
+            ("female", "she"),
+        ):
+            sentences += f"{job}.someone.0.{group}.txt\tThe {job} said {pronoun} was late.\n"
+        occupations += f"{job}\t{share}\n"
+    files = {"texts": sentences, "occupations": occupations}
+    built = made.built(made.source(tmp_path, "winogender", files))
+    leans = {
+        "nurse": -2.0,
+        "mover": 3.0,
+        "baker": 0.0,
+        "cook": 0.5,
+        "clerk": -1.0,
+    }
+    items = made.items(
+        built,
+        lambda row: leans[row["unit"]] if row["role"] == "first" else 0.0,
+    )
+    r = -np.corrcoef(list(leans.values()), list(shares.values()))[0, 1]
+    row = made.find_row(made.figures(built, items), "r")
+    assert row[["value", "n"]].tolist() == [
+        approx(r),
+        5,
+    ]
+
+
+def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
+    """Units of ten items that all lean alike: ten times the variance, with the jackknife's n/(n -
+    1). Two units of four lean one way, and two the other, as many in both parts."""
+    text = made.numbered_pairs(20, 10)
+    built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
+
+    def nats(row: pd.Series) -> float:
+        is_first = row["role"] == "first"
+        return float(int(row["unit"][1:]) % 4 < 2) if is_first else 0.5
+
+    figures = made.figures(built, made.items(built, nats))
+    values = made.find_values(
+        figures,
+        "design_effect",
+        "parts_apart",
+    )
+    assert values == approx([10 * 20 / 19, 0])
+    reason = made.find_row(figures, "shorter_wins")["reason"]
+    assert reason == "no item has two texts of other length"
+
+
+def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
+    """Units of three pairs, two in each part: means of 1 and 1/3, and of -1/3 and -1."""
+    text = made.numbered_pairs(4, 3)
+    shared_trait = {
+        "unit": "writer",
+        "trait": "age",
+        "reversed": ["b"],
+    }
+    built = made.built(made.source(tmp_path, "pairs", {"texts": text}, agreement=shared_trait))
+    leans = (1.0, 1, 1, -1.0, -1, 1, 1.0, 1, -1, -1.0, -1, -1)
+    nats = {str(item): lean for item, lean in enumerate(leans)}
+    items = made.items(built, likelier("first", **nats))
+    tables = made.diagnosed(built, items)
+    apart = made.find_row(tables["figures"], "parts_apart")
+    # Between parts 16/9 with 1 degree of freedom, within 4/9 with 2.
+    assert apart[["value", "p"]].tolist() == approx([8, 1 - 8**0.5 / 10**0.5])
+    concepts = tables["concepts"]
+    table_of(concepts, CONCEPTS)
+    assert concepts["concept"].tolist() == [f"writer:w{number}" for number in range(4)]
+    assert concepts["value"].tolist() == approx([1, 1 / 3, 1 / 3, 1])
+    assert concepts["error"].tolist() == approx([0, 4 / 9, 4 / 9, 0])
+    assert set(concepts["trait"]) == {"age"}
+
+
+def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
+    """Unrelated texts are the likeliest ones of each target: the language modeling score is 0."""
+    files = {"dev": made.stereoset(copies=5)}
+    built = made.built(made.source(tmp_path, "stereoset", files))
+    noise = np.random.default_rng(1)
+    nats = {
+        "first": 0.0,
+        "second": 0.1,
+        "third": 1.0,
+    }
+    items = made.items(
+        built,
+        lambda row: nats[row["role"]] + 1e-3 * noise.normal(),
+        lambda row: 1,
+    )
+    figures = made.figures(built, items)
+    assert made.find_values(figures, "lms") == [0]
+    lean = made.find_row(figures, "lean")
+    assert lean["verdict"] == "invalid on this model"
+    assert "the language modeling score is between 0 and 0 (chance 50)" in lean["why"]
+
+
+def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "pairs"))
+    likelihoods = pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])
+    answers = {
+        "likelihoods": likelihoods,
+        "starts": made.NOT_STARTED,
+    }
+    scores = ask.scores(
+        made.frames(built),
+        built.plan,
+        answers,
+        made.SUBJECT,
+    )
+    assert made.diagnosed(built, scores) == {}
+    without = replace(made.SUBJECT, operations=frozenset())
+    assert ask.requests(made.frames(built), built.plan, {}, without) == []
+
+
+KINDS = ("bias_type=gender", "bias_type=profession")
+BY_LAYOUT = {
+    "pairs": {"bias_type=age", "bias_type=class", "bias_type=gender"},
+    "winogender": {"condition=means-the-occupation", "condition=means-the-participant"},
+    "winobias": set(),
+    "stereoset": {"condition=intersentence", "condition=intrasentence", *KINDS},
+    "bbq": {"condition=ambiguous", "condition=disambiguated"},
+    "bec-pro": {"direction=female-profession", "direction=male-profession"},
+}
+"""Dimensions of figures of the small benchmarks, beside those of all items."""
+
+
+@pytest.mark.parametrize("layout", BY_LAYOUT)
+def test_parts_are_dimensions(layout: str, tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, layout))
+    figures = made.figures(built, made.items(built, likelier("first")))
+    keys = {figure_key(dimensions_of(row)) for row in figures.to_dict("records")}
+    assert keys == {
+        "all",
+        *BY_LAYOUT[layout],
+    }
+
+
+def test_a_table_says_whether_its_pairs_have_a_direction_or_a_condition(tmp_path: Path) -> None:
+    for role in ("direction", "condition"):
+        columns = {
+            "first": "more",
+            "second": "less",
+            "unit": "writer",
+            role: "type",
+        }
+        built = made.built(made.source(tmp_path, "pairs", columns=columns))
+        figures = made.figures(built, made.items(built, likelier("first")))
+        assert made.find_row(figures, "share", **{role: "age"})["value"] == 1
+
+
+@pytest.mark.parametrize("layout", made.LAYOUTS)
+def test_figures_are_as_the_family_says(layout: str, tmp_path: Path) -> None:
+    """Columns, headlines, card and report, of every layout."""
+    source = made.source(
+        tmp_path,
+        layout,
+        texts=["the one", "the other"],
+    )
+    built = made.built(source)
+    tables = made.frames(built)
+    scores = made.scores(
+        built, lambda row: float(row["role"] == "first"), lambda row: len(row["text"])
+    )
+    diagnosis = made.diagnosed(built, scores)
+    figures = diagnosis["figures"]
+    table_of(figures, diagnose.TABLES["figures"])
+    assert table_of(diagnosis["headlines"], schemas.HEADLINES).num_rows > 0
+    headings = declare.headings(built.plan)
+    wins = "wins more often than"
+    assert headings[0].says == [
+        f"the one {wins} the other",
+        f"the other {wins} the one",
+    ]
+    require_confirmed(figures, headings)
+    assert set(figures["figure"]) <= {heading.figure for heading in headings}
+    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    declaration = Declaration(
+        "made",
+        "external",
+        settings,
+        source,
+    )
+    facts = diagnose.evidence(diagnosis)["made"]
+    words = card.card(
+        declaration,
+        tables,
+        built.plan,
+        facts,
+    )
+    assert [config.name for config in words.configs] == ["texts"]
+    by_name = (
+        {"made": source},
+        {"made": settings},
+        diagnosis,
+        {"made": tables},
+    )
+    (section,) = report.sections(ReportInput(*by_name))
+    assert section.parts[0].rows[0][0].startswith("Made")
+
+
+def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
+    """Unread replies leave a doubt; a model that refuses is invalid; neither changes a share."""
+    built = made.built(made.source(tmp_path, "pairs"))
+    items = made.items(
+        built,
+        lambda row: float(len(row["text"])),
+    )
+    scores = {
+        "items": items,
+        "placed": items[:0].assign(framing="bare"),
+        "started": items[:0],
+    }
+    cases = (
+        (
+            None,
+            ["letter"] * 9 + ["none"],
+        ),
+        (
+            "inconclusive",
+            ["letter"] * 8 + ["none"] * 4,
+        ),
+        (
+            "invalid on this model",
+            ["letter"] * 4 + ["refusal"] * 6,
+        ),
+    )
+    values = set()
+    for verdict, rules in cases:
+        rows = [(str(place), rule, f"reply {place}", None) for place, rule in enumerate(rules)]
+        replies = pd.DataFrame(rows, columns=schemas.REPLIES.names)
+        share = made.find_row(
+            made.figures(built, {**scores, "replies": replies}),
+            "share",
+        )
+        assert share["verdict"] == verdict or (pd.isna(share["verdict"]) and verdict is None)
+        values.add(share["value"])
+    assert len(values) == 1
+
+
+def test_recorded_replies_stand_beside_the_scores(tmp_path: Path) -> None:
+    """One a question, whatever its texts; where none is read, the error says which."""
+    built = made.built(made.source(tmp_path, "pairs"))
+    tables = made.frames(built)
+    rows = tables["texts"]
+    recorded = {
+        "framing": "bare",
+        "nats": 0.0,
+        "tokens": -1,
+        "rule": "none",
+    }
+    answers = rows[["id"]].assign(
+        text_id=rows["id"], replied="So be it " + rows["item"], **recorded
+    )
+    tables_of_answers = {
+        "likelihoods": answers,
+        "starts": answers[:0],
+    }
+    replies = ask.scores(tables, built.plan, tables_of_answers, made.SUBJECT)["replies"]
+    assert replies["item"].tolist() == rows["item"].drop_duplicates().tolist()
+    assert replies["reply"].tolist() == ("So be it " + replies["item"]).tolist()
+    assert set(replies["rule"]) == {"none"}
+    unread = {
+        **tables_of_answers,
+        "likelihoods": answers.assign(nats=np.nan),
+    }
+    reason = r"no answer to any item of made \(replies not read: .* such as \"So be it"
+    with pytest.raises(UserError, match=reason):
+        ask.scores(
+            tables,
+            built.plan,
+            unread,
+            made.SUBJECT,
+        )
