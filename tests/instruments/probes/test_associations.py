@@ -59,7 +59,11 @@ def found_in(
     cube: ScoreCube, criterion: object = math.nan, level: float = 0.95
 ) -> dict[str, Figure]:
     """By name."""
-    numbers = pd.Series(criterion, index=cube.attributes, dtype=float)
+    numbers = pd.Series(
+        criterion,
+        index=cube.attributes,
+        dtype=float,
+    )
     figures = association_figures(cube, numbers, level)
     return {figure.figure: figure for figure in figures}
 
@@ -85,12 +89,18 @@ def drawn(
 class TestHalvings:
     @pytest.mark.parametrize(
         ("n_targets", "ways"),
-        [(2, 4), (6, 400)],
+        [
+            (2, 4),
+            (6, 400),
+        ],
     )
     def test_hold_as_many_of_each_group(self, n_targets, ways) -> None:
         poles = np.repeat([1, -1], n_targets).astype(np.int8)
         weights = halving_weights(poles)
-        assert weights.shape == (ways, 2 * n_targets)
+        assert weights.shape == (
+            ways,
+            2 * n_targets,
+        )
         assert np.abs(weights.sum(axis=1)).max() == approx(0)
         of_first = (weights[:, poles == 1] > 0).sum(axis=1)
         assert set(of_first) == {n_targets // 2}
@@ -130,14 +140,22 @@ class TestByHand:
         assert figures["spread"].value == near(spread)
 
     def test_a_leaning_that_is_common_to_all_attributes_is_no_part(self) -> None:
-        cube, criterion = drawn(1, n=12, targets=4)
+        cube, criterion = drawn(
+            1,
+            n=12,
+            targets=4,
+        )
         leaning = cube_of(
             cube.scores + np.repeat([5.0, -5.0], 2),
             cube.poles,
         )
         for name, figure in found_in(cube, criterion).items():
             other = found_in(leaning, criterion)[name]
-            expected = (figure.value, figure.low, figure.control)
+            expected = (
+                figure.value,
+                figure.low,
+                figure.control,
+            )
             assert (other.value, other.low, other.control) == approx(expected)
 
 
@@ -210,7 +228,14 @@ def items(**highs: float) -> pd.DataFrame:
 
 def alpha(low: float | None, high: float | None) -> Figure:
     value = None if low is None or high is None else (low + high) / 2
-    return Figure("alpha", value, 50, "attributes", low, high)
+    return Figure(
+        "alpha",
+        value,
+        50,
+        "attributes",
+        low,
+        high,
+    )
 
 
 def fitness(
@@ -257,9 +282,18 @@ class TestReversed:
                 "templates say the opposite of the others (odd, no)",
             ),
             ({"odd": -0.1}, "a template says the opposite of the others (odd)"),
-            ({"first": 0.9, "control": -0.8}, None),  # which may be
-            ({"first": 0.9, "odd": 0.0}, None),  # only for sure
-            ({"first": 0.9, "odd": math.nan}, None),
+            (
+                {"first": 0.9, "control": -0.8},
+                None,
+            ),  # which may be
+            (
+                {"first": 0.9, "odd": 0.0},
+                None,
+            ),  # only for sure
+            (
+                {"first": 0.9, "odd": math.nan},
+                None,
+            ),
         ],
     )
     def test_is_named(self, highs, failure) -> None:

@@ -47,7 +47,10 @@ def test_who_is_biased_is_told_by_how_much() -> None:
 def test_who_is_not_biased_has_no_effect_and_answers_alike() -> None:
     for seed in range(3):
         gain, unanswered = verdicts(Chooser(), seed)
-        assert gain in (Verdict.NO_EFFECT, Verdict.INCONCLUSIVE)
+        assert gain in (
+            Verdict.NO_EFFECT,
+            Verdict.INCONCLUSIVE,
+        )
         assert unanswered == Verdict.NO_EFFECT
 
 
@@ -124,7 +127,11 @@ def test_a_gain_of_shares_by_hand() -> None:
     nouns = pairs(0.0, "nouns", 12)
     number = nouns["group"].str.removeprefix("nouns ").astype(int)
     nouns["value"] = 2 * number * (nouns["axis_position"] - 50) / 80
-    figure = gain_of(pairs(0.4), nouns, figure=SHARE_GAIN)
+    figure = gain_of(
+        pairs(0.4),
+        nouns,
+        figure=SHARE_GAIN,
+    )
     assert figure.effect.value == approx(40)
     assert figure.placebo == approx(np.std([0, 2, 4, 6, 8, 10], ddof=1))
     assert figure.levels == {
@@ -135,7 +142,12 @@ def test_a_gain_of_shares_by_hand() -> None:
 
 
 def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
-    nouns = pairs(0.0, "nouns", 12, noise=5.0)
+    nouns = pairs(
+        0.0,
+        "nouns",
+        12,
+        noise=5.0,
+    )
     both = [pd.concat([pairs(rise, noise=5.0), nouns]) for rise in (0.6, 0.1)]
     figure = contrast(*both, 10.0)
     assert figure.effect.value == approx(50)

@@ -252,7 +252,10 @@ class TestDeriving:
     def test_controls_are_not_asked(self, compiled) -> None:
         templates = {
             **TEMPLATES,
-            "odd": {**TEMPLATES["odd"], "control": True},
+            "odd": {
+                **TEMPLATES["odd"],
+                "control": True,
+            },
         }
         sets = {"hand": {"title": "By hand", "templates": templates}}
         prefixed = prefixed_of(compiled(sets=sets))
@@ -277,7 +280,11 @@ class ScriptedModel:
 
     def loglikelihood(self, texts: Sequence[str], before: Sequence[str]) -> LogLikelihoods:
         nats = []
-        for text, prefix in zip(texts, before, strict=True):
+        for text, prefix in zip(
+            texts,
+            before,
+            strict=True,
+        ):
             shift = sum(by for words, by in self.shifts.items() if words in prefix)
             nats.append(self.nats[text] + self.sign[text] * shift)
         return LogLikelihoods(

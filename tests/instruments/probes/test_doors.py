@@ -44,7 +44,11 @@ BOTH = (TRADES, EVOLVED)
 def any_grammar() -> Any:
     """The operator says whatever comes next; which words fit is tested beside `roles`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(validation, "same_role", lambda *_: True)
+        patch.setattr(
+            validation,
+            "same_role",
+            lambda *_: True,
+        )
         yield
 
 
@@ -124,7 +128,11 @@ class TestEvolving:
             )
 
     def test_with_the_ablation_there_are_two_runs(self, tmp_path: Path) -> None:
-        settings = {**EVOLVE, "generations": 1, "ablation": True}
+        settings = {
+            **EVOLVE,
+            "generations": 1,
+            "ablation": True,
+        }
         declaration = declared_in(tmp_path, EVOLVED, evolve=settings)
         evolved = evolve(
             declaration, Everything, tmp_path / "kept", replies_of(declaration, tmp_path)
@@ -163,7 +171,11 @@ class TestBuilding:
                 "men": {"man": "man", "uncle": "uncle"},
                 "women": {"woman": "woman", "girl": "girl"},
             },
-            "agreement": {"unit": "trade", "trait": "men", "reversed": []},
+            "agreement": {
+                "unit": "trade",
+                "trait": "men",
+                "reversed": [],
+            },
             "headline": ["other"],
         }
         assert plan == plan | part
@@ -204,7 +216,10 @@ class TestAsking:
             subject(),
         )
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
-        assert before == {"bare": "", **plan["prefixes"]}
+        assert before == {
+            "bare": "",
+            **plan["prefixes"],
+        }
         assert starts.settings == {"other_start": True}
         scored = tables["probes"][~tables["probes"]["control"]]
         again = scored[scored["id"].isin(starts.rows["id"])]
@@ -225,7 +240,12 @@ class TestAsking:
 
     def test_nothing_is_asked_twice(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        everything = requests(tables, plan, {}, subject())
+        everything = requests(
+            tables,
+            plan,
+            {},
+            subject(),
+        )
         answers = {request.table: request.rows for request in everything}
         assert requests(tables, plan, answers, subject()) == []
         (left,) = requests(
@@ -415,7 +435,11 @@ def test_what_evolved_is_read_whatever_its_words_look_like(project: Whole, tmp_p
     odd = source.model_copy(
         update={
             "sets": sets,
-            "attributes": {"no": "no", "911": "911", "on": "on"},
+            "attributes": {
+                "no": "no",
+                "911": "911",
+                "on": "on",
+            },
             "criterion": None,
         }
     )

@@ -79,7 +79,11 @@ VECTORS = {
     "a": [1, 0, 0],
     "b": [0, 1, 0],
     "c": [0, 0, 1],
-    "d": [0.5, 0, math.sqrt(0.75)],
+    "d": [
+        0.5,
+        0,
+        math.sqrt(0.75),
+    ],
 }
 EMBEDDINGS = {
     without_slots(TEXTS[slug]): np.array(vector, dtype=np.float32)
@@ -167,7 +171,11 @@ def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[FigureKey,
 
 class TestByGeneration:
     def test_reliability_is_that_of_the_whole_population(self) -> None:
-        figures = figures_of(generations(), "guided", 1)
+        figures = figures_of(
+            generations(),
+            "guided",
+            1,
+        )
 
         assert figures["alpha"]["value"] == near(alpha(LATER))
         assert figures["alpha", "8"]["value"] == near(at_eight(LATER))
@@ -175,7 +183,11 @@ class TestByGeneration:
             assert (figures[key]["n"], figures[key]["unit"]) == (8, "attributes")
 
     def test_diversity_is_the_mean_over_templates_without_an_interval(self) -> None:
-        figures = figures_of(generations(), "guided", 1)
+        figures = figures_of(
+            generations(),
+            "guided",
+            1,
+        )
 
         assert figures["semantic_diversity"]["value"] == approx(SEMANTIC["abd"], abs=1e-6)
         lexical = figures["lexical_diversity"]
@@ -198,7 +210,10 @@ class TestByGeneration:
 
         for run, matrix_of_run in (
             ("guided", LATER),
-            ("random", turned[["a", "b", "d"]]),
+            (
+                "random",
+                turned[["a", "b", "d"]],
+            ),
         ):
             expected = near(alpha(matrix_of_run))
             assert figures_of(rows, run, 1)["alpha"]["value"] == expected
@@ -388,7 +403,11 @@ class TestGuidance:
         assert row["other"] == near(at_eight(last))
         assert set(rows["against"]) == {"random"}
         assert not rows["transfer"].any()
-        write_table(rows, COMPARISONS, tmp_path / "guidance.parquet")
+        write_table(
+            rows,
+            COMPARISONS,
+            tmp_path / "guidance.parquet",
+        )
 
 
 def tries(*rows: tuple[str, str | None, int, int, int, str | None]) -> pd.DataFrame:
@@ -416,7 +435,14 @@ class TestRewordings:
             ("reword", "anecdote", 1, 1, 2, "a copy"),
             ("reword", "anecdote", 1, 1, 3, "a copy"),
             ("reword", "anecdote", 1, 2, 1, None),
-            ("reword", "hypothesis", 2, 1, 1, OUTDONE),
+            (
+                "reword",
+                "hypothesis",
+                2,
+                1,
+                1,
+                OUTDONE,
+            ),
             ("hotspot", None, 3, 1, 1, None),
             ("hotspot", None, 4, 1, 1, "no text"),
         )
@@ -432,7 +458,14 @@ class TestRewordings:
             ("guided", "reword", "anecdote", "a copy", 2, 0.5),
             ("guided", "reword", "anecdote", "too long", 1, 0.25),
             ("guided", "reword", "hypothesis", None, 0, 0.0),
-            ("guided", "reword", "hypothesis", OUTDONE, 1, 1.0),
+            (
+                "guided",
+                "reword",
+                "hypothesis",
+                OUTDONE,
+                1,
+                1.0,
+            ),
             ("random", "reword", "anecdote", None, 0, 0.0),
             ("random", "reword", "anecdote", "a copy", 1, 1.0),
         ]
@@ -451,14 +484,22 @@ CHOSEN_BY = {
 @pytest.fixture(scope="module")
 def instruments(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(validation, "same_role", lambda *_: True)
+        patch.setattr(
+            validation,
+            "same_role",
+            lambda *_: True,
+        )
         return whole(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.fixture(scope="module")
 def all_records(instruments: Whole) -> list[Record]:
     built = {name: instruments.frames(name) for name in (TRADES, GROWN)}
-    return records(built, subject(), subject("other"))
+    return records(
+        built,
+        subject(),
+        subject("other"),
+    )
 
 
 def record_of(all_records: list[Record], name: str, model: str = "toy") -> Record:
@@ -502,7 +543,10 @@ class TestPairs:
             "elites": {*against},
         }
         transfer_by_model = dict(zip(rows["model"], rows["transfer"], strict=True))
-        assert transfer_by_model == {"toy": False, "other": True}
+        assert transfer_by_model == {
+            "toy": False,
+            "other": True,
+        }
         assert set(rows["benchmark"]) == {GROWN}
 
     def test_the_best_subset_of_the_start_is_the_one_that_was_chosen(
@@ -512,8 +556,17 @@ class TestPairs:
         best = sorted(choices.loc[choices["best_start"], "template"])
         seed = matrix(record_of(all_records, TRADES, "other"), "seed")
         chosen = matrix(record_of(all_records, GROWN, "other"), "evolved")
-        against = {"set": "evolved", "against": BEST_START, "half": None}
-        row = cell(compared, **against, model="other", figure="alpha")
+        against = {
+            "set": "evolved",
+            "against": BEST_START,
+            "half": None,
+        }
+        row = cell(
+            compared,
+            **against,
+            model="other",
+            figure="alpha",
+        )
         alphas = [alpha_at_common_length(biases.to_numpy()) for biases in (chosen, seed[best])]
         assert [row["value"], row["other"]] == approx(
             alphas,
@@ -525,7 +578,10 @@ class TestPairs:
         start = record_of(all_records, TRADES)
         items = start.found["items"].assign(high=0.5).set_index(["set", "template"])
         items.loc[[("seed", "met"), ("other", "plain")], "high"] = -0.1
-        tables = {**start.found, "items": items.reset_index()}
+        tables = {
+            **start.found,
+            "items": items.reset_index(),
+        }
         changed = Record(
             TRADES,
             start.subject,
@@ -534,7 +590,13 @@ class TestPairs:
             tables,
         )
         rows = found_in([changed if record is start else record for record in all_records])
-        row = cell(rows, set="elites", against=UNREVERSED, model="toy", figure="r")
+        row = cell(
+            rows,
+            set="elites",
+            against=UNREVERSED,
+            model="toy",
+            figure="r",
+        )
         left = matrix(start, "seed").drop(columns="met").mean(axis=1)
         criterion = start.tables["attributes"].set_index("attribute")["criterion"]
         assert row["other"] == near(left.corr(criterion))
@@ -573,7 +635,11 @@ def planted(**changes: Any) -> list[Record]:
         columns=["set", "run", "template", "semantic_diversity", "lexical_diversity"]
     )
     plan = {
-        "evolved": {"of": "trades", "model": "m", "start": "seed"},
+        "evolved": {
+            "of": "trades",
+            "model": "m",
+            "start": "seed",
+        },
         "headline": ["seed"],
     }
     return [
@@ -592,7 +658,11 @@ Halves = tuple[pd.DataFrame, pd.DataFrame, Mapping[str, pd.DataFrame]]
 
 
 def halves_of(all_records: list[Record]) -> Halves:
-    rows = compare_with_baselines(*all_records, all_records, OF_BASELINES)
+    rows = compare_with_baselines(
+        *all_records,
+        all_records,
+        OF_BASELINES,
+    )
     biases = (
         all_records[0]
         .tables["biases"]

@@ -17,7 +17,11 @@ from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import PLAN, RESAMPLING, figures_of
 
 ATTRIBUTES = [f"job{place:02}" for place in range(40)]
-CRITERION = np.linspace(2, 98, 40)
+CRITERION = np.linspace(
+    2,
+    98,
+    40,
+)
 PLACE = (CRITERION - CRITERION.mean()) / 80
 """Along the axis, from one end of the gain to the other."""
 TEMPLATES = [f"t{place}" for place in range(8)]
@@ -165,7 +169,13 @@ class TestNothing:
         assert verdicts.count("effect") <= 2
 
     def test_a_small_gain_is_denied_however_sure_it_is(self, diagnosed) -> None:
-        small = Truth(gain=0.2, of_lists=0.02, matches=0.05, noise=0.05, leanings=0)
+        small = Truth(
+            gain=0.2,
+            of_lists=0.02,
+            matches=0.05,
+            noise=0.05,
+            leanings=0,
+        )
         gain = figures_of(diagnosed(small))["gain"]
         assert gain["p"] < 0.001
         assert gain["verdict"] == "no effect"

@@ -48,7 +48,11 @@ def validity(
 def reliabilities(
     matrix: pd.DataFrame = BIAS, of_halvings: float | None = None
 ) -> dict[FigureKey, Figure]:
-    figures = reliability_figures(matrix.to_numpy(), RESAMPLING, of_halvings)
+    figures = reliability_figures(
+        matrix.to_numpy(),
+        RESAMPLING,
+        of_halvings,
+    )
     return by_key(figures)
 
 
@@ -57,8 +61,16 @@ class TestFurtherValidity:
         ("figure", "correlate", "names"),
         [
             ("rho", stats.spearmanr, KNOWN),
-            (("r", "exact"), stats.pearsonr, EXACT),
-            (("rho", "exact"), stats.spearmanr, EXACT),
+            (
+                ("r", "exact"),
+                stats.pearsonr,
+                EXACT,
+            ),
+            (
+                ("rho", "exact"),
+                stats.spearmanr,
+                EXACT,
+            ),
         ],
     )
     def test_mean_bias_is_held_against_the_criterion(self, figure, correlate, names) -> None:
@@ -105,7 +117,12 @@ class TestFurtherValidity:
         assert exact.reason == "fewer than 4 attributes to correlate"
 
 
-RELIABILITY = ["alpha", "inter_item_correlation", ("alpha", "8"), "first_component_share"]
+RELIABILITY = [
+    "alpha",
+    "inter_item_correlation",
+    ("alpha", "8"),
+    "first_component_share",
+]
 
 
 class TestReliability:
@@ -125,7 +142,12 @@ class TestReliability:
         def alpha(biases: np.ndarray) -> float:
             return pingouin.cronbach_alpha(pd.DataFrame(biases))[0]
 
-        expected = jackknife(alpha, BIAS, scale=BELOW_ONE, level=0.9)
+        expected = jackknife(
+            alpha,
+            BIAS,
+            scale=BELOW_ONE,
+            level=0.9,
+        )
         ends = (
             by_name["alpha"].low,
             by_name["alpha"].high,
@@ -158,7 +180,10 @@ class TestReliability:
                 BIAS[["first"]],
                 "a set of one template has no internal consistency",
             ),
-            (BIAS.iloc[:2], "fewer than three attributes"),
+            (
+                BIAS.iloc[:2],
+                "fewer than three attributes",
+            ),
         ],
     )
     def test_none_with_the_reason(self, matrix, why) -> None:
@@ -243,7 +268,13 @@ def interval(x: pd.Series, y: pd.Series) -> tuple[float, float]:
     def correlation(first: np.ndarray, second: np.ndarray) -> float:
         return stats.pearsonr(first, second).statistic
 
-    ends = jackknife(correlation, x, y, scale=CORRELATION, level=0.9)
+    ends = jackknife(
+        correlation,
+        x,
+        y,
+        scale=CORRELATION,
+        level=0.9,
+    )
     return ends.low, ends.high
 
 
@@ -277,7 +308,10 @@ class TestTemplates:
 
     @pytest.mark.parametrize(
         ("n", "has_correlation"),
-        [(3, False), (4, True)],
+        [
+            (3, False),
+            (4, True),
+        ],
     )
     def test_so_many_attributes_at_least(self, n, has_correlation) -> None:
         rows = rows_of(BIAS.iloc[:n])
@@ -408,7 +442,11 @@ class TestWhereThereIsNone:
                 [1, 1, 1, -1, -1],
                 "the groups are not of equal size, two at least",
             ),
-            ((1, 3, 4), None, "fewer than two attributes or templates"),
+            (
+                (1, 3, 4),
+                None,
+                "fewer than two attributes or templates",
+            ),
         ],
     )
     def test_there_is_the_offset_alone(self, shape, poles, why) -> None:

@@ -49,7 +49,10 @@ class TestSentences:
     def test_source_and_licence_are_those_of_the_set_or_else_of_the_file(self, compiled) -> None:
         built = compiled()
 
-        for rows in (built["probes"], built["templates"]):
+        for rows in (
+            built["probes"],
+            built["templates"],
+        ):
             assert {(row["set"], row["source"], row["licence"]) for row in rows} == {
                 ("hand", "the file", "cc-by-4.0"),
                 ("other", "the others", "mit"),

@@ -80,9 +80,17 @@ class TestScores:
             ("other", -2 * BIAS),
         ):
             rows = biases[biases["model"] == model]
-            matrix = rows.pivot(index="attribute", columns="template", values="bias")
+            matrix = rows.pivot(
+                index="attribute",
+                columns="template",
+                values="bias",
+            )
             matrix = matrix.loc[BIAS.index, BIAS.columns]
-            pd.testing.assert_frame_equal(matrix, expected, check_names=False)
+            pd.testing.assert_frame_equal(
+                matrix,
+                expected,
+                check_names=False,
+            )
 
     def test_who_says_no_likelihood_has_nothing(self, compiled) -> None:
         probes, _, attributes = frames(compiled())
@@ -373,7 +381,11 @@ def embeddings(templates: pd.DataFrame) -> dict[str, np.ndarray]:
 class TestDiversities:
     def test_stand_beside_what_a_template_adds(self, trades) -> None:
         probes, templates, attributes = trades()
-        tables = {"probes": probes, "attributes": attributes, "templates": templates}
+        tables = {
+            "probes": probes,
+            "attributes": attributes,
+            "templates": templates,
+        }
         diversity = template_diversities({"templates": templates}, embeddings(templates))
         scores = {
             "scores": scores_of(probes, values_for(probes, BIAS)),
@@ -418,12 +430,25 @@ def test_templates_are_rows_of_evidence() -> None:
         "sd": 0.5,
         "alpha_if_removed": 0.25,
     }
-    correlation = {"item_rest_correlation": 0.75, "low": 0.5, "high": 0.875}
-    diversity = {**key, "template": "b", "lexical_diversity": 0.5}
+    correlation = {
+        "item_rest_correlation": 0.75,
+        "low": 0.5,
+        "high": 0.875,
+    }
+    diversity = {
+        **key,
+        "template": "b",
+        "lexical_diversity": 0.5,
+    }
     rows_by_table = {
         "figures": [figure],
         "items": [
-            {**item, **correlation, "template": "a", "control": True},
+            {
+                **item,
+                **correlation,
+                "template": "a",
+                "control": True,
+            },
             {**item, "template": "b", "control": False},
         ],
         "diversity": [{**diversity, "model": model} for model in ("m", "other")],
@@ -435,9 +460,17 @@ def test_templates_are_rows_of_evidence() -> None:
     by_name = {(row.get("template"), row["figure"]): row for row in shown}
     values = {name: row["value"] for name, row in by_name.items() if name[0]}
     of_item = {"item_mean": 0.12345, "item_sd": 0.5}
-    of_b = {**of_item, "item_rest_correlation": None, "alpha_if_removed": 0.25}
+    of_b = {
+        **of_item,
+        "item_rest_correlation": None,
+        "alpha_if_removed": 0.25,
+    }
     of_b |= {"lexical_diversity": 0.5, "semantic_diversity": None}
-    of_a = {**of_item, "item_rest_correlation": 0.75, "alpha_if_removed": 0.25}
+    of_a = {
+        **of_item,
+        "item_rest_correlation": 0.75,
+        "alpha_if_removed": 0.25,
+    }
     assert {name: value for (slug, name), value in values.items() if slug == "a"} == of_a
     assert {name: value for (slug, name), value in values.items() if slug == "b"} == of_b
     of_any_model = {row["figure"] for row in shown if row["model"] is None}
@@ -474,7 +507,12 @@ class TestOtherStart:
         started = NOT_STARTED
         if after is not None:
             started = Started(scores_of(probes, values_for(probes, after)), "")
-        tables = diagnosis(probes, attributes, scores, started=started)
+        tables = diagnosis(
+            probes,
+            attributes,
+            scores,
+            started=started,
+        )
         return figures_of(tables)["start_flips"]
 
     def test_the_share_of_pairs(self, trades) -> None:

@@ -61,7 +61,10 @@ def test_how_a_sentence_is_read(reply: str | None, group: str | None, rule: str)
 def test_groups_are_in_the_order_of_the_source() -> None:
     """Also where the alphabet has another, which a plan that was read is in."""
     tables, plan, _ = published("trial")
-    turned = {**plan, "groups": ["women", "men"]}
+    turned = {
+        **plan,
+        "groups": ["women", "men"],
+    }
     right = writing_prompts(tables, turned).query("word == 'queen'")["right"]
     assert set(right) == {FIRST}
     assert by_group(turned, "pronouns")[FIRST][0] == "she"
@@ -82,7 +85,10 @@ def test_who_is_biased_is_told_by_how_much() -> None:
 
 def test_who_is_not_biased_has_no_effect() -> None:
     verdict = wrote(Writer(), "standard", 0).loc[WRITTEN_GAIN, "verdict"]
-    assert verdict in (Verdict.NO_EFFECT, Verdict.INCONCLUSIVE)
+    assert verdict in (
+        Verdict.NO_EFFECT,
+        Verdict.INCONCLUSIVE,
+    )
 
 
 @pytest.mark.parametrize(

@@ -415,7 +415,11 @@ def test_rows_that_are_doubled_change_nothing() -> None:
     once = judged(domain.diagnosed())
     for name in ("features", "generations"):
         rows = getattr(domain, name)
-        setattr(domain, name, pd.concat([rows, rows.assign(repetition=1)], ignore_index=True))
+        setattr(
+            domain,
+            name,
+            pd.concat([rows, rows.assign(repetition=1)], ignore_index=True),
+        )
     twice = judged(domain.diagnosed())
     numbers = ["value", "low", "high", "p", "n", "placebo", "detectable", "p_effect", "p_denial"]
     pd.testing.assert_frame_equal(once[numbers], twice[numbers])

@@ -338,7 +338,10 @@ def test_a_feature_without_baselines_has_no_contexts() -> None:
 
 @pytest.mark.parametrize(
     ("lost", "reason"),
-    [(CONCEPTS, "no reply has a value"), (CONCEPTS[:2], "fewer than 3 concepts were asked again")],
+    [
+        (CONCEPTS, "no reply has a value"),
+        (CONCEPTS[:2], "fewer than 3 concepts were asked again"),
+    ],
 )
 def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
     features, prompts, framed = framed_tables({"reseeded": [0.1] * 4})
@@ -350,8 +353,20 @@ def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
 
 
 def test_a_domain_that_is_not_branched_has_no_tool_bias(tmp_path) -> None:
-    prompts = measured.prompts(4, CONCEPTS_OF_BIASES, branched=False)
-    whole = measured.features(prompts, 0.5, 0.5)
+    prompts = measured.prompts(
+        4,
+        CONCEPTS_OF_BIASES,
+        branched=False,
+    )
+    whole = measured.features(
+        prompts,
+        0.5,
+        0.5,
+    )
     biases = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
-    write_table(biases, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
+    write_table(
+        biases,
+        schemas.TOOL_BIAS,
+        tmp_path / "tool.parquet",
+    )
     assert read_frame(tmp_path / "tool.parquet").empty
