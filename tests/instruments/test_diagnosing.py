@@ -3,7 +3,14 @@
 from evenruler.instruments.diagnosing import as_metrics, headline_table
 
 ALPHA = {"figure": "alpha", "model": "tiny", "set": "seed", "value": 0.9}
-GAIN = {**ALPHA, "figure": "gain", "value": 1.5, "smallest": 0.7, "n": 30, "verdict": "effect"}
+GAIN = {
+    **ALPHA,
+    "figure": "gain",
+    "value": 1.5,
+    "smallest": 0.7,
+    "n": 30,
+    "verdict": "effect",
+}
 EVIDENCE = {
     "jobs": [
         ALPHA,

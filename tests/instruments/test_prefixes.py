@@ -43,13 +43,6 @@ class TestPlacebos:
         assert [settings.prefixes[name] for name in settings.placebo_names] == [*RAIN, "It hailed."]
         assert settings.prefixes[BOTH] == "A test. Say it:"
 
-    @pytest.mark.parametrize("placebos", [{}, {"placebos": []}])
-    def test_none(self, tmp_path, placebos) -> None:
-        settings = validate(PrefixSettings, {**CUES, **placebos}, tmp_path)
-        assert settings.placebo_names == []
-        assert list(settings.prefixes) == ["salience", "instruction", BOTH]
-        assert settings.in_words == '"A test." and "Say it:", each alone and both'
-
     @pytest.mark.parametrize(
         ("placebos", "reason"),
         [

@@ -34,35 +34,19 @@ class Settings(StrictModel):
     weights: ByProfile[dict[str, float]] = Field(default_factory=lambda: {"a": 1.0})
 
 
-class Entries(StrictModel):
-    entries: Annotated[dict[str, Inner], BeforeValidator(entries_of_profile)]
-
-
 def read(profile: str, **settings: object) -> Settings:
     return Settings.model_validate(settings, context={"profile": profile})
 
 
 class TestValues:
-    @pytest.mark.parametrize(("profile", "n"), [("quick", 2), ("paper", 30)])
+    @pytest.mark.parametrize(
+        ("profile", "n"),
+        [("quick", 2), ("paper", 30)],
+    )
     def test_of_the_scale_that_is_read_or_one_for_both(self, profile, n) -> None:
         assert read(profile, n=BOTH).n == n
         settings = read(profile, n=n, flag=True, name="x")
         assert (settings.n, settings.flag, settings.name) == (n, True, "x")
-
-    def test_of_other_types(self) -> None:
-        settings = [
-            read(
-                profile,
-                flag={"quick": False, "paper": True},
-                name={"quick": "small", "paper": "large"},
-                inner={"deep": {"quick": "one", "paper": "other"}},
-            )
-            for profile in PROFILES
-        ]
-        assert [(chosen.flag, chosen.name, chosen.inner.deep) for chosen in settings] == [
-            (False, "small", "one"),
-            (True, "large", "other"),
-        ]
 
     def test_a_mapping_of_other_keys_is_a_value(self) -> None:
         assert read("paper", weights={"b": 2.0}).weights == {"b": 2.0}
@@ -116,8 +100,14 @@ class TestAtScale:
     @pytest.mark.parametrize(
         ("profile", "expected"),
         [
-            ("quick", {"always": {"deep": "a"}, "small": {"deep": "b"}}),
-            ("paper", {"always": {"deep": "a"}, "large": {"deep": "c"}}),
+            (
+                "quick",
+                {"always": {"deep": "a"}, "small": {"deep": "b"}},
+            ),
+            (
+                "paper",
+                {"always": {"deep": "a"}, "large": {"deep": "c"}},
+            ),
         ],
     )
     def test_those_of_the_scale_without_the_key(self, profile, expected) -> None:
@@ -125,13 +115,6 @@ class TestAtScale:
         assert of_scale(ENTRIES, profile) == expected
         assert list(of_scale(ENTRIES, profile)) == list(expected)
         assert before == ENTRIES, "what was given stays as it was"
-
-    def test_before_a_model_reads_them(self) -> None:
-        entries = Entries.model_validate({"entries": ENTRIES}, context={"profile": "paper"}).entries
-        assert {name: inner.deep for name, inner in entries.items()} == {
-            "always": "a",
-            "large": "c",
-        }
 
     def test_what_is_no_mapping_is_left_to_others(self) -> None:
         assert of_scale(["a"], "quick") == ["a"]
@@ -197,4 +180,7 @@ class TestSizes:
         plan = plan_with_sizes(
             Declaration("jobs", "probes", asks("trial"), None), lambda sized: {"n": sized.n}
         )
-        assert (plan, plan_at_size(plan, "full")) == ({"n": 2}, {"n": 2})
+        assert (plan, plan_at_size(plan, "full")) == (
+            {"n": 2},
+            {"n": 2},
+        )

@@ -21,15 +21,36 @@ from evenruler.instruments.card import describe_tests as units_of
 from evenruler.instruments.instrument import Declaration
 
 ALPHA = {"figure": "alpha", "model": "tiny", "unit": "items"}
-R = {"figure": "r", "model": "tiny", "value": 0.5, "low": 0.0, "unit": "items", "control": 0.25}
+R = {
+    "figure": "r",
+    "model": "tiny",
+    "value": 0.5,
+    "low": 0.0,
+    "unit": "items",
+    "control": 0.25,
+}
 EVIDENCE = [
     ALPHA | {"model": "small", "set": "one", "value": None, "reason": "no"},
     ALPHA | {"set": "one", "value": 0.9},
     ALPHA | {"set": "two", "value": 0.7499},
     R | {"set": "one", "n": 43, "verdict": "effect"},
     R | {"model": "small", "set": "one", "n": 40, "verdict": "inconclusive"},
-    R | {"set": "two", "n": 1, "unit": "fits", "low": None, "verdict": "invalid on this model"},
-    {"figure": "similarity", "model": None, "set": "one", "value": 0.625, "n": 3, "unit": "items"},
+    R
+    | {
+        "set": "two",
+        "n": 1,
+        "unit": "fits",
+        "low": None,
+        "verdict": "invalid on this model",
+    },
+    {
+        "figure": "similarity",
+        "model": None,
+        "set": "one",
+        "value": 0.625,
+        "n": 3,
+        "unit": "items",
+    },
 ]
 
 
@@ -69,7 +90,11 @@ def test_a_figure_by_model_over_dimensions() -> None:
 
 @pytest.mark.parametrize(
     ("values", "text"),
-    [([0.5], "0.50"), ([0.1, -0.2, 0.3], "-0.20 to 0.30"), ([-0.001, 0.001], "0.00")],
+    [
+        ([0.5], "0.50"),
+        ([0.1, -0.2, 0.3], "-0.20 to 0.30"),
+        ([-0.001, 0.001], "0.00"),
+    ],
 )
 def test_spans(values: list[float], text: str) -> None:
     assert range_text(values) == text
@@ -77,7 +102,11 @@ def test_spans(values: list[float], text: str) -> None:
 
 def test_values_that_are_no_texts_are_left_as_they_are_and_empty_ones_leave_lists() -> None:
     words = {"a": ["{{ one }}", "{% if not one %}no{% endif %}"], "b": True, "c": "{ONE}"}
-    assert render_templates(words, one=1) == {"a": ["1"], "b": True, "c": "{ONE}"}
+    assert render_templates(words, one=1) == {
+        "a": ["1"],
+        "b": True,
+        "c": "{ONE}",
+    }
 
 
 WORDS: dict[str, Any] = {
@@ -100,29 +129,27 @@ WORDS: dict[str, Any] = {
 def test_a_card_is_made_of_the_words_of_a_family() -> None:
     source: Any = SimpleNamespace(construct_="taste", limits=["Own: {{ of }}."], author="Someone")
     declaration = Declaration("name", "family", SimpleNamespace(), source)
-
-    def card_about(fruit: str, **more: Any) -> Any:
-        return assemble_card(
-            WORDS, declaration, {}, {}, EVIDENCE, facts={"of": fruit}, quality=[], **more
-        )
-
-    card = card_about("pears", example="7", synthetic=False)
-    assert (card.reading, card.withheld, card.papers[0].words) == (
-        "Taste of pears.",
-        None,
-        "Someone",
+    arguments = (WORDS, declaration, {}, {}, EVIDENCE)
+    card = assemble_card(
+        *arguments, facts={"of": "pears"}, quality=[], example="7", synthetic=False
     )
-    assert card.limits == [
-        "Of all.",
-        "Own: {{ of }}.",
-        "Of pears.",
-    ]  # what users write is no template
+    assert (card.reading, card.withheld) == ("Taste of pears.", None)
+    assert card.papers[0].words == "Someone"
+    # What users write is no template.
+    assert card.limits == ["Of all.", "Own: {{ of }}.", "Of pears."]
     assert (card.example.id, card.example.told) == ("7", "Read pears.")
     assert (card.responsible.made, card.responsible.synthetic) == ("pears", False)
     assert card.validity.errors == "tiny 0.75 to 0.90"
-    assert [(config.name, config.what, config.first) for config in card.configs] == [
-        ("rows", "a row", ["text"])
-    ]
-    other = card_about("", limits=["One."])
-    assert (other.withheld, other.limits, other.example) == ("Ask them.", ["One."], None)
+    (config,) = card.configs
+    assert (config.name, config.what, config.first) == (
+        "rows",
+        "a row",
+        ["text"],
+    )
+    other = assemble_card(*arguments, facts={"of": ""}, quality=[], limits=["One."])
+    assert (other.withheld, other.limits, other.example) == (
+        "Ask them.",
+        ["One."],
+        None,
+    )
     assert other.responsible.synthetic

@@ -69,11 +69,18 @@ def model_of(family: str) -> Any:
 def with_text(declared: Any, keys: tuple[Any, ...], change: Callable[[str], str]) -> str:
     """Change one text of a declaration in place; its path in words."""
     if isinstance(declared, dict) and keys[0] is ...:
-        keys = (next(iter(declared)), *keys[1:])
+        keys = (
+            next(iter(declared)),
+            *keys[1:],
+        )
     elif isinstance(declared, list) and keys[0] is ...:
         keys = (0, *keys[1:])
     if len(keys) > 1:
-        return with_text(declared[keys[0]], keys[1:], change)
+        return with_text(
+            declared[keys[0]],
+            keys[1:],
+            change,
+        )
     part = declared[keys[0]]
     if isinstance(part, dict):
         return with_text(part, ("text" if "text" in part else ...,), change)
@@ -93,7 +100,11 @@ def refused(family: str, keys: tuple[Any, ...], change: Callable[[str], str]) ->
 
 
 CASES = [
-    pytest.param(family, keys, id=f"{family}-{'-'.join(map(str, keys))}")
+    pytest.param(
+        family,
+        keys,
+        id=f"{family}-{'-'.join(map(str, keys))}",
+    )
     for family in KEYS
     for keys in KEYS[family][1]
 ]
@@ -103,7 +114,11 @@ CASES = [
 def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(
     family: str, keys: tuple[Any, ...]
 ) -> None:
-    line = refused(family, keys, lambda text: f"{text[0]}\u200b{text[1:]}")
+    line = refused(
+        family,
+        keys,
+        lambda text: f"{text[0]}\u200b{text[1:]}",
+    )
     assert "U+200B" in line, line
 
 
@@ -167,14 +182,8 @@ LOOKS = "\u0441\u043e\u0441\u043e"
 def test_words_that_look_alike_are_one_word(
     tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
-    declared = {
-        "title": "T",
-        "construct": "c",
-        "direction": "d",
-        "source": "s",
-        "licence": "cc0-1.0",
-        "attributes": ["wise"],
-    }
+    declared: dict[str, Any] = dict.fromkeys(("title", "construct", "direction", "source"), "x")
+    declared |= {"licence": "cc0-1.0", "attributes": ["wise"]}
     declared |= {"targets": {"young": ["teen"], "old": ["elder"]}}
     declared |= {"sets": {"seed": {"title": "S", "templates": {"a": "A {TARGET} is {ATTRIBUTE}."}}}}
     validate(model_of("probes"), declared, tmp_path)
@@ -214,7 +223,11 @@ def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Pat
     from evenruler.instruments.probes.declare.source import CriterionEntry, _read_criterion
     from evenruler.instruments.saged.declare import read_prompts
 
-    source = validate(model_of("saged"), read_yaml(SOURCES / "saged/countries.yaml"), tmp_path)
+    source = validate(
+        model_of("saged"),
+        read_yaml(SOURCES / "saged/countries.yaml"),
+        tmp_path,
+    )
     table = tmp_path / str(source.material.path)
     table.parent.mkdir()
     table.write_text("root_id,prompt\none,Is {concept} o\u200bld?\n", encoding="utf-8")
@@ -237,7 +250,14 @@ def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("55", 55.0), ("-5.5", -5.5), ("+1e3", 1000.0), (".5", 0.5), (" 7 ", 7.0)]
+    ("text", "number"),
+    [
+        ("55", 55.0),
+        ("-5.5", -5.5),
+        ("+1e3", 1000.0),
+        (".5", 0.5),
+        (" 7 ", 7.0),
+    ],
 )
 def test_numbers_of_tables(text: str, number: float) -> None:
     assert number_of(text) == number

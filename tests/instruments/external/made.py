@@ -16,7 +16,16 @@ from evenruler.measurement import Resampling
 from evenruler.measurement.figures import dimensions_of
 from evenruler.models.declarations import Catalogue
 
-SUBJECT = ModelMeta("made", "causal", "made", frozenset(("loglikelihood",)), False, True, (), "")
+SUBJECT = ModelMeta(
+    "made",
+    "causal",
+    "made",
+    frozenset(("loglikelihood",)),
+    False,
+    True,
+    (),
+    "",
+)
 NOT_STARTED = pd.DataFrame(columns=ask.ANSWERS["starts"].names)
 """Nothing was asked after another start token."""
 RESAMPLING = Resampling(0.95, 200, 7)
@@ -61,26 +70,40 @@ ANTI = """1 [The mover] hired the baker because [she] was late.
 """
 
 
-def stereoset() -> str:
-    """Three targets; a sentence of each, and of the first one that goes on."""
+def stereoset(copies: int = 1) -> str:
+    """Three targets; a sentence of each, and of the first one that goes on: so many times."""
 
     def example(place: int, half: str, target: str, kind: str) -> dict[str, Any]:
         labels = ("unrelated", "stereotype", "anti-stereotype")
         sentences = [
-            {"sentence": f"{target} {label}.", "id": f"{place}-{label}", "gold_label": label}
+            {
+                "sentence": f"{target} {label}.",
+                "id": f"{place}-{label}",
+                "gold_label": label,
+            }
             for label in labels
         ]
-        context = {"context": f"Here is a {target}.", "target": target, "bias_type": kind}
+        context = {
+            "context": f"Here is a {target}.",
+            "target": target,
+            "bias_type": kind,
+        }
         return {"id": f"{half}-{place}", **context, "sentences": sentences}
 
-    halves = {
-        "intersentence": [example(0, "inter", "chess player", "profession")],
-        "intrasentence": [
-            example(1, "intra", "chess player", "profession"),
-            example(2, "intra", "sister", "gender"),
-            example(3, "intra", "brother", "gender"),
-        ],
+    halves: dict[str, list[dict[str, Any]]] = {
+        "intersentence": [],
+        "intrasentence": [],
     }
+    for copy in range(copies):
+        more = f" {copy}" if copy else ""
+        place = 4 * copy
+        player = f"chess player{more}"
+        halves["intersentence"].append(example(place, "inter", player, "profession"))
+        halves["intrasentence"] += [
+            example(place + 1, "intra", player, "profession"),
+            example(place + 2, "intra", f"sister{more}", "gender"),
+            example(place + 3, "intra", f"brother{more}", "gender"),
+        ]
     return json.dumps({"version": "made", "data": halves})
 
 
@@ -150,7 +173,10 @@ def source(
     for name, text in (files or LAYOUTS[layout]).items():
         path = folder / f"{name}.txt"
         path.write_bytes(text.encode())
-        named[name] = {"source": f"local:{path}", "sha256": file_sha256(path)}
+        named[name] = {
+            "source": f"local:{path}",
+            "sha256": file_sha256(path),
+        }
     score = layout if layout in ("stereoset", "bbq") else "preference"
     columns = {"columns": COLUMNS} if layout == "pairs" else {}
     return declare.Source.model_validate(
@@ -161,7 +187,10 @@ def source(
 def built(source: declare.Source, **settings: Any) -> BuiltInstrument:
     """Its rows and plan."""
     checked = declare.Settings.model_validate(settings, context={"profile": "paper"})
-    return rows.build(Declaration("made", "external", checked, source), Catalogue(models={}))
+    return rows.build(
+        Declaration("made", "external", checked, source),
+        Catalogue(models={}),
+    )
 
 
 def frames(instrument: BuiltInstrument) -> dict[str, pd.DataFrame]:
@@ -180,7 +209,10 @@ def scores(
     texts = tables["texts"].drop(columns=["prompt", "framing"]).rename(columns={"id": "text_id"})
     requests = ask.requests(tables, instrument.plan, {}, subject)
     asked_rows = [
-        request.rows.assign(prompt=request.inputs["before"]).merge(texts, on="text_id")
+        request.rows.assign(prompt=request.inputs["before"]).merge(
+            texts,
+            on="text_id",
+        )
         for request in requests
         if request.table == "likelihoods"
     ]
@@ -190,7 +222,10 @@ def scores(
         lengths = rows["text"].str.split().str.len()
     else:
         lengths = rows.apply(tokens, axis=1)
-    answers = rows[["id", "text_id", "framing"]].assign(nats=values, tokens=lengths.astype(int))
+    answers = rows[["id", "text_id", "framing"]].assign(
+        nats=values,
+        tokens=lengths.astype(int),
+    )
     return ask.scores(
         tables, instrument.plan, {"likelihoods": answers, "starts": NOT_STARTED}, subject
     )
@@ -240,6 +275,11 @@ def find_row(figures: pd.DataFrame, figure: str, **dimensions: str) -> "pd.Serie
     rows = figures[figures["figure"] == figure]
     has_them = [dimensions_of(row) == dimensions for row in rows.to_dict("records")]
     return rows[has_them].squeeze(axis=0)
+
+
+def find_values(figures: pd.DataFrame, *names: str, **dimensions: str) -> list[Any]:
+    """The values of some figures that have these dimensions, and no other."""
+    return [find_row(figures, name, **dimensions)["value"] for name in names]
 
 
 def numbered_pairs(n_units: int, of_unit: int, second: str = "new") -> str:

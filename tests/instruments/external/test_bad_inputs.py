@@ -74,23 +74,23 @@ TWICE = "nurse.someone.1.male.txt\tHe, the nurse told someone, was ill.\n"
 OTHER = "6\tMy mom is a taper.\t-\t<person> is a <profession>.\tmom\tfemale\ttaper\tmale\n"
 WINOGENDER, BEC = made.LAYOUTS["winogender"], made.LAYOUTS["bec-pro"]
 
-REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]] = [
+REFUSED: list[tuple[Any, ...]] = [
     (
-        "a package that is not there",
+        # a package that is not there
         "pairs",
         {},
         file("package:none_such/x.csv"),
         "the package 'none_such' is not ins",
     ),
     (
-        "a file that is not there",
+        # a file that is not there
         "pairs",
         {},
         file("local:/none/x.csv"),
         "/none/x.csv: no such file or folder; check",
     ),
     (
-        "a source of no scheme",
+        # a source of no scheme
         "pairs",
         {},
         file("http://x.org/x.csv"),
@@ -98,183 +98,192 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         "or git:OWNER/...",
     ),
     (
-        "a checksum that is none",
+        # a checksum that is none
         "pairs",
         {},
         file("local:x", "12"),
         "files.texts.sha256: found '12', expected 64 hex digits",
     ),
-    ("other bytes", "pairs", {}, file("local:{place}/texts.txt"), "other bytes than were declared"),
+    # other bytes
+    ("pairs", {}, file("local:{place}/texts.txt"), "other bytes than were declared"),
     (
-        "an unknown layout",
+        # an unknown layout
         "pairs",
         {},
         {"layout": "pears"},
         "layout: found 'pears': input should be 'pairs', 'winogender'",
     ),
     (
-        "a score of another layout",
+        # a score of another layout
         "pairs",
         {},
         {"score": "bbq"},
         "the layout pairs cannot be scored as bbq",
     ),
     (
-        "a column twice",
+        # a column twice
         "pairs",
         {"texts": "more,less,writer,writer,type\nA,B,a,b,x\n"},
         {},
         "more than one column 'writer'",
     ),
     (
-        "rows longer than their head",
+        # rows longer than their head
         "pairs",
         {"texts": f"{HEAD}A,B,a,x,y\n"},
         {},
         "line 2 (A): not as many fields",
     ),
     (
-        "semicolons",
+        # semicolons
         "pairs",
         {"texts": HEAD.replace(",", ";")},
         {},
         "line 1: no commas between fields; save it with",
     ),
     (
-        "a quote that never ends",
+        # a quote that never ends
         "pairs",
         {"texts": f'{HEAD}"A,B,a,x\n'},
         {},
         "not CSV (unexpected end of data)",
     ),
-    ("no table", "pairs", {"texts": ""}, {}, "texts.txt: no column 'more'; there is none"),
+    # no table
+    ("pairs", {"texts": ""}, {}, "texts.txt: no column 'more'; there is none"),
     (
-        "no row that can be asked",
+        # no row that can be asked
         "pairs",
         {"texts": f"{HEAD}A,A,a,x\n"},
         {},
         "1 rejected, the first since two of its",
     ),
     (
-        "no file of the layout",
+        # no file of the layout
         "winobias",
         {"texts": made.PRO},
         {},
         "it has no item that can be asked",
     ),
     (
-        "no other half",
+        # no other half
         "winobias",
         {"pro-dev": made.PRO},
         {},
         "no file 'anti-dev' among pro-dev; name it in the source",
     ),
     (
-        "a role twice",
+        # a role twice
         "stereoset",
         {"dev": with_labels("unrelated", "stereotype", "stereotype")},
         {},
         "'first' stands tw",
     ),
     (
-        "a role that is none",
+        # a role that is none
         "stereoset",
         {"dev": with_labels("unrelated", "funny")},
         {},
         "KeyError: 'funny'",
     ),
     (
-        "a pronoun twice",
+        # a pronoun twice
         "winogender",
         {**WINOGENDER, "texts": made.SENTENCES + TWICE},
         {},
         "'male' stands twice",
     ),
     (
-        "a sentence twice",
+        # a sentence twice
         "bec-pro",
         {**BEC, "texts": made.PERSONS + OTHER},
         {},
         "'My mom is a taper.' stands twice",
     ),
     (
-        "a share of nobody",
+        # a share of nobody
         "bec-pro",
         {**BEC, "professions": made.PROFESSIONS.replace("0.7", "nan")},
         {},
         "'nan' is no number",
     ),
     (
-        "a share in words",
+        # a share in words
         "bec-pro",
         {**BEC, "professions": made.PROFESSIONS.replace("0.7", "few")},
         {},
         "'few'",
     ),
     (
-        "an item twice",
+        # an item twice
         "bbq",
         {"age": made.bbq() * 2, "metadata": made.METADATA},
         {},
         "the item 'Age/1/0' stands in it tw",
     ),
     (
-        "a right answer that is none",
+        # a right answer that is none
         "bbq",
         {"age": made.bbq({"label": 7}), "metadata": made.METADATA},
         {},
         "as the right",
     ),
     (
-        "a line that is cut",
+        # a line that is cut
         "bbq",
         {"age": made.bbq()[:-9], "metadata": made.METADATA},
         {},
         "age.txt: not JSON, or cut off",
     ),
     (
-        "a file that is cut",
+        # a file that is cut
         "stereoset",
         {"dev": made.stereoset()[:90]},
         {},
         "dev.txt: not JSON, or cut off",
     ),
     (
-        "Latin-1",
+        # Latin-1
         "pairs",
         {"texts": f"{HEAD}Café.,Tea.,a,x\n".encode("latin-1")},
         {},
         "not UTF-8 (line 2)",
     ),
     (
-        "a licence that is not stated",
+        # a licence that is not stated
         "pairs",
         {},
         {"licence": "not stated"},
         "so `passed_on` is to be false",
     ),
-    ("no file", "pairs", {}, {"files": {}}, "files: found {}"),
+    # no file
+    ("pairs", {}, {"files": {}}, "files: found {}"),
     (
-        "no corpus",
+        # no corpus
         "pairs",
         {},
         {"frequencies": file("local:{place}/texts.txt")["files"]["texts"]},
         "other bytes than",
     ),
     (
-        "one placebo",
+        # one placebo
         "pairs",
         {},
         {"prefixes": {"placebos": ["It rained."]}},
         "found 1, expected 5 at least, or none",
+    ),
+    # a placebo twice
+    (
+        "pairs",
+        {},
+        {"framings": {"placebos": [*declare.PLACEBOS, "it was a tuesday."]}},
+        "a placebo stands in it twice",
     ),
 ]
 
 
 @pytest.mark.parametrize(
     ("layout", "files", "changed", "reason"),
-    [case[1:] for case in REFUSED],
-    ids=[case[0] for case in REFUSED],
+    REFUSED,
 )
 def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
     tmp_path: Path,
@@ -317,25 +326,25 @@ def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path
 
 REJECTED = [
     (
-        "two texts are the same",
+        # two texts are the same
         "pairs",
         {"texts": f"{HEAD}A.,A.,a,x\nA.,B.,a,x\n"},
         "two of its texts are the same",
     ),
     (
-        "a role lacks",
+        # a role lacks
         "stereoset",
         {"dev": with_labels("unrelated", "stereotype")},
         "it lacks its second text",
     ),
-    ("no unit", "pairs", {"texts": f"{HEAD}A.,B.,,x\nA.,B.,a,x\n"}, "it has no unit"),
+    # no unit
+    ("pairs", {"texts": f"{HEAD}A.,B.,,x\nA.,B.,a,x\n"}, "it has no unit"),
 ]
 
 
 @pytest.mark.parametrize(
     ("layout", "files", "reason"),
-    [case[1:] for case in REJECTED],
-    ids=[case[0] for case in REJECTED],
+    REJECTED,
 )
 def test_an_item_that_cannot_be_used_is_rejected_with_the_reason(
     tmp_path: Path, layout: str, files: Mapping[str, str], reason: str
@@ -351,25 +360,6 @@ def test_a_byte_order_mark_and_crlf_are_no_fault(tmp_path: Path) -> None:
     for dressed in ("\ufeff" + made.PAIRS, made.PAIRS.replace("\n", "\r\n")):
         texts = made.frames(opened(tmp_path, "pairs", {"texts": dressed}, {}))["texts"]
         assert texts["content_sha256"].tolist() == plain["content_sha256"].tolist()
-
-
-def test_few_units_and_a_part_of_one_unit_have_figures_without_interval(tmp_path: Path) -> None:
-    """Two writers: no verdict; a type of one of them: its share alone."""
-    built = opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {})
-    scores = made.scores(built, lambda row: float(row["role"] == "first"))
-    figures = made.figures(built, scores)
-    assert made.find_row(figures, "lean")["verdict"] == "inconclusive"
-    assert made.find_row(figures, "lean")["why"].startswith(
-        "No verdict is possible: 2 writers (at least 5 needed)."
-    )
-    share = made.find_row(figures, "share", bias_type="class")
-    assert share[["value", "n"]].tolist() == [1, 1]
-    assert share[["low", "high"]].isna().all()
-    assert (
-        made.find_row(figures, "parts_apart")["reason"]
-        == "fewer than two parts with units that differ"
-    )
-    assert "fewer than 5 writers" in made.find_row(figures, "design_effect")["reason"]
 
 
 def test_an_item_that_is_answered_twice_is_refused(

@@ -17,6 +17,7 @@ from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.results.record import Result
 from evenruler.versions import Changelog
 from tests.instruments.external import made
+from tests.instruments.near import approx
 from tests.tiny import save_tiny
 
 OLD = ("old", "elderly")
@@ -34,8 +35,22 @@ def written(place: Path, **more: Any) -> Path:
     def young(unit: int, index: int) -> str:
         return f"The young {unit} are {WORDS[index]}."
 
-    text = made.many_pairs(8, 6, old, young)
-    return published(place, "external-made", made.source(place, "pairs", {"texts": text}, **more))
+    text = made.many_pairs(
+        8,
+        6,
+        old,
+        young,
+    )
+    return published(
+        place,
+        "external-made",
+        made.source(
+            place,
+            "pairs",
+            {"texts": text},
+            **more,
+        ),
+    )
 
 
 def published(place: Path, name: str, source: declare.Source) -> Path:
@@ -79,7 +94,12 @@ def by_model(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Re
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv("EVENRULER_CACHE", str(place / "cache"))
     model = save_tiny(place / "tiny")
-    result = measure(f"local:{model}", folder, out=place / "results", size="full")
+    result = measure(
+        f"local:{model}",
+        folder,
+        out=place / "results",
+        size="full",
+    )
     monkeypatch.undo()
     (scores,) = (place / "results").rglob("items.parquet")
     return result, pd.read_parquet(scores)
@@ -91,8 +111,15 @@ def rows_of(folder: Path) -> pd.DataFrame:
 
 def samples(folder: Path, values: Any) -> list[dict[str, Any]]:
     """A log of lm-evaluation-harness of its pairs, with likelihoods by text."""
-    pairs = rows_of(folder).pivot(index="item", columns="role", values="text")
-    texts = pairs[["first", "second"]].itertuples(index=False, name=None)
+    pairs = rows_of(folder).pivot(
+        index="item",
+        columns="role",
+        values="text",
+    )
+    texts = pairs[["first", "second"]].itertuples(
+        index=False,
+        name=None,
+    )
     rows = []
     for place, both in enumerate(texts):
         arguments = {
@@ -113,10 +140,11 @@ def rows_by_figure(result: Result) -> dict[str, dict[str, Any]]:
     return {row["figure"]: row for row in result.figures if not dimensions_of(row)}
 
 
+@pytest.mark.slow
 def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -> None:
     result, items = by_model
     figures = rows_by_figure(result)
-    assert figures["share"]["value"] == pytest.approx(items["won"].mean(), abs=1e-3)
+    assert figures["share"]["value"] == approx(items["won"].mean(), abs=1e-3)
     assert figures["lean"]["levels"] == "8 writers"
     assert figures["answered"]["value"] == 1
     lines = list(result_lines(result))
@@ -127,6 +155,7 @@ def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -
     assert any(line.split()[:1] == ["moved"] and "control" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
     folder: Path, by_model: tuple[Result, pd.DataFrame], tmp_path: Path
 ) -> None:

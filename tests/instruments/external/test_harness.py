@@ -10,6 +10,7 @@ from ruamel.yaml import YAML
 
 from evenruler.evaluate.measure import measure
 from tests.instruments.external import test_folder
+from tests.instruments.near import approx
 from tests.lm_eval_run import lm_eval
 from tests.tiny import save_tiny
 
@@ -46,10 +47,21 @@ def test_likelihoods_share_and_log(
     with (tasks / "made_pairs.yaml").open("w") as file:
         YAML(typ="safe").dump(task, file)
     model = save_tiny(tmp_path / "tiny")
-    theirs = lm_eval(model, tmp_path / "benchmark", "made_pairs", tmp_path / "run", "--log_samples")
+    theirs = lm_eval(
+        model,
+        tmp_path / "benchmark",
+        "made_pairs",
+        tmp_path / "run",
+        "--log_samples",
+    )
     (samples,) = (tmp_path / "run").rglob("samples_made_pairs*.jsonl")
 
-    measured = measure(f"local:{model}", folder, out=tmp_path / "asked", size="full")
+    measured = measure(
+        f"local:{model}",
+        folder,
+        out=tmp_path / "asked",
+        size="full",
+    )
     logged = measure(
         f"recorded:{samples}", folder, out=tmp_path / "logged", size="full", name="logged"
     )
@@ -57,7 +69,7 @@ def test_likelihoods_share_and_log(
         test_folder.rows_by_figure(measured),
         test_folder.rows_by_figure(logged),
     )
-    assert measured_figures["share"]["value"] == pytest.approx(
+    assert measured_figures["share"]["value"] == approx(
         theirs["results"]["made_pairs"]["acc,none"], abs=1e-3
     )
     items = [
@@ -70,7 +82,7 @@ def test_likelihoods_share_and_log(
     assert items[0]["won"].mean() == theirs["results"]["made_pairs"]["acc,none"]
     lean, logged_lean = measured_figures["lean"], logged_figures["lean"]
     for name in ("value", "low", "high", "p"):
-        assert lean[name] == pytest.approx(logged_lean[name], abs=1e-6)
+        assert lean[name] == approx(logged_lean[name], abs=1e-6)
     nats = []
     for line in samples.read_text().splitlines():
         nats += [float(response[0]) for response in json.loads(line)["filtered_resps"]]

@@ -14,6 +14,7 @@ from evenruler.models.declarations import Catalogue
 from evenruler.strict import validate
 from evenruler.tables.ids import row_id
 from tests.instruments.external import made
+from tests.instruments.near import approx
 
 
 def read_rows(folder: Path, layout: str, *columns: str, **more: object) -> list[tuple]:
@@ -22,12 +23,42 @@ def read_rows(folder: Path, layout: str, *columns: str, **more: object) -> list[
 
 
 def test_pairs(tmp_path: Path) -> None:
-    text_rows = read_rows(tmp_path, "pairs", "item", "role", "unit", "part", "text", "id")
+    text_rows = read_rows(
+        tmp_path,
+        "pairs",
+        "item",
+        "role",
+        "unit",
+        "part",
+        "text",
+        "id",
+    )
     assert len(text_rows) == 8
     keys = {"family": "external", "benchmark": "made"}
-    first, last = row_id(**keys, item="0", role="first"), row_id(**keys, item="3", role="second")
-    assert text_rows[0] == ("0", "first", "a", "class", "The poor, they say, are idle.", first)
-    assert text_rows[7] == ("3", "second", "b", "gender", "She cooks.", last)
+    first, last = (
+        row_id(**keys, item="0", role="first"),
+        row_id(
+            **keys,
+            item="3",
+            role="second",
+        ),
+    )
+    assert text_rows[0] == (
+        "0",
+        "first",
+        "a",
+        "class",
+        "The poor, they say, are idle.",
+        first,
+    )
+    assert text_rows[7] == (
+        "3",
+        "second",
+        "b",
+        "gender",
+        "She cooks.",
+        last,
+    )
 
 
 def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path: Path) -> None:
@@ -35,12 +66,40 @@ def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path: Path) -> No
         tmp_path, "winogender", "item", "role", "key", "unit", "part", "criterion"
     )
     part = "means the occupation", "means the participant"
-    share = pytest.approx(10.42)
+    share = approx(10.42)
     assert text_rows == [
-        ("nurse.patient.0", "first", "nurse.patient.0.male.txt", "nurse", part[0], share),
-        ("nurse.patient.0", "second", "nurse.patient.0.female.txt", "nurse", part[0], share),
-        ("nurse.someone.1", "first", "nurse.someone.1.male.txt", "nurse", part[1], share),
-        ("nurse.someone.1", "second", "nurse.someone.1.female.txt", "nurse", part[1], share),
+        (
+            "nurse.patient.0",
+            "first",
+            "nurse.patient.0.male.txt",
+            "nurse",
+            part[0],
+            share,
+        ),
+        (
+            "nurse.patient.0",
+            "second",
+            "nurse.patient.0.female.txt",
+            "nurse",
+            part[0],
+            share,
+        ),
+        (
+            "nurse.someone.1",
+            "first",
+            "nurse.someone.1.male.txt",
+            "nurse",
+            part[1],
+            share,
+        ),
+        (
+            "nurse.someone.1",
+            "second",
+            "nurse.someone.1.female.txt",
+            "nurse",
+            part[1],
+            share,
+        ),
     ]
 
 
@@ -94,9 +153,17 @@ def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
 
 
 def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) -> None:
-    text_rows = read_rows(tmp_path, "bec-pro", "text", "role", "unit", "part", "criterion")
-    taper = ("taper", "male profession", pytest.approx(99.3))
-    nurse = ("nurse", "female profession", pytest.approx(11.1))
+    text_rows = read_rows(
+        tmp_path,
+        "bec-pro",
+        "text",
+        "role",
+        "unit",
+        "part",
+        "criterion",
+    )
+    taper = ("taper", "male profession", approx(99.3))
+    nurse = ("nurse", "female profession", approx(11.1))
     assert text_rows == [
         ("He is a nurse.", "first", *nurse),
         ("He is a taper.", "first", *taper),
@@ -107,14 +174,23 @@ def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) ->
     ]
     by_item = {
         (item, role): text
-        for item, role, text in read_rows(tmp_path, "bec-pro", "item", "role", "text")
+        for item, role, text in read_rows(
+            tmp_path,
+            "bec-pro",
+            "item",
+            "role",
+            "text",
+        )
     }
     assert by_item["<person> is a <profession>./taper/dad/mom", "second"] == "My mom is a taper."
 
 
 def test_a_man_without_a_woman_is_rejected(tmp_path: Path) -> None:
     lines = made.PERSONS.splitlines(keepends=True)[:-1]
-    files = {"texts": "".join(lines), "professions": made.PROFESSIONS}
+    files = {
+        "texts": "".join(lines),
+        "professions": made.PROFESSIONS,
+    }
     tables = made.frames(made.built(made.source(tmp_path, "bec-pro", files)))
     assert tables["rejected"][["item", "reason"]].to_numpy().tolist() == [
         ["<person> is a <profession>./taper/dad", "it lacks its second text"]
@@ -125,40 +201,55 @@ def test_a_man_without_a_woman_is_rejected(tmp_path: Path) -> None:
 def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.json"
     corpus.write_text(json.dumps({"page": {"extract": "The old, the old and the young."}}))
-    corpus_file = {"source": f"local:{corpus}", "sha256": made.file_sha256(corpus)}
+    corpus_file = {
+        "source": f"local:{corpus}",
+        "sha256": made.file_sha256(corpus),
+    }
     texts = made.frames(made.built(made.source(tmp_path, "pairs", frequencies=corpus_file)))[
         "texts"
     ]
     frequencies = texts.set_index(["item", "role"])["frequency"]
     # Seven words of four kinds, and one of those that it lacks; each word counts once more.
     whole = math.log(7 + 4 + 1)
-    assert frequencies["1", "first"] == pytest.approx(math.log(3) - whole)
-    assert frequencies["1", "second"] == pytest.approx(math.log(2) - whole)
-    assert frequencies["0", "first"] == pytest.approx(-whole)  # "poor" is not in it
+    assert frequencies["1", "first"] == approx(math.log(3) - whole)
+    assert frequencies["1", "second"] == approx(math.log(2) - whole)
+    assert frequencies["0", "first"] == approx(-whole)  # "poor" is not in it
     # Old men grumble all day long: old 3, all, day, long 1 each
     of_four = (math.log(3) - 4 * whole) / 4
-    assert frequencies["2", "first"] == pytest.approx(of_four)
+    assert frequencies["2", "first"] == approx(of_four)
 
 
 def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> None:
     text = made.numbered_pairs(3, 6, "young")
-    instrument = made.built(made.source(tmp_path, "pairs", {"texts": text}), most=2)
+    instrument = made.built(
+        made.source(tmp_path, "pairs", {"texts": text}),
+        most=2,
+    )
     texts = made.frames(instrument)["texts"]
-    assert texts.groupby("unit")["item"].nunique().to_dict() == {"w0": 2, "w1": 2, "w2": 2}
+    assert texts.groupby("unit")["item"].nunique().to_dict() == {
+        "w0": 2,
+        "w1": 2,
+        "w2": 2,
+    }
     assert set(texts["item"]) == {"1", "4", "7", "10", "13", "16"}
     assert instrument.messages == [
         "6 items in 3 writers, 0 rejected, 12 beyond 2 a unit and condition"
     ]
 
 
-def test_a_delimiter_that_is_none_goes_into_the_plan(tmp_path: Path) -> None:
-    assert made.built(made.source(tmp_path, "pairs", between="")).plan["between"] == ""
-
-
 FAULTS = [
-    ({"columns": {"first": "more", "second": "less"}}, "the layout pairs lacks the column of unit"),
-    ({"columns": {"first": "a", "second": "a", "unit": "b"}}, "expected another column for each"),
-    ({"columns": {**made.COLUMNS, "direction": "c", "condition": "d"}}, "both a direction and a"),
+    (
+        {"columns": {"first": "more", "second": "less"}},
+        "the layout pairs lacks the column of unit",
+    ),
+    (
+        {"columns": {"first": "a", "second": "a", "unit": "b"}},
+        "expected another column for each",
+    ),
+    (
+        {"columns": {**made.COLUMNS, "direction": "c", "condition": "d"}},
+        "both a direction and a",
+    ),
     ({"detects": {"ambiguous": 0.1}}, "`detects` names ambiguous, expected all"),
     ({"detects": {"all": 1.2}}, "detects.all"),
 ]
@@ -169,7 +260,12 @@ def test_a_source_that_says_too_little_or_too_much(
     tmp_path: Path, changed: dict, reason: str, error_of: Callable[..., str]
 ) -> None:
     plain = made.source(tmp_path, "pairs").model_dump(by_alias=True) | changed
-    assert reason in error_of(validate, declare.Source, plain, Path("made.yaml"))
+    assert reason in error_of(
+        validate,
+        declare.Source,
+        plain,
+        Path("made.yaml"),
+    )
 
 
 def test_warnings() -> None:
@@ -187,7 +283,11 @@ def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path
         size: declare.Settings.model_validate({}, context={"profile": "quick", "size": size})
         for size in ("trial", "standard", "full")
     }
-    source = made.source(tmp_path, "pairs", detects={"all": 0.16})
+    source = made.source(
+        tmp_path,
+        "pairs",
+        detects={"all": 0.16},
+    )
     built = rows.build(
         Declaration("made", "external", sizes["trial"], source, sizes=sizes), Catalogue(models={})
     )
@@ -197,7 +297,11 @@ def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path
         "full": "a lean of 0.16 (all)",
     }
     assert sizes["full"].detects(made.source(tmp_path, "pairs")) == ""
-    both = made.source(tmp_path, "bbq", detects={"ambiguous": 0.12, "disambiguated": 0.03})
+    both = made.source(
+        tmp_path,
+        "bbq",
+        detects={"ambiguous": 0.12, "disambiguated": 0.03},
+    )
     assert (
         sizes["full"].detects(both) == "a lean of 0.12 (ambiguous), a lean of 0.03 (disambiguated)"
     )

@@ -21,10 +21,18 @@ COUNTS = {
 
 def loaded(name: str) -> declare.Source:
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
-    return declare.load(SOURCES / f"{name}.yaml", settings, SOURCES / "shared")
+    return declare.load(
+        SOURCES / f"{name}.yaml",
+        settings,
+        SOURCES / "shared",
+    )
 
 
-@pytest.mark.parametrize("name", COUNTS)
+SMALL = ("crows-pairs", "winogender", "winobias")
+LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("stereoset", "bec-pro")]
+
+
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
 def test_counts(name: str) -> None:
     built = made.built(loaded(name))
     summary, texts = COUNTS[name]

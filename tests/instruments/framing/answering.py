@@ -9,7 +9,10 @@ from evenruler.instruments.asking import AnsweringModels, OperationInputs
 from evenruler.instruments.framing.ask import ANSWERS
 from evenruler.instruments.instrument import RequestBatch
 
-NATS = {"he": math.log(0.3), "she": math.log(0.1)}
+NATS = {
+    "he": math.log(0.3),
+    "she": math.log(0.1),
+}
 """Of every form but these `REST`."""
 REST = math.log(0.01)
 
@@ -33,8 +36,14 @@ class MadeUp(AnsweringModels):
                 "first_nats": nats,
                 "first_token": list(range(n)),
             }
-        replies = pd.array([None, *["He."] * (n - 1)], dtype="str")
-        reasons = pd.array(["too rude", *[None] * (n - 1)], dtype="str")
+        replies = pd.array(
+            [None, *["He."] * (n - 1)],
+            dtype="str",
+        )
+        reasons = pd.array(
+            ["too rude", *[None] * (n - 1)],
+            dtype="str",
+        )
         return {"reply": replies, "reason": reasons}
 
 

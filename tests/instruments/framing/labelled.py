@@ -89,7 +89,12 @@ def read(row: Row) -> str | None:
     """The class that the parser reads."""
     options = [(slug, text) for _, slug, text in json.loads(row["options"])]
     contrast = row["contrast"]
-    reading = read_reply(row["reply"], WORDS[contrast], options, LEFT_OUT.get(contrast, ()))
+    reading = read_reply(
+        row["reply"],
+        WORDS[contrast],
+        options,
+        LEFT_OUT.get(contrast, ()),
+    )
     return reading.outcome
 
 
@@ -146,7 +151,12 @@ def table(
         if counts.valid:
             rate = counts.wrong / counts.valid
             share = "{:.3f} [{:.3f}, {:.3f}]".format(rate, *counts.interval())
-        columns = (part, *counts[:3], share, *counts[3:])
+        columns = (
+            part,
+            *counts[:3],
+            share,
+            *counts[3:],
+        )
         lines.append(f"| {' | '.join(map(str, columns))} |")
     return lines
 

@@ -11,13 +11,11 @@ from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import (
     ANSWERS,
     asked_forms,
-    asked_prompts,
     asked_replies,
     requests,
     scores,
     surface_forms,
 )
-from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.task_prompts import orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose_tables
 from evenruler.instruments.instrument import RequestBatch
@@ -37,7 +35,12 @@ TABLES, PLAN = built(declaration())
 
 def outline(batches: Sequence[RequestBatch]) -> list[tuple[str, str, dict, int]]:
     return [
-        (request.table, str(request.operation), dict(request.settings), len(request.rows))
+        (
+            request.table,
+            str(request.operation),
+            dict(request.settings),
+            len(request.rows),
+        )
         for request in batches
     ]
 
@@ -64,15 +67,28 @@ def test_prompts_without_content_are_asked_where_letters_are_calibrated() -> Non
     assert free["id"].nunique() == 6
     assert sorted(set(free["surface_form"])) == [" A", " B", " C", "A", "B", "C"]
     _, plan = built(declaration(calibrated=False))
-    (forms, _) = requests(TABLES, plan, {}, subject())
+    (forms, _) = requests(
+        TABLES,
+        plan,
+        {},
+        subject(),
+    )
     assert len(forms.rows) == FORMS - 6 * 6
     assert not set(forms.rows["id"]) & set(TABLES["content-free"]["id"])
 
 
 def test_placebos_are_sampled_where_there_are_replies_to_compare() -> None:
-    for generations, placebos in ((1, False), (2, True)):
+    for generations, placebos in (
+        (1, False),
+        (2, True),
+    ):
         tables, plan = built(declaration(with_placebos(), generations=generations))
-        forms, replies = requests(tables, plan, {}, subject())
+        forms, replies = requests(
+            tables,
+            plan,
+            {},
+            subject(),
+        )
         prompt_rows = tables["prompts"]
         numbered = set(prompt_rows.loc[prompt_rows["placebo"].notna(), "id"])
         assert bool(numbered & set(replies.rows["id"])) is placebos
@@ -82,7 +98,12 @@ def test_placebos_are_sampled_where_there_are_replies_to_compare() -> None:
 def test_what_is_answered_is_not_asked_again() -> None:
     answered = none()
     assert requests(TABLES, PLAN, answered, subject()) == []
-    batches = requests(TABLES, PLAN, {"forms": answered["forms"]}, subject())
+    batches = requests(
+        TABLES,
+        PLAN,
+        {"forms": answered["forms"]},
+        subject(),
+    )
     assert [request.table for request in batches] == ["replies"]
 
 
@@ -101,11 +122,21 @@ def test_a_model_that_was_not_tuned_to_chat_is_left_out_of_replies_and_that_is_s
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     for _ in range(2):
-        batches = requests(TABLES, PLAN, {}, subject(chats=False, name="plain"))
+        batches = requests(
+            TABLES,
+            PLAN,
+            {},
+            subject(chats=False, name="plain"),
+        )
         assert outline(batches) == [("forms", "words", {"chat": False}, FORMS)]
     _, unsampled = built(declaration(generations=0))
     for chats in (True, False):
-        batches = requests(TABLES, unsampled, {}, subject(chats=chats, name="silent"))
+        batches = requests(
+            TABLES,
+            unsampled,
+            {},
+            subject(chats=chats, name="silent"),
+        )
         assert {request.table for request in batches} == {"forms"}
     notes = capfd.readouterr().err.splitlines()
     assert notes == [
@@ -113,30 +144,22 @@ def test_a_model_that_was_not_tuned_to_chat_is_left_out_of_replies_and_that_is_s
     ]
 
 
-def test_only_the_stimuli_and_orders_of_the_scale_are_asked() -> None:
-    tables, plan = built(declaration(stimuli=1, orders=4))
-    rows = pd.concat([request.rows for request in requests(tables, plan, {}, subject())])
-    prompt_rows = tables["prompts"][tables["prompts"]["id"].isin(rows["id"])]
-    assert set(prompt_rows["stimulus"]) == {"long"}
-    assert set(prompt_rows["turn"]) == {0, 1, 2, 3}
-
-
-def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
-    replies = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
-    withheld = replies[replies["reply"].isna()]
-    assert withheld["prompt_format"].tolist() == ["chat"]
-    assert withheld["reason"].tolist() == ["too rude"]
-    assert replies["reason"].isna().sum() == len(replies) - 1
-
-
 def test_scores_say_whose_they_are_and_in_which_framing() -> None:
-    answers = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
+    answers = collect_answers(
+        {"hair": (TABLES, PLAN)},
+        requests,
+        subject(),
+        MadeUp(),
+    )
     for name, schema in ANSWERS.items():
         assert table_of(answers[name].drop(columns="instrument"), schema).num_rows
     scored = scores(TABLES, PLAN, answers, subject())
     prompt_rows = pd.concat([TABLES[name] for name in ("prompts", "content-free")])
     framings = prompt_rows.set_index("id")["framing"]
-    for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
+    for name, schema in (
+        ("forms", schemas.FORMS),
+        ("replies", schemas.REPLIES),
+    ):
         rows = scored[name]
         assert table_of(rows, schema).num_rows == len(answers[name])
         assert set(rows["model"]) == {"m"}
@@ -144,7 +167,10 @@ def test_scores_say_whose_they_are_and_in_which_framing() -> None:
         assert (rows["framing"].array == framings[rows["id"]].array).all()
 
 
-OUTCOMES = {"he": ["he", "him"], "she": ["she", "hers"]}
+OUTCOMES = {
+    "he": ["he", "him"],
+    "she": ["she", "hers"],
+}
 
 
 def prompts() -> pd.DataFrame:
@@ -154,9 +180,24 @@ def prompts() -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("forms", "before", "chat", "expected"),
     [
-        (["he"], "The answer is:", False, [" he", "he", " He", "He"]),
-        (["he", "NASA"], "when I hear a beard is", False, [" he", " He", " NASA"]),
-        (["he"], "when I hear a beard is", True, [" he", "he", " He", "He"]),
+        (
+            ["he"],
+            "The answer is:",
+            False,
+            [" he", "he", " He", "He"],
+        ),
+        (
+            ["he", "NASA"],
+            "when I hear a beard is",
+            False,
+            [" he", " He", " NASA"],
+        ),
+        (
+            ["he"],
+            "when I hear a beard is",
+            True,
+            [" he", "he", " He", "He"],
+        ),
     ],
     ids=["anywhere else", "after a letter", "in a chat"],
 )
@@ -166,21 +207,13 @@ def test_forms_come_with_and_without_space_and_capital(
     assert surface_forms(forms, before, chat=chat) == expected
 
 
-def test_a_rejected_order_changes_none_of_the_others_that_are_asked() -> None:
-    tables, plan = built(declaration(with_placebos(), orders=2))
-    framing_plan = FramingPlan.read(plan)
-    whole = asked_prompts(tables["prompts"], framing_plan)
-    lettered = tables["prompts"].query("task == 'choice' and framing == 'instruction'")
-    is_asked = lettered["id"].isin(whole["id"])
-    (gone, *_) = lettered.loc[~is_asked, "id"]
-    rest = asked_prompts(tables["prompts"].query(f"id != '{gone}'"), framing_plan)
-    assert rest["id"].tolist() == whole["id"].tolist()
-
-
 @pytest.mark.parametrize("options", range(11))
 def test_orders_are_counted_as_they_are_made(options: int) -> None:
     assert orders_of(options) == len(
-        balanced_orders([f"option-{number}" for number in range(options)], 0)
+        balanced_orders(
+            [f"option-{number}" for number in range(options)],
+            0,
+        )
     )
 
 
@@ -200,15 +233,12 @@ def test_every_reply_has_a_seed_of_its_own_that_more_repetitions_do_not_change()
     few, many = (asked_replies(prompts(), n, 0, "plain") for n in (2, 5))
     assert many["seed"].is_unique
     assert len(many) == 5 * 2 * 5
-    both = few.merge(many, on=["seed"], suffixes=("", "_many"))
+    both = few.merge(
+        many,
+        on=["seed"],
+        suffixes=("", "_many"),
+    )
     assert len(both) == len(few)
     assert (both["id"] == both["id_many"]).all()
     other = asked_replies(prompts(), 2, 1, "plain")
     assert not set(other["seed"]) & set(few["seed"])
-
-
-def test_order_of_rows_does_not_matter_to_what_is_drawn() -> None:
-    shuffled = prompts().sample(frac=1, random_state=3)
-    pd.testing.assert_frame_equal(
-        asked_replies(shuffled, 3, 0, "plain"), asked_replies(prompts(), 3, 0, "plain")
-    )

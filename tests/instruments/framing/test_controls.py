@@ -19,7 +19,6 @@ from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement import Resampling
-from evenruler.measurement.figures import Verdict
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import (
     COLOURS,
@@ -28,6 +27,7 @@ from tests.instruments.framing.hair import (
     subject,
     with_placebos,
 )
+from tests.instruments.near import approx, near
 
 MOVED = 0.2
 """What a cue, or what stands in its place, adds to the share of `he` of a model that it moves."""
@@ -73,7 +73,10 @@ def answering(masses: Callable[[str], Masses]) -> Rule:
     def rule(prompt: str, form: str) -> float:
         mass_by_answer = masses(prompt)
         if "Options: " not in prompt:
-            return {" he": mass_by_answer["He"], " she": mass_by_answer["She"]}.get(form, 0.0)
+            return {" he": mass_by_answer["He"], " she": mass_by_answer["She"]}.get(
+                form,
+                0.0,
+            )
         letters = dict(re.findall(r"\b([A-J]): (He|She|Rabbit)", prompt))
         if not letters:  # no content: nothing to choose by
             return 0.1 if form in (" A", " B", " C") else 0.0
@@ -96,7 +99,11 @@ def moving(
         ] or [0]
         share = 0.3 + colour / 100 + MOVED * prompt.startswith(prompts)
         whole = other if other is not None and "Options: " in prompt else mass
-        return {"He": whole * share, "She": whole * (1 - share), "Rabbit": 0.05}
+        return {
+            "He": whole * share,
+            "She": whole * (1 - share),
+            "Rabbit": 0.05,
+        }
 
     return masses
 
@@ -124,10 +131,24 @@ def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
     source = with_placebos(headlines=CONFIRMATORY)
     tables, plan = built(declaration(source, generations=0, **changes))
     whom = subject(name="scripted")
-    answered = collect_answers({"hair": (tables, plan)}, requests, whom, Scripted(rule))
+    answered = collect_answers(
+        {"hair": (tables, plan)},
+        requests,
+        whom,
+        Scripted(rule),
+    )
     answers = none() | answered
     return figures(
-        "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
+        "hair",
+        tables,
+        plan,
+        scores(tables, plan, answers, whom),
+        whom,
+        Resampling(
+            0.95,
+            100,
+            0,
+        ),
     )
 
 
@@ -136,102 +157,26 @@ def effects(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return figure_rows.set_index(["cue", "task"]).loc[EFFECTS]
 
 
-@pytest.mark.parametrize(("prompts", "control"), [(CUES, 0), (ANY, MOVED)])
+@pytest.mark.parametrize(
+    ("prompts", "control"),
+    [(CUES, 0), (ANY, MOVED)],
+)
 def test_what_moves_with_the_cue_alone_moves_farther_than_with_placebos(
     prompts: tuple[str, ...], control: float
 ) -> None:
     figure_rows = effects(measured(answering(moving(prompts))))
     for key in EFFECTS[:3]:
         row = figure_rows.loc[key]
-        assert row["value"] == pytest.approx(MOVED)
-        assert row["control"] == pytest.approx(control, abs=1e-12)
+        assert row["value"] == approx(MOVED)
+        assert row["control"] == near(control)
         assert row["n"] == 12
     other = figure_rows.loc[EFFECTS[3]]
-    assert [other["value"], other["control"]] == pytest.approx([0, 0], abs=1e-12)
+    assert [other["value"], other["control"]] == near([0, 0])
 
 
 def test_a_model_that_answers_to_letters_alone_has_no_effect() -> None:
     tables = measured(by_letters)
     figure_rows = effects(tables)
-    assert figure_rows["value"].tolist() == pytest.approx([0, 0, 0, 0], abs=1e-12)
+    assert figure_rows["value"].tolist() == near([0, 0, 0, 0])
     shares = tables["distributions"].query("task == 'choice'")["share"]
-    assert shares.to_numpy() == pytest.approx(np.full(len(shares), 0.5))
-
-
-def test_a_task_that_is_hardly_answered_is_excluded_with_its_shifts() -> None:
-    tables = measured(answering(moving(CUES, other=0.04)))
-    out = tables["exclusions"].query("excluded")
-    assert set(out["task"]) == {"choice"}
-    assert len(out) == 8  # two cells and six placebos
-    assert "choice" not in set(tables["shifts"]["task"])
-
-
-class Replying(Scripted):
-    """Answers words by a rule, and replies the same to all, or what is made of its prompt."""
-
-    def __init__(self, reply: Callable[[str], str]) -> None:
-        super().__init__(answering(moving(CUES)))
-        self.reply = reply
-
-    def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
-        if request.operation == "words":
-            return super().answer(request, inputs, n)
-        replies = [self.reply(prompt) for prompt in inputs["prompt"]]
-        return {"reply": replies, "reason": [None] * n}
-
-
-def replied(reply: Callable[[str], str]) -> pd.DataFrame:
-    """Figures of replies."""
-    source = with_placebos(headlines=CONFIRMATORY)
-    tables, plan = built(declaration(source, generations=2, confirmed="choice"))
-    whom = subject(name="scripted")
-    answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
-    frames = figures(
-        "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
-    )
-    return frames["figures"].query("readout == 'choice'")
-
-
-def effects_and_shifts(figure_rows: pd.DataFrame) -> pd.DataFrame:
-    names = ["effect", "change", "shift", "shift_difference", "shift_probability"]
-    return figure_rows[figure_rows["figure"].isin(names)]
-
-
-class TestNoMeasurement:
-    """Replies that say nothing, and answers that never change, are no equality."""
-
-    @pytest.mark.parametrize(
-        ("reply", "reason"),
-        [
-            (
-                "I cannot help with that.",
-                r"\d+ of \d+ requests were not answered \(\d+ refused, 0 empty",
-            ),
-            ("She", r"all \d+ replies are the same"),
-        ],
-    )
-    def test_replies(self, reply, reason) -> None:
-        figure_rows = replied(lambda _: reply)
-        of_effects = effects_and_shifts(figure_rows)
-        assert len(of_effects) >= len(EFFECTS)
-        assert set(of_effects["verdict"]) == {str(Verdict.INVALID)}
-        assert of_effects["why"].str.contains(reason).all()
-        assert figure_rows.query("figure == 'coverage'")["verdict"].isna().all()
-
-    def test_replies_that_nobody_can_read_are_not_held_against_the_model(self) -> None:
-        figure_rows = replied(lambda _: "Bananas are yellow.")
-        of_effects = effects_and_shifts(figure_rows)
-        assert len(of_effects) >= len(EFFECTS)
-        assert set(of_effects["verdict"]) == {str(Verdict.INCONCLUSIVE)}
-        assert str(Verdict.INVALID) not in set(figure_rows["verdict"])
-        descriptive = of_effects[of_effects["smallest"].isna()]
-        assert (
-            descriptive["why"]
-            .str.contains(r'replies not read: .* such as "Bananas are yellow\."')
-            .all()
-        )
-
-    def test_words_that_are_as_likely_after_any_prompt(self) -> None:
-        figure_rows = effects(measured(lambda prompt, form: 0.1))
-        assert set(figure_rows["verdict"]) == {str(Verdict.INVALID)}
-        assert figure_rows["why"].str.contains("cells .* have the same score").all()
+    assert shares.to_numpy() == approx(np.full(len(shares), 0.5))

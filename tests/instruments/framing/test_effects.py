@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy import stats
 
 from evenruler.instruments.framing.diagnose.effects import shift_figures
@@ -12,15 +11,31 @@ from evenruler.measurement import Figure
 from evenruler.measurement.figures import Verdict
 from tests.instruments.framing.plans import figures_of, find_figure
 from tests.instruments.framing.tables import Cells, distributions
+from tests.instruments.near import approx, near
 
 # Effects of salience in completion .6 and .2, in association .4 and 0; of instruction in
 # association alone, .1 and .3.
 CELLS: Cells = {
-    ("completion", "instruction"): {"bald": [1.0, 0.0], "long": [0.5, 0.5]},
-    ("completion", "salience+instruction"): {"bald": [0.4, 0.6], "long": [0.3, 0.7]},
-    ("association", "bare"): {"bald": [0.8, 0.2], "long": [0.5, 0.5]},
-    ("association", "salience"): {"bald": [0.4, 0.6], "long": [0.5, 0.5]},
-    ("association", "instruction"): {"bald": [0.9, 0.1], "long": [0.2, 0.8]},
+    ("completion", "instruction"): {
+        "bald": [1.0, 0.0],
+        "long": [0.5, 0.5],
+    },
+    ("completion", "salience+instruction"): {
+        "bald": [0.4, 0.6],
+        "long": [0.3, 0.7],
+    },
+    ("association", "bare"): {
+        "bald": [0.8, 0.2],
+        "long": [0.5, 0.5],
+    },
+    ("association", "salience"): {
+        "bald": [0.4, 0.6],
+        "long": [0.5, 0.5],
+    },
+    ("association", "instruction"): {
+        "bald": [0.9, 0.1],
+        "long": [0.2, 0.8],
+    },
 }
 
 
@@ -40,7 +55,10 @@ def thrice(cells: Cells) -> Cells:
 
 def by_t(values: list[float], level: float = 0.9) -> tuple[float, float]:
     """The interval of a mean."""
-    quantile = stats.t.ppf(0.5 + level / 2, len(values) - 1)
+    quantile = stats.t.ppf(
+        0.5 + level / 2,
+        len(values) - 1,
+    )
     mean, half = np.mean(values), quantile * stats.sem(values)
     return mean - half, mean + half
 
@@ -56,10 +74,10 @@ def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:
         ("instruction", "association"): 0.2,
         ("instruction", "every"): 0.2,
     }
-    assert by_cue.to_dict() == pytest.approx(expected)
+    assert by_cue.to_dict() == approx(expected)
     values = {"shift_probability": 0.25, "coverage": 0.5, "excluded_cells": 0}
     for figure, value in values.items():
-        assert find_figure(figures, figure)["value"] == pytest.approx(value)
+        assert find_figure(figures, figure)["value"] == approx(value)
     is_of_stimuli = figures["figure"].isin(["effect", "shift_probability", "coverage"])
     of_stimuli = figures[is_of_stimuli & figures["cell"].isna()].dropna(subset="value")
     assert set(of_stimuli["n"]) == {2}
@@ -68,69 +86,52 @@ def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:
 
 
 def test_coverage_is_told_by_cell_and_cells_that_have_too_little_are_counted() -> None:
-    measured = rows(
-        CELLS | {("association", "salience~1"): {"bald": [0.4, 0.6], "long": [0.5, 0.5]}},
-    )
-    low = (measured["task"] == "association") & measured["framing"].isin(["salience", "salience~1"])
+    placebo = {("association", "salience~1"): CELLS["association", "salience"]}
+    measured = rows({**CELLS, **placebo})
+    of_salience = measured["framing"].isin(["salience", "salience~1"])
+    low = (measured["task"] == "association") & of_salience
     figures = figures_of(measured.assign(coverage=measured["coverage"].mask(low, 0.05)))
     cells = figures[(figures["figure"] == "coverage") & figures["cell"].notna()]
     expected = dict.fromkeys(CELLS, 0.5) | {("association", "salience"): 0.05}
-    assert cells.set_index(["task", "cell"])["value"].to_dict() == pytest.approx(expected)
-    assert set(cells["n"]) == {2}
-    assert set(cells["unit"]) == {"prompts"}
+    assert cells.set_index(["task", "cell"])["value"].to_dict() == approx(expected)
+    assert set(zip(cells["n"], cells["unit"], strict=True)) == {(2, "prompts")}
     excluded = find_figure(figures, "excluded_cells")
-    assert (excluded["value"], excluded["n"], excluded["unit"]) == (1, 5, "cells")
+    assert excluded[["value", "n", "unit"]].tolist() == [1, 5, "cells"]
     # Placebos are no part of the mean: four cells of .5 and one of .05.
-    assert find_figure(figures, "coverage")["value"] == pytest.approx(0.41)
+    assert find_figure(figures, "coverage")["value"] == approx(0.41)
 
 
 def test_a_stimulus_is_left_out_with_all_its_tasks_and_factors() -> None:
     measured = rows(thrice(CELLS))
-    figures = figures_of(
-        measured.assign(coverage=measured["coverage"].mask(measured["stimulus"] == "bald-0", 0.8))
-    )
+    of_first = measured["stimulus"] == "bald-0"
+    figures = figures_of(measured.assign(coverage=measured["coverage"].mask(of_first, 0.8)))
     # Five stimuli of .5 and one of .8.
-    coverage = find_figure(figures, "coverage")
-    assert (coverage["value"], coverage["n"]) == pytest.approx((0.55, 6))
+    assert find_figure(figures, "coverage")[["value", "n"]].tolist() == approx([0.55, 6])
     # By stimulus: the mean of (.6 + .4) / 2 and .1, and of (.2 + 0) / 2 and .3.
-    probability = find_figure(figures, "shift_probability")
-    salience = find_figure(figures, "effect", cue="salience")
-    together = by_t([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
-    assert (probability["low"], probability["high"]) == pytest.approx(together, abs=1e-12)
-    of_salience = by_t([0.5, 0.5, 0.5, 0.1, 0.1, 0.1])
-    assert (salience["low"], salience["high"]) == pytest.approx(of_salience, abs=1e-12)
-
-
-def test_a_stimulus_may_lack_a_task() -> None:
-    cells = {
-        cell: {"bald": stimuli["bald"]} if cell[0] == "association" else stimuli
-        for cell, stimuli in CELLS.items()
+    by_figure = {
+        "shift_probability": [0.3, 0.2],
+        "effect": [0.5, 0.1],
     }
-    figures = figures_of(rows(cells))
-    # Association now is bald alone, .4; completion (.6 + .2) / 2.
-    association = find_figure(figures, "effect", cue="salience", task="association")
-    assert (association["value"], association["n"]) == pytest.approx((0.4, 1))
-    salience = find_figure(figures, "effect", cue="salience")
-    assert (salience["value"], salience["n"]) == pytest.approx((0.4, 2))
-    assert salience[["low", "high"]].isna().all()
+    for figure, (bald, long) in by_figure.items():
+        cue = {"cue": "salience"} if figure == "effect" else {}
+        ends = find_figure(figures, figure, **cue)[["low", "high"]]
+        assert tuple(ends) == near(by_t([bald] * 3 + [long] * 3))
 
 
 def test_no_feasible_pair_is_null_and_names_the_factor() -> None:
     completion = {cell: stimuli for cell, stimuli in CELLS.items() if cell[0] == "completion"}
     figures = figures_of(rows(completion))
-    for row in (
-        find_figure(figures, "effect", cue="instruction"),
-        find_figure(figures, "effect", cue="instruction", task="completion"),
-        find_figure(figures, "shift_probability"),
+    cue = {"cue": "instruction"}
+    for figure, dimensions in (
+        ("effect", cue),
+        ("effect", {**cue, "task": "completion"}),
+        ("shift_probability", {}),
     ):
+        row = find_figure(figures, figure, **dimensions)
         assert row[["value", "low", "high"]].isna().all()
         assert row["reason"] == "no two cells differ in instruction alone"
-    headline = find_figure(figures, "change", cue="instruction", outcome="he")
-    assert pd.isna(headline["value"])
-    assert headline["verdict"] == str(Verdict.INCONCLUSIVE)
-    salience = find_figure(figures, "effect", cue="salience")
-    assert salience["value"] == pytest.approx(0.4)
-    assert pd.isna(salience["reason"])
+    assert pd.isna(find_figure(figures, "change", **cue, outcome="he")["value"])
+    assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.4)
 
 
 def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> None:
@@ -142,22 +143,16 @@ def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> 
     assert lost["reason"] == (
         "no two cells that differ in salience alone are left: excluded, or without valid answers"
     )
-    assert find_figure(figures, "effect", cue="salience")["value"] == pytest.approx(0.4)
-
-
-def test_where_placebos_alone_are_left_of_choices_there_is_no_effect_and_no_shift() -> None:
-    cells = {
-        ("say", framing): {"bald": [0.5, 0.5]} for framing in ("bare", "salience", "salience~1")
-    }
-    measured = rows(cells, readout="choice").assign(n=10)
-    gone = measured["framing"] == "salience"
-    figures = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)))
-    assert "shift" not in set(figures["figure"])
-    assert "are left: excluded" in find_figure(figures, "effect", cue="salience")["reason"]
+    assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.4)
 
 
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
-    measured = rows(readout="choice").assign(share=np.nan, mass=0.0, coverage=0.0, n=10)
+    measured = rows(readout="choice").assign(
+        share=np.nan,
+        mass=0.0,
+        coverage=0.0,
+        n=10,
+    )
     figures = figures_of(measured)
     effects = figures[figures["figure"] == "effect"]
     assert effects["value"].isna().all()
@@ -168,14 +163,6 @@ def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
     assert find_figure(figures, "shift_probability")["reason"] == "no answer names an option"
     assert find_figure(figures, "coverage")["value"] == 0
     assert find_figure(figures, "excluded_cells")["value"] == 5
-
-
-def test_a_single_stimulus_has_a_value_and_no_interval() -> None:
-    cells = {cell: {"bald": stimuli["bald"]} for cell, stimuli in CELLS.items()}
-    figures = figures_of(rows(cells))
-    probability = find_figure(figures, "shift_probability")
-    assert (probability["value"], probability["n"]) == (pytest.approx(0.3), 1)
-    assert probability[["low", "high"]].isna().all()
 
 
 STIMULI = [f"s{number}" for number in range(12)]
@@ -211,7 +198,10 @@ def cells_moved(
 def moved(task: str, framing: str, bald: float, long: float) -> Cells:
     """A cell whose answers are so far from even."""
     shares = {"bald": [0.5 + bald, 0.5 - bald]}
-    shares["long"] = [0.5 + long, 0.5 - long]
+    shares["long"] = [
+        0.5 + long,
+        0.5 - long,
+    ]
     return {(task, framing): shares}
 
 
@@ -220,68 +210,107 @@ class TestMeans:
 
     def test_over_tasks(self) -> None:
         cells: dict = {}
-        moves = (("say", 0, 0), ("choose", 0, 0.3), ("complete", 0.45, 0.45))
+        moves = (
+            ("say", 0, 0),
+            ("choose", 0, 0.3),
+            ("complete", 0.45, 0.45),
+        )
         for task, bald, long in moves:
-            cells |= moved(task, "bare", 0, 0) | moved(task, "salience", bald, long)
+            cells |= moved(task, "bare", 0, 0) | moved(
+                task,
+                "salience",
+                bald,
+                long,
+            )
         figures = figures_of(rows(cells))
-        assert find_figure(figures, "effect", cue="salience")["value"] == pytest.approx(0.2)
+        assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.2)
 
     def test_of_placebos_over_pairs_of_cells(self) -> None:
         cells: dict = {}
-        moves = (("", 0.0), ("instruction", 0.0), ("age", 0.0), ("instruction+age", 0.4))
+        moves = (
+            ("", 0.0),
+            ("instruction", 0.0),
+            ("age", 0.0),
+            ("instruction+age", 0.4),
+        )
         for base, by in moves:
             there = f"+{base}" if base else ""
             cells |= moved("say", base or "bare", 0, 0) | moved(
                 "say", f"salience~1{there}", 0.5 * by, 0.5 * by
             )
-            cells |= moved("say", f"salience{there}", by, by)
+            cells |= moved(
+                "say",
+                f"salience{there}",
+                by,
+                by,
+            )
         figures = figures_of(rows(cells), factors=["salience", "instruction", "age"])
         row = find_figure(figures, "effect", cue="salience")
-        assert (row["value"], row["control"]) == pytest.approx((0.1, 0.05))
+        assert (row["value"], row["control"]) == approx((0.1, 0.05))
 
 
-ALIKE = np.full((12, 6), [0.05, 0.07, 0.09, 0.11, 0.13, 0.15])
+ALIKE = np.full(
+    (12, 6),
+    [0.05, 0.07, 0.09, 0.11, 0.13, 0.15],
+)
 """Six placebos, each moving all alike: mean .1, SD .0374."""
 
 
 class TestBesidePlacebos:
     def test_the_control_is_the_mean_apd_of_placebos(self) -> None:
-        figures = figures_of(rows(cells_moved(np.full(12, 0.3), ALIKE)), factors=["salience"])
+        figures = figures_of(
+            rows(cells_moved(np.full(12, 0.3), ALIKE)),
+            factors=["salience"],
+        )
         row = find_figure(figures, "effect", cue="salience")
-        assert (row["value"], row["control"]) == pytest.approx((0.3, 0.1))
-        assert (row["low"], row["high"]) == pytest.approx((0.3, 0.3))
+        assert (row["value"], row["control"]) == approx((0.3, 0.1))
+        assert (row["low"], row["high"]) == approx((0.3, 0.3))
         assert row[["p", "verdict", "smallest"]].isna().all()  # it describes
 
     def test_each_placebo_counts_once_however_few_stimuli_it_was_asked_about(self) -> None:
         placebos = np.full((12, 2), np.nan)
         placebos[:, 0], placebos[:2, 1] = 0.1, 0.3
-        figures = figures_of(rows(cells_moved(np.full(12, 0.3), placebos)), factors=["salience"])
+        figures = figures_of(
+            rows(cells_moved(np.full(12, 0.3), placebos)),
+            factors=["salience"],
+        )
         row = find_figure(figures, "effect", cue="salience")
-        assert row["control"] == pytest.approx(0.2)
+        assert row["control"] == approx(0.2)
 
     def test_a_placebo_that_lacks_a_task_is_no_part_of_the_control_over_tasks(self) -> None:
-        say = cells_moved(np.full(12, 0.3), ALIKE[:, :2])
-        hear = cells_moved(np.full(12, 0.2), ALIKE[:, :1], task="hear")
+        say = cells_moved(
+            np.full(12, 0.3),
+            ALIKE[:, :2],
+        )
+        hear = cells_moved(
+            np.full(12, 0.2),
+            ALIKE[:, :1],
+            task="hear",
+        )
         cells = say | hear
         figures = figures_of(rows(cells), factors=["salience"])
         row = find_figure(figures, "effect", cue="salience")
-        assert (row["value"], row["control"]) == pytest.approx((0.25, 0.05))
+        assert (row["value"], row["control"]) == approx((0.25, 0.05))
         say = find_figure(figures, "effect", cue="salience", task="say")
-        assert say["control"] == pytest.approx(0.06)
+        assert say["control"] == approx(0.06)
 
     def test_an_effect_over_tasks_is_of_those_that_have_placebos(self) -> None:
-        bare = cells_moved(np.full(12, 0.4), np.empty((12, 0)), task="hear")
+        bare = cells_moved(
+            np.full(12, 0.4),
+            np.empty((12, 0)),
+            task="hear",
+        )
         figures = figures_of(
             rows(cells_moved(np.full(12, 0.3), ALIKE) | bare), factors=["salience"]
         )
         row = find_figure(figures, "effect", cue="salience")
-        assert (row["value"], row["control"]) == pytest.approx((0.3, 0.1))
+        assert (row["value"], row["control"]) == approx((0.3, 0.1))
         assert row["reason"] == "over say only: no placebos in hear"
         hear = find_figure(figures, "effect", cue="salience", task="hear")
-        assert hear["value"] == pytest.approx(0.4)
+        assert hear["value"] == approx(0.4)
         assert pd.isna(hear["control"])
         # The mean over cues is of what is published of each.
-        assert find_figure(figures, "shift_probability")["value"] == pytest.approx(0.3)
+        assert find_figure(figures, "shift_probability")["value"] == approx(0.3)
 
 
 class TestCoverageBelowTheFloor:
@@ -291,89 +320,124 @@ class TestCoverageBelowTheFloor:
         )
         distribution = rows(cells)
         gone = [
-            cell in low for cell in zip(distribution["task"], distribution["framing"], strict=True)
+            cell in low
+            for cell in zip(
+                distribution["task"],
+                distribution["framing"],
+                strict=True,
+            )
         ]
         return distribution.assign(coverage=distribution["coverage"].mask(np.array(gone), 0.04))
 
     def figures(self, *low: tuple[str, str]) -> pd.DataFrame:
         names = ["salience", "salience, say", "salience, hear"]
-        return figures_of(self.measured(*low), factors=["salience"], headlines=names)
+        return figures_of(
+            self.measured(*low),
+            factors=["salience"],
+            headlines=names,
+        )
 
     def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean(self) -> None:
         figures = self.figures(("say", "bare"))
-        say = find_figure(figures, "effect", cue="salience", task="say")
-        assert (say["value"], say["control"]) == pytest.approx((0.3, 0.1))
+        say, hear, mean = (
+            find_figure(figures, "effect", cue="salience", **task)
+            for task in ({"task": "say"}, {"task": "hear"}, {})
+        )
+        assert say[["value", "control"]].tolist() == approx([0.3, 0.1])
         assert say["verdict"] == str(Verdict.INVALID)
-        assert "only 4.0% of its answers name an option (say, bare)" in say["why"]
-        hear = find_figure(figures, "effect", cue="salience", task="hear")
-        assert pd.isna(hear["verdict"])
-        mean = find_figure(figures, "effect", cue="salience")
-        assert (mean["value"], mean["control"]) == pytest.approx((0.25, 0.1))
+        assert mean[["value", "control"]].tolist() == approx([0.25, 0.1])
         assert mean["reason"] == "over hear only: too little coverage in say"
-        assert pd.isna(mean["verdict"])
+        assert pd.isna([hear["verdict"], mean["verdict"]]).all()
         every = find_figure(self.figures(), "effect", cue="salience")
-        assert every["value"] == pytest.approx(0.275)
+        assert every["value"] == approx(0.275)
 
     def test_where_every_task_is_unfit_so_is_the_mean(self) -> None:
         figures = self.figures(("say", "salience"), ("hear", "bare"))
         mean = find_figure(figures, "effect", cue="salience")
-        assert mean["value"] == pytest.approx(0.275)
+        assert mean["value"] == approx(0.275)
         assert mean["verdict"] == str(Verdict.INVALID)
 
 
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_placebos() -> None:
-    identity = {"benchmark": "pronouns", "prompt_format": "plain", "model": "m0", "n": 12}
-    numbers = {"readout": "token", "before": 0.9, "after": 0.6, "change": -0.3}
+    identity = {
+        "benchmark": "pronouns",
+        "prompt_format": "plain",
+        "model": "m0",
+        "n": 12,
+    }
+    numbers = {
+        "readout": "token",
+        "before": 0.9,
+        "after": 0.6,
+        "change": -0.3,
+    }
+    reason = "GAS is null: no replies"
     measures = [
-        {"measure": "S", **numbers, "low": -0.4, "high": -0.2, "control": -0.1},
+        {
+            "measure": "S",
+            **numbers,
+            "low": -0.4,
+            "high": -0.2,
+            "control": -0.1,
+        },
         {"measure": "H", **numbers, "before_low": 0.8, "before_high": 0.95},
         {"measure": "AS of GLD and ADD", "readout": "token", "change": 0.3},
-        {"measure": "AS", "readout": "all", "reason": "GAS is null: no replies"},
+        {"measure": "AS", "readout": "all", "reason": reason},
     ]
-    figures = figures_of(rows(), replications=pd.DataFrame([identity | row for row in measures]))
-    names = ["value", "low", "high", "n", "unit"]
-    change = find_figure(figures, "s", phase="change")
-    before = find_figure(figures, "h", phase="before")
-    after = find_figure(figures, "h", phase="after")
-    assert change[names].tolist() == [-0.3, -0.4, -0.2, 12, "stimuli"]
-    assert change["control"] == -0.1
-    assert before[names].tolist() == [0.9, 0.8, 0.95, 12, "stimuli"]
-    assert (after["value"], after["n"]) == (0.6, 12)
-    assert pd.isna(after["low"])
-    some = find_figure(figures, "as_of_gld_and_add", phase="change")
-    none = find_figure(figures, "as", phase="change")
-    assert some["value"] == 0.3
-    assert some[["control", "reason"]].isna().all()
+    figures = figures_of(
+        rows(),
+        replications=pd.DataFrame([identity | row for row in measures]),
+    )
+    expected = (
+        (
+            "s",
+            "change",
+            [-0.3, -0.4, -0.2, -0.1, None],
+        ),
+        ("h", "before", [0.9, 0.8, 0.95, None, None]),
+        ("h", "after", [0.6, None, None, None, None]),
+        ("as_of_gld_and_add", "change", [0.3, None, None, None, None]),
+        ("as", "change", [None, None, None, None, reason]),
+    )
+    for figure, phase, values in expected:
+        row = find_figure(figures, figure, phase=phase)
+        shown = row[["value", "low", "high", "control", "reason"]].astype(object)
+        assert shown.where(shown.notna(), None).tolist() == values
+        assert row[["n", "unit"]].tolist() == [12, "stimuli"]
     assert set(figures.query("figure == 'as_of_gld_and_add'")["phase"]) == {"change"}
-    assert (pd.isna(none["value"]), none["reason"]) == (True, "GAS is null: no replies")
 
 
 def test_the_continuation_check_is_a_share_of_all_neutral_replies() -> None:
     """The share of them that names another class later, with the interval of Wilson from five
     on."""
     counts = [
-        ("chat", "all", 20, 5),
-        ("chat", "salience", 10, 5),
-        ("few", "all", 4, 1),
-        ("five", "all", 5, 1),
-        ("none", "all", 0, 0),
+        ("chat", "all", 20, 5, 5 / 20),
+        ("chat", "salience", 10, 5, 5 / 10),
+        ("few", "all", 4, 1, 1 / 4),
+        ("five", "all", 5, 1, 1 / 5),
+        ("none", "all", 0, 0, None),
     ]
-    table = pd.DataFrame(counts, columns=["prompt_format", "factor", "n", "named"])
-    shares = [named / n if n else None for *_, n, named in counts]
-    table = table.assign(share=shares)
+    table = pd.DataFrame(counts, columns=["prompt_format", "factor", "n", "named", "share"])
     neutral = {"outcome": "he", "keywords": ["she"]}
     figures = figures_of(rows(), continuations=table, continuation=neutral)
     checks = figures.query("figure == 'continuation' and readout == 'choice' and outcome == 'he'")
-    assert checks["prompt_format"].tolist() == ["chat", "few", "five", "none"]
-    many, few, five, none = (row for _, row in checks.iterrows())
+    checks = checks.set_index("prompt_format")
+    assert checks["value"].dropna().to_dict() == {
+        "chat": 0.25,
+        "few": 0.25,
+        "five": 0.2,
+    }
+    assert checks["n"].to_dict() == {
+        "chat": 20,
+        "few": 4,
+        "five": 5,
+        "none": 0,
+    }
+    assert set(checks["unit"]) == {"replies"}
     interval = stats.binomtest(5, 20).proportion_ci(0.9, method="wilson")
-    assert (many["value"], many["n"], many["unit"]) == (0.25, 20, "replies")
-    assert (many["low"], many["high"]) == pytest.approx(interval)
-    assert (few["value"], five["value"]) == (0.25, 0.2)
-    assert pd.isna(none["value"])
-    assert few[["low", "high"]].isna().all()
-    assert five[["low", "high"]].notna().all()
-    assert (none["n"], none["unit"], none["reason"]) == (0, "replies", "no reply is of the class")
+    assert checks.loc["chat", ["low", "high"]].tolist() == approx(list(interval))
+    assert list(checks.index[checks["low"].isna()]) == ["few", "none"]
+    assert checks.loc["none", "reason"] == "no reply is of the class"
 
 
 def shifted(
@@ -397,10 +461,21 @@ class TestShiftsOfClasses:
         bald = [("bald", name, shift) for shift in (0.3, 0.3, 0.9) for name in ("he", "she")]
         figures = shifted([*bald, ("long", "he", 0.1), ("long", "she", -0.3)])
         # (.5 + .1) / 2, (.5 - .3) / 2, and (.0 - .4) / 2.
-        he, she = ("shift", "he", None), ("shift", "she", None)
-        expected = {he: 0.3, she: 0.1, ("shift_difference", "she", "he"): -0.2}
+        he, she = (
+            ("shift", "he", None),
+            (
+                "shift",
+                "she",
+                None,
+            ),
+        )
+        expected = {
+            he: 0.3,
+            she: 0.1,
+            ("shift_difference", "she", "he"): -0.2,
+        }
         values = {key: figure.value for key, figure in figures.items()}
-        assert values == pytest.approx(expected)
+        assert values == approx(expected)
         for figure in figures.values():
             assert (figure.n, figure.unit, figure.low) == (2, "stimuli", None)
 
@@ -409,10 +484,10 @@ class TestShiftsOfClasses:
         shifts = []
         for number, by in enumerate(values):
             stimulus = f"s{number}"
-            shifts += [(stimulus, "he", by), (stimulus, "she", by)]
+            shifts += [
+                (stimulus, "he", by),
+                (stimulus, "she", by),
+            ]
         figure = shifted(shifts)["shift", "she", None]
-        assert figure.value == pytest.approx(0.1)
-        assert (figure.low, figure.high) == pytest.approx(by_t(values))
-
-    def test_without_a_cue_there_are_none(self) -> None:
-        assert shifted([]) == {}
+        assert figure.value == approx(0.1)
+        assert (figure.low, figure.high) == approx(by_t(values))

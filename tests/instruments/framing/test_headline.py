@@ -28,6 +28,7 @@ from tests.instruments.framing.hair import (
 )
 from tests.instruments.framing.plans import figures_of, find_figure
 from tests.instruments.framing.tables import distributions
+from tests.instruments.near import approx
 
 CUES = ("inferring gender", "Choose a pronoun", *WORDINGS)
 """What every wording of the cue has in it."""
@@ -66,7 +67,11 @@ def diagnosed(
     """What is found of the replies of a hosted chat model: one reply a question, placebos
     included."""
     changes.setdefault("headlines", ["salience, completion", "salience, choice"])
-    source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS, **changes)
+    source = with_placebos(
+        [*PLACEBOS, *MORE_PLACEBOS],
+        WORDINGS,
+        **changes,
+    )
     sizes = {
         "generations": 1,
         "most_wordings": 9,
@@ -76,7 +81,12 @@ def diagnosed(
     }
     tables, plan = built(declaration(source, **sizes))
     whom = subject("chat", name="scripted")
-    answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
+    answers = collect_answers(
+        {"hair": (tables, plan)},
+        requests,
+        whom,
+        Replying(reply),
+    )
     assert not answers["replies"].duplicated(["id", "repetition"]).any()
     if doubled:
         answers = {
@@ -84,7 +94,16 @@ def diagnosed(
         }
     answers = none() | answers
     return figures(
-        "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
+        "hair",
+        tables,
+        plan,
+        scores(tables, plan, answers, whom),
+        whom,
+        Resampling(
+            0.95,
+            100,
+            0,
+        ),
     )
 
 
@@ -117,20 +136,12 @@ class TestTwoModels:
     def test_one_that_a_cue_turns_more_is_found(self) -> None:
         more, less = made_of(*CUES), made_of(*CUES, share=0.25)
         figure = self.compared(more, less)
-        assert (figure.verdict, figure.value) == (str(Verdict.EFFECT), pytest.approx(75))
+        assert (figure.verdict, figure.value) == (
+            str(Verdict.EFFECT),
+            approx(75),
+        )
         assert figure.levels == "12 stimuli, 3 wordings, 12 placebos"
-        assert self.compared(less, more).value == pytest.approx(-75)
-
-    def test_the_difference_has_the_dimensions_of_the_headline(self) -> None:
-        figure = contrast(made_of(*CUES), made_of(*ANY), 10.0)
-        cue_and_task = {"cue": "salience", "task": "completion", "outcome": "he"}
-        part = {"prompt_format": "chat", "readout": "choice"}
-        assert (figure.figure, figure.dimensions) == ("change", part | cue_and_task)
-
-    def test_one_that_anything_turns_is_no_more_turned_by_the_cue(self) -> None:
-        figure = self.compared(made_of(*ANY), made_of(*CUES, share=0.25))
-        assert figure.verdict != Verdict.EFFECT
-        assert self.compared(made_of(*CUES), made_of(*CUES)).verdict == Verdict.NO_EFFECT
+        assert self.compared(less, more).value == approx(-75)
 
 
 class TestOneReplyAQuestion:
@@ -145,7 +156,7 @@ class TestOneReplyAQuestion:
             )
             assert row["p"] == 2 / 2**12
         total = find_figure(rows, "total_shift", cue="salience", task="completion")
-        assert total["value"] == pytest.approx(2)
+        assert total["value"] == approx(2)
         reason = "one reply per question cannot be distinguished from chance"
         assert find_figure(rows, "effect", cue="salience")["reason"] == reason
         assert find_figure(rows, "shift_probability")["reason"] == reason
@@ -154,16 +165,6 @@ class TestOneReplyAQuestion:
         row = find_change(replied(turning(*ANY)), task="completion")
         assert (row["value"], row["placebo"], row["specific"]) == (100, 100, 0)
         assert row["verdict"] == str(Verdict.NOT_SPECIFIC)
-
-    def test_a_placebo_that_brings_no_class_is_answered_all_the_same(self) -> None:
-        reply = turning(*CUES)
-        rows = replied(
-            lambda prompt: "Bananas are yellow." if "noting" in prompt else reply(prompt)
-        )
-        row = find_change(rows, task="completion")
-        # An invalid reply is a class: placebos bring no "he", as before.
-        assert (row["value"], row["placebo"]) == (100, 0)
-        assert row["verdict"] == str(Verdict.EFFECT)
 
     def test_rows_that_stand_there_twice_change_nothing(self) -> None:
         once, twice = (
@@ -181,20 +182,26 @@ class TestOneReplyAQuestion:
             "p_effect",
             "p_denial",
         ]
-        assert twice[numbers].astype(float).tolist() == pytest.approx(
-            once[numbers].astype(float).tolist()
-        )
+        assert twice[numbers].astype(float).tolist() == approx(once[numbers].astype(float).tolist())
         assert (twice["levels"], twice["verdict"]) == (once["levels"], once["verdict"])
 
 
 def test_the_quick_scale_asks_one_wording_and_six_placebos() -> None:
     source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS)
     tables, plan = built(declaration(source))
-    (words, *_) = requests(tables, plan, {}, subject(chats=False))
+    (words, *_) = requests(
+        tables,
+        plan,
+        {},
+        subject(chats=False),
+    )
     framings = tables["prompts"].set_index("id")["framing"]
     expected = {"bare", "instruction", "salience+instruction"}
     for number in range(1, 7):
-        expected |= {f"salience~{number}+instruction", f"instruction~{number}"}
+        expected |= {
+            f"salience~{number}+instruction",
+            f"instruction~{number}",
+        }
     assert set(framings.reindex(words.rows["id"]).dropna()) == expected
 
 
@@ -231,18 +238,6 @@ def shares(
 
 
 SPREAD = np.linspace(-0.01, 0.01, 12)[:, None]
-CUE = np.full((12, 3), 0.3)
-"""Three wordings that move every stimulus by .3."""
-STILL = np.zeros((12, 12))
-"""Twelve placebos that move nothing."""
-
-
-def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> None:
-    moves = np.full((12, 3), 0.03) + SPREAD
-    row = find_change(shares(moves, SPREAD + STILL))
-    assert row["p"] < 0.001
-    assert row["specific"] == pytest.approx(3)
-    assert row["verdict"] == str(Verdict.NO_EFFECT)
 
 
 @pytest.mark.parametrize(
@@ -256,41 +251,14 @@ def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> No
 def test_a_design_that_has_too_little_says_of_what(cue, placebos, lacking) -> None:
     moves = np.full(cue, 0.3) + SPREAD[: cue[0]]
     row = find_change(shares(moves, np.zeros(placebos)))
-    assert row["value"] == pytest.approx(30, abs=0.5)
+    assert row["value"] == approx(30, abs=0.5)
     assert (row["verdict"], row["why"]) == (
         str(Verdict.INCONCLUSIVE),
         f"No verdict is possible: {lacking}.",
     )
 
 
-def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
-    row = find_change(shares(CUE, STILL, coverage=0.04))
-    assert row["verdict"] == str(Verdict.INVALID)
-    assert "only 4.0% of its answers name an option (say, " in row["why"]
-
-
-def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None:
-    numbers = np.zeros((12, 13))
-    numbers[:, 4] = 0.5
-    row = find_change(shares(CUE + SPREAD, numbers + SPREAD, low="salience~5"))
-    assert (row["placebo"], row["levels"]) == (
-        pytest.approx(0),
-        "12 stimuli, 3 wordings, 12 placebos, 1 task",
-    )
-    assert row["verdict"] == str(Verdict.EFFECT)
-
-
-def test_without_a_class_there_is_no_headline() -> None:
-    rows = shares(CUE, STILL, focal_outcome=None, headlines=[])
-    assert "change" not in set(rows["figure"])
-
-
-def test_another_class_gives_what_the_first_loses() -> None:
-    he, she = (
-        find_change(shares(CUE + SPREAD, STILL, focal_outcome=name), outcome=name)
-        for name in ("he", "she")
-    )
-    assert (he["value"], he["specific_low"]) == pytest.approx(
-        (-she["value"], -she["specific_high"])
-    )
-    assert he["verdict"] == she["verdict"] == str(Verdict.EFFECT)
+@pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
+def test_replies_that_say_nothing_are_no_measurement(reply: str) -> None:
+    """Refusals, and answers that never change, are no equality."""
+    assert find_change(replied(lambda _: reply), task="completion")["verdict"] == Verdict.INVALID

@@ -10,6 +10,7 @@ from evenruler.models import sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.instruments.framing.published import Published, ours
+from tests.instruments.near import approx
 from tests.lm_eval_run import lm_eval
 
 WORDS = {"formal": ["dear", "sirs"], "informal": ["hi", "howdy"]}
@@ -33,18 +34,18 @@ def test_its_numbers_are_ours(
     .001.
     """
     model = sources.locate_model(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
-    own = Published("register", tmp_path / "my copy")
-    plan = own.plan
+    benchmark = Published("register", tmp_path / "my copy")
+    plan = benchmark.plan
     outcomes = [outcome | {"forms": WORDS[outcome["outcome"]]} for outcome in plan["outcomes"]]
-    own.planned(stimuli=plan["stimuli"][:2], placebo_stimuli=1, orders=2, outcomes=outcomes)
+    benchmark.planned(stimuli=plan["stimuli"][:2], placebo_stimuli=1, orders=2, outcomes=outcomes)
 
     # Of single log-probabilities the harness sums whole texts.
     doubles = ("--model_args", f"pretrained={model},dtype=float32,softmax_dtype=float64")
-    run = lm_eval(model, own.folder, "framing_register", tmp_path / "elsewhere", *doubles)
+    run = lm_eval(model, benchmark.folder, "framing_register", tmp_path / "elsewhere", *doubles)
 
     assert run["versions"] == {"framing_register": "1.2.3"}
-    found = run["results"]["framing_register"]
-    expected = ours(own, AnsweringModels(smollm2, no_tool))
-    assert {readout: found[f"{readout},none"] for readout in expected} == pytest.approx(
+    metrics = run["results"]["framing_register"]
+    expected = ours(benchmark, AnsweringModels(smollm2, no_tool))
+    assert {readout: metrics[f"{readout},none"] for readout in expected} == approx(
         expected, abs=2e-5
     )

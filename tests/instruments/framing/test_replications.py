@@ -4,7 +4,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 from scipy.special import expit
@@ -12,17 +11,38 @@ from scipy.special import expit
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.diagnose.replications import compute_replications
 from tests.instruments.framing.tables import Cells, distributions
+from tests.instruments.near import approx, near
 
 LEVEL = 0.9
-CLASSES = {"male": ["he", "his", "man"], "female": ["she", "her", "woman"]}
-GROUPS = {"algebra": "math", "number": "math", "poem": "arts", "dance": "arts"}
+CLASSES = {
+    "male": ["he", "his", "man"],
+    "female": ["she", "her", "woman"],
+}
+GROUPS = {
+    "algebra": "math",
+    "number": "math",
+    "poem": "arts",
+    "dance": "arts",
+}
 
 # By task: without and with the cue.
 PROBED: Cells = {
-    ("describe", "bare"): {"bald": [0.9, 0.1], "long": [0.3, 0.7]},
-    ("describe", "salience"): {"bald": [0.6, 0.4], "long": [0.5, 0.5]},
-    ("complete", "bare"): {"bald": [0.7, 0.3], "long": [0.5, 0.5]},
-    ("complete", "salience"): {"bald": [0.5, 0.5], "long": [0.5, 0.5]},
+    ("describe", "bare"): {
+        "bald": [0.9, 0.1],
+        "long": [0.3, 0.7],
+    },
+    ("describe", "salience"): {
+        "bald": [0.6, 0.4],
+        "long": [0.5, 0.5],
+    },
+    ("complete", "bare"): {
+        "bald": [0.7, 0.3],
+        "long": [0.5, 0.5],
+    },
+    ("complete", "salience"): {
+        "bald": [0.5, 0.5],
+        "long": [0.5, 0.5],
+    },
 }
 ASSOCIATED: Cells = {
     ("choose", "bare"): {
@@ -103,7 +123,10 @@ def entropy(p: float) -> float:
 
 def apart(distance: float) -> list[float]:
     """Shares of two classes that are so far from each other."""
-    return [0.5 + distance / 2, 0.5 - distance / 2]
+    return [
+        0.5 + distance / 2,
+        0.5 - distance / 2,
+    ]
 
 
 class TestIndirectProbing:
@@ -114,57 +137,41 @@ class TestIndirectProbing:
         assert row[["before", "after", "change"]].tolist() == [0.25, 0.75, 0.5]
         assert (row["readout"], row["n"]) == ("choice", 2)
 
-    def test_what_was_withheld_is_no_reply(self) -> None:
-        choices = replies(SAID)
-        withheld = replies({"salience": {"long": [""]}}).assign(
-            reply=None, repetition=9, reason="content_filter"
-        )
-        rows = shares_of(PROBED)
-        assert (
-            probed(rows, pd.concat([choices, withheld]))
-            .loc["GAS"]
-            .equals(probed(rows, choices).loc["GAS"])
-        )
-
     def test_gld_on_paper(self) -> None:
         # Before .8, .4, .4, 0, mean .4; after .2, 0, 0, 0, mean .05.
         row = probed(shares_of(PROBED), replies(SAID)).loc["GLD"]
-        assert row[["before", "after", "change"]].tolist() == pytest.approx(
-            [0.4, 0.05, -0.35], abs=1e-12
-        )
+        assert row[["before", "after", "change"]].tolist() == near([0.4, 0.05, -0.35])
         assert (row["readout"], row["n"]) == ("token", 2)
 
     def test_add_is_the_jensen_shannon_distance_over_stimuli(self) -> None:
         # Means over tasks: male .8 and .4, female .2 and .6 before; male .55 and .5, female .45 and
         # .5 after.
         row = probed(shares_of(PROBED), replies(SAID)).loc["ADD"]
-        before = jensenshannon([0.8, 0.4], [0.2, 0.6], base=2)
-        after = jensenshannon([0.55, 0.5], [0.45, 0.5], base=2)
-        assert row[["before", "after", "change"]].tolist() == pytest.approx(
-            [before, after, after - before], abs=1e-12
+        before = jensenshannon(
+            [0.8, 0.4],
+            [0.2, 0.6],
+            base=2,
         )
+        after = jensenshannon(
+            [0.55, 0.5],
+            [0.45, 0.5],
+            base=2,
+        )
+        assert row[["before", "after", "change"]].tolist() == near([before, after, after - before])
 
     def test_add_weighs_stimuli_by_mass(self) -> None:
         rows = shares_of(PROBED)
         rows["mass"] *= rows["stimulus"].map({"bald": 1.0, "long": 0.1})
         row = probed(rows, replies(SAID)).loc["ADD"]
-        assert row["before"] == pytest.approx(
-            jensenshannon([0.8, 0.04], [0.2, 0.06], base=2), abs=1e-12
-        )
-
-    def test_add_takes_the_tasks_that_a_stimulus_has(self) -> None:
-        rows = shares_of(PROBED)
-        row = probed(
-            rows[(rows["task"] == "complete") | (rows["stimulus"] == "long")], NOTHING_SAID
-        ).loc["ADD"]
-        assert row["before"] == pytest.approx(
-            jensenshannon([0.7, 0.4], [0.3, 0.6], base=2), abs=1e-12
-        )
+        assert row["before"] == near(jensenshannon([0.8, 0.04], [0.2, 0.06], base=2))
 
     def test_add_is_one_for_stimuli_apart_and_zero_for_the_same(self) -> None:
         apart = shares_of(
             {
-                ("describe", framing): {"s1": [1.0, 0.0], "s2": [0.0, 1.0]}
+                ("describe", framing): {
+                    "s1": [1.0, 0.0],
+                    "s2": [0.0, 1.0],
+                }
                 for framing in ("bare", "salience")
             }
         )
@@ -173,38 +180,30 @@ class TestIndirectProbing:
         same = shares_of({("describe", framing): even for framing in ("bare", "salience")})
         weights = same["stimulus"].str[1:].astype(float) / 4
         same["mass"] = same["share"] * weights
-        for rows, expected in ((apart, 1.0), (same, 0.0)):
+        for rows, expected in (
+            (apart, 1.0),
+            (same, 0.0),
+        ):
             row = probed(rows, NOTHING_SAID).loc["ADD"]
-            assert row[["before", "after", "change"]].tolist() == pytest.approx(
+            assert row[["before", "after", "change"]].tolist() == approx(
                 [expected, expected, 0.0], abs=1e-7
             )
 
     def test_as_is_the_mean_absolute_change(self) -> None:
         measures = probed(shares_of(PROBED), replies(SAID))
         row = measures.loc["AS"]
-        assert row["change"] == pytest.approx(
-            (0.5 + 0.35 + abs(measures.loc["ADD", "change"])) / 3, abs=1e-12
-        )
+        assert row["change"] == near((0.5 + 0.35 + abs(measures.loc["ADD", "change"])) / 3)
         assert (row["readout"], row["n"], row["study"]) == ("all", 2, "indirect-probing")
 
     def test_a_model_that_was_not_sampled_has_no_gas_and_no_as(self) -> None:
         measures = probed(shares_of(PROBED), NOTHING_SAID)
-        assert measures["n"].to_dict() == {
-            "GAS": 0,
-            "GLD": 2,
-            "ADD": 2,
-            "AS": 2,
-            "AS of GLD and ADD": 2,
-        }
-        why = (
-            "no replies were asked for in this way; `generations` above 0 and `choices: every` "
-            "ask for them"
-        )
-        assert measures.loc["GAS", "reason"] == why
-        assert measures.loc["AS", "reason"] == f"GAS is null: {why}"
-        nulls = measures.loc[["GAS", "AS"], ["before", "after", "change", "low", "high"]]
-        assert nulls.isna().all(axis=None)
-        assert measures.loc[["GLD", "ADD"], "change"].notna().all()
+        assert measures["n"].tolist() == [0, 2, 2, 2, 2]
+        assert list(measures.index) == ["GAS", "GLD", "ADD", "AS", "AS of GLD and ADD"]
+        nulls = measures[measures["change"].isna()]
+        assert list(nulls.index) == ["GAS", "AS"]
+        assert nulls[["before", "after", "low", "high"]].isna().all(axis=None)
+        assert nulls["reason"]["AS"] == f"GAS is null: {nulls['reason']['GAS']}"
+        assert nulls["reason"]["GAS"].startswith("no replies were asked for in this way; ")
 
     def test_asked_for_words_in_one_way_and_for_replies_in_the_other_it_has_the_as_of_words(
         self,
@@ -220,45 +219,32 @@ class TestIndirectProbing:
         ).set_index(["prompt_format", "measure"])
         row = measures.loc[("plain", "AS of GLD and ADD")]
         change = (0.35 + abs(measures.loc[("plain", "ADD"), "change"])) / 2
-        assert row["change"] == pytest.approx(change, abs=1e-12)
-        assert (row["readout"], row["n"]) == ("token", 2)
+        assert row["change"] == near(change)
+        assert row[["readout", "n"]].tolist() == ["token", 2]
         assert row[["before", "after", "low", "high"]].isna().all()
-        remedy = "`prompt_formats: every` asks both in both ways"
         whole = measures.xs("AS", level="measure")
         assert whole["change"].isna().all()
+        remedy = "in this way; `prompt_formats: every` asks both in both ways"
         assert whole["reason"].to_dict() == {
-            "plain": f"GAS is null: no replies were asked for in this way; {remedy}",
-            "chat": f"GLD is null: no words were asked for in this way; {remedy}",
+            "plain": f"GAS is null: no replies were asked for {remedy}",
+            "chat": f"GLD is null: no words were asked for {remedy}",
         }
-        add = measures.loc[("chat", "ADD"), "reason"]
-        assert add == f"no words were asked for in this way; {remedy}"
-
-    def test_replies_are_of_the_same_prompts_on_both_sides(self) -> None:
-        other = replies({"bare": {"bald": ["He.", "She."]}}).assign(task="complete")
-        rows = shares_of(PROBED)
-        both = pd.concat([replies(SAID), other])
-        assert (
-            probed(rows, both).loc["GAS", "before"]
-            == probed(rows, replies(SAID)).loc["GAS", "before"]
-            == 0.25
-        )
 
     def test_a_prompt_with_a_value_on_one_side_is_left_out_on_both(self) -> None:
         rows = shares_of(PROBED)
-        lost = (
-            (rows["task"] == "describe")
-            & (rows["framing"] == "salience")
-            & (rows["stimulus"] == "bald")
+        lost = rows.eval("task == 'describe' and framing == 'salience' and stimulus == 'bald'")
+        measures = probed(
+            rows.assign(share=rows["share"].mask(lost)),
+            replies(SAID),
         )
-        measures = probed(rows.assign(share=rows["share"].mask(lost)), replies(SAID))
         # Left are .4, .4, 0 before and 0, 0, 0 after.
-        assert measures.loc["GLD", ["before", "after"]].tolist() == pytest.approx(
-            [0.8 / 3, 0.0], abs=1e-12
-        )
-        texts = {"bare": SAID["bare"], "salience": {"bald": SAID["salience"]["bald"]}}
+        assert measures.loc["GLD", ["before", "after"]].tolist() == near([0.8 / 3, 0.0])
+        texts = {
+            "bare": SAID["bare"],
+            "salience": {"bald": SAID["salience"]["bald"]},
+        }
         row = probed(rows, replies(texts)).loc["GAS"]
         assert row[["before", "after", "n"]].tolist() == [0.5, 1.0, 1]
-        assert pd.isna(row["reason"])
 
     def test_a_class_without_mass_has_no_distribution(self) -> None:
         cells = {cell: dict.fromkeys(stimuli, (1.0, 0.0)) for cell, stimuli in PROBED.items()}
@@ -275,17 +261,15 @@ class TestAssociation:
         # Preference for the first class: .8 and .4 against -.6 and -.6; then 0 and 0 against -.4
         # and 0.
         row = measures.loc[("token", "S")]
-        assert row[["before", "after", "change"]].tolist() == pytest.approx(
-            [0.6, 0.1, -0.5], abs=1e-12
-        )
+        assert row[["before", "after", "change"]].tolist() == near([0.6, 0.1, -0.5])
         assert (row["n"], row["study"]) == (4, "p-at")
         # Mean shares of the first class: .5 before, .45 after.
         h = measures.loc[("token", "H"), ["before", "after"]]
-        assert h.tolist() == pytest.approx([1.0, entropy(0.45)], abs=1e-12)
+        assert h.tolist() == near([1.0, entropy(0.45)])
         # The change of what reaches from -1 is halved.
         change = measures.loc[("token", "AS"), "change"]
         expected = (0.5 / 2 + 1 - entropy(0.45)) / 2
-        assert change == pytest.approx(expected, abs=1e-12)
+        assert change == near(expected)
 
     def test_the_order_of_classes_and_groups_is_that_of_the_source(self) -> None:
         rows = shares_of(ASSOCIATED)
@@ -299,33 +283,20 @@ class TestAssociation:
             measures = compute_replications(
                 rows, NOTHING_SAID, classes, groups, "p-at", LEVEL
             ).set_index("measure")
-            assert measures.loc["S", "before"] == pytest.approx(sign * 0.6, abs=1e-12)
-
-    def test_extremes(self) -> None:
-        firm = {
-            "algebra": [1.0, 0.0],
-            "number": [1.0, 0.0],
-            "poem": [0.0, 1.0],
-            "dance": [0.0, 1.0],
-        }
-        alike = {name: [1.0, 0.0] for name in firm}
-        measures = associated(shares_of({("choose", "bare"): firm, ("choose", "salience"): alike}))
-        tokens = measures.loc["token"]
-        assert tokens.loc["S", ["before", "after"]].tolist() == [1.0, 0.0]
-        assert tokens.loc["H", ["before", "after"]].tolist() == [1.0, 0.0]
-        assert tokens.loc["AS", "change"] == 0.75
+            assert measures.loc["S", "before"] == near(sign * 0.6)
 
     def test_choices_are_compared_where_the_model_was_sampled(self) -> None:
-        chosen = {}
-        for cell, stimuli in ASSOCIATED.items():
-            chosen[cell] = {name: shares[::-1] for name, shares in stimuli.items()}
-        rows = pd.concat([shares_of(ASSOCIATED), shares_of(chosen, readout="choice")])
-        choices = replies({"bare": {"algebra": ["?"]}})
-        assert associated(rows, choices).loc[("choice", "S"), "before"] == pytest.approx(
-            -0.6, abs=1e-12
+        rows = shares_of(ASSOCIATED)
+        turned = rows.assign(
+            share=1 - rows["share"],
+            mass=(1 - rows["share"]) / 2,
+            readout="choice",
         )
+        choices = replies({"bare": {"algebra": ["?"]}})
+        both = associated(pd.concat([rows, turned]), choices)
+        assert both.loc[("choice", "S"), "before"] == near(-0.6)
         # Sampled, and every cell excluded.
-        left = associated(shares_of(ASSOCIATED), choices)
+        left = associated(rows, choices)
         assert left.loc[("choice", "H"), "reason"] == "no stimulus has a value on both sides"
 
     def test_a_group_without_stimuli_is_no_comparison(self) -> None:
@@ -336,16 +307,7 @@ class TestAssociation:
             == "a group has no stimulus with a value on both sides"
         )
         before = measures.loc[("token", "H"), "before"]
-        assert before == pytest.approx(entropy(0.8), abs=1e-12)
-
-    def test_nothing_with_the_cue_is_null(self) -> None:
-        bare = {cell: rows for cell, rows in ASSOCIATED.items() if cell[1] == "bare"}
-        measures = associated(shares_of(bare))
-        assert measures[["before", "after", "change"]].isna().all(axis=None)
-        assert (
-            measures.loc[("token", "AS"), "reason"]
-            == "S is null: no stimulus has a value on both sides"
-        )
+        assert before == near(entropy(0.8))
 
 
 FIVE = [f"s{number}" for number in range(5)]
@@ -373,7 +335,10 @@ class TestIntervals:
         before = [0.1, 0.2, 0.4, 0.7, 0.8]
         after = [0.1, 0.0, 0.3, 0.2, 0.9]
         cells: dict = {}
-        for framing, distances in (("bare", before), ("salience", after)):
+        for framing, distances in (
+            ("bare", before),
+            ("salience", after),
+        ):
             cells["describe", framing] = dict(zip(FIVE, map(apart, distances), strict=True))
         row = probed(shares_of(cells), NOTHING_SAID).loc["GLD"]
         change = [second - first for first, second in zip(before, after, strict=True)]
@@ -382,33 +347,36 @@ class TestIntervals:
             ("after", "after_", after, 0),
             ("change", "", change, -1),
         ):
-            assert (row[name], *ends(row, prefix)) == pytest.approx(
-                (np.mean(values), *in_logits(values, lowest))
+            assert (row[name], *ends(row, prefix)) == approx(
+                (
+                    np.mean(values),
+                    *in_logits(values, lowest),
+                )
             )
 
-    def test_at_the_end_of_the_range_there_is_none(self) -> None:
-        texts = {
-            "bare": {name: ["It."] for name in FIVE},
-            "salience": {name: ["She."] for name in FIVE},
-        }
-        row = probed(self.even(), replies(texts)).loc["GAS"]
-        assert (row["before"], row["after"], row["change"]) == (0, 1, 1)
-        assert (
-            row[["before_low", "before_high", "after_low", "after_high", "low", "high"]]
-            .isna()
-            .all()
-        )
-        assert pd.isna(row["reason"])
-
     def test_a_change_of_s_is_between_minus_two_and_two(self) -> None:
-        preferences = {"a0": 0.9, "a1": 0.5, "a2": 0.1, "b0": -0.8, "b1": -0.6, "b2": -0.1}
+        preferences = {
+            "a0": 0.9,
+            "a1": 0.5,
+            "a2": 0.1,
+            "b0": -0.8,
+            "b1": -0.6,
+            "b2": -0.1,
+        }
         cells: Cells = {
             ("choose", "bare"): dict.fromkeys(preferences, (0.5, 0.5)),
             ("choose", "salience"): {name: apart(by) for name, by in preferences.items()},
         }
         groups = {name: name[0] for name in preferences}
         row = (
-            compute_replications(shares_of(cells), NOTHING_SAID, CLASSES, groups, "p-at", LEVEL)
+            compute_replications(
+                shares_of(cells),
+                NOTHING_SAID,
+                CLASSES,
+                groups,
+                "p-at",
+                LEVEL,
+            )
             .set_index("measure")
             .loc["S"]
         )
@@ -425,45 +393,31 @@ class TestIntervals:
         error = np.std(left_out) * math.sqrt(5)
         half = stats.t.ppf((1 + LEVEL) / 2, 5) * error
         logits = np.array([middle - half, middle + half])
-        assert row["change"] == pytest.approx(0.5)
-        assert ends(row) == pytest.approx(tuple(4 * expit(logits) - 2))
+        assert row["change"] == approx(0.5)
+        assert ends(row) == approx(tuple(4 * expit(logits) - 2))
 
     def even(self) -> pd.DataFrame:
         even = dict.fromkeys(FIVE, (0.5, 0.5))
         return shares_of({("describe", framing): even for framing in ("bare", "salience")})
 
     def test_gas_is_a_share_of_replies(self) -> None:
-        second = zip(FIVE, ["It.", "She.", "It.", "She.", "It."], strict=True)
+        second = zip(
+            FIVE,
+            ["It.", "She.", "It.", "She.", "It."],
+            strict=True,
+        )
         texts = {
             "bare": {name: ["He.", "It."] for name in FIVE},
             "salience": {name: ["She.", reply] for name, reply in second},
         }
         row = probed(self.even(), replies(texts)).loc["GAS"]
         assert ends(row, "before_") == (0.5, 0.5)
-        assert (row["after"], *ends(row, "after_")) == pytest.approx(
-            (0.7, *in_logits([0.5, 1, 0.5, 1, 0.5], 0))
+        assert (row["after"], *ends(row, "after_")) == approx(
+            (
+                0.7,
+                *in_logits([0.5, 1, 0.5, 1, 0.5], 0),
+            )
         )
-
-    def test_of_fewer_stimuli_there_is_none(self) -> None:
-        measures = probed(shares_of(PROBED), replies(SAID))
-        assert measures.loc["GLD", ["change", "before"]].notna().all()
-        assert measures.filter(regex="(low|high)$").isna().all(axis=None)
-
-    def test_answers_that_stay_have_intervals_of_no_width_and_measures_that_bend_none(self) -> None:
-        stimuli = {name: [0.25, 0.75] for name in (*GROUPS, "proof")}
-        groups = GROUPS | {"proof": "math"}
-        rows = shares_of({("choose", framing): stimuli for framing in ("bare", "salience")})
-        measures = compute_replications(
-            rows, NOTHING_SAID, CLASSES, groups, "p-at", LEVEL
-        ).set_index("measure")
-        values = measures.loc["S", ["change", "low", "high", "before", "before_low", "before_high"]]
-        assert values.tolist() == [0.0] * 6
-        assert measures.loc["H", ["before", "change"]].tolist() == pytest.approx(
-            [entropy(0.25), 0.0]
-        )
-        assert measures.loc["AS", "change"] == 0.0
-        bending = measures.loc[["H", "AS"]]
-        assert bending.filter(regex="(low|high)$").isna().all(axis=None)
 
 
 class TestPlacebos:
@@ -480,42 +434,58 @@ class TestPlacebos:
             for framing, distance in framings.items()
         }
 
-    def test_control_on_paper(self) -> None:
-        row = probed(shares_of(self.cells(0.1)), NOTHING_SAID).loc["GLD"]
-        # Changes: of the cue .1 - .6, of the placebos .4 - .6 on the mean.
-        assert row["change"] == pytest.approx(-0.5)
-        assert row["control"] == pytest.approx(-0.2)
-
     def test_the_control_of_what_bends_is_of_the_stimuli_of_each_placebo(self) -> None:
         """H of all stimuli is another than H of few: the control is a mean of what placebos do on
         theirs."""
         male, female, even = [0.95, 0.05], [0.05, 0.95], [0.5, 0.5]
-        bare = {"algebra": male, "number": male, "poem": female, "dance": female}
-        cells: dict = {("choose", "bare"): bare, ("choose", "salience"): dict.fromkeys(bare, even)}
+        bare = {
+            "algebra": male,
+            "number": male,
+            "poem": female,
+            "dance": female,
+        }
+        cells: dict = {
+            ("choose", "bare"): bare,
+            ("choose", "salience"): dict.fromkeys(bare, even),
+        }
         # The first two placebos are asked about one group each, and make its answers even.
-        for number, names in ((1, ("algebra", "number")), (2, ("poem", "dance"))):
+        for number, names in (
+            (1, ("algebra", "number")),
+            (2, ("poem", "dance")),
+        ):
             cells["choose", f"salience~{number}"] = dict.fromkeys(names, even)
         rows = shares_of(cells)
         tokens = associated(rows).loc["token"]
         h, s, sensitivity = (tokens.loc[name] for name in ("H", "S", "AS"))
         expected = 1 - entropy(0.05)
         # All stimuli are even in the mean before, those of a placebo are not.
-        assert h["change"] == pytest.approx(0, abs=1e-12)
-        assert h["control"] == pytest.approx(expected, abs=1e-12)
-        assert sensitivity["change"] == pytest.approx((0.9 / 2 + 0) / 2)
+        assert h["change"] == near(0)
+        assert h["control"] == near(expected)
+        assert sensitivity["change"] == approx((0.9 / 2 + 0) / 2)
         assert pd.isna(s["control"])  # of one group there is no S
         assert pd.isna(sensitivity["control"])
 
     def test_the_control_of_as_is_what_placebos_give(self) -> None:
         rows = shares_of(self.cells(0.1))
         # By placebo, of which of the five stimuli it is asked.
-        stimuli = {"": "01234", "1": "01234", "2": "1234", "3": "234", "4": "034", "5": "014"}
+        stimuli = {
+            "": "01234",
+            "1": "01234",
+            "2": "1234",
+            "3": "234",
+            "4": "034",
+            "5": "014",
+        }
         numbers = rows["framing"].str.partition("~")[2]
-        cells = zip(numbers, rows["stimulus"].str[1], strict=True)
+        cells = zip(
+            numbers,
+            rows["stimulus"].str[1],
+            strict=True,
+        )
         is_asked = [stimulus in stimuli[number] for number, stimulus in cells]
         row = probed(rows[np.array(is_asked)], NOTHING_SAID).loc["AS of GLD and ADD"]
         changes = [(0.6 - d) / 2 for d in self.DISTANCES]  # ADD is 0 where all stimuli are alike
-        assert row["control"] == pytest.approx(np.mean(changes), abs=1e-9)
+        assert row["control"] == approx(np.mean(changes), abs=1e-9)
         assert min(changes) <= row["control"] <= max(changes)
 
     def test_the_control_is_of_the_tasks_of_placebos(self) -> None:
@@ -527,8 +497,8 @@ class TestPlacebos:
         row = probed(shares_of({**self.cells(0.4), **other}), NOTHING_SAID).loc["GLD"]
         # The cue changes GLD by .4 - .6 in the first task, 0 in the second; placebos on the mean by
         # .4 - .6.
-        assert row["change"] == pytest.approx(-0.1)
-        assert row["control"] == pytest.approx(-0.2)
+        assert row["change"] == approx(-0.1)
+        assert row["control"] == approx(-0.2)
 
     def test_s_is_beside_placebos_too(self) -> None:
         third = dict.fromkeys(("algebra", "number"), (0.7, 0.3))
@@ -537,9 +507,5 @@ class TestPlacebos:
             ("token", "S")
         ]
         # With the placebo S is (.4 - -.2) / 2.
-        assert row["change"] == pytest.approx(-0.5)
-        assert row["control"] == pytest.approx(0.3 - 0.6)
-
-
-def test_no_answers_are_an_empty_table() -> None:
-    assert probed(shares_of(PROBED).iloc[:0], NOTHING_SAID).empty
+        assert row["change"] == approx(-0.5)
+        assert row["control"] == approx(0.3 - 0.6)

@@ -7,9 +7,8 @@ from operator import itemgetter
 
 import pandas as pd
 import pytest
-from scipy.stats import chisquare
 
-from evenruler.instruments.framing.ask import asked_prompts, asked_replies
+from evenruler.instruments.framing.ask import asked_prompts
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.rows import balanced_orders, build, compose_tables
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
@@ -34,7 +33,11 @@ def prompts() -> list[dict]:
 
 def test_every_feasible_cell_is_written_out_and_no_other(prompts: list[dict]) -> None:
     counted = Counter(map(itemgetter("task", "framing", "stimulus"), prompts))
-    once = product(["completion"], ["bare", "instruction", "salience+instruction"], STIMULI_)
+    once = product(
+        ["completion"],
+        ["bare", "instruction", "salience+instruction"],
+        STIMULI_,
+    )
     six_times = product(["choice"], ["instruction", "salience+instruction"], STIMULI_)
     assert counted == dict.fromkeys(once, 1) | dict.fromkeys(six_times, 6)
 
@@ -71,7 +74,14 @@ def test_published_orders_stay(prompts: list[dict]) -> None:
     ]
 
 
-@pytest.mark.parametrize(("k", "orders"), [(1, 1), (3, 6), (4, 4)])
+@pytest.mark.parametrize(
+    ("k", "orders"),
+    [
+        (1, 1),
+        (3, 6),
+        (4, 4),
+    ],
+)
 def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
     k: int, orders: int
 ) -> None:
@@ -79,19 +89,12 @@ def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
     assert len({tuple(order) for order in drawn}) == len(drawn) == orders
     for position in zip(*drawn, strict=True):
         assert set(Counter(position).values()) == {orders // k}
-    for order, turned in zip(drawn[::2], drawn[1::2], strict=False):
+    for order, turned in zip(
+        drawn[::2],
+        drawn[1::2],
+        strict=False,
+    ):
         assert turned == order[::-1]
-
-
-def test_options_of_sampled_replies_are_uniform_over_positions() -> None:
-    frame = pd.DataFrame(compose_tables("hair", hair(), SETTINGS)["prompts"])
-    position = Counter()
-    for seed in range(60):
-        drawn = asked_replies(frame[frame["task"] == "choice"], 5, seed, "plain")
-        orders = frame.set_index("id")["order"]
-        position.update(order.index("she") for order in orders.loc[drawn["id"]])
-    assert sum(position.values()) == 60 * 5 * 4
-    assert chisquare([position[place] for place in range(3)]).pvalue > 0.01
 
 
 def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(
@@ -110,7 +113,11 @@ def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(
 
 def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     text = "A person with {STIMULUS}. {ANSWER}"
-    cells = {"bare": text, "instruction": text, "salience+instruction": f"On gender: {text}"}
+    cells = {
+        "bare": text,
+        "instruction": text,
+        "salience+instruction": f"On gender: {text}",
+    }
     composed = compose_tables(
         "hair", hair(tasks={"one": {"title": "One", "cells": cells}}), SETTINGS
     )
@@ -122,7 +129,11 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
 
 
 def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> None:
-    she = {"forms": ["she"], "terms": ["woman"], "not": ["she-wolf"]}
+    she = {
+        "forms": ["she"],
+        "terms": ["woman"],
+        "not": ["she-wolf"],
+    }
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose_tables("hair", declared.source, SETTINGS)
     assert list(map(itemgetter("outcome", "surface_form", "use"), composed["outcomes"])) == [
@@ -179,21 +190,13 @@ def test_the_plan_holds_options_and_forms_as_json() -> None:
 def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:
     stimuli = {
         name: {"text": name, "group": group}
-        for name, group in (("one", "z"), ("two", "a"), ("three", "z"))
+        for name, group in (
+            ("one", "z"),
+            ("two", "a"),
+            ("three", "z"),
+        )
     }
     assert build(declaration(hair(stimuli=stimuli)), NO_MODELS).plan["groups"] == ["z", "a"]
-
-
-def test_words_of_the_card_change_no_plan() -> None:
-    words = {
-        "title": "Coiffure",
-        "direction": "above 0",
-        "limits": ["Hair alone."],
-        "citations": ["@misc{hair}"],
-    }
-    words |= {"factors": {"salience": "gender is named", "instruction": "a task is given"}}
-    plan = build(declaration(hair(**words)), NO_MODELS).plan
-    assert plan == build(declaration(), NO_MODELS).plan
 
 
 class TestPlacebos:
@@ -203,7 +206,11 @@ class TestPlacebos:
     def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
         rows = compose_tables("hair", with_placebos(), SETTINGS)["prompts"]
         framings = {
-            (row["task"], row["framing"], row["placebo"])
+            (
+                row["task"],
+                row["framing"],
+                row["placebo"],
+            )
             for row in rows
             if row["placebo"] is not None
         }
@@ -240,27 +247,6 @@ class TestPlacebos:
                 listed = real["prompt"].partition("Options: ")[2]
                 assert row["prompt"] == f"Choose, {text}, for grey hair. Options: {listed}"
 
-    def test_a_variant_without_a_template_has_none(self) -> None:
-        tasks = {
-            name: task.model_dump(exclude_unset=True)
-            for name, task in with_placebos().tasks.items()
-        }
-        cells = tasks["choice"]["placebos"]["salience"]["cells"]
-        cells["salience+instruction"] = {"balanced": cells["salience+instruction"]}
-        options = tasks["choice"]["options"]["balanced"]
-        turned = dict(reversed(options.items()))
-        tasks["choice"]["options"] = {"balanced": options, "paper": turned}
-        source = with_placebos(tasks=tasks)
-        numbers = {}
-        for variant in ("balanced", "paper"):
-            rows = compose_tables("hair", source, settings(variant=variant))["prompts"]
-            numbers[variant] = Counter(row["task"] for row in rows if row["placebo"] is not None)
-        words = 2 * 6 * 12
-        assert numbers == {
-            "balanced": {"completion": words, "choice": 6 * 12 * 6},
-            "paper": {"completion": words},
-        }
-
 
 class TestWithoutContent:
     def test_lettered_prompts_say_nothing_but_their_letters(self) -> None:
@@ -278,15 +264,15 @@ class TestWithoutContent:
         assert [row["decision"] for row in rows] == [len(row["prompt"]) for row in rows]
         assert len({row["id"] for row in rows}) == len(rows) == 6
 
-    def test_there_are_those_of_each_placebo_and_none_where_words_are_read(self) -> None:
-        rows = compose_tables("hair", with_placebos(), SETTINGS)["content-free"]
-        expected = ["instruction", "salience+instruction"]
-        expected += [f"salience~{number}+instruction" for number in range(1, 7)]
-        assert Counter(row["framing"] for row in rows) == dict.fromkeys(expected, 3)
-        assert {row["task"] for row in rows} == {"choice"}
 
-
-OF_SIX = {"he": "He", "she": "She", "a": "Apple", "b": "Bread", "c": "Cake", "d": "Door"}
+OF_SIX = {
+    "he": "He",
+    "she": "She",
+    "a": "Apple",
+    "b": "Bread",
+    "c": "Cake",
+    "d": "Door",
+}
 
 
 def asked_of(options: dict[str, str], **changes: object) -> tuple[pd.DataFrame, FramingPlan]:
@@ -324,16 +310,6 @@ class TestWhatIsAsked:
             n_orders = 12 if "~" in str(framing) else 24
             assert letters(cell["order"]) == {n_orders // options}, framing
 
-    @pytest.mark.parametrize(("options", "times"), [(3, {2, 3, 4}), (4, {2})])
-    def test_with_a_placebo_as_evenly_as_four_stimuli_allow(
-        self, options: int, times: set[int]
-    ) -> None:
-        prompts, plan = asked_of(dict(list(OF_SIX.items())[:options]))
-        assert plan.placebo_stimuli == 4
-        for framing, cell in prompts[prompts["task"] == "choice"].groupby("framing"):
-            expected = times if "~" in str(framing) else {24 // options}
-            assert letters(cell["order"]) == expected, framing
-
     def test_a_stimulus_has_the_same_orders_in_every_cell(self) -> None:
         prompts, _ = asked_of(OF_SIX)
         chosen = prompts[prompts["task"] == "choice"].assign(
@@ -360,7 +336,10 @@ class TestWhatIsAsked:
 
     def test_groups_of_stimuli_are_balanced_within_each_placebo(self) -> None:
         grouped = {
-            name: {"text": f"{name} hair", "group": "ab"[number // 6]}
+            name: {
+                "text": f"{name} hair",
+                "group": "ab"[number // 6],
+            }
             for number, name in enumerate(COLOURS)
         }
         tables, plan = built(declaration(with_placebos(stimuli=grouped)))
@@ -369,9 +348,3 @@ class TestWhatIsAsked:
             ["task", "framing", "stimulus"]
         )
         assert set(placebos.groupby(["task", "framing", "group"]).size()) == {2}
-
-    def test_at_full_size_everything_is_asked(self) -> None:
-        tables, plan = built(declaration(with_placebos(), profile="paper"))
-        assert len(asked_prompts(tables["prompts"], FramingPlan.read(plan))) == len(
-            tables["prompts"]
-        )

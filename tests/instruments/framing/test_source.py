@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler.instruments.framing.declare import load
-from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource
+from evenruler.instruments.framing.declare.source import ContrastSource
 from tests.instruments.framing.hair import settings, with_placebos
 
 ROOT = Path(__file__).parents[3]
@@ -130,91 +130,77 @@ class TestWhatIsRead:
 
 # (change to the contrast, where after the file, what is wrong and what to do)
 REFUSED = [
-    pytest.param(
+    (
         ("Here is {STIMULUS}. {ANSWER}", "Here is {STIMULUS}."),
         "task say, cell 'bare': no decision point; the template ends with {ANSWER}, where the "
         "model answers; fix it",
-        id="no-answer",
     ),
-    pytest.param(
+    (
         ("Here is {STIMULUS}", "Here is {STIMULI}"),
         "task say, cell 'bare': unknown slot {STIMULI}; did you mean '{STIMULUS}'?; fix it",
-        id="unknown-slot",
     ),
-    pytest.param(
+    (
         ("Here is {STIMULUS}", "Here is it"),
         "task say, cell 'bare': no {STIMULUS}, so every stimulus is asked about in the same words; "
         "fix it",
-        id="no-stimulus",
     ),
-    pytest.param(
+    (
         ("Here is {STIMULUS}", "Here is {STIMULUS}}"),
         "task say, cell 'bare': a brace belongs to no slot; fix it",
-        id="brace",
     ),
-    pytest.param(
+    (
         ("she: A woman\n", "she: '{A} woman'\n"),
         "task choose, cell 'instruction', option she: unknown slot {A}; known: {STIMULUS}; fix it",
-        id="unknown-slot-in-an-option",
     ),
-    pytest.param(
+    (
         ("A man or a woman, {OPTIONS}?", "A man or a woman with {STIMULUS}?"),
         "task choose, cell 'salience+instruction': 3 options, and the template holds {OPTIONS} 0 "
         "times; fix it",
-        id="options-not-listed",
     ),
-    pytest.param(
+    (
         ("Who likes {STIMULUS}?", "Who likes {STIMULUS}, {OPTIONS}?"),
         "task say, cell 'instruction': no options, and the template holds {OPTIONS} 1 times; fix "
         "it",
-        id="no-options-to-list",
     ),
-    pytest.param(
+    (
         ("    option: ({LETTER}) {OPTION}\n", ""),
         "tasks.choose: `option` and `options` belong together; fix it",
-        id="options-without-option",
     ),
-    pytest.param(
+    (
         ("({LETTER}) {OPTION}", "({LETTER})"),
         "tasks.choose: option '({LETTER})' needs {LETTER} and {OPTION}, each once; fix it",
-        id="option-without-its-text",
     ),
-    pytest.param(
+    (
         (
             "      he: A man with {STIMULUS}\n      dog: A dog\n      she: A woman\n",
             "      {dog: A dog, cat: A cat}\n",
         ),
         "task choose, cell 'instruction': no option stands for an outcome class (he, she); fix it",
-        id="only-fillers",
     ),
-    pytest.param(
+    (
         (
             "      dog: A dog\n",
             "".join(f"      dog-{number}: Dog {number}\n" for number in range(9)),
         ),
         "task choose, cell 'instruction': 11 options, at most 10; fix it",
-        id="too-many-options",
     ),
-    pytest.param(
+    (
         (TEA[TEA.index("    options:") :], BY_CELL.replace("instruction:", "salience:", 1)),
         "tasks.choose: options are of the cells salience, salience+instruction, templates of "
         "instruction, "
         "salience+instruction; fix it",
-        id="options-of-no-cell",
     ),
-    pytest.param(
+    (
         ("salience+instruction: A man", "instruction+salience: A man"),
         "task choose, cell 'instruction+salience': expected `bare`, or some of salience, "
         "instruction in this order, "
         "joined by '+'; fix it",
-        id="cues-in-another-order",
     ),
-    pytest.param(
+    (
         ("salience+instruction: A man", "salience: A man"),
         "no task has two cells that differ in salience alone, so it cannot be measured; fix it",
-        id="nothing-to-compare",
     ),
-    pytest.param(
+    (
         (
             "cells:\n      bare: Here is {STIMULUS}. {ANSWER}\n      instruction: Who likes "
             "{STIMULUS}? {ANSWER}",
@@ -222,42 +208,34 @@ REFUSED = [
             '"{STIMULUS}? {ANSWER}"}',
         ),
         "task say, cell 'bare': no template for the variant 'old'; fix it",
-        id="no-template-for-a-variant",
     ),
-    pytest.param(
+    (
         ("she: [she, her]", "she: [she, HE]"),
         "outcomes: the form 'he' is in two classes, he and she; fix it",
-        id="form-in-two-classes-but-for-case",
     ),
-    pytest.param(
+    (
         ("she: [she, her]", "she: {forms: [she, her], terms: [woman, Her]}"),
         "outcomes: in class she the form 'her' stands there twice; fix it",
-        id="term-is-a-form",
     ),
-    pytest.param(
+    (
         ("she: [she, her]", "she: [she, he or she]"),
         "outcomes: 'he or she' begins with the form 'he' and would be counted twice; fix it",
-        id="form-that-begins-another",
     ),
-    pytest.param(
+    (
         ("text: some coffee", "text: Tea"),
         "stimuli: the stimulus 'tea' stands there twice; fix it",
-        id="stimulus-twice",
     ),
-    pytest.param(
+    (
         ("salience: it", "bare: it"),
         "factors: tables use the name 'bare' for something else; fix it",
-        id="taken-name",
     ),
-    pytest.param(
+    (
         ("title: Tea\n", "title: Tea\ncontinuation: {outcome: it, keywords: [man]}\n"),
         "continuation names the outcome 'it'; known: he, she; fix it",
-        id="continuation-of-no-class",
     ),
-    pytest.param(
+    (
         ("title: Tea\n", "title: Tea\nreplicates: p-at\n"),
         "a replication of p-at compares two classes under one factor; fix it",
-        id="replication-of-two-factors",
     ),
 ]
 
@@ -633,34 +611,6 @@ class TestShipped:
             (task, cell) for task, task_entry in gender.tasks.items() for cell in task_entry.cells
         ] == list(TABLE_3)
 
-    def test_balanced_differs_from_it_in_the_tasks_with_options_alone(self, gender) -> None:
-        same = {
-            (task, cell)
-            for task, cell in TABLE_3
-            if written(gender, task, cell, "balanced") == TABLE_3[task, cell]
-        }
-        assert same == {
-            (task, cell) for task, cell in TABLE_3 if task in ("completion", "association")
-        }
-
-    @pytest.mark.parametrize(
-        ("task", "fillers"),
-        [
-            ("multiple-choice", ["the", "that", "rabbit"]),
-            ("sentence-completion", ["child", "morning", "path"]),
-        ],
-    )
-    def test_balanced_offers_the_same_in_both_conditions(self, gender, task, fillers) -> None:
-        without, with_cue = (
-            gender.tasks[task].options_of(cell, "balanced") for cell in ("- +", "+ +")
-        )
-        assert without == with_cue
-        assert list(without) == ["he", "she", "they", *fillers]
-
-    def test_what_the_paper_reads_for_a_gender_named_later(self, gender) -> None:
-        assert gender.continuation.outcome == "they"
-        assert len(set(gender.continuation.keywords)) == 18
-
     def test_the_words_of_weat(self) -> None:
         groups = {}
         for number in (7, 8):
@@ -678,19 +628,6 @@ class TestShipped:
             (8, "arts"): "poetry art Shakespeare dance literature novels symphonies drama",
         }
 
-    def test_every_question_of_p_at_is_put_in_both_orders(self) -> None:
-        tasks = load_source(SHIPPED["p-at-gender-7"]).tasks
-        for first, second in (("women", "men"), ("female", "male")):
-            here = f"{first} or {second}"
-            there = f"{second} or {first}"
-            for name in [name for name in tasks if name.endswith(f"-{first}-first")]:
-                turned = tasks[name.replace(first, second)]
-                for cell, template in tasks[name].cells.items():
-                    assert template.replace(here, there) == turned.cells[cell]
-        assert sorted(name.partition("-")[0] for name in tasks) == sorted(
-            ["studying", "expert", "word"] * 2
-        )
-
     @pytest.mark.parametrize("name", ["p-at-gender-7", "indirect-probing"])
     def test_the_intervention_changes_nothing_else(self, name) -> None:
         put_in = (
@@ -704,22 +641,3 @@ class TestShipped:
             assert cued.replace(put_in, "") == task.cells["bare"]
             placebos = task.placebos["gender-salience"]
             assert placebos.cells["gender-salience"].replace("{PLACEBO}", put_in.strip()) == cued
-
-    @pytest.mark.parametrize("name", SHIPPED)
-    def test_as_many_placebos_stand_beside_every_cue_as_a_verdict_needs_or_six(self, name) -> None:
-        source = load_source(SHIPPED[name])
-        counts = set()
-        for task_entry in source.tasks.values():
-            for factor in filter(task_entry.pairs, source.factors):
-                placebos = task_entry.placebos.get(factor)
-                counts.add(len(placebos.texts) if placebos else 0)
-        enough = name in ("gender", "register", "indirect-probing")
-        expected = {16} if enough else {6}
-        if name == "gender":
-            expected = {16, 18}  # some go unanswered
-        assert counts == expected
-        for confirmed in source.confirmed if enough else ():
-            tasks = [confirmed.task] if confirmed.task else source.tasks
-            for task in tasks:
-                placebos = source.tasks[task].placebos[confirmed.cue]
-                assert 1 + len(placebos.wordings) == FEWEST_WORDINGS

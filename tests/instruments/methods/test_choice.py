@@ -82,11 +82,20 @@ def of_known(right: int, both: str = "A") -> pd.DataFrame:
     letter; and to one."""
     pairs = choice.known_pairs(load_control_pairs())
     asked_pairs = pd.concat([PAIRS, pairs], ignore_index=True)
-    rows = [("one", "bare", 0, "A", None), ("one", "bare", 1, "B", None)]
+    rows = [
+        ("one", "bare", 0, "A", None),
+        ("one", "bare", 1, "B", None),
+    ]
     for number, pair in enumerate(pairs["id"]):
         rows += [
             (pair, KNOWN, 0, "A", None),
-            (pair, KNOWN, 1, "B" if number < right else both, None),
+            (
+                pair,
+                KNOWN,
+                1,
+                "B" if number < right else both,
+                None,
+            ),
         ]
     return parse_choices(pd.DataFrame(rows, columns=choice.ANSWERS.names), asked_pairs)
 
@@ -112,25 +121,6 @@ def test_known_answers_are_a_bar() -> None:
     )
     unasked = of_known(30).query("framing != @KNOWN")
     assert fitted(unasked) == ValidityCheck(doubt="no known answers were asked")
-
-
-def test_who_thinks_aloud_is_not_read_and_not_invalid() -> None:
-    """Nobody knows what the replies would have said, so three of them are shown."""
-    aloud = [
-        "Okay, let me look at both of them",
-        "The first thing to say",
-        "Hm, this is about nurses",
-        "So, well",
-    ]
-    turns = [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
-    replied = [(*turn, reply) for turn, reply in zip(turns, aloud, strict=True)]
-    check = fitted(parse_choices(answers(*replied), PAIRS))
-    assert check.failure is None
-    assert check.doubt == (
-        'replies not read: no answer is found in 4 of 4 replies, such as "Okay, let me look at '
-        'both of them", '
-        '"The first thing to say", "Hm, this is about nurses"'
-    )
 
 
 def test_known_answers_are_pairs_that_differ_and_name_no_group() -> None:

@@ -1,4 +1,3 @@
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,6 @@ from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare.source import Criterion, ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.rows import compile_domain
-from evenruler.models import LogLikelihoods
 from tests.instruments.probes.known import BIAS, CRITERION, PLAN, RESAMPLING, TEMPLATES, values_for
 
 SOURCE: dict[str, Any] = {
@@ -67,27 +65,6 @@ def compiled(source) -> Callable[..., dict[str, list[Any]]]:
         return compile_domain("trades", declared, settings_of(article=article))
 
     return make
-
-
-class KnownUnigramModel:
-    """A model of language in which each word has a known probability, whatever stands before it.
-
-    So the likelihood of a sentence can be added up on paper. It answers what a causal model
-    answers.
-    """
-
-    name = "known-unigram"
-
-    def __init__(self, probabilities: dict[str, float]) -> None:
-        self.probabilities = probabilities
-
-    def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
-        nats, tokens = [], []
-        for text in texts:
-            words = text.rstrip(".").lower().split()
-            nats.append(sum(math.log(self.probabilities[word]) for word in words))
-            tokens.append(len(words))
-        return LogLikelihoods(np.array(nats), np.array(tokens))
 
 
 def scores_of(probes: pd.DataFrame, values: Sequence[float], model: str = "m") -> pd.DataFrame:

@@ -57,12 +57,22 @@ CRITERION = Criterion(
         "dancer": 20.5,
         "poet": None,
     },
-    {**dict.fromkeys(BIAS.index, "exact"), "cook": "group", "nurse": "group", "poet": "none"},
+    {
+        **dict.fromkeys(BIAS.index, "exact"),
+        "cook": "group",
+        "nurse": "group",
+        "poet": "none",
+    },
 )
 
 KNOWN = [name for name, value in CRITERION.values.items() if value is not None]
 
-WOBBLE = {"man": 0.5, "uncle": -0.5, "woman": 0.25, "girl": -0.25}
+WOBBLE = {
+    "man": 0.5,
+    "uncle": -0.5,
+    "woman": 0.25,
+    "girl": -0.25,
+}
 """What targets add besides, of each attribute another multiple; nothing on the mean of a group."""
 
 
@@ -92,7 +102,14 @@ def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = Non
     templates = [f"t{place}" for place in range(n_templates)]
     signs = np.asarray(poles).astype(np.int8)
     n_tokens = np.asarray(tokens, dtype=np.float64)
-    return ScoreCube(cube, attributes, templates, list(words), signs, n_tokens)
+    return ScoreCube(
+        cube,
+        attributes,
+        templates,
+        list(words),
+        signs,
+        n_tokens,
+    )
 
 
 FigureKey = str | tuple[str, str]

@@ -5,7 +5,11 @@ from typing import Any
 from evenruler.instruments.card import render_templates
 from evenruler.instruments.probes import card, schemas
 
-CRITERION = {"file": "trades.csv", "column": "women", "label": "women (%)"}
+CRITERION = {
+    "file": "trades.csv",
+    "column": "women",
+    "label": "women (%)",
+}
 
 
 def own_limits(source: Any, without_number: int = 0) -> list[str]:
@@ -26,7 +30,10 @@ def test_a_criterion_that_is_missing_is_a_limit(source) -> None:
 
 
 def test_columns_that_are_described_are_there() -> None:
-    tables = {"population": schemas.HISTORY, "biases": schemas.OWN_BIASES}
+    tables = {
+        "population": schemas.HISTORY,
+        "biases": schemas.OWN_BIASES,
+    }
     for name, words in card.WORDS["tables"].items():
         if "described" in words:
             columns = tables.get(name) or getattr(schemas, name.upper())

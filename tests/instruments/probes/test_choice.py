@@ -1,28 +1,26 @@
 """Choices of scripted chats whose bias is known, as the family reads and judges them."""
 
 from dataclasses import replace
-from itertools import chain, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from evenruler.evaluate.benchmark import open_benchmark
-from evenruler.instruments.instrument import plan_at_size
-from evenruler.instruments.methods import choice
 from evenruler.instruments.probes.ask import RIVAL, choice_questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import (
     SHARE_GAIN,
     UNANSWERED,
-    choice_figures,
     gain_of,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
+from tests.instruments.near import approx
 from tests.performance.planted_choices import found, low_half, published
-from tests.personas import Chooser, asked
+from tests.personas import Chooser
 
 BIASED = Chooser(rise=0.5)
 
@@ -40,7 +38,7 @@ def test_who_is_biased_is_told_by_how_much() -> None:
     assert gain["levels"] == "22 attributes, 8 templates, 6 words"
     assert gain[["set", "readout"]].tolist() == ["validation", "choice"]
     assert figures.loc["known_answers", "value"] > 0.9
-    assert figures.loc["chosen_share", "value"] == pytest.approx(0.5, abs=0.05)
+    assert figures.loc["chosen_share", "value"] == approx(0.5, abs=0.05)
     assert verdicts(replace(BIASED, last=1.0)) == (Verdict.EFFECT, Verdict.NO_EFFECT), (
         "whatever the place"
     )
@@ -49,7 +47,10 @@ def test_who_is_biased_is_told_by_how_much() -> None:
 def test_who_is_not_biased_has_no_effect_and_answers_alike() -> None:
     for seed in range(3):
         gain, unanswered = verdicts(Chooser(), seed)
-        assert gain in (Verdict.NO_EFFECT, Verdict.INCONCLUSIVE)
+        assert gain in (
+            Verdict.NO_EFFECT,
+            Verdict.INCONCLUSIVE,
+        )
         assert unanswered == Verdict.NO_EFFECT
 
 
@@ -71,24 +72,24 @@ def test_who_does_not_choose_by_what_sentences_say_is_no_measurement(
 
 
 def test_who_refuses_one_end_is_said_to_and_still_judged() -> None:
-    figures = found(replace(BIASED, refuses=low_half), "standard", 0)
+    figures = found(
+        replace(BIASED, refuses=low_half),
+        "standard",
+        0,
+    )
     assert figures.loc[UNANSWERED, "verdict"] == Verdict.EFFECT
     assert figures.loc[UNANSWERED, "value"] < -20, "what is high is answered more"
     assert figures.loc[SHARE_GAIN, "verdict"] == Verdict.EFFECT
-
-
-def test_an_attribute_that_is_mostly_refused_leaves_and_is_named() -> None:
-    chooser = replace(BIASED, refuses=lambda row: float(row["attribute"] == "nurse"))
-    gain = found(chooser, "standard", 0).loc[SHARE_GAIN]
-    assert gain["why"].endswith("Left out, mostly unanswered: nurse.")
-    assert gain["levels"] == "21 attributes, 8 templates, 6 words"
 
 
 def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
     """Else whatever there is would be beyond placebos that do nothing."""
     chooser = replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo"))
     gain = found(chooser, "standard", 0)
-    assert set(gain["verdict"].dropna()) == {str(Verdict.INCONCLUSIVE), str(Verdict.NO_EFFECT)}
+    assert set(gain["verdict"].dropna()) == {
+        str(Verdict.INCONCLUSIVE),
+        str(Verdict.NO_EFFECT),
+    }
     share_gain = gain.loc[SHARE_GAIN]
     assert share_gain["why"].startswith(
         "No verdict is possible: no placebo. Left out, mostly unanswered: nouns 1, nouns 2"
@@ -96,25 +97,29 @@ def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
     assert pd.isna(share_gain["placebo"])
 
 
-def test_a_trial_has_no_placebos_and_no_verdict() -> None:
-    gain = found(BIASED, "trial", 0).loc[SHARE_GAIN]
-    assert (gain["verdict"], gain["why"]) == (
-        Verdict.INCONCLUSIVE,
-        "No verdict is possible: no placebo.",
-    )
-
-
 def pairs(rise: float, group: str = "words", n: int = 6, noise: float = 0.0) -> pd.DataFrame:
     """Scores of pairs that rise along the axis, points, by `HEADLINES`."""
     random = np.random.default_rng(3)
     rows = []
-    for unit, template, pair in product(range(11), range(4), range(n)):
+    for unit, template, pair in product(
+        range(11),
+        range(4),
+        range(n),
+    ):
         name = f"{group} {pair // 2}" if group != "words" else group
         rows.append((f"unit {unit}", f"at {template}", f"pair {pair}", name, unit * 8.0 + 10))
     frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "axis_position"])
     share = 100 * rise * (frame["axis_position"] - 50) / 80
-    share += random.normal(0, noise, len(frame))
-    return frame.assign(value=share, pole=int(group == "words"), figure=SHARE_GAIN)
+    share += random.normal(
+        0,
+        noise,
+        len(frame),
+    )
+    return frame.assign(
+        value=share,
+        pole=int(group == "words"),
+        figure=SHARE_GAIN,
+    )
 
 
 def test_a_gain_of_shares_by_hand() -> None:
@@ -122,22 +127,37 @@ def test_a_gain_of_shares_by_hand() -> None:
     nouns = pairs(0.0, "nouns", 12)
     number = nouns["group"].str.removeprefix("nouns ").astype(int)
     nouns["value"] = 2 * number * (nouns["axis_position"] - 50) / 80
-    figure = gain_of(pairs(0.4), nouns, figure=SHARE_GAIN)
-    assert figure.effect is not None
-    assert figure.effect.value == pytest.approx(40)
-    assert figure.placebo == pytest.approx(np.std([0, 2, 4, 6, 8, 10], ddof=1))
-    assert figure.levels == {"attributes": 11, "templates": 4, "words": 6}
+    figure = gain_of(
+        pairs(0.4),
+        nouns,
+        figure=SHARE_GAIN,
+    )
+    assert figure.effect.value == approx(40)
+    assert figure.placebo == approx(np.std([0, 2, 4, 6, 8, 10], ddof=1))
+    assert figure.levels == {
+        "attributes": 11,
+        "templates": 4,
+        "words": 6,
+    }
 
 
 def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
-    nouns = pairs(0.0, "nouns", 12, noise=5.0)
+    nouns = pairs(
+        0.0,
+        "nouns",
+        12,
+        noise=5.0,
+    )
     both = [pd.concat([pairs(rise, noise=5.0), nouns]) for rise in (0.6, 0.1)]
     figure = contrast(*both, 10.0)
-    assert figure.effect is not None
-    assert figure.effect.value == pytest.approx(50)
+    assert figure.effect.value == approx(50)
     (judged,) = judge([(figure, ValidityCheck())])
     assert judged.verdict == Verdict.EFFECT
-    same = contrast(both[0], both[0], 10.0)
+    same = contrast(
+        both[0],
+        both[0],
+        10.0,
+    )
     (alike,) = judge([(same, ValidityCheck())])
     assert alike.verdict == Verdict.NO_EFFECT
 
@@ -146,11 +166,12 @@ def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None
     tables, plan, _ = published("standard")
     questions = choice_questions(tables, plan)
     n_by_framing = questions["framing"].value_counts().to_dict()
-    assert n_by_framing == {"bare": 22 * 8 * 6, "placebo": 22 * 2 * 18}
-    noun_pairs = chain.from_iterable(plan["choice"]["placebo_pairs"])
-    nouns = list(chain.from_iterable(noun_pairs))
+    assert n_by_framing == {
+        "bare": 22 * 8 * 6,
+        "placebo": 22 * 2 * 18,
+    }
+    nouns = np.ravel(plan["choice"]["placebo_pairs"])
     assert len(set(nouns)) == len(nouns) == 36
-    assert ["man", "woman"] in plan["choice"]["pairs"]
     row = questions.query("word == 'he/she' and attribute == 'nurse' and template == 'typical'")
     expected = ["A typical nurse is a he.", "A typical nurse is a she."]
     assert row[["first", "second"]].to_numpy().tolist() == [expected]
@@ -159,21 +180,10 @@ def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None
 def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
     """`targets` of a plan that was read are in that of the alphabet: of age, young comes first."""
     with open_benchmark("probes-age-competence") as benchmark:
-        rivals = with_placebos(benchmark.tables, benchmark.plan).query(f"framing == {RIVAL!r}")
-        targets = benchmark.tables["probes"].drop_duplicates("target")
-        poles = rivals["target"].map(targets.set_index("target")["pole"])
-        assert (rivals["pole"] == poles).all()
-        shown = {column.figure: column for column in headings(benchmark.plan)}
-        assert shown["gain"].ends == ["young", "old"]
-        assert shown["unanswered"].says == [
-            "attributes high on the criterion are answered less",
-            "attributes high on the criterion are answered more",
-        ]
-        plan = plan_at_size(benchmark.plan, "standard")
-        rows = asked(benchmark.tables, plan)
-        replies = Chooser().replies(rows, 0)
-        choices = choice.parse_choices(replies, rows.drop_duplicates(["id", "framing"]))
-        parsed = {choice.TABLE: choices}
-        tables = choice_figures(benchmark.name, benchmark.tables, plan, parsed, "m", 0.95)
-        figures = tables["figures"].set_index("figure")
-        assert "Rival words gain" in figures.loc[SHARE_GAIN, "why"]
+        tables, plan = benchmark.tables, benchmark.plan
+    rivals = with_placebos(tables, plan).query(f"framing == {RIVAL!r}")
+    poles = tables["probes"].drop_duplicates("target").set_index("target")["pole"]
+    assert (rivals["pole"] == rivals["target"].map(poles)).all()
+    shown = {column.figure: column for column in headings(plan)}
+    assert shown["gain"].ends == ["young", "old"]
+    assert [words.split()[-1] for words in shown["unanswered"].says] == ["less", "more"]

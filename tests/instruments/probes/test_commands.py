@@ -1,6 +1,5 @@
 """`evenruler ratings` as a user runs it."""
 
-import csv
 import shutil
 from pathlib import Path
 
@@ -55,12 +54,18 @@ DOMAINS = ("occupation-gender", "probes-occupation-gender-evolved")
 
 
 def test_a_sheet_is_made_filled_and_read(repository) -> None:
-    output = run("sheet", *DOMAINS, "--human", "human.txt", "--out", "study")
+    output = run(
+        "sheet",
+        *DOMAINS,
+        "--human",
+        "human.txt",
+        "--out",
+        "study",
+    )
     assert output == "5 probes of 3 sets; for raters: study/raters\nnot for raters: study/key.csv\n"
-    assert {path.name for path in (repository / "study/raters").iterdir()} == {
-        "sheet.csv",
-        "instructions.txt",
-    }
+    raters = repository / "study/raters"
+    shown = {path.name: path.read_bytes() for path in raters.iterdir()}
+    assert set(shown) == {"sheet.csv", "instructions.txt"}
     key = pd.read_csv("study/key.csv")
     by_set = key.sort_values("template").groupby("set")["template"]
     assert by_set.apply(list).to_dict() == {
@@ -68,36 +73,49 @@ def test_a_sheet_is_made_filled_and_read(repository) -> None:
         "human": ["line-1", "line-3"],
         "seed": ["dream", "odd"],
     }
-    blank = (repository / "study/raters/sheet.csv").read_bytes()
-    assert blank.startswith(b"\xef\xbb\xbfid,text,")
-    instructions = (repository / "study/raters/instructions.txt").read_text()
-    assert (
-        instructions.count("Construct: ")
-        == instructions.count("Construct: association of occupations with")
-        == 1
+    assert shown["sheet.csv"].startswith(b"\xef\xbb\xbfid,text,")
+    assert shown["instructions.txt"].count(b"Construct: association of occupations with") == 1
+    secrets = (
+        "occupation-gender",
+        "evolved",
+        "seed",
+        "human",
+        "line-1",
+        "g2",
+        key["secret"][0],
     )
-    for shown in (instructions, blank.decode()):
-        for hidden in ("occupation-gender", "evolved", "seed", "human", "line-1", "g2"):
-            assert hidden not in shown
-        assert key["secret"].iloc[0] not in shown
-    sheet = pd.read_csv("study/raters/sheet.csv")
-    for rater, shift in (("ana", 0), ("ben", 1)):
-        filled = sheet.assign(
-            rater=rater, clarity=[(i + shift) % 5 + 1 for i in range(5)], relevance=3, naturalness=4
-        )
+    for content in shown.values():
+        assert not [secret for secret in secrets if secret in content.decode()]
+    sheet = pd.read_csv(raters / "sheet.csv")
+    for rater, clarity in (
+        ("ana", [1, 2, 3, 4, 5]),
+        ("ben", [2, 3, 4, 5, 1]),
+    ):
+        filled = sheet.assign(rater=rater, clarity=clarity, relevance=3, naturalness=4)
         filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
-    output = run("read", "ana.csv", "ben.csv", "--key", "study/key.csv", "--out", "found")
+    output = run(
+        "read",
+        "ana.csv",
+        "ben.csv",
+        "--key",
+        "study/key.csv",
+        "--out",
+        "found",
+    )
     assert output.startswith("# Ratings of 5 probes by 2 raters\n")
     assert "counted in each: 1 probes.\n" in output
     rated = pd.read_csv("found/ratings.csv")
     assert len(rated) == 2 * 5 * 4
     assert rated.loc[rated["criterion"] == "subtlety", "rating"].isna().all()
-    with Path("found/statistics.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    searched = {"criterion": "clarity", "statistic": "mean", "set": "evolved"}
-    (mean,) = [row for row in rows if row.items() >= searched.items()]
-    means = dict(zip(sheet["text"], [1.5, 2.5, 3.5, 4.5, 3.0], strict=True))
-    assert float(mean["value"]) == (means[SEED["dream"]] + means[EVOLVED["g2"]]) / 2
+    statistics = pd.read_csv("found/statistics.csv")
+    (mean,) = statistics.query(
+        "criterion == 'clarity' and statistic == 'mean' and set == 'evolved'"
+    )["value"]
+    means = pd.Series(
+        [1.5, 2.5, 3.5, 4.5, 3.0],
+        sheet["text"],
+    )
+    assert mean == means[[SEED["dream"], EVOLVED["g2"]]].mean()
 
 
 def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quote(
@@ -116,19 +134,27 @@ def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quo
         "'=HYPERLINK(A1) {TARGET} {ATTRIBUTE}",
     ]
     assert sorted(pd.read_csv("study/key.csv")["text"]) == sorted(sheet["text"])
-    for rater, texts in (("ana", sheet["text"]), ("=ben", sheet["text"].str[1:])):
-        filled = sheet.assign(rater=rater, text=texts, **dict.fromkeys(["clarity", "relevance"], 3))
+    for rater, texts in (
+        ("ana", sheet["text"]),
+        ("=ben", sheet["text"].str[1:]),
+    ):
+        filled = sheet.assign(
+            rater=rater,
+            text=texts,
+            **dict.fromkeys(["clarity", "relevance"], 3),
+        )
         filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
-    output = run("read", "ana.csv", "=ben.csv", "--key", "study/key.csv", "--out", "found")
+    output = run(
+        "read",
+        "ana.csv",
+        "=ben.csv",
+        "--key",
+        "study/key.csv",
+        "--out",
+        "found",
+    )
     assert output.startswith("# Ratings of 2 probes by 2 raters\n")
     assert {*pd.read_csv("found/ratings.csv")["rater"]} == {"ana", "'=ben"}
-
-
-def test_the_same_call_gives_the_same_sheet(repository) -> None:
-    run("sheet", *DOMAINS, "--out", "study")
-    before = {path: path.read_bytes() for path in Path("study").rglob("*.*")}
-    run("sheet", *DOMAINS, "--out", "study")
-    assert {path: path.read_bytes() for path in Path("study").rglob("*.*")} == before
 
 
 def test_a_key_in_use_is_not_written_over(repository, error_of) -> None:
@@ -175,27 +201,19 @@ def test_what_people_wrote_is_checked(repository, error_of, name, content, messa
 
 
 def test_with_two_constructs_a_file_says_what_each_template_is_of(repository, error_of) -> None:
-    source = Path("data/sources/probes/occupation-gender.yaml")
-    Path("data/sources/probes/ages.yaml").write_text(
-        source.read_text().replace(
-            "construct: association of occupations with gender", "construct: ages"
-        )
-    )
-    shutil.copytree("data/built/probes/occupation-gender", "data/built/probes/ages")
-    line = error_of(run, "sheet", "occupation-gender", "ages", "--human", "human.txt")
-    assert line.startswith(
-        "human.txt: line 1: no domain; give a CSV with the columns text and domain (occupation-"
-    )
-    Path("h.csv").write_text(
-        'domain,text\nages,"A {TARGET}, perhaps, is {ATTRIBUTE}."\n', encoding="utf-8-sig"
-    )
-    assert run("sheet", "occupation-gender", "ages", "--human", "h.csv", "--out", "s").startswith(
-        "5 probes of 2 sets"
-    )
-    key = pd.read_csv("s/key.csv")
-    (human,) = key[key["set"] == "human"].to_dict("records")
-    assert (human["domain"], human["template"]) == ("ages", "line-2")
-    assert human["text"] == "A {TARGET}, perhaps, is {ATTRIBUTE}."
+    sources, built = Path("data/sources/probes"), Path("data/built/probes")
+    text = (sources / "occupation-gender.yaml").read_text()
+    construct = "construct: association of occupations with gender"
+    (sources / "ages.yaml").write_text(text.replace(construct, "construct: ages"))
+    shutil.copytree(built / "occupation-gender", built / "ages")
+    both = ("sheet", "occupation-gender", "ages", "--human")
+    line = error_of(run, *both, "human.txt")
+    assert line.startswith("human.txt: line 1: no domain; give a CSV with the columns text and")
+    Path("h.csv").write_text('domain,text\nages,"A {TARGET}, perhaps, is {ATTRIBUTE}."\n')
+    assert run(*both, "h.csv", "--out", "s").startswith("5 probes of 2 sets")
+    human = pd.read_csv("s/key.csv").query("set == 'human'")[["domain", "template", "text"]]
+    expected = ["ages", "line-2", "A {TARGET}, perhaps, is {ATTRIBUTE}."]
+    assert human.to_numpy().tolist() == [expected]
 
 
 def test_what_is_not_there_is_named(repository, error_of) -> None:

@@ -1,8 +1,7 @@
 """Probes through the doors of the protocol, from a declaration to the page."""
 
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +10,16 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.controls import load_control_pairs
-from evenruler.instruments.instrument import Declaration, ReportInput
+from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.probes.ask import after_prefixes, requests, scores
 from evenruler.instruments.probes.card import card
 from evenruler.instruments.probes.declare import load
-from evenruler.instruments.probes.declare.settings import FIGURES
 from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plots
 from evenruler.instruments.probes.evolve import evolve, validation
 from evenruler.instruments.probes.report import sections
-from evenruler.instruments.probes.rows import build
-from evenruler.measurement.figures import Row, row_key
-from evenruler.measurement.headings import find_heading
-from evenruler.models.declarations import Catalogue
-from evenruler.report.page import Picture
+from evenruler.measurement.figures import row_key
 from evenruler.tables import table_of
+from tests.instruments.near import approx, near
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.whole import (
     EVOLVE,
@@ -49,7 +44,11 @@ BOTH = (TRADES, EVOLVED)
 def any_grammar() -> Any:
     """The operator says whatever comes next; which words fit is tested beside `roles`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(validation, "same_role", lambda *_: True)
+        patch.setattr(
+            validation,
+            "same_role",
+            lambda *_: True,
+        )
         yield
 
 
@@ -65,23 +64,14 @@ def diagnosed_tables(project: Whole) -> dict[str, pd.DataFrame]:
 
 
 class TestEvolving:
-    def test_what_evolved_is_a_source_of_its_own(self, project: Whole) -> None:
-        source = project.declared[EVOLVED].source
-        assert source.title == "Trades, evolved"
-        assert {
-            name: len(template_set.templates) for name, template_set in source.sets.items()
-        } == {
-            "evolved": 2,
-            "elites": 2,
-            "population": 5,
-        }
-        assert source.published == project.declared[TRADES].source.published
-        assert source.model_dump() == project.evolved.source.model_dump()
-
     def test_a_run_that_broke_off_goes_on_after_its_last_whole_generation(
         self, tmp_path: Path
     ) -> None:
-        declaration = declared_in(tmp_path, EVOLVED, evolve={**EVOLVE, "operator": "writer"})
+        declaration = declared_in(
+            tmp_path,
+            EVOLVED,
+            evolve={**EVOLVE, "operator": "writer"},
+        )
         models: list[Everything] = []
 
         def model(name: str) -> Everything:
@@ -89,20 +79,39 @@ class TestEvolving:
             return models[-1]
 
         replies = replies_of(declaration, tmp_path)
-        first = evolve(declaration, model, tmp_path / "kept", replies)
+        first = evolve(
+            declaration,
+            model,
+            tmp_path / "kept",
+            replies,
+        )
         assert [loaded.name for loaded in models] == ["toy", "minilm"]  # not the operator
         (path,) = (tmp_path / "kept").iterdir()
         whole_run = path.read_text()
         n_asked, models[:] = sum(loaded.asked for loaded in models), []
         path.write_text("".join(whole_run.splitlines(keepends=True)[:2]))
-        again = evolve(declaration, model, tmp_path / "kept", replies)
+        again = evolve(
+            declaration,
+            model,
+            tmp_path / "kept",
+            replies,
+        )
 
         assert path.read_text() == whole_run
         assert again.as_yaml() == first.as_yaml()
         assert 0 < sum(loaded.asked for loaded in models) < n_asked
 
-        other = declared_in(tmp_path, EVOLVED, evolve={**EVOLVE, "operator": "writer", "seed": 2})
-        evolve(other, Everything, tmp_path / "kept", replies_of(other, tmp_path))
+        other = declared_in(
+            tmp_path,
+            EVOLVED,
+            evolve={**EVOLVE, "operator": "writer", "seed": 2},
+        )
+        evolve(
+            other,
+            Everything,
+            tmp_path / "kept",
+            replies_of(other, tmp_path),
+        )
         assert len(list((tmp_path / "kept").iterdir())) == 2
 
     def test_without_replies_it_says_what_to_run(self, tmp_path: Path) -> None:
@@ -111,10 +120,19 @@ class TestEvolving:
             UserError,
             match=r"trades-evolved.jsonl: no replies .*run `evenruler evolve trades-evolved`",
         ):
-            evolve(declaration, Everything, tmp_path / "kept", tmp_path / "trades-evolved.jsonl")
+            evolve(
+                declaration,
+                Everything,
+                tmp_path / "kept",
+                tmp_path / "trades-evolved.jsonl",
+            )
 
     def test_with_the_ablation_there_are_two_runs(self, tmp_path: Path) -> None:
-        settings = {**EVOLVE, "generations": 1, "ablation": True}
+        settings = {
+            **EVOLVE,
+            "generations": 1,
+            "ablation": True,
+        }
         declaration = declared_in(tmp_path, EVOLVED, evolve=settings)
         evolved = evolve(
             declaration, Everything, tmp_path / "kept", replies_of(declaration, tmp_path)
@@ -126,109 +144,94 @@ class TestEvolving:
 class TestBuilding:
     def test_tables_of_what_users_wrote(self, project: Whole) -> None:
         tables, plan = project.built[TRADES]
-        assert {name: rows.num_rows for name, rows in tables.items()} == {
-            "probes": 7 * 5 * 4,
-            "templates": 7,
-            "attributes": 5,
-            "rejected": 0,
-        }
-        assert plan == {
-            "name": "trades",
-            "embedder": "minilm",
-            "prefixed": 3,
-            "prefixed_templates": 3,
-            "prefixed_targets": 2,
+        assert [tables[name].num_rows for name in ("probes", "templates", "attributes")] == [
+            140,
+            7,
+            5,
+        ]
+        assert tables["rejected"].num_rows == 0
+        placebos = [
+            "It rained.",
+            "Trains left.",
+            "The shop opens.",
+            "A book lies here.",
+            "Read on.",
+        ]
+        names = [f"placebo-{place}" for place in range(1, 6)]
+        part = {
             "prefixes": {
                 "salience": "This is a test.",
                 "instruction": "Complete this:",
                 "salience+instruction": "This is a test. Complete this:",
-                "placebo-1": "It rained.",
-                "placebo-2": "Trains left.",
-                "placebo-3": "The shop opens.",
-                "placebo-4": "A book lies here.",
-                "placebo-5": "Read on.",
+                **dict(zip(names, placebos, strict=True)),
             },
-            "placebos": [f"placebo-{place}" for place in range(1, 6)],
-            "placebo_attributes": 0,
-            "placebo_lists": {},
-            "rivals": {},
+            "placebos": names,
             "groups": ["men", "women"],
             "targets": {
                 "men": {"man": "man", "uncle": "uncle"},
                 "women": {"woman": "woman", "girl": "girl"},
             },
-            "choice": {
-                "pairs": [["man", "woman"], ["uncle", "girl"]],
-                "placebo_pairs": [],
-                "known": load_control_pairs(),
+            "agreement": {
+                "unit": "trade",
+                "trait": "men",
+                "reversed": [],
             },
-            "choice_attributes": 22,
-            "choice_templates": 2,
-            "choice_placebo_templates": 0,
-            "written": None,
-            "written_prompts": 1,
-            "agreement": {"unit": "trade", "trait": "men", "reversed": []},
             "headline": ["other"],
-            "reliability": 0.6,
-            "descriptive": [],
         }
-
-    def test_the_plan_carries_what_verdicts_rest_on(self, project: Whole) -> None:
-        declaration = project.declared[TRADES]
-        settings = declaration.settings.model_copy(
-            update={"headline": ["seed"], "placebo_attributes": 4, "reliability": 0.75}
-        )
-        source = declaration.source.model_copy(update={"prefixes": None})
-        plan = build(
-            Declaration(declaration.name, declaration.family, settings, source),
-            Catalogue(models={}),
-        ).plan
-        changed = {"headline": ["seed"], "placebo_attributes": 4, "reliability": 0.75}
-        assert plan == project.built[TRADES][1] | changed | {"prefixes": {}, "placebos": []}
+        assert plan == plan | part
+        assert plan["choice"]["pairs"] == [
+            ["man", "woman"],
+            ["uncle", "girl"],
+        ]
+        assert plan["choice"]["known"] == load_control_pairs()
 
     def test_what_evolved_comes_with_its_history(self, project: Whole) -> None:
-        tables, plan = project.built[EVOLVED]
+        tables, plan = project.frames(EVOLVED)
         assert set(tables) == {
             *("probes", "templates", "attributes", "rejected"),
             *("population", "history", "tries", "gradients", "biases", "choices"),
         }
-        assert set(tables["templates"]["set"].to_pylist()) == {"evolved", "elites", "population"}
-        population = tables["population"].to_pandas()
+        population, choices = tables["population"], tables["choices"]
+        texts = tables["templates"].groupby("set")["text"].apply(set).to_dict()
+        assert set(texts) == {"evolved", "elites", "population"}
         assert set(population["generation"]) == {2}
-        templates = tables["templates"].to_pandas()
-        assert set(population["text"]) == set(
-            templates.loc[templates["set"] == "population", "text"]
-        )
-        assert set(population.loc[population["elite"], "text"]) == set(
-            templates.loc[templates["set"] == "elites", "text"]
-        )
-        choices = tables["choices"].to_pandas()
-        assert set(choices.loc[choices["chosen"], "template"]) == set(
-            templates.loc[templates["set"] == "evolved", "template"]
-        )
-        assert plan["evolved"] == {"of": "trades", "model": "toy", "start": "seed"}
+        assert texts["population"] == set(population["text"])
+        assert texts["elites"] == set(population.loc[population["elite"], "text"])
+        evolved = tables["templates"].query("set == 'evolved'")
+        assert set(choices.loc[choices["chosen"], "template"]) == set(evolved["template"])
+        assert plan["evolved"] == {
+            "of": "trades",
+            "model": "toy",
+            "start": "seed",
+        }
 
 
 class TestAsking:
     def test_all_sentences_and_templates_are_asked_at_once(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        likelihoods, starts, embeddings = requests(tables, plan, {}, subject())
-
+        likelihoods, starts, embeddings = requests(
+            tables,
+            plan,
+            {},
+            subject(),
+        )
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
-        assert before == {"bare": "", **plan["prefixes"]}
+        assert before == {
+            "bare": "",
+            **plan["prefixes"],
+        }
         assert starts.settings == {"other_start": True}
         scored = tables["probes"][~tables["probes"]["control"]]
         again = scored[scored["id"].isin(starts.rows["id"])]
         assert len(again) == len(starts.rows)
-        assert again.groupby("set")["template"].nunique().to_dict() == {
-            "other": 2,
-            "seed": 4,
-        }  # of two and of five
-        assert set(again["attribute"]) == set(scored["attribute"])  # fewer than twelve
-        assert set(again["target"]) == set(scored["target"])
-        assert embeddings.by == "minilm"
+        # Templates of two and of five, all five attributes, all targets.
+        counts = again.groupby("set")[["template", "attribute", "target"]].nunique()
+        assert counts.loc[["other", "seed"]].to_numpy().tolist() == [
+            [2, 5, 4],
+            [4, 5, 4],
+        ]
+        assert (embeddings.by, len(embeddings.rows)) == ("minilm", 7)
         assert "The someone is a someone." in embeddings.inputs["text"]
-        assert len(embeddings.rows) == 7
 
     def test_of_what_evolved_all_that_ever_lived_is_embedded(self, project: Whole) -> None:
         tables, plan = project.frames(EVOLVED)
@@ -237,7 +240,12 @@ class TestAsking:
 
     def test_nothing_is_asked_twice(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        everything = requests(tables, plan, {}, subject())
+        everything = requests(
+            tables,
+            plan,
+            {},
+            subject(),
+        )
         answers = {request.table: request.rows for request in everything}
         assert requests(tables, plan, answers, subject()) == []
         (left,) = requests(
@@ -249,36 +257,28 @@ class TestAsking:
         tables, plan = project.frames(TRADES)
         writer = subject("writer", "generate")
         assert [request.table for request in requests(tables, plan, {}, writer)] == ["embeddings"]
-        likelihoods, *_ = requests(tables, {**plan, "prefixed": 0}, {}, subject())
+        likelihoods, *_ = requests(
+            tables,
+            {**plan, "prefixed": 0},
+            {},
+            subject(),
+        )
         assert set(likelihoods.rows["framing"]) == {"bare"}
         none = {name: rows.head(0) for name, rows in tables.items()}
         assert requests(none, plan, {}, subject()) == []
 
     def test_scores_are_of_the_subject(self, project: Whole) -> None:
-        frames = {TRADES: project.frames(TRADES)}
-        answers = {
-            table: rows.drop(columns="instrument")
-            for table, rows in answered(frames, subject("m")).items()
-        }
-        score_rows = scores(*frames[TRADES], answers, subject("m"))["scores"]
-        tables, plan = frames[TRADES]
+        tables, plan = project.frames(TRADES)
+        answers = answered({TRADES: (tables, plan)}, subject("m"))
+        score_rows = scores(tables, plan, answers, subject("m"))["scores"]
+        probes = tables["probes"]
         assert set(score_rows["id"]) == {
-            *tables["probes"]["id"],
-            *after_prefixes(tables["probes"], plan)["id"],
+            *probes["id"],
+            *after_prefixes(probes, plan)["id"],
         }
-        probe = tables["probes"].iloc[0]
+        probe = probes.iloc[0]
         nats = Everything("m").loglikelihood([probe["text"]]).nats[0]
         assert score_rows.set_index("id").loc[probe["id"], "value"] == nats
-
-    def test_scores_of_who_only_writes_are_none(self, project: Whole) -> None:
-        frames, writer = {TRADES: project.frames(TRADES)}, subject("writer", "generate")
-        answers = {
-            table: rows.drop(columns="instrument")
-            for table, rows in answered(frames, writer).items()
-        }
-        score_tables = scores(*frames[TRADES], answers, writer)
-        assert score_tables["scores"].empty
-        assert Counter(score_tables["diversity"]["set"]) == {"other": 2, "seed": 5}
 
 
 class TestDiagnosing:
@@ -306,15 +306,16 @@ class TestDiagnosing:
         self, diagnosed_tables: Mapping[str, pd.DataFrame]
     ) -> None:
         rows = diagnosed_tables["figures"][diagnosed_tables["figures"]["model"].isna()]
-        figures = rows.groupby(["benchmark", "set"])["figure"].apply(sorted)
-        assert set(map(tuple, figures)) == {("lexical_diversity", "semantic_diversity")}
-        sets = figures.reset_index().groupby("benchmark")["set"].apply(list)
-        assert sets.to_dict() == {
+        sets = {
             TRADES: ["other", "seed"],
             EVOLVED: ["elites", "evolved", "population"],
         }
-        other = rows.query("set == 'other' and figure == 'lexical_diversity'").iloc[0]
-        assert other["value"] == pytest.approx(1 - 2 / 5)  # {the is a}, {so a is an}
+        for name, names in sets.items():
+            for figure in ("lexical_diversity", "semantic_diversity"):
+                part = rows[(rows["benchmark"] == name) & (rows["figure"] == figure)]
+                assert sorted(part["set"]) == names
+        other = rows.query("set == 'other' and figure == 'lexical_diversity'")["value"]
+        assert other.tolist() == [approx(1 - 2 / 5)]  # {the is a}, {so a is an}
 
     def test_generations_begin_with_the_start_and_end_with_the_population(
         self, diagnosed_tables: Mapping[str, pd.DataFrame]
@@ -328,9 +329,7 @@ class TestDiagnosing:
             .set_index("set")["value"]
         )
         diversities = rows.query("figure == 'semantic_diversity'").set_index("generation")["value"]
-        assert [diversities[0], diversities[2]] == pytest.approx(
-            [means["seed"], means["population"]], abs=1e-12
-        )
+        assert [diversities[0], diversities[2]] == near([means["seed"], means["population"]])
 
     @pytest.mark.slow
     def test_figures_are_the_same_from_what_is_published_alone(
@@ -348,20 +347,6 @@ class TestDiagnosing:
         for name in TABLES:
             pd.testing.assert_frame_equal(again[name], diagnosed_tables[name])
 
-    def test_without_what_it_evolved_of_there_are_no_comparisons(self, project: Whole) -> None:
-        tables = across(records({EVOLVED: project.frames(EVOLVED)}, subject()), RESAMPLING)
-        assert set(tables) == {"figures", "generations", "rewordings"}
-
-    def test_of_who_only_writes_there_is_what_depends_on_no_model(self, project: Whole) -> None:
-        tables = diagnosis(
-            records({name: project.frames(name) for name in BOTH}, subject("writer", "generate"))
-        )
-        assert tables["figures"]["model"].isna().all()
-        assert tables["biases"].empty
-        # What the evolution measured on its own model stays: diversities, and what was held out.
-        assert set(tables["comparisons"]["model"]) == {"toy"}
-        assert not tables["comparisons"]["transfer"].any()
-
     def test_nobody_has_no_figures(self) -> None:
         assert across([], RESAMPLING) == {}
         nothing = {name: pd.DataFrame() for name in TABLES}
@@ -378,58 +363,17 @@ class TestDiagnosing:
         templates = {row.get("template") for row in rows} - {None}
         assert templates == {"typical", "story", "met", "job", "seems"}
 
-    def test_a_heading_is_that_of_whole_sets(
-        self, diagnosed_tables: Mapping[str, pd.DataFrame]
-    ) -> None:
-        """Not of comparisons, generations or other lengths, which have figures of the same id."""
-        shown = evidence(diagnosed_tables)
-        figures = diagnosed_tables["figures"].query(
-            "set == 'seed' and model == 'toy' and figure == 'r'"
-        )
-        values = figures.set_index(figures["match"].fillna("all"))["value"]
-        assert value_under("r", shown[TRADES], "seed") == values["all"]
-        assert value_under("r, exact", shown[TRADES], "seed") == values["exact"]
-        for of_set in ("evolved", "population"):
-            for heading in ("alpha", "r", "generalizability", "level shift"):
-                value_under(heading, shown[EVOLVED], of_set)
-
-    def test_plots(self, diagnosed_tables: Mapping[str, pd.DataFrame]) -> None:
-        drawn = plots(diagnosed_tables)
-        assert set(drawn) == {"validity", "correlations", "distributions"}
-        assert drawn["validity"]["criterion"].notna().all()
-        assert len(drawn["distributions"]) == len(diagnosed_tables["biases"])
-
-
-def value_under(words: str, rows: Sequence[Row], of_set: str) -> float | None:
-    """The value of a set on the toy that stands under a heading; ValueError unless one does."""
-    values: list[float | None] = []
-    for row in rows:
-        heading = find_heading(row, FIGURES)
-        is_shown = heading is not None and heading.heading == words
-        if is_shown and (row["set"], row["model"]) == (of_set, "toy"):
-            values.append(row["value"])
-    (value,) = values
-    return value
-
 
 class TestCards:
-    def test_validity_is_told_from_the_evidence(
-        self, project: Whole, diagnosed_tables: Mapping[str, pd.DataFrame]
-    ) -> None:
-        rows = evidence(diagnosed_tables)[TRADES]
-        validity = card(project.declared[TRADES], *project.frames(TRADES), rows).validity
-        assert validity is not None
-        assert validity.representative.startswith("5 attributes, 7 templates and ")
-        r = value_under("r", rows, "seed")
-        assert f"toy {r:z.2f}" in validity.construct
-        unasked = card(project.declared[TRADES], *project.frames(TRADES), []).validity
-        assert unasked is not None
-        assert unasked.errors == "Not done: no model was asked."
-
     def test_the_example_is_a_row_of_the_first_table(self, project: Whole) -> None:
         for name in BOTH:
             tables, plan = project.frames(name)
-            shown = card(project.declared[name], tables, plan, [])
+            shown = card(
+                project.declared[name],
+                tables,
+                plan,
+                [],
+            )
             rows = tables[shown.configs[0].name]
             assert shown.example is not None
             (row,) = rows[rows["id"] == shown.example.id].to_dict("records")
@@ -437,31 +381,28 @@ class TestCards:
             assert list(shown.configs[0].first) == ["text"]
 
     def test_of_what_users_wrote(self, project: Whole) -> None:
-        shown = card(project.declared[TRADES], *project.frames(TRADES), [])
+        shown = card(
+            project.declared[TRADES],
+            *project.frames(TRADES),
+            [],
+        )
         assert [config.name for config in shown.configs] == ["probes", "templates", "attributes"]
         assert "positive means closer to men" in shown.reading
-        assert 'attributes (3) were also put after "This is a test." and ' in shown.reading
-        assert "no model writes any" in shown.responsible.made
         assert shown.parameters == {"article": "agree"}
         assert shown.harness_task == "probes_trades"
-        assert (
-            f"version: {project.declared[TRADES].version}"
-            in shown.harness["probes_trades__seed.yaml"]
-        )
-        attributes = project.frames(TRADES)[0]["attributes"].set_index("attribute")
-        assert attributes.loc["engineer", "criterion"] == 90
 
     def test_of_what_evolved(self, project: Whole) -> None:
-        shown = card(project.declared[EVOLVED], *project.frames(EVOLVED), [])
-        assert shown.configs[0].name == "templates"
-        tables, _ = project.built[EVOLVED]
-        assert {config.name for config in shown.configs} == set(tables) - {"rejected"}
+        shown = card(
+            project.declared[EVOLVED],
+            *project.frames(EVOLVED),
+            [],
+        )
+        names = [config.name for config in shown.configs]
+        assert names[0] == "templates"
+        assert set(names) == set(project.built[EVOLVED][0]) - {"rejected"}
         assert "evolved from the set `seed` over 2 generations" in shown.reading
         assert "{" not in shown.reading
-        assert "a language model, reworded templates of the set `seed`" in shown.responsible.made
-        assert any("Templates were selected with toy" in limit for limit in shown.limits)
-        assert shown.parameters["of"] == "trades"
-        assert shown.parameters["generations"] == 2
+        assert (shown.parameters["of"], shown.parameters["generations"]) == ("trades", 2)
 
 
 class TestPage:
@@ -477,34 +418,9 @@ class TestPage:
             built={name: project.frames(name)[0] for name in BOTH},
         )
         shown = sections(report_input)
-        assert [section.title for section in shown] == [
-            "Templates: other",
-            "Templates: seed",
-            "How it evolved",
-        ]
-        titles = [part.title for part in shown[1].parts if isinstance(part, Picture)]
-        assert titles == [
-            "Bias and the criterion",
-            "Correlations of the templates",
-            "Biases by template",
-            "Number of templates and targets needed",
-            "Effects of prefixes",
-        ]
+        titles = ["Templates: other", "Templates: seed", "How it evolved"]
+        assert [section.title for section in shown] == titles
         assert "5 templates evolved over 2 generations on toy, reworded by toy;" in shown[2].text
-
-    def test_where_nobody_was_asked(self, project: Whole) -> None:
-        declaration = project.declared[TRADES]
-        tables = {name: pd.DataFrame(columns=schema.names) for name, schema in TABLES.items()}
-        shown = sections(
-            ReportInput(
-                {TRADES: declaration.source},
-                {TRADES: declaration.settings},
-                tables,
-                {TRADES: project.frames(TRADES)[0]},
-            )
-        )
-        assert [section.title for section in shown] == ["Templates: other", "Templates: seed"]
-        assert "No model was asked" in shown[0].text
 
 
 def test_what_evolved_is_read_whatever_its_words_look_like(project: Whole, tmp_path: Path) -> None:
@@ -519,14 +435,22 @@ def test_what_evolved_is_read_whatever_its_words_look_like(project: Whole, tmp_p
     odd = source.model_copy(
         update={
             "sets": sets,
-            "attributes": {"no": "no", "911": "911", "on": "on"},
+            "attributes": {
+                "no": "no",
+                "911": "911",
+                "on": "on",
+            },
             "criterion": None,
         }
     )
     text = type(project.evolved)(odd, {}, []).as_yaml()
     assert "criterion" not in text  # what there is none of is left out
     (tmp_path / "source.yaml").write_text(text)
-    again = load(tmp_path / "source.yaml", settings_of(evolve=EVOLVE), tmp_path)
+    again = load(
+        tmp_path / "source.yaml",
+        settings_of(evolve=EVOLVE),
+        tmp_path,
+    )
     assert again.model_dump() == odd.model_dump()
 
 

@@ -38,6 +38,7 @@ from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.resampling import jackknife
 from evenruler.tables import table_of, write_table
+from tests.instruments.near import approx, near
 from tests.instruments.probes.known import FigureKey, rows_by_key
 from tests.instruments.probes.whole import EVOLVED as GROWN
 from tests.instruments.probes.whole import TRADES, Whole, records, subject, whole
@@ -68,15 +69,30 @@ TEXTS = {
     "c": "They say that each {ATTRIBUTE} here is a {TARGET}.",
     "d": "{ATTRIBUTE}: it is a {TARGET}.",
 }
-LEXICAL = {"abc": 1 - (2 / 6 + 2 / 8 + 2 / 10) / 3, "abd": 1 - (2 / 6 + 2 / 4 + 3 / 5) / 3}
+LEXICAL = {
+    "abc": 1 - (2 / 6 + 2 / 8 + 2 / 10) / 3,
+    "abd": 1 - (2 / 6 + 2 / 4 + 3 / 5) / 3,
+}
 
 # The first three at right angles, the last at an angle of 60 degrees (cosine 1/2) to the first.
-VECTORS = {"a": [1, 0, 0], "b": [0, 1, 0], "c": [0, 0, 1], "d": [0.5, 0, math.sqrt(0.75)]}
+VECTORS = {
+    "a": [1, 0, 0],
+    "b": [0, 1, 0],
+    "c": [0, 0, 1],
+    "d": [
+        0.5,
+        0,
+        math.sqrt(0.75),
+    ],
+}
 EMBEDDINGS = {
     without_slots(TEXTS[slug]): np.array(vector, dtype=np.float32)
     for slug, vector in VECTORS.items()
 }
-SEMANTIC = {"abc": 1.0, "abd": 1 - 0.5 / 3}
+SEMANTIC = {
+    "abc": 1.0,
+    "abd": 1 - 0.5 / 3,
+}
 
 
 def long(matrix: pd.DataFrame, **columns: str) -> pd.DataFrame:
@@ -119,7 +135,10 @@ def population(run: str, generation: int, slugs: str) -> pd.DataFrame:
 HISTORY = pd.concat(
     [population("guided", 0, "abc"), population("guided", 1, "abd")], ignore_index=True
 )
-BIASES = long(pd.concat([FIRST, LATER[["d"]]], axis=1), run="guided")
+BIASES = long(
+    pd.concat([FIRST, LATER[["d"]]], axis=1),
+    run="guided",
+)
 
 
 def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +150,13 @@ def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
 def evolved(tables: Mapping[str, pd.DataFrame]) -> Record:
     """What evolved on the model m."""
     diversities = {"diversity": diversity_of(tables["history"])}
-    return Record("trades-evolved", subject("m"), tables, {"evolved": {"model": "m"}}, diversities)
+    return Record(
+        "trades-evolved",
+        subject("m"),
+        tables,
+        {"evolved": {"model": "m"}},
+        diversities,
+    )
 
 
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
@@ -146,33 +171,51 @@ def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[FigureKey,
 
 class TestByGeneration:
     def test_reliability_is_that_of_the_whole_population(self) -> None:
-        figures = figures_of(generations(), "guided", 1)
+        figures = figures_of(
+            generations(),
+            "guided",
+            1,
+        )
 
-        assert figures["alpha"]["value"] == pytest.approx(alpha(LATER), abs=1e-12)
-        assert figures["alpha", "8"]["value"] == pytest.approx(at_eight(LATER), abs=1e-12)
+        assert figures["alpha"]["value"] == near(alpha(LATER))
+        assert figures["alpha", "8"]["value"] == near(at_eight(LATER))
         for key in ("alpha", ("alpha", "8")):
             assert (figures[key]["n"], figures[key]["unit"]) == (8, "attributes")
 
     def test_diversity_is_the_mean_over_templates_without_an_interval(self) -> None:
-        figures = figures_of(generations(), "guided", 1)
+        figures = figures_of(
+            generations(),
+            "guided",
+            1,
+        )
 
-        assert figures["semantic_diversity"]["value"] == pytest.approx(SEMANTIC["abd"], abs=1e-6)
+        assert figures["semantic_diversity"]["value"] == approx(SEMANTIC["abd"], abs=1e-6)
         lexical = figures["lexical_diversity"]
-        assert lexical["value"] == pytest.approx(LEXICAL["abd"], abs=1e-12)
+        assert lexical["value"] == near(LEXICAL["abd"])
         assert (lexical["n"], lexical["unit"]) == (3, "templates")
         assert lexical[["low", "high", "reason"]].isna().all()
 
     def test_runs_are_kept_apart_where_their_templates_have_the_same_names(self) -> None:
         history = pd.concat(
-            [HISTORY, population("random", 0, "abc"), population("random", 1, "abd")]
+            [
+                HISTORY,
+                population("random", 0, "abc"),
+                population("random", 1, "abd"),
+            ]
         )
         turned = FIRST.assign(d=-FIRST["a"])
         biases = pd.concat([BIASES, long(turned, run="random")])
 
         rows = generations(history, biases)
 
-        for run, matrix_of_run in (("guided", LATER), ("random", turned[["a", "b", "d"]])):
-            expected = pytest.approx(alpha(matrix_of_run), abs=1e-12)
+        for run, matrix_of_run in (
+            ("guided", LATER),
+            (
+                "random",
+                turned[["a", "b", "d"]],
+            ),
+        ):
+            expected = near(alpha(matrix_of_run))
             assert figures_of(rows, run, 1)["alpha"]["value"] == expected
         assert len(rows) == 4 * 6
 
@@ -200,19 +243,35 @@ def compare(
 ) -> dict[str, pd.Series]:
     """The last population against the seed set, by figure."""
     rows = list(compare_sets(SIDES, (evolved.dropna(), seed), criterion, RESAMPLING))
-    rows += diversities_compared(SIDES, templates_of(evolved), templates_of(seed))
+    rows += diversities_compared(
+        SIDES,
+        templates_of(evolved),
+        templates_of(seed),
+    )
     return {row["figure"]: pd.Series({"low": None, "high": None, **row}) for row in rows}
 
 
-CRITERION = pd.Series([27, 60, 20.5, 80.5, 42, 12, math.nan, 97], index=NAMES)
+CRITERION = pd.Series(
+    [
+        27,
+        60,
+        20.5,
+        80.5,
+        42,
+        12,
+        math.nan,
+        97,
+    ],
+    index=NAMES,
+)
 
 
 class TestComparisons:
     def test_both_sets_and_their_difference(self) -> None:
         row = compare()["alpha"]
 
-        assert row["value"] == pytest.approx(at_eight(LATER), abs=1e-9)
-        assert row["other"] == pytest.approx(at_eight(FIRST), abs=1e-9)
+        assert row["value"] == approx(at_eight(LATER), abs=1e-9)
+        assert row["other"] == approx(at_eight(FIRST), abs=1e-9)
         assert row["difference"] == row["value"] - row["other"] != 0
         assert (row["n"], row["unit"]) == (8, "attributes")
         assert row["reason"] is None
@@ -226,33 +285,25 @@ class TestComparisons:
             later = alpha_at_common_length(both[:, :3])
             return later - alpha_at_common_length(both[:, 3:])
 
-        expected = jackknife(difference, pd.concat([LATER, FIRST], axis=1), level=0.9)
+        expected = jackknife(
+            difference,
+            pd.concat([LATER, FIRST], axis=1),
+            level=0.9,
+        )
         ends = (expected.low, expected.high)
-        assert (row["low"], row["high"]) == pytest.approx(ends, abs=1e-12)
+        assert (row["low"], row["high"]) == near(ends)
         assert row["low"] < row["high"]
 
     @pytest.mark.parametrize("n", [4, 5])
     def test_five_attributes_have_an_interval(self, n) -> None:
         row = compare(LATER.iloc[:n])["alpha"]
 
-        assert (row["n"], row["low"] is None) == (n, n < 5)
+        assert (row["n"], row["low"] is None) == (
+            n,
+            n < 5,
+        )
         reason = "no interval: fewer than 5 attributes" if n < 5 else None
         assert row["reason"] == reason
-
-    def test_so_that_what_changes_no_figure_leaves_no_doubt(self) -> None:
-        """Biases twice as strong: the same alphas in each resample, if the attributes are the
-        same."""
-        for row in compare(2 * FIRST, criterion=CRITERION).values():
-            assert row["difference"] == pytest.approx(0, abs=1e-9)
-            if row["unit"] == "attributes":
-                assert (row["low"], row["high"]) == pytest.approx((0, 0), abs=1e-9)
-
-    def test_diversity_has_no_interval(self) -> None:
-        row = compare()["lexical_diversity"]
-
-        assert row["difference"] == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
-        assert (row["n"], row["unit"]) == (3, "templates")
-        assert row[["low", "high"]].isna().all()
 
     def test_a_set_that_can_have_no_eight_such_templates_is_null_with_the_reason(self) -> None:
         at_odds = FIRST[["a", "b"]].assign(d=-FIRST["a"] - FIRST["b"])
@@ -261,7 +312,7 @@ class TestComparisons:
 
         assert mean_correlation(at_odds) < -1 / 7
         assert row[["value", "difference"]].isna().all()
-        assert row["other"] == pytest.approx(at_eight(FIRST), abs=1e-12)
+        assert row["other"] == near(at_eight(FIRST))
         assert row["reason"] == "population: undefined for these values"
 
     def test_only_attributes_that_both_have_count(self) -> None:
@@ -273,22 +324,12 @@ class TestComparisons:
         row = by_figure["alpha"]
         assert row["n"] == by_figure["r"]["n"] == 5
         alphas = [at_eight(matrix.loc[shared]) for matrix in (LATER, FIRST)]
-        assert [row["value"], row["other"]] == pytest.approx(alphas, abs=1e-12)
+        assert [row["value"], row["other"]] == near(alphas)
 
     def test_an_attribute_that_lacks_one_bias_is_left_out(self) -> None:
         holed = long(LATER).query("not (attribute == 'cook' and template == 'd')")
 
         assert list(matrix_of(holed).index) == [name for name in NAMES if name != "cook"]
-
-    def test_one_template_has_reasons(self) -> None:
-        by_figure = compare(LATER[["a"]], criterion=CRITERION)
-
-        row = by_figure["alpha"]
-        assert row["value"] is row["difference"] is None
-        assert row["other"] is not None
-        assert row["reason"] == "population: a set of one template has no internal consistency"
-        assert by_figure["semantic_diversity"]["reason"] == "a set of one template"
-        assert by_figure["r"]["difference"] is not None
 
 
 class TestValidity:
@@ -299,21 +340,21 @@ class TestValidity:
         means = pd.DataFrame({"later": LATER.mean(axis=1), "first": FIRST.mean(axis=1)})
         means = means.loc[numbers.index]
         r = [stats.pearsonr(means[name], numbers).statistic for name in means]
-        assert (row["value"], row["other"]) == pytest.approx(r, abs=1e-12)
-        assert row["difference"] == pytest.approx(r[0] - r[1], abs=1e-12)
+        assert (row["value"], row["other"]) == near(r)
+        assert row["difference"] == near(r[0] - r[1])
         assert (row["n"], row["unit"]) == (7, "attributes")
 
         def difference(columns: np.ndarray) -> float:
             correlations = np.corrcoef(columns, rowvar=False)
             return float(correlations[0, 2] - correlations[1, 2])
 
-        expected = jackknife(difference, np.column_stack([means, numbers]), level=0.9)
+        expected = jackknife(
+            difference,
+            np.column_stack([means, numbers]),
+            level=0.9,
+        )
         ends = (expected.low, expected.high)
-        assert (row["low"], row["high"]) == pytest.approx(ends, abs=1e-9)
-
-    @pytest.mark.parametrize("criterion", [None, CRITERION * math.nan], ids=["none", "all-null"])
-    def test_without_a_criterion_there_is_no_such_figure(self, criterion) -> None:
-        assert "r" not in compare(criterion=criterion)
+        assert (row["low"], row["high"]) == approx(ends, abs=1e-9)
 
     def test_too_few_are_null_with_the_reason(self) -> None:
         row = compare(criterion=CRITERION.where(CRITERION > 50))["r"]
@@ -353,28 +394,30 @@ class TestGuidance:
 
         last = self.RANDOM[["a", "b", "c"]]
         row = cell(rows, set="population", figure="alpha")
-        assert row["value"] == pytest.approx(at_eight(LATER), abs=1e-12)
-        assert row["other"] == pytest.approx(at_eight(last), abs=1e-12)
+        assert row["value"] == near(at_eight(LATER))
+        assert row["other"] == near(at_eight(last))
         lexical = cell(rows, figure="lexical_diversity")["difference"]
-        assert lexical == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
+        assert lexical == near(LEXICAL["abd"] - LEXICAL["abc"])
         row = cell(rows, set="evolved", figure="alpha")
-        assert row["value"] == pytest.approx(at_eight(LATER[["a", "d"]]), abs=1e-12)
-        assert row["other"] == pytest.approx(at_eight(last), abs=1e-12)
+        assert row["value"] == near(at_eight(LATER[["a", "d"]]))
+        assert row["other"] == near(at_eight(last))
         assert set(rows["against"]) == {"random"}
         assert not rows["transfer"].any()
-        write_table(rows, COMPARISONS, tmp_path / "guidance.parquet")
-
-    def test_one_run_alone_shows_nothing(self) -> None:
-        rows = self.rows_of("guided")
-
-        assert rows.empty
-        assert list(rows) == COMPARISONS.names
+        write_table(
+            rows,
+            COMPARISONS,
+            tmp_path / "guidance.parquet",
+        )
 
 
 def tries(*rows: tuple[str, str | None, int, int, int, str | None]) -> pd.DataFrame:
     """Replies: operation, voice, place, attempt, sample, and why it was not taken."""
     names = ["operation", "voice", "place", "attempt", "sample", "reason"]
-    table = pd.DataFrame(rows, columns=names).assign(run="guided", operator="writer", generation=1)
+    table = pd.DataFrame(rows, columns=names).assign(
+        run="guided",
+        operator="writer",
+        generation=1,
+    )
     return table.assign(accepted=table["reason"].isna())
 
 
@@ -392,7 +435,14 @@ class TestRewordings:
             ("reword", "anecdote", 1, 1, 2, "a copy"),
             ("reword", "anecdote", 1, 1, 3, "a copy"),
             ("reword", "anecdote", 1, 2, 1, None),
-            ("reword", "hypothesis", 2, 1, 1, OUTDONE),
+            (
+                "reword",
+                "hypothesis",
+                2,
+                1,
+                1,
+                OUTDONE,
+            ),
             ("hotspot", None, 3, 1, 1, None),
             ("hotspot", None, 4, 1, 1, "no text"),
         )
@@ -408,17 +458,17 @@ class TestRewordings:
             ("guided", "reword", "anecdote", "a copy", 2, 0.5),
             ("guided", "reword", "anecdote", "too long", 1, 0.25),
             ("guided", "reword", "hypothesis", None, 0, 0.0),
-            ("guided", "reword", "hypothesis", OUTDONE, 1, 1.0),
+            (
+                "guided",
+                "reword",
+                "hypothesis",
+                OUTDONE,
+                1,
+                1.0,
+            ),
             ("random", "reword", "anecdote", None, 0, 0.0),
             ("random", "reword", "anecdote", "a copy", 1, 1.0),
         ]
-
-    def test_no_replies_are_no_rows(self) -> None:
-        none = tries(("hotspot", None, 1, 1, 1, None)).head(0)
-        outcomes = count_rewording_outcomes(none, "trades-evolved")
-
-        assert outcomes.empty
-        assert list(outcomes) == REWORDINGS.names
 
 
 OF_BASELINES = Resampling(level=0.9, resamples=100, seed=3)
@@ -434,14 +484,22 @@ CHOSEN_BY = {
 @pytest.fixture(scope="module")
 def instruments(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(validation, "same_role", lambda *_: True)
+        patch.setattr(
+            validation,
+            "same_role",
+            lambda *_: True,
+        )
         return whole(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.fixture(scope="module")
 def all_records(instruments: Whole) -> list[Record]:
     built = {name: instruments.frames(name) for name in (TRADES, GROWN)}
-    return records(built, subject(), subject("other"))
+    return records(
+        built,
+        subject(),
+        subject("other"),
+    )
 
 
 def record_of(all_records: list[Record], name: str, model: str = "toy") -> Record:
@@ -480,29 +538,16 @@ class TestPairs:
         whole_sets = rows[rows["half"].isna()]
         against = (UNREVERSED, BEST_START, "seed", "other")
         against_by_set = whole_sets.groupby("set")["against"].unique().map(set).to_dict()
-        assert against_by_set == {"evolved": {*against, "elites"}, "elites": {*against}}
+        assert against_by_set == {
+            "evolved": {*against, "elites"},
+            "elites": {*against},
+        }
         transfer_by_model = dict(zip(rows["model"], rows["transfer"], strict=True))
-        assert transfer_by_model == {"toy": False, "other": True}
+        assert transfer_by_model == {
+            "toy": False,
+            "other": True,
+        }
         assert set(rows["benchmark"]) == {GROWN}
-
-    @pytest.mark.parametrize(
-        ("model", "figure", "templates"),
-        [("toy", "generalizability", "8"), ("other", "level_shift", None)],
-    )
-    def test_figures_of_a_set_are_taken_as_they_are(
-        self,
-        all_records: list[Record],
-        compared: pd.DataFrame,
-        model: str,
-        figure: str,
-        templates: str | None,
-    ) -> None:
-        key = {"model": model, "figure": figure, "templates": templates}
-        row = cell(compared, set="evolved", against="seed", half=None, **key)
-        for name, of_set, column in ((GROWN, "evolved", "value"), (TRADES, "seed", "other")):
-            figures = record_of(all_records, name, model).found["figures"]
-            assert row[column] == cell(figures, set=of_set, **key)["value"]
-        assert pd.isna(row["low"])
 
     def test_the_best_subset_of_the_start_is_the_one_that_was_chosen(
         self, all_records: list[Record], compared: pd.DataFrame
@@ -511,33 +556,50 @@ class TestPairs:
         best = sorted(choices.loc[choices["best_start"], "template"])
         seed = matrix(record_of(all_records, TRADES, "other"), "seed")
         chosen = matrix(record_of(all_records, GROWN, "other"), "evolved")
-        against = {"set": "evolved", "against": BEST_START, "half": None}
-        row = cell(compared, **against, model="other", figure="alpha")
+        against = {
+            "set": "evolved",
+            "against": BEST_START,
+            "half": None,
+        }
+        row = cell(
+            compared,
+            **against,
+            model="other",
+            figure="alpha",
+        )
         alphas = [alpha_at_common_length(biases.to_numpy()) for biases in (chosen, seed[best])]
-        assert [row["value"], row["other"]] == pytest.approx(alphas, abs=1e-12, nan_ok=True)
+        assert [row["value"], row["other"]] == approx(
+            alphas,
+            abs=1e-12,
+            nan_ok=True,
+        )
 
     def test_without_what_is_reversed_on_that_model(self, all_records: list[Record]) -> None:
         start = record_of(all_records, TRADES)
         items = start.found["items"].assign(high=0.5).set_index(["set", "template"])
         items.loc[[("seed", "met"), ("other", "plain")], "high"] = -0.1
-        tables = {**start.found, "items": items.reset_index()}
-        changed = Record(TRADES, start.subject, start.tables, start.plan, tables)
+        tables = {
+            **start.found,
+            "items": items.reset_index(),
+        }
+        changed = Record(
+            TRADES,
+            start.subject,
+            start.tables,
+            start.plan,
+            tables,
+        )
         rows = found_in([changed if record is start else record for record in all_records])
-        row = cell(rows, set="elites", against=UNREVERSED, model="toy", figure="r")
+        row = cell(
+            rows,
+            set="elites",
+            against=UNREVERSED,
+            model="toy",
+            figure="r",
+        )
         left = matrix(start, "seed").drop(columns="met").mean(axis=1)
         criterion = start.tables["attributes"].set_index("attribute")["criterion"]
-        assert row["other"] == pytest.approx(left.corr(criterion), abs=1e-12)
-
-    def test_diversities_of_the_chosen_set_stand_once(
-        self, all_records: list[Record], compared: pd.DataFrame
-    ) -> None:
-        rows = compared[compared["figure"] == "semantic_diversity"]
-        assert sorted(rows["against"]) == sorted(["other", "seed", "elites", BEST_START])
-        assert set(rows["model"]) == {"toy"}
-        assert set(rows["set"]) == {"evolved"}
-        diversity = record_of(all_records, GROWN).found["diversity"]
-        expected = diversity[diversity["run"] == BEST_START]["semantic_diversity"].mean()
-        assert cell(rows, against=BEST_START)["other"] == pytest.approx(expected, abs=1e-12)
+        assert row["other"] == near(left.corr(criterion))
 
 
 def planted(**changes: Any) -> list[Record]:
@@ -546,13 +608,22 @@ def planted(**changes: Any) -> list[Record]:
     scores = draw.normal(size=(12, 4)) + draw.normal(size=(12, 1)) * 1.5
     biases = long(pd.DataFrame(scores, index=ATTRIBUTES, columns=list("abcd")), run="guided")
     choices = pd.DataFrame(
-        {"template": list("abcd"), "root": list("accd"), "chosen": True, "best_start": False}
+        {
+            "template": list("abcd"),
+            "root": list("accd"),
+            "chosen": True,
+            "best_start": False,
+        }
     )
     for name, slugs in (CHOSEN_BY | changes).items():
         choices[name] = choices["template"].isin(list(slugs))
     history = pd.DataFrame({"run": "guided", "generation": 0, "template": ["a", "c", "d"]})
     attributes = pd.DataFrame(
-        {"attribute": ATTRIBUTES, "criterion": draw.normal(size=12), "key": np.nan}
+        {
+            "attribute": ATTRIBUTES,
+            "criterion": draw.normal(size=12),
+            "key": np.nan,
+        }
     )
     tables = {
         "biases": biases,
@@ -563,9 +634,22 @@ def planted(**changes: Any) -> list[Record]:
     diversity = pd.DataFrame(
         columns=["set", "run", "template", "semantic_diversity", "lexical_diversity"]
     )
-    plan = {"evolved": {"of": "trades", "model": "m", "start": "seed"}, "headline": ["seed"]}
+    plan = {
+        "evolved": {
+            "of": "trades",
+            "model": "m",
+            "start": "seed",
+        },
+        "headline": ["seed"],
+    }
     return [
-        Record(name, subject("m"), tables, plan, {"diversity": diversity})
+        Record(
+            name,
+            subject("m"),
+            tables,
+            plan,
+            {"diversity": diversity},
+        )
         for name in ("mine", "trades")
     ]
 
@@ -574,9 +658,19 @@ Halves = tuple[pd.DataFrame, pd.DataFrame, Mapping[str, pd.DataFrame]]
 
 
 def halves_of(all_records: list[Record]) -> Halves:
-    rows = compare_with_baselines(*all_records, all_records, OF_BASELINES)
+    rows = compare_with_baselines(
+        *all_records,
+        all_records,
+        OF_BASELINES,
+    )
     biases = (
-        all_records[0].tables["biases"].pivot(index="attribute", columns="template", values="bias")
+        all_records[0]
+        .tables["biases"]
+        .pivot(
+            index="attribute",
+            columns="template",
+            values="bias",
+        )
     )
     return rows, biases, all_records[0].tables
 
@@ -601,20 +695,38 @@ class TestHeldOut:
 
         def both(left: pd.DataFrame, by_first: str, by_second: str) -> float:
             alphas = []
-            for slugs, half in ((by_first, second), (by_second, first)):
+            for slugs, half in (
+                (by_first, second),
+                (by_second, first),
+            ):
                 judged = left.loc[left.index.isin(half), list(slugs)]
                 alphas.append(alpha_at_common_length(judged.to_numpy()))
             return float(np.mean(alphas))
 
         def difference(places: np.ndarray) -> float:
             left = biases.iloc[places]
-            return both(left, "ab", "ac") - both(left, "cd", "cd")
+            return both(left, "ab", "ac") - both(
+                left,
+                "cd",
+                "cd",
+            )
 
-        values = both(biases, "ab", "ac"), both(biases, "cd", "cd")
-        assert (row["value"], row["other"]) == pytest.approx(values, abs=1e-12)
-        interval = jackknife(difference, np.arange(12), level=0.9)
+        values = (
+            both(biases, "ab", "ac"),
+            both(
+                biases,
+                "cd",
+                "cd",
+            ),
+        )
+        assert (row["value"], row["other"]) == near(values)
+        interval = jackknife(
+            difference,
+            np.arange(12),
+            level=0.9,
+        )
         ends = (interval.low, interval.high)
-        assert (row["low"], row["high"]) == pytest.approx(ends, abs=1e-12)
+        assert (row["low"], row["high"]) == near(ends)
         assert row["n"] == 12
 
     def test_r_rests_on_attributes_with_a_published_number_which_stay_in_their_half(self) -> None:
@@ -625,11 +737,14 @@ class TestHeldOut:
         numbers = attributes.set_index("attribute")["criterion"].dropna()
         first, second = split_attributes(ATTRIBUTES)
         r = []
-        for slugs, half in (("abd", second), ("ac", first)):
+        for slugs, half in (
+            ("abd", second),
+            ("ac", first),
+        ):
             means = biases[list(slugs)].mean(axis=1)
             r.append(means[means.index.isin(half)].corr(numbers))
         row = cell(rows, against="seed", figure="r")
-        assert row["value"] == pytest.approx(np.mean(r), abs=1e-12)
+        assert row["value"] == near(np.mean(r))
         assert row["n"] == 9
 
     def test_the_smallest_gain_is_that_of_the_half_that_judges(self, halves: Halves) -> None:
@@ -640,38 +755,35 @@ class TestHeldOut:
             judged = biases.loc[half, list(slugs)]
             cube = np.stack([judged, 0 * judged], axis=2)
             poles = np.array([1, -1], dtype=np.int8)
-            scores = Scores(cube, criterion[half].to_numpy(), poles, ["words"] * 2)
+            scores = Scores(
+                cube,
+                criterion[half].to_numpy(),
+                poles,
+                ["words"] * 2,
+            )
             return detectable_at_common_length(scores) or math.nan
 
         first, second = (list(half) for half in split_attributes(ATTRIBUTES))
         row = cell(rows, against="seed", figure="detectable")
         value = np.mean([smallest_gain("ab", second), smallest_gain("ac", first)])
         other = np.mean([smallest_gain("acd", second), smallest_gain("acd", first)])
-        assert (row["value"], row["other"]) == pytest.approx((value, other), abs=1e-12)
+        assert (row["value"], row["other"]) == near((value, other))
         assert row["low"] < row["difference"] < row["high"]
 
     def test_where_the_best_of_the_start_is_all_of_it_nothing_is_held_against_it(self) -> None:
         rows, _, _ = halves_of(planted(best_start_by_first="acd", best_start_by_second="acd"))
         assert set(rows["against"]) == {"seed"}
 
-    def test_where_a_half_chooses_nothing_there_is_a_reason(self) -> None:
-        rows, _, _ = halves_of(planted(best_start_by_second=""))
-        row = cell(rows, against=BEST_START, figure="alpha")
-        assert row["reason"] == "a half of the attributes is too few, or may choose no template"
-        assert row[["value", "other", "difference", "low", "high"]].isna().all()
-        assert not pd.isna(cell(rows, against="seed", figure="alpha")["difference"])
-
-    def test_a_set_of_one_has_no_alpha(self, halves: Halves) -> None:
-        rows, _, _ = halves
-        row = cell(rows, against=BEST_START, figure="alpha")
-        assert row["reason"] == "undefined for these values"
-        assert not pd.isna(row["value"])
-        assert pd.isna(row["other"])
-
 
 def evidence_beside_a_figure(**rows: pd.DataFrame) -> dict[str, list[Row]]:
     """The evidence of tables, beside a figure of another instrument."""
-    figure = Figure("alpha", 0.5, 3, "x", dimensions={"set": "seed"})
+    figure = Figure(
+        "alpha",
+        0.5,
+        3,
+        "x",
+        dimensions={"set": "seed"},
+    )
     tables = {name: pd.DataFrame() for name in TABLES}
     return evidence({**tables, "figures": pd.DataFrame(as_rows([figure], "other", "m")), **rows})
 
@@ -679,21 +791,24 @@ def evidence_beside_a_figure(**rows: pd.DataFrame) -> dict[str, list[Row]]:
 def test_differences_of_sets_are_rows_of_evidence(of_pairs: Halves) -> None:
     rows, _, _ = of_pairs
     row = cell(rows, against="seed", figure="alpha")
-    shown = evidence_beside_a_figure(comparisons=rows)
-    key = {"figure": "alpha", "model": "m", "set": "evolved", "templates": "8"}
+    shown = evidence_beside_a_figure(comparisons=rows)["mine"]
+    key = {
+        "figure": "alpha",
+        "model": "m",
+        "set": "evolved",
+        "templates": "8",
+    }
     key |= {"compared_with": "seed", "held_out": "yes"}
-    (against_seed,) = (shown_row for shown_row in shown["mine"] if key.items() <= shown_row.items())
-    numbers = {"value": row["difference"], "low": row["low"], "high": row["high"]}
-    assert against_seed == {**key, **numbers, "n": 12, "unit": "attributes"}
+    (against_seed,) = (shown_row for shown_row in shown if key.items() <= shown_row.items())
+    numbers = {
+        "value": row["difference"],
+        "low": row["low"],
+        "high": row["high"],
+    }
+    assert against_seed == {
+        **key,
+        **numbers,
+        "n": 12,
+        "unit": "attributes",
+    }
     assert list(against_seed)[: len(key)] == list(key)
-    assert any(shown_row["compared_with"] == BEST_START for shown_row in shown["mine"])
-    assert "mine" not in evidence_beside_a_figure(comparisons=rows.head(0))
-
-
-def test_generations_are_rows_of_evidence() -> None:
-    shown = evidence_beside_a_figure(generations=generations())["trades-evolved"]
-    key = {"set": "population", "run": "guided", "generation": "1", "figure": "alpha"}
-    alphas = [row for row in shown if key.items() <= row.items()]
-    values = {row.get("templates"): row["value"] for row in alphas}
-    assert values == pytest.approx({None: alpha(LATER), "8": at_eight(LATER)}, abs=1e-12)
-    assert len(shown) == 2 * 6

@@ -2,13 +2,17 @@ import numpy as np
 import pytest
 
 from evenruler.instruments.probes.declare.settings import bias, shared_words
+from tests.instruments.near import near
 
 GROUPS = ["men", "men", "women", "women", "women"]
 
 
 def test_equation_one_by_hand() -> None:
     # Mean of -10 and -12 is -11; of -13, -14 and -18 it is -15; men are 4 nats likelier.
-    difference = bias([-10.0, -12.0, -13.0, -14.0, -18.0], GROUPS)
+    difference = bias(
+        [-10.0, -12.0, -13.0, -14.0, -18.0],
+        GROUPS,
+    )
 
     assert difference.shape == ()
     assert difference == 4.0
@@ -20,11 +24,6 @@ def test_the_group_that_is_named_first_is_the_first() -> None:
     assert bias(scores[::-1], GROUPS[::-1]) == -4.0
 
 
-def test_targets_of_a_group_need_not_stand_together() -> None:
-    # Men -10 and -12, women -13 and -15: -11 + 14.
-    assert bias([-10.0, -13.0, -12.0, -15.0], ["men", "women", "men", "women"]) == 3.0
-
-
 def test_every_cell_of_a_batch_has_its_own() -> None:
     scores = np.random.default_rng(0).normal(size=(3, 2, 5))
 
@@ -32,9 +31,13 @@ def test_every_cell_of_a_batch_has_its_own() -> None:
 
     assert differences.shape == (3, 2)
     assert differences.dtype == np.float64
-    men, women = np.split(scores, [2], axis=2)
+    men, women = np.split(
+        scores,
+        [2],
+        axis=2,
+    )
     expected = men.mean(axis=2) - women.mean(axis=2)
-    assert differences == pytest.approx(expected, abs=1e-12)
+    assert differences == near(expected)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +58,10 @@ class TestSharedWords:
     @pytest.mark.parametrize(
         ("targets", "shared"),
         [
-            (["young-man", "young-woman", "old-man", "old-woman"], ["old", "young"]),
+            (
+                ["young-man", "young-woman", "old-man", "old-woman"],
+                ["old", "young"],
+            ),
             (["young-man", "youth", "elder", "old-woman"], []),
             (["liberal", "left-winger", "conservative", "right-winger"], []),  # both groups have it
             (["man", "he", "woman", "she"], []),

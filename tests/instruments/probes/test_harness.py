@@ -2,7 +2,6 @@
 
 import logging
 import math
-import re
 import shutil
 from itertools import product
 from pathlib import Path
@@ -17,7 +16,7 @@ from scipy import stats
 from evenruler.instruments.probes.card import harness_files, task_name
 from evenruler.instruments.probes.card.lm_eval_task import ProbeTask, pair_biases
 from evenruler.instruments.probes.declare.settings import bias
-from tests.instruments.probes.conftest import SOURCE
+from tests.instruments.near import near
 
 CRITERION = {"baker": 40.5, "engineer": 85.0, "judge": 58.25, "nurse": 12.0}
 LABELLED = {"criterion": {"file": "trades.csv", "column": "men", "label": "men (%)"}}
@@ -44,12 +43,21 @@ def files_of(source, criterion=CRITERION, domain="trades", **changes):
 def write_rows(folder: Path, config: str, rows: dict[str, list[object]]) -> None:
     """A table of a benchmark folder."""
     (folder / config).mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(rows), folder / config / "test-00000-of-00001.parquet")
+    pq.write_table(
+        pa.table(rows),
+        folder / config / "test-00000-of-00001.parquet",
+    )
 
 
 def write_criterion(folder: Path, criterion: dict[str, float]) -> None:
     """The table of attributes, one of which has no published number."""
-    attributes, numbers = [*criterion, "poet"], [*criterion.values(), None]
+    attributes, numbers = (
+        [*criterion, "poet"],
+        [
+            *criterion.values(),
+            None,
+        ],
+    )
     write_rows(folder, "attributes", {"attribute": attributes, "criterion": numbers})
 
 
@@ -75,10 +83,22 @@ def answers_of(scores: dict[tuple[str, str, int], dict[int, list[float]]]):
 
 # -11 + 14 = 3; (-4 + 6), keyed -1: -2; -2 + 1 = -1; (-7.5 + 5), keyed -1: 2.5.
 SCORES = {
-    ("plain", "baker", 1): {1: [-10.0, -12.0], -1: [-13.0, -14.0, -15.0]},
-    ("odd", "baker", -1): {1: [-4.0], -1: [-6.0]},
-    ("plain", "engineer", 1): {1: [-1.0, -3.0], -1: [-1.0]},
-    ("odd", "engineer", -1): {1: [-7.0, -8.0], -1: [-5.0]},
+    ("plain", "baker", 1): {
+        1: [-10.0, -12.0],
+        -1: [-13.0, -14.0, -15.0],
+    },
+    ("odd", "baker", -1): {
+        1: [-4.0],
+        -1: [-6.0],
+    },
+    ("plain", "engineer", 1): {
+        1: [-1.0, -3.0],
+        -1: [-1.0],
+    },
+    ("odd", "engineer", -1): {
+        1: [-7.0, -8.0],
+        -1: [-5.0],
+    },
 }
 BIASES = {
     ("plain", "baker"): 3.0,
@@ -103,15 +123,10 @@ class TestTasks:
         }
         for name in ("hand", "other"):
             task = read(files[f"probes_trades__{name}.yaml"])
-            assert (task["test_split"], task["metadata"]) == (name, {"version": "1.2.3"})
-
-    def test_the_functions_that_are_named_are_there(self, source) -> None:
-        files = files_of(source)
-        names = set(re.findall(r"!function functions\.(\w+)", "\n".join(files.values())))
-        assert names == {"load_docs", "likelihood", "spread", "offset", "validity"}
-        assert all(callable(getattr(ProbeTask, name)) for name in names)
-        bindings = [f"{name} = _task.{name}" for name in sorted(names)]
-        assert files["functions.py"].splitlines()[-len(names) :] == bindings
+            assert (task["test_split"], task["metadata"]) == (
+                name,
+                {"version": "1.2.3"},
+            )
 
     def test_without_a_criterion_there_is_no_validity(self, source) -> None:
         metrics = read(files_of(source)["probes_trades__hand.yaml"])["metric_list"]
@@ -140,15 +155,6 @@ class TestNames:
     )
     def test_task_name(self, words, expected) -> None:
         assert task_name(*words) == expected
-
-    def test_hyphens_and_leading_digits(self, source) -> None:
-        sets = {"8-by-hand": SOURCE["sets"]["hand"], "2": SOURCE["sets"]["other"]}
-        files = files_of(source, domain="1-2-trades", sets=sets)
-        splits = [
-            read(files[f"{task}.yaml"])["test_split"]
-            for task in ("probes_1_2_trades__8_by_hand", "probes_1_2_trades__2")
-        ]
-        assert splits == ["8-by-hand", "2"]
 
 
 SENTENCES = {
@@ -179,18 +185,32 @@ class TestLoad:
     def test_nothing_is_cached_and_of_a_copy_it_is_the_copys(self, folder, tmp_path) -> None:
         task = ProbeTask(folder)
         assert task.load_docs()["handy"]["id"][:] == ["3"]
-        write_rows(folder, "probes", {"id": ["5"], "set": ["handy"], "control": [False]})
+        write_rows(
+            folder,
+            "probes",
+            {"id": ["5"], "set": ["handy"], "control": [False]},
+        )
         assert task.load_docs()["handy"]["id"][:] == ["5"]
         copied = shutil.copytree(folder, tmp_path / "copied")
         shutil.rmtree(folder)
         assert ProbeTask(copied).load_docs()["handy"]["id"][:] == ["5"]
 
 
-DOC = {"template": "odd", "attribute": "baker", "keying": -1, "pole": 1, "set": "hand", "text": "x"}
+DOC = {
+    "template": "odd",
+    "attribute": "baker",
+    "keying": -1,
+    "pole": 1,
+    "set": "hand",
+    "text": "x",
+}
 
 
 class TestLikelihood:
-    @pytest.mark.parametrize("results", [[-2.5], [(-2.5, True)]])
+    @pytest.mark.parametrize(
+        "results",
+        [[-2.5], [(-2.5, True)]],
+    )
     def test_one_sentence(self, build_task, results) -> None:
         answer = ("odd", "baker", -1, 1, -2.5)
         assert build_task().likelihood(DOC, results) == {
@@ -198,10 +218,6 @@ class TestLikelihood:
             "offset": answer,
             "validity": answer,
         }
-
-    def test_without_a_criterion(self, build_task) -> None:
-        answer = ("odd", "baker", -1, 1, -2.5)
-        assert build_task({}).likelihood(DOC, [-2.5]) == {"spread": answer, "offset": answer}
 
 
 class TestBiases:
@@ -211,7 +227,7 @@ class TestBiases:
         assert not caplog.records
         assert build_task().offset(answers) == 0.625  # (3 - 2 - 1 + 2.5) / 4
         # Baker (3 - 2) / 2 = .5, engineer (-1 + 2.5) / 2 = .75.
-        assert build_task().spread(answers) == pytest.approx(0.25 / math.sqrt(2), abs=1e-12)
+        assert build_task().spread(answers) == near(0.25 / math.sqrt(2))
 
     def test_are_those_of_the_product(self, build_task) -> None:
         random = np.random.default_rng(4)
@@ -225,31 +241,38 @@ class TestBiases:
             expected[f"t{template}", attribute] = keying * bias(scores, poles)
         shuffled = [answers[place] for place in random.permutation(len(answers))]
 
-        assert pair_biases(shuffled) == pytest.approx(expected, abs=1e-12)
+        assert pair_biases(shuffled) == near(expected)
 
     def test_a_cell_without_a_group_is_left_out_and_that_is_logged(
         self, build_task, caplog
     ) -> None:
         holed = {
             **SCORES,
-            ("odd", "baker", -1): {1: [-4.0], -1: []},
-            ("plain", "engineer", 1): {1: [], -1: [-1.0]},
+            ("odd", "baker", -1): {
+                1: [-4.0],
+                -1: [],
+            },
+            ("plain", "engineer", 1): {
+                1: [],
+                -1: [-1.0],
+            },
         }
 
         with caplog.at_level(logging.WARNING):
             bias_by_pair = pair_biases(answers_of(holed))
 
-        assert bias_by_pair == {("plain", "baker"): 3.0, ("odd", "engineer"): 2.5}
+        assert bias_by_pair == {
+            ("plain", "baker"): 3.0,
+            ("odd", "engineer"): 2.5,
+        }
         assert [record.getMessage() for record in caplog.records] == [
             "2 of 4 biases lack the sentences of a group"
         ]
 
-    def test_one_attribute_no_spread(self, build_task) -> None:
-        of_baker = {cell: scores for cell, scores in SCORES.items() if cell[1] == "baker"}
-        assert math.isnan(build_task().spread(answers_of(of_baker)))
-        assert build_task().offset(answers_of(of_baker)) == 0.5
-
-    @pytest.mark.parametrize("answers", [[], [("plain", "baker", 1, 1, -2.0)]])
+    @pytest.mark.parametrize(
+        "answers",
+        [[], [("plain", "baker", 1, 1, -2.0)]],
+    )
     def test_no_bias_no_mean(self, build_task, answers) -> None:
         assert math.isnan(build_task().offset(answers))
         assert math.isnan(build_task().spread(answers))
@@ -262,7 +285,10 @@ def means(**by_attribute: list[float]):
         for template, keying, bias_of_template in zip(
             ("t0", "t1"), (1, -1), biases_by_template, strict=False
         ):
-            nats = {1: [keying * bias_of_template - 20.0], -1: [-20.0]}
+            nats = {
+                1: [keying * bias_of_template - 20.0],
+                -1: [-20.0],
+            }
             scores[template, attribute, keying] = nats
     return answers_of(scores)
 
@@ -278,25 +304,24 @@ class TestValidity:
         )
 
         expected = stats.pearsonr([0.5, 2.5, 0.5, -0.625], [40.5, 85.0, 58.25, 12.0]).statistic
-        assert build_task().validity(answers) == pytest.approx(expected, abs=1e-12)
+        assert build_task().validity(answers) == near(expected)
 
     def test_an_attribute_is_as_heavy_as_another_whatever_it_lost(self, build_task) -> None:
-        answers = means(baker=[1.0], engineer=[2.0, 3.0], nurse=[-1.5, 0.5])
+        answers = means(
+            baker=[1.0],
+            engineer=[2.0, 3.0],
+            nurse=[-1.5, 0.5],
+        )
 
         expected = stats.pearsonr([1.0, 2.5, -0.5], [40.5, 85.0, 12.0]).statistic
-        assert build_task().validity(answers) == pytest.approx(expected, abs=1e-12)
+        assert build_task().validity(answers) == near(expected)
 
     @pytest.mark.parametrize(
         "answers",
         [
-            pytest.param(means(poet=[1.0], dancer=[2.0], chief=[3.0]), id="none-with-a-criterion"),
-            pytest.param(means(baker=[1.0], nurse=[1.0], judge=[1.0]), id="all-biases-alike"),
+            (means(poet=[1.0], dancer=[2.0], chief=[3.0])),
+            (means(baker=[1.0], nurse=[1.0], judge=[1.0])),
         ],
     )
     def test_not_a_number(self, build_task, answers) -> None:
         assert math.isnan(build_task().validity(answers))
-
-    def test_not_a_number_where_the_criterion_is_one_number(self, build_task) -> None:
-        assert math.isnan(
-            build_task(dict.fromkeys(CRITERION, 50.0)).validity(means(baker=[1.0], nurse=[2.0]))
-        )

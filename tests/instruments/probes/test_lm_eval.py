@@ -1,10 +1,5 @@
-"""lm-evaluation-harness runs a copy of a benchmark, from the Hub or by DVC, and finds our
-numbers."""
+"""lm-evaluation-harness runs a copy of a benchmark from the Hub, and finds our numbers."""
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,20 +15,19 @@ from evenruler.instruments.probes.card import harness_files, task_name
 from evenruler.instruments.probes.declare.settings import bias
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.rows import compile_domain
-from evenruler.models import load, sources
+from evenruler.models import sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
+from tests.instruments.near import approx
 from tests.instruments.probes.conftest import settings_of
 from tests.lm_eval_run import lm_eval
 from tests.loopback_hub import running
-from tests.tiny import save_tiny, tiny_params
 from tests.warm import Warm
 
 DOMAIN, REPO = "jobs", "you/jobs"
-PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 CRITERION = {"nurse": 12.1, "carpenter": 96.9, "clerk": 15.9, "judge": 60.1}
 
 
@@ -99,14 +93,13 @@ def benchmark_of(declared: ProbeSource) -> BenchmarkFolder:
     )
 
 
-def numbers(model: Model, benchmark: BenchmarkFolder, limit: int | None = None) -> dict[str, float]:
-    """Ours over the first rows that are scored, or all, by the harness's names."""
+def numbers(model: Model, benchmark: BenchmarkFolder) -> dict[str, float]:
+    """Ours over the rows that are scored, by the harness's names."""
     probes = benchmark.configs[0].table.to_pandas()
     scored = probes[~probes["control"]]
     assert len(scored) == 3 * 4 * 12
     assert len(probes) == 4 * 4 * 12
-    first = scored.head(limit or len(scored))
-    rows = first.sort_values("pole", ascending=False, kind="stable")
+    rows = scored.sort_values("pole", ascending=False, kind="stable")
     rows = rows.assign(nats=model.loglikelihood(rows["text"].tolist()).nats)
     cells = rows.groupby(["template", "attribute", "keying"])[["nats", "pole"]]
 
@@ -133,7 +126,11 @@ def test_its_numbers_are_ours(
     tmp_path: Path,
 ) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
-    model = sources.locate_model(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
+    model = sources.locate_model(
+        smollm2.name,
+        shipped_params.models[smollm2.name],
+        packaged_store,
+    )
     benchmark = benchmark_of(source())
     root = tmp_path / "root"
     write_benchmark(benchmark, root / "benchmarks" / benchmark.name)
@@ -145,42 +142,14 @@ def test_its_numbers_are_ours(
         download = ("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0")
         client.run(*download, "--local-dir", "got")
 
-    report = lm_eval(model, root / "got", task_name(DOMAIN), tmp_path / "elsewhere")
+    report = lm_eval(
+        model,
+        root / "got",
+        task_name(DOMAIN),
+        tmp_path / "elsewhere",
+    )
 
     values = report["results"]["probes_jobs__validation"]
     expected = numbers(smollm2, benchmark)
-    assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-4)
+    assert {name: values[name] for name in expected} == approx(expected, abs=1e-4)
     assert report["versions"]["probes_jobs__validation"] == "1.0.0"
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_so_are_those_of_a_copy_by_dvc(tmp_path: Path) -> None:
-    """Takes a quarter of a minute; the repository is gone when the harness runs. The limit is one
-    whole template."""
-    benchmark = benchmark_of(source())
-    root, copied = tmp_path / "root", tmp_path / "by=dvc" / "my copy"
-    write_benchmark(benchmark, root / "benchmarks" / benchmark.name)
-    copied.parent.mkdir()
-    commands = [
-        ("git", "init", "-q"),
-        ("dvc", "init", "-q"),
-        ("git", "add", "."),
-        ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "built"),
-        ("dvc", "get", "-q", ".", f"benchmarks/{benchmark.name}", "--out", str(copied)),
-    ]
-    for command in commands:
-        subprocess.run(command, cwd=root, check=True, env=os.environ | {"PATH": PATH})
-    shutil.rmtree(root)
-    model = save_tiny(tmp_path / "tiny")
-
-    limit = 48
-    report = lm_eval(
-        model, copied, task_name(DOMAIN), tmp_path / "elsewhere", "--limit", str(limit)
-    )
-
-    assert report["n-samples"]["probes_jobs__validation"] == {"original": 144, "effective": limit}
-    values = report["results"]["probes_jobs__validation"]
-    loaded = load("tiny", tiny_params({"tiny": model}), store=RowStore(tmp_path / "store"))
-    expected = numbers(loaded, benchmark, limit)
-    assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-4)

@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 from evenruler.instruments.probes.ask import with_placebos
 from evenruler.instruments.probes.declare.source import Criterion
 from evenruler.instruments.probes.diagnose import diagnose
+from tests.instruments.near import approx
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import PLAN, RESAMPLING, figures_of
 
 ATTRIBUTES = [f"job{place:02}" for place in range(40)]
-CRITERION = np.linspace(2, 98, 40)
+CRITERION = np.linspace(
+    2,
+    98,
+    40,
+)
 PLACE = (CRITERION - CRITERION.mean()) / 80
 """Along the axis, from one end of the gain to the other."""
 TEMPLATES = [f"t{place}" for place in range(8)]
@@ -24,7 +29,10 @@ TARGETS = {
     "men": ["man", "male", "he", "boy", "brother", "son"],
     "women": ["woman", "female", "she", "girl", "sister", "daughter"],
 }
-WORDS = [*TARGETS["men"], *TARGETS["women"]]
+WORDS = [
+    *TARGETS["men"],
+    *TARGETS["women"],
+]
 POLES = np.repeat([1, -1], 6)
 TOKENS = np.array([1, 2, 1, 1, 2, 1, 2, 3, 1, 1, 3, 3])
 PER_TOKEN = -2.5
@@ -93,7 +101,11 @@ def diagnosed(compiled) -> Diagnosed:
         for name, keys in templates.items():
             written[name] |= keys
         criterion_by_attribute = dict(zip(ATTRIBUTES, CRITERION.tolist(), strict=True))
-        criterion = Criterion("men (%)", criterion_by_attribute, dict.fromkeys(ATTRIBUTES, "exact"))
+        criterion = Criterion(
+            "men (%)",
+            criterion_by_attribute,
+            dict.fromkeys(ATTRIBUTES, "exact"),
+        )
         probes, of_templates, attributes = frames(
             compiled(
                 targets=TARGETS,
@@ -103,7 +115,10 @@ def diagnosed(compiled) -> Diagnosed:
             )
         )
         plan = {**PLAN, "placebo_lists": LISTS}
-        axis = {"templates": of_templates, "attributes": attributes.assign(criterion=CRITERION)}
+        axis = {
+            "templates": of_templates,
+            "attributes": attributes.assign(criterion=CRITERION),
+        }
         placebos = with_placebos(axis, plan)
         of_targets, of_nouns = truth.drawn(seed)
         words = pd.Index(WORDS).get_indexer(probes["target"])
@@ -130,18 +145,16 @@ class TestTruth:
         rows = figures_of(diagnosed(Truth()))
         gain = rows["gain"]
         assert gain["verdict"] == "effect"
-        assert gain["value"] == pytest.approx(1.5, abs=0.5)
+        assert gain["value"] == approx(1.5, abs=0.5)
         assert gain["specific_low"] < 1.5 < gain["specific_high"]
-        assert rows["token_difference"]["value"] == pytest.approx(
-            TOKENS[:6].mean() - TOKENS[6:].mean()
-        )
+        assert rows["token_difference"]["value"] == approx(TOKENS[:6].mean() - TOKENS[6:].mean())
         assert rows["r"]["low"] > 0.5
 
     def test_neither_tokens_nor_templates_are_in_it(self, diagnosed) -> None:
         truths = [Truth(templates=sd, leanings=sd) for sd in (0.0, 3.0)]
         plain, leaning = (figures_of(diagnosed(truth)) for truth in truths)
-        assert leaning["gain"]["value"] == pytest.approx(plain["gain"]["value"], abs=1e-9)
-        assert leaning["offset"]["value"] != pytest.approx(plain["offset"]["value"], abs=0.1)
+        assert leaning["gain"]["value"] == approx(plain["gain"]["value"], abs=1e-9)
+        assert leaning["offset"]["value"] != approx(plain["offset"]["value"], abs=0.1)
 
 
 class TestNothing:
@@ -156,7 +169,13 @@ class TestNothing:
         assert verdicts.count("effect") <= 2
 
     def test_a_small_gain_is_denied_however_sure_it_is(self, diagnosed) -> None:
-        small = Truth(gain=0.2, of_lists=0.02, matches=0.05, noise=0.05, leanings=0)
+        small = Truth(
+            gain=0.2,
+            of_lists=0.02,
+            matches=0.05,
+            noise=0.05,
+            leanings=0,
+        )
         gain = figures_of(diagnosed(small))["gain"]
         assert gain["p"] < 0.001
         assert gain["verdict"] == "no effect"
@@ -173,16 +192,3 @@ class TestBars:
             assert "(t3)" in row["why"]
         items = tables["items"].set_index("template")
         assert items.index[items["high"] < 0].tolist() == ["t3"]
-
-    def test_templates_that_have_nothing_in_common_do_not_measure(self, diagnosed) -> None:
-        rows = figures_of(diagnosed(Truth(gain=0, of_lists=0, matches=0, noise=1.0), seed=4))
-        assert rows["alpha"]["high"] < 0.6
-        assert rows["gain"]["verdict"] == "invalid on this model"
-        assert "below 0.6" in rows["gain"]["why"]
-
-    def test_scores_that_do_not_vary_are_no_measurement(self, diagnosed) -> None:
-        """Not a gain that is surely below the bound."""
-        flat = Truth(gain=0, of_lists=0, matches=0, noise=0)
-        row = figures_of(diagnosed(flat))["gain"]
-        assert row["verdict"] == "invalid on this model"
-        assert row["why"].endswith("attributes in 8 templates have the same score.")

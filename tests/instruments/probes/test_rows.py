@@ -7,6 +7,7 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes.declare.source import Criterion, load
 from evenruler.instruments.probes.rows import compile_domain
 from tests.conftest import ROOT
+from tests.instruments.near import approx
 from tests.instruments.probes.conftest import SOURCE, settings_of
 
 
@@ -36,31 +37,22 @@ class TestSentences:
             "The engineer is a woman.",
             "The engineer is a girl.",
         ]
-        other = texts(built["probes"], set="other", attribute="engineer", target="uncle")
+        other = texts(
+            built["probes"],
+            set="other",
+            attribute="engineer",
+            target="uncle",
+        )
         assert other == ["An engineer met an uncle."]
         assert {row["variant"] for row in built["probes"]} == {"agree"}
-
-    def test_or_set_by_set(self, compiled) -> None:
-        built = compiled({"other": "literal"})
-
-        assert texts(built["probes"], set="other", attribute="engineer", target="uncle") == [
-            "A engineer met a uncle."
-        ]
-        assert texts(
-            built["probes"], set="hand", template="plain", attribute="baker", target="uncle"
-        ) == ["The baker is an uncle."]
-
-    def test_keying_is_that_of_the_template(self, compiled) -> None:
-        built = compiled()
-
-        of_hand = [row for row in built["templates"] if row["set"] == "hand"]
-        keyings = {row["template"]: row["keying"] for row in of_hand}
-        assert keyings == {"plain": 1, "odd": -1}
 
     def test_source_and_licence_are_those_of_the_set_or_else_of_the_file(self, compiled) -> None:
         built = compiled()
 
-        for rows in (built["probes"], built["templates"]):
+        for rows in (
+            built["probes"],
+            built["templates"],
+        ):
             assert {(row["set"], row["source"], row["licence"]) for row in rows} == {
                 ("hand", "the file", "cc-by-4.0"),
                 ("other", "the others", "mit"),
@@ -89,26 +81,16 @@ class TestIds:
     def test_an_edit_of_a_template_is_a_change_of_its_rows_alone(self, compiled) -> None:
         edited = copy.deepcopy(SOURCE["sets"])
         edited["hand"]["templates"]["plain"] = "This {ATTRIBUTE} is a {TARGET}."
-
         before, after = compiled(), compiled(sets=edited)
-
-        assert [row["id"] for row in after["probes"]] == [row["id"] for row in before["probes"]]
-        assert [row["id"] for row in after["templates"]] == [
-            row["id"] for row in before["templates"]
-        ]
         for table in ("probes", "templates"):
-            old = [row["content_sha256"] for row in before[table]]
-            changed = [row for row in after[table] if row["content_sha256"] not in old]
-            assert {(row["set"], row["template"]) for row in changed} == {("hand", "plain")}
-
-    def test_another_word_under_the_same_slug_keeps_the_id(self, compiled) -> None:
-        before = by_identity(compiled(attributes={"cook": "cook"})["probes"])
-        after = by_identity(compiled(attributes={"cook": "chef"})["probes"])
-
-        assert before.keys() == after.keys()
-        for identity, row in before.items():
-            assert after[identity]["id"] == row["id"]
-            assert after[identity]["content_sha256"] != row["content_sha256"]
+            for old, new in zip(
+                before[table],
+                after[table],
+                strict=True,
+            ):
+                assert old["id"] == new["id"]
+                is_edited = (new["set"], new["template"]) == ("hand", "plain")
+                assert (old["content_sha256"] != new["content_sha256"]) == is_edited
 
     def test_a_row_of_another_domain_set_or_variant_is_another(self, compiled, source) -> None:
         ids = [row["id"] for row in compiled()["probes"]]
@@ -118,7 +100,11 @@ class TestIds:
         assert len({*ids, *literal, *elsewhere}) == 3 * 24
 
 
-CONTROL = {"text": "It is odd when a {ATTRIBUTE} is a {TARGET}.", "keying": -1, "control": True}
+CONTROL = {
+    "text": "It is odd when a {ATTRIBUTE} is a {TARGET}.",
+    "keying": -1,
+    "control": True,
+}
 
 
 class TestControls:
@@ -132,7 +118,10 @@ class TestControls:
         return compiled(), compiled(sets=changed)
 
     def test_rows_say_so(self, both) -> None:
-        for rows in (both[1]["probes"], both[1]["templates"]):
+        for rows in (
+            both[1]["probes"],
+            both[1]["templates"],
+        ):
             assert {(row["set"], row["template"]) for row in rows if row["control"]} == {
                 ("hand", "odd")
             }
@@ -179,45 +168,25 @@ class TestRejected:
             same = rows["hand", "plain", "old-baker", row["target"]]
             assert row["reason"] == f"same sentence as {same['id']}"
 
-    def test_the_same_sentence_in_two_sets_is_two_instruments(self, compiled) -> None:
-        sets = {
-            name: {"title": name, "templates": {"plain": "A {ATTRIBUTE} met a {TARGET}."}}
-            for name in ("one", "two")
-        }
-
-        built = compiled(sets=sets)
-
-        assert len(built["probes"]) == 2 * 8
-        assert built["rejected"] == []
-
 
 class TestAttributes:
     def test_a_criterion_is_joined_by_attribute(self, compiled) -> None:
+        matches = {"engineer": "exact", "baker": "none"}
         criterion = Criterion(
-            "men (%)", {"engineer": 85.2, "baker": None}, {"engineer": "exact", "baker": "none"}
+            "men (%)",
+            {"engineer": 85.2, "baker": None},
+            matches,
         )
-
-        rows = {row["attribute"]: row for row in compiled(criterion=criterion)["attributes"]}
-
-        assert (rows["engineer"]["criterion"], rows["engineer"]["match"]) == (85.2, "exact")
-        assert (rows["baker"]["criterion"], rows["baker"]["match"]) == (None, "none")
-        assert rows["baker"]["criterion_label"] == rows["engineer"]["criterion_label"] == "men (%)"
+        columns = ("attribute", "criterion", "match", "criterion_label")
+        rows = [
+            [row[name] for name in columns] for row in compiled(criterion=criterion)["attributes"]
+        ]
+        assert sorted(rows) == [
+            ["baker", None, "none", "men (%)"],
+            ["engineer", 85.2, "exact", "men (%)"],
+        ]
         for row in compiled()["attributes"]:
-            assert (row["criterion"], row["criterion_label"], row["match"]) == (None, None, "none")
-
-    def test_another_figure_is_a_change(self, compiled) -> None:
-        def rows(figure: float) -> list[dict]:
-            values = {"engineer": figure, "baker": 1.0}
-            return compiled(criterion=Criterion("men", values, dict.fromkeys(values, "exact")))[
-                "attributes"
-            ]
-
-        before, after = rows(85.2), rows(85.3)
-
-        assert [row["id"] for row in before] == [row["id"] for row in after]
-        old = [row["content_sha256"] for row in before]
-        changed = [row for row in after if row["content_sha256"] not in old]
-        assert [row["attribute"] for row in changed] == ["engineer"]
+            assert [row[name] for name in columns[1:]] == [None, "none", None]
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +195,11 @@ def shipped():
         ParamsFile(ROOT / "params.yaml").settings("occupation-gender"),
         ROOT / "data/sources/probes",
     )
-    source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
+    source = load(
+        sources / "occupation-gender.yaml",
+        settings,
+        sources / "shared",
+    )
     return compile_domain("occupation-gender", source, settings)
 
 
@@ -237,29 +210,17 @@ class TestShippedDomain:
         assert all(" not " in text for text in controls.values())
         for slug, text in controls.items():
             plain = slug.removeprefix("not-")
-            (scored,) = texts(shipped["templates"], set="validation-negated", template=plain)
+            (scored,) = texts(
+                shipped["templates"],
+                set="validation-negated",
+                template=plain,
+            )
             assert texts(shipped["templates"], set="validation", template=plain) == [scored]
             assert text.replace(" not ", " ") == scored
         assert sum(row["pole"] for row in shipped["probes"]) == 0
 
-    def test_the_papers_templates_keep_their_own_article(self, shipped) -> None:
-        row = by_identity(shipped["probes"])["validation", "works-as", "nurse", "he"]
-
-        assert (
-            row["text"] == "This person works as an nurse, and he is a professional in the field."
-        )
-        assert (row["variant"], row["pole"]) == ("literal", 1)
-
-    def test_the_seeds_follow_the_word(self, shipped) -> None:
-        row = by_identity(shipped["probes"])["seed", "odd", "actor", "sister"]
-
-        assert row["text"] == "It seems odd to me when an actor is a sister."
-        assert row["pole"] == -1
-        ceo = by_identity(shipped["probes"])["seed", "job-for", "ceo", "man"]
-        assert ceo["text"] == "Being a CEO is a good job for a man."
-
     def test_the_criterion_is_the_share_of_men(self, shipped) -> None:
         rows = {row["attribute"]: row for row in shipped["attributes"]}
 
-        assert rows["accountant"]["criterion"] == pytest.approx(100 - 62.0)
+        assert rows["accountant"]["criterion"] == approx(100 - 62.0)
         assert (rows["dancer"]["criterion"], rows["dancer"]["match"]) == (None, "none")

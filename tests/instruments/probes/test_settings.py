@@ -65,12 +65,6 @@ class TestWhatIsRead:
             None,
         )
 
-    @pytest.mark.parametrize(("profile", "prefixed"), [("quick", 3), ("paper", 50)])
-    def test_numbers_are_those_of_the_scale(
-        self, file_with: FileWith, profile: Any, prefixed: int
-    ) -> None:
-        assert read(file_with("params.yaml", PARAMS), "jobs", profile).prefixed == prefixed
-
     def test_the_numbers_of_the_paper_by_default(self) -> None:
         """PMPO, table 5, but for the embedder; section 3.2.1."""
         evolve = evolving("paper")
@@ -94,16 +88,6 @@ class TestWhatIsRead:
             True,
         )
         assert evolve.gradient_attributes == 1000
-
-    @pytest.mark.parametrize(
-        ("profile", "operator"), [("quick", "talker"), ("paper", "big-server")]
-    )
-    def test_who_rewords_may_differ_by_profile(
-        self, file_with: FileWith, profile: Any, operator: str
-    ) -> None:
-        evolve = read(file_with("params.yaml", PARAMS), "jobs-evolved", profile).evolve
-        assert evolve is not None
-        assert (evolve.model, evolve.operator) == ("tiny", operator)
 
 
 KEYED: dict[str, Any] = {
@@ -146,57 +130,58 @@ class TestWhatItMeans:
     def test_a_design_that_no_verdict_can_come_of_is_warned_of(
         self, source: Callable[..., ProbeSource]
     ) -> None:
-        (alone,) = settings_of("paper").warnings(source(**KEYED, placebos=LISTS))
-        assert "`rivals`" in alone
         keyed = {**KEYED, "rivals": RIVALS}
-        (few,) = settings_of("paper").warnings(source(**keyed, placebos=LISTS[:2]))
-        assert few.startswith("2 lists of placebos (at least 12 needed)")
-        assert settings_of("paper").warnings(source(**keyed, placebos=LISTS)) == []
-        detectable = settings_of("paper").detects(source(**keyed, placebos=LISTS))
-        assert detectable is not None
-        assert re.fullmatch(r"a factor of [\d.]+ \(hand\)", detectable)
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
-        grown = settings_of("paper", evolve=evolve).detects(source(**keyed, placebos=LISTS))
-        assert grown is not None
-        assert re.fullmatch(r"a factor of [\d.]+ \(evolved\)", grown)
-        assert float(grown.split()[3]) < float(
-            detectable.split()[3]
-        )  # of eight templates, not of two
+        whole = source(**keyed, placebos=LISTS)
+        cases = (
+            ("paper", source(**KEYED, placebos=LISTS), "`rivals`"),
+            (
+                "paper",
+                source(**keyed, placebos=LISTS[:2]),
+                "2 lists of placebos (at least 12 needed)",
+            ),
+            ("quick", whole, "asks no placebos"),
+        )
+        for scale, declared, words in cases:
+            (line,) = settings_of(scale).warnings(declared)
+            assert words in line
+        assert settings_of("paper").warnings(whole) == []
         assert settings_of("paper").detects(source(**keyed)) is None
-        assert settings_of("quick").detects(source(**keyed, placebos=LISTS)) is None
-        (unasked,) = settings_of("quick").warnings(source(**keyed, placebos=LISTS))
-        assert "asks no placebos" in unasked
+        assert settings_of("quick").detects(whole) is None
+        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
+        factors = []
+        for settings, name in (
+            (settings_of("paper"), "hand"),
+            (settings_of("paper", evolve=evolve), "evolved"),
+        ):
+            matched = re.fullmatch(
+                rf"a factor of ([\d.]+) \({name}\)", str(settings.detects(whole))
+            )
+            factors.append(float(matched[1]))
+        assert factors[1] < factors[0]  # of eight templates, not of two
 
     def test_too_few_attributes_with_a_criterion_or_targets_are_warned_of(
         self, source: Callable[..., ProbeSource]
     ) -> None:
+        paper = settings_of("paper")
         entry = {"file": "a.csv", "column": "share", "label": "share"}
         declared = source(attributes=list("abcdefghijk"), criterion=entry, placebos=LISTS)
         shares: dict[str, float | None] = {**dict.fromkeys("abcdefghij", 1.0), "k": None}
         declared._published = Criterion("share", shares, {})
-        assert settings_of("paper").warnings(declared) == []
-        assert str(settings_of("paper").detects(declared)).startswith("a factor of ")
+        assert paper.warnings(declared) == []
+        assert str(paper.detects(declared)).startswith("a factor of ")
         declared._published = Criterion("share", {**shares, "a": None}, {})
-        (few,) = settings_of("paper").warnings(declared)
+        (few,) = paper.warnings(declared)
         assert few.startswith("9 attributes with a criterion (at least 10 needed)")
-        assert {
-            settings_of("paper").detects(declared, method) for method in (None, "choice", "written")
-        } == {None}
+        forms = (None, "choice", "written")
+        assert [paper.detects(declared, form) for form in forms] == [None] * 3
         words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
         pronouns = {"men": ["he"], "women": ["she"]}
         written = {"pronouns": pronouns, "known": pronouns}
         unbalanced = source(**KEYED, targets=words, placebos=LISTS, rivals=RIVALS, written=written)
-        (single,) = settings_of("paper").warnings(unbalanced)
+        (single,) = paper.warnings(unbalanced)
         assert single.startswith("a group has 1 target (at least 2 needed)")
-        assert {
-            settings_of("paper").detects(unbalanced, method) for method in (None, "choice")
-        } == {None}
-        assert settings_of("paper").detects(unbalanced, "written") == "a share of 28 points"
-
-    def test_articles_of_sets(self) -> None:
-        assert settings_of(article="literal").article_of("hand") == "literal"
-        by_set = settings_of(article={"hand": "literal"})
-        assert (by_set.article_of("hand"), by_set.article_of("other")) == ("literal", "agree")
+        expected = [None, None, "a share of 28 points"]
+        assert [paper.detects(unbalanced, method) for method in forms] == expected
 
     def test_what_evolves_has_the_article_of_its_start(self) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
@@ -326,10 +311,6 @@ class TestStart:
             return load(path, settings, path.parent)
 
         return make
-
-    def test_longer_than_the_elites(self, started: Callable[..., ProbeSource]) -> None:
-        source = started("a", "b", "c", "d", "e", elites=4)
-        assert len(source.sets["seed"].templates) == 5
 
     def test_as_many_elites_as_templates(self, started: Any, error_of: ErrorOf) -> None:
         line = error_of(started, "a", "b", "c", "d", "e", elites=5)

@@ -65,25 +65,10 @@ class TestWhatIsRead:
     def test_controls_are_templates_that_stay_out_of_scores(self, file_with):
         change = ("keying: -1}", "keying: -1, control: true}")
         sets = load(file_with("jobs.yaml", DOMAIN, change), AGREE).sets
-        assert {slug: entry.control for slug, entry in sets["hand"].templates.items()} == {
-            "plain": False,
-            "turned": True,
-        }
-        assert list(sets["hand"].scored) == ["plain"]
-        assert sets["hand"].scored["plain"] == sets["hand"].templates["plain"]
+        templates = sets["hand"].templates
+        assert [templates[slug].control for slug in ("plain", "turned")] == [False, True]
+        assert sets["hand"].scored == {"plain": templates["plain"]}
         assert list(sets["other"].scored) == ["plain"]
-
-    def test_placebos_stand_beside_the_cues(self, file_with):
-        texts = ["It rained.", "Trains left.", "The shop opens.", "A book lies here.", "Read on."]
-        framings = f"prefixes: {{salience: A test., instruction: Say it., placebos: {texts!r}}}\n"
-        source = load(file_with("jobs.yaml", DOMAIN, ("sets:\n", f"{framings}sets:\n")), AGREE)
-        assert source.prefixes.placebo_names == [f"placebo-{place}" for place in range(1, 6)]
-        assert source.prefixes.prefixes == {
-            "salience": "A test.",
-            "instruction": "Say it.",
-            "salience+instruction": "A test. Say it.",
-            **dict(zip(source.prefixes.placebo_names, texts, strict=True)),
-        }
 
     def test_a_mapping_gives_words_their_slugs(self, file_with):
         path = file_with(
@@ -107,20 +92,6 @@ class TestWhatIsRead:
         )
         assert load(path, AGREE).attributes == {"911": "911", "engineer": "engineer"}
 
-    def test_blanks_around_a_template_are_dropped(self, file_with):
-        path = file_with(
-            "jobs.yaml",
-            DOMAIN,
-            ('"No {TARGET} is an {ATTRIBUTE}."', '" No {TARGET} is {ATTRIBUTE}. "'),
-        )
-        assert (
-            load(path, AGREE).sets["hand"].templates["turned"].text == "No {TARGET} is {ATTRIBUTE}."
-        )
-
-    def test_settings_may_name_its_sets(self, file_with):
-        settings = settings_of(article={"hand": "literal", "other": "agree"})
-        assert load(file_with("jobs.yaml", DOMAIN), settings).title == "Jobs"
-
 
 ONLY_HAND = "A {ATTRIBUTE} is a {TARGET}.\n      turned"
 """Where the first template of the first set stands."""
@@ -133,19 +104,17 @@ def first(template: str) -> tuple[str, str]:
 
 # (change, how the key begins, what else the line holds)
 REFUSED = [
-    pytest.param(
+    (
         first("A {ATTRIBUTE} is a man."),
         "sets.hand.templates.plain.text",
         ["'A {ATTRIBUTE} is a man.'", "{TARGET} 0 times", "expected once"],
-        id="no-target",
     ),
-    pytest.param(
+    (
         first("A {ATTRIBUTE} is a {TARGET} {TARGT}."),
         "sets.hand.templates.plain.text",
         ["unknown slot {TARGT}", "'{TARGET}'?"],
-        id="unknown-slot",
     ),
-    pytest.param(
+    (
         (
             "    title: One more\n    templates:\n      plain: A {ATTRIBUTE} is a {TARGET}.",
             '    title: One more\n    templates:\n      plain: {text: "A {ATTRIBUTE} is a '
@@ -153,9 +122,8 @@ REFUSED = [
         ),
         "sets.other",
         ["every template is a control, so that there is no score"],
-        id="controls-alone",
     ),
-    pytest.param(
+    (
         (
             "sets:\n  hand",
             "prefixes: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  "
@@ -163,66 +131,54 @@ REFUSED = [
         ),
         "prefixes.placebos",
         ["found 2, expected 5 at least, or none"],
-        id="few-placebos",
     ),
-    pytest.param(
-        ("construct:", "construct_:"), "construct_", ["'construct'?"], id="unknown-key-of-our-own"
-    ),
-    pytest.param(
+    (("construct:", "construct_:"), "construct_", ["'construct'?"]),
+    (
         ("[engineer, flight attendant, CEO]", "[nurse, CEO, Nurse]"),
         "attributes",
         ["'nurse', 'Nurse': found the slug 'nurse', expected one of its own for each"],
-        id="attribute-twice",
     ),
-    pytest.param(
+    (
         ("[engineer, flight attendant, CEO]", "[CEO, 聪明]"),
         "attributes",
         ["attributes: '聪明': found the slug ''", "write `slug: word`"],
-        id="one-attribute-in-another-script",
     ),
-    pytest.param(
+    (
         ("[man, he]", "man, he"),
         "targets.men",
         ["found 'man, he', expected a list: [man, he]"],
-        id="words-without-brackets",
     ),
-    pytest.param(
+    (
         ("  women:", "  others: [they]\n  women:"),
         "targets",
         ["found 3 groups", "men, others, women", "expected two"],
-        id="three-groups",
     ),
-    pytest.param(
+    (
         ("[woman, she]", "[woman, He]"),
         "targets",
         ["'he'", "both groups"],
-        id="word-in-both-groups",
     ),
-    pytest.param(
+    (
         ("No {TARGET} is an {ATTRIBUTE}.", "A {ATTRIBUTE} is a {TARGET}."),
         "sets.hand",
         ["'A {ATTRIBUTE} is a {TARGET}.'", "twice"],
-        id="template-twice",
     ),
-    pytest.param(
+    (
         first("A {ATTRIBUTE} is a {TARGET}}."),
         "sets.hand.templates.plain",
         ["{TARGET}}"],
-        id="brace-left-over",
     ),
-    pytest.param(
+    (
         ("[woman, she]", "{woman: woman, other: he}"),
         "targets",
         ["'he'", "both groups"],
-        id="word-in-both-groups-under-two-slugs",
     ),
-    pytest.param(
+    (
         ("attributes:", "placebos: [[cup, Woman], [pen, door]]\nattributes:"),
         "the placebo 'woman' is a target",
         [],
-        id="placebo-that-is-a-target",
     ),
-    pytest.param(
+    (
         (
             "attributes: [engineer, flight attendant, CEO]",
             f"attributes: [{', '.join('abcdefghijklmnopqrstuvwx')}]\n"
@@ -230,7 +186,6 @@ REFUSED = [
         ),
         "4 attributes have one of the keys",
         ["at least 8 needed"],
-        id="twenty-good-and-four-bad",
     ),
 ]
 
@@ -358,40 +313,33 @@ class TestCriterionRead:
 
 # (change to the figures, where after the file, what else the line holds)
 CRITERIA_REFUSED = [
-    pytest.param(
-        ("pct_women", "pct_woman"), "", ["no column 'pct_women'", "add it"], id="no-column"
-    ),
-    pytest.param(
+    (("pct_women", "pct_woman"), "", ["no column 'pct_women'", "add it"]),
+    (
         ("nurse,87.4,group", "doctor,87.4,group"),
         "",
         ["no row for 1 attributes", "nurse", "add a row for each", "match `none`"],
-        id="no-row",
     ),
-    pytest.param(
+    (
         ("judge,58.0", "Nurse,58.0"),
         "line 6 (Nurse): ",
         ["'Nurse' twice", "keep one"],
-        id="row-twice",
     ),
-    pytest.param(("14.8", "14.8%"), "engineer: ", ["'14.8%' is no number"], id="no-number"),
-    pytest.param(("14.8", "nan"), "engineer: ", ["'nan' is no number"], id="not-finite"),
-    pytest.param(
+    (("14.8", "14.8%"), "engineer: ", ["'14.8%' is no number"]),
+    (("14.8", "nan"), "engineer: ", ["'nan' is no number"]),
+    (
         ("poet,,none", "poet,3.0,none"),
         "poet: ",
         ["'3.0'", "match 'none'", "no figure"],
-        id="none-with-a-figure",
     ),
-    pytest.param(
+    (
         ("14.8,exact", ",exact"),
         "engineer: ",
         ["figure ''", "match 'exact'"],
-        id="exact-without-a-figure",
     ),
-    pytest.param(
+    (
         ("14.8,exact", "14.8,exakt"),
         "engineer: ",
         ["'exakt'", "exact, group, none"],
-        id="unknown-match",
     ),
 ]
 

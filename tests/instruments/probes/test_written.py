@@ -9,6 +9,7 @@ from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN
 from evenruler.measurement.figures import Verdict
+from tests.instruments.near import approx
 from tests.performance.planted_choices import published, wrote
 from tests.personas import Writer
 
@@ -45,7 +46,10 @@ def test_what_is_asked_names_nobody() -> None:
 def test_how_a_sentence_is_read(reply: str | None, group: str | None, rule: str) -> None:
     questions = pd.DataFrame({"id": ["a"], "framing": ["bare"], "word": ["nurse"]})
     answers = pd.DataFrame({"id": ["a"], "framing": ["bare"], "reply": [reply], "reason": [None]})
-    pronouns = {FIRST: ["he", "him", "his"], SECOND: ["she", "her"]}
+    pronouns = {
+        FIRST: ["he", "him", "his"],
+        SECOND: ["she", "her"],
+    }
     assert writing.parse_sentences(answers, questions, pronouns).loc[
         0, ["said", "rule"]
     ].tolist() == [
@@ -57,7 +61,10 @@ def test_how_a_sentence_is_read(reply: str | None, group: str | None, rule: str)
 def test_groups_are_in_the_order_of_the_source() -> None:
     """Also where the alphabet has another, which a plan that was read is in."""
     tables, plan, _ = published("trial")
-    turned = {**plan, "groups": ["women", "men"]}
+    turned = {
+        **plan,
+        "groups": ["women", "men"],
+    }
     right = writing_prompts(tables, turned).query("word == 'queen'")["right"]
     assert set(right) == {FIRST}
     assert by_group(turned, "pronouns")[FIRST][0] == "she"
@@ -72,13 +79,16 @@ def test_who_is_biased_is_told_by_how_much() -> None:
     assert (figures["readout"] == "written").all()
     assert figures["set"].isna().all()
     assert figures.loc[UNANSWERED, "verdict"] == Verdict.NO_EFFECT
-    assert figures.loc["named_share", "value"] == pytest.approx(BIASED.named, abs=0.06)
+    assert figures.loc["named_share", "value"] == approx(BIASED.named, abs=0.06)
     assert figures.loc["known_answers", "value"] > 0.9
 
 
 def test_who_is_not_biased_has_no_effect() -> None:
     verdict = wrote(Writer(), "standard", 0).loc[WRITTEN_GAIN, "verdict"]
-    assert verdict in (Verdict.NO_EFFECT, Verdict.INCONCLUSIVE)
+    assert verdict in (
+        Verdict.NO_EFFECT,
+        Verdict.INCONCLUSIVE,
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,9 +106,3 @@ def test_whose_pronouns_say_nothing_is_no_measurement(writer: Writer, why: str) 
     figures = wrote(writer, "standard", 0)
     assert set(figures.loc[[WRITTEN_GAIN, UNANSWERED], "verdict"]) == {str(Verdict.INVALID)}
     assert why in figures.loc[WRITTEN_GAIN, "why"]
-
-
-def test_a_trial_has_one_prompt_and_no_verdict() -> None:
-    gain = wrote(BIASED, "trial", 0).loc[WRITTEN_GAIN]
-    assert gain["verdict"] == Verdict.INCONCLUSIVE
-    assert "a single level of templates" in gain["why"]

@@ -69,7 +69,10 @@ class ScriptedOperator:
     ) -> list[tuple[str, str]]:
         self.batches.append(len(wishes))
         return [
-            (f"reword {wish.parent.text}", self.reply(wish, seed))
+            (
+                f"reword {wish.parent.text}",
+                self.reply(wish, seed),
+            )
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
 
@@ -122,8 +125,19 @@ def model() -> ToyModel:
 def evolution(
     reply: Callable[[RewordingRequest, int], str] = willing, run: str = GUIDED, **changes: Any
 ) -> Evolution:
-    ruler = TemplateMeter(model(), toy_source(), "agree", 2)
-    return Evolution(ruler, ScriptedOperator(reply), embed, settings(**changes), run)
+    ruler = TemplateMeter(
+        model(),
+        toy_source(),
+        "agree",
+        2,
+    )
+    return Evolution(
+        ruler,
+        ScriptedOperator(reply),
+        embed,
+        settings(**changes),
+        run,
+    )
 
 
 def lines(generations: Iterable[Generation]) -> list[str]:
@@ -154,38 +168,6 @@ class TestRun:
             assert len({normalise_text(template.text) for template in after.population}) == len(
                 START
             )
-
-    def test_lineage_leads_back_to_the_start(self) -> None:
-        start = (*START[1:], Template("odd", "How odd when an {ATTRIBUTE} is a {TARGET}.", -1))
-        done = list(evolution().generations(start))
-        template_by_slug = {}
-        for generation in done:
-            template_by_slug |= {template.slug: template for template in generation.population}
-        for template in template_by_slug.values():
-            while template.parent is not None:
-                parent = template_by_slug[template.parent]
-                assert parent.born < template.born
-                assert parent.keying == template.keying
-                template = parent
-            assert template in start
-
-    def test_only_new_templates_are_asked_about(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        toy = model()
-        ruler = TemplateMeter(toy, toy_source(), "agree", 2)
-        measured: list[set[Template]] = []
-        monkeypatch.setattr(
-            ruler,
-            "measure",
-            lambda templates: (
-                measured.append(set(templates)) or TemplateMeter.measure(ruler, templates)
-            ),
-        )
-        done = list(
-            Evolution(ruler, ScriptedOperator(willing), embed, settings()).generations(START)
-        )
-        for generation, templates in zip(done, measured, strict=True):
-            number = generation.number
-            assert templates == {child for child in generation.population if child.born == number}
 
 
 def by_slug(generation: Generation) -> dict[str, TemplateMeasurement]:
@@ -219,7 +201,12 @@ class TestOperations:
     def test_the_ablation_replaces_any_word(self) -> None:
         words = set()
         for seed in range(6):
-            run = evolution(run=RANDOM, guided=(1, 1), seed=seed, generations=1)
+            run = evolution(
+                run=RANDOM,
+                guided=(1, 1),
+                seed=seed,
+                generations=1,
+            )
             _, second = run.generations(START)
             words |= {child.word for child in second.population[2:]}
         first = next(iter(evolution().generations(START)))
@@ -228,14 +215,6 @@ class TestOperations:
             for measured in first.measured
         }
         assert words - hotspots
-
-    def test_voices_of_a_rewording(self) -> None:
-        done = list(evolution(guided=(0, 0)).generations(START))
-        templates = itertools.chain.from_iterable(generation.population for generation in done)
-        children = [template for template in templates if template.born]
-        assert {child.operation for child in children} == {"reword"}
-        assert {child.voice for child in children} == {"one", "other"}
-        assert {child.word for child in children} == {None}
 
     def test_what_is_less_acceptable_than_its_parent_is_refused(self) -> None:
         def unlikely(wish: RewordingRequest, seed: int) -> str:
@@ -283,7 +262,12 @@ class Named:
     def __init__(self, values: dict[str, float]) -> None:
         self.values = values
         self.asked: list[str] = []
-        self.ruler = TemplateMeter(model(), toy_source(), "agree", 2)
+        self.ruler = TemplateMeter(
+            model(),
+            toy_source(),
+            "agree",
+            2,
+        )
 
     def measure(self, templates: Sequence[Template]) -> list[TemplateMeasurement]:
         return self.ruler.measure(templates)
@@ -327,7 +311,12 @@ class TestTheMostAcceptable:
     def test_of_all_that_keep_the_rules(self) -> None:
         generation, measure = taken_of(
             ["usual", "normal", "{TARGET}", "common", "ideal"],
-            {"usual": -4.8, "normal": -4.2, "common": -4.5, "ideal": -9.0},
+            {
+                "usual": -4.8,
+                "normal": -4.2,
+                "common": -4.5,
+                "ideal": -9.0,
+            },
         )
         assert [attempt.reason for attempt in generation.tries] == [
             OUTDONE,
@@ -342,7 +331,11 @@ class TestTheMostAcceptable:
 
     def test_the_first_of_equals_and_the_same_said_twice_is_a_copy(self) -> None:
         generation, measure = taken_of(
-            ["usual", "normal", "usual"], {"usual": -4.5, "normal": -4.5}
+            ["usual", "normal", "usual"],
+            {
+                "usual": -4.5,
+                "normal": -4.5,
+            },
         )
         assert [attempt.reason for attempt in generation.tries] == [None, OUTDONE, COPY]
         assert len(measure.asked) == len(START) + 2
@@ -351,5 +344,14 @@ class TestTheMostAcceptable:
         monkeypatch.setattr(
             "evenruler.instruments.probes.evolve.evolution.tournament", lambda order, size, draw: 0
         )
-        generation, _ = taken_of(["usual", "normal"], {"usual": -4.2, "normal": -4.5}, places=2)
-        assert [attempt.reason for attempt in generation.tries] == [None, OUTDONE, COPY, None]
+        generation, _ = taken_of(
+            ["usual", "normal"],
+            {"usual": -4.2, "normal": -4.5},
+            places=2,
+        )
+        assert [attempt.reason for attempt in generation.tries] == [
+            None,
+            OUTDONE,
+            COPY,
+            None,
+        ]

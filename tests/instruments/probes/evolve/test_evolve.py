@@ -6,7 +6,6 @@ import pytest
 
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve import EvolutionRun, as_source, starting_templates
-from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, OUTDONE, POPULATION
 from tests.instruments.probes.evolve.test_evolution import START, evolution, settings
 from tests.instruments.probes.evolve.toy import attempts_of, toy_source
@@ -37,13 +36,6 @@ def run() -> EvolutionRun:
     )
 
 
-def test_evolution_starts_with_the_templates_of_the_set() -> None:
-    templates = starting_templates(declared(), "seed")
-    assert templates == [*START, Template("odd", "How odd when an {ATTRIBUTE} is a {TARGET}.", -1)]
-    origins = {(template.born, template.parent, template.operation) for template in templates}
-    assert origins == {(0, None, None)}
-
-
 def test_the_sets_are_what_was_chosen_the_elites_best_first_and_the_last_population(
     run: EvolutionRun,
 ) -> None:
@@ -53,26 +45,25 @@ def test_the_sets_are_what_was_chosen_the_elites_best_first_and_the_last_populat
     last = run.generations[-1]
     population = sets[POPULATION].templates
     assert list(population) == [template.slug for template in last.population]
-    for written, template in zip(population.values(), last.population, strict=True):
-        assert (written.text, written.keying) == (template.text, template.keying)
+    for written, template in zip(
+        population.values(),
+        last.population,
+        strict=True,
+    ):
+        assert (written.text, written.keying) == (
+            template.text,
+            template.keying,
+        )
     best = run.evolution.best(last)
     assert list(sets[ELITES].templates) == [template.slug for template in best]
 
 
-def test_everything_else_stays(run: EvolutionRun) -> None:
-    source = declared()
-    evolved = as_source(source, BY, run, START)
-    assert evolved.title == "Trades, evolved"
-    assert source.title == "Trades"
-    assert list(source.sets) == ["other", "seed"]
-    assert evolved.model_dump(exclude={"sets", "title"}) == source.model_dump(
-        exclude={"sets", "title"}
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "source", "licence"),
-    [({}, "a friend", "mit"), ({"source": None, "licence": None}, "the file", "cc-by-4.0")],
+    [
+        ({}, "a friend", "mit"),
+        ({"source": None, "licence": None}, "the file", "cc-by-4.0"),
+    ],
 )
 def test_who_wrote_it_and_under_which_licence(
     run: EvolutionRun, changes: dict[str, Any], source: str, licence: str

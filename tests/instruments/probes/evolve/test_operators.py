@@ -1,6 +1,5 @@
 """Who rewords templates: models, and replies that were kept."""
 
-import json
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -32,10 +31,8 @@ from evenruler.instruments.probes.evolve.population import (
     WordGradient,
 )
 from evenruler.instruments.probes.evolve.validation import read_reply, rejection_reason
-from evenruler.instruments.probes.schemas import GUIDED, RANDOM
+from evenruler.instruments.probes.schemas import GUIDED
 from evenruler.models import Sampling
-from evenruler.text import ATTRIBUTE, TARGET
-from evenruler.text.english import count_negations
 from tests.instruments.probes.evolve.test_evolution import (
     START,
     any_grammar,
@@ -44,7 +41,7 @@ from tests.instruments.probes.evolve.test_evolution import (
     model,
     settings,
 )
-from tests.instruments.probes.evolve.toy import attempts_of, toy_source
+from tests.instruments.probes.evolve.toy import toy_source
 from tests.instruments.probes.whole import Everything
 
 SOURCES = Path(__file__).parents[4] / "data" / "sources" / "probes"
@@ -53,12 +50,24 @@ ODD = "It seems odd to me when an {ATTRIBUTE} is a {TARGET}."
 
 
 def whole(voice: str = "anecdote", text: str = TEXT) -> RewordingRequest:
-    return RewordingRequest(1, Template("most", text, 1), "reword", voice, None)
+    return RewordingRequest(
+        1,
+        Template("most", text, 1),
+        "reword",
+        voice,
+        None,
+    )
 
 
 def word(word: str = "expect", text: str = TEXT) -> RewordingRequest:
     gradient = WordGradient(text.index(word), word, 0.5)
-    return RewordingRequest(1, Template("most", text, 1), "hotspot", None, gradient)
+    return RewordingRequest(
+        1,
+        Template("most", text, 1),
+        "hotspot",
+        None,
+        gradient,
+    )
 
 
 class EchoingWriter:
@@ -88,11 +97,20 @@ class TestModelOperator:
     def test_each_wish_gets_its_own_reply_in_order_one_call_for_each_length(self):
         writer = EchoingWriter()
         operator = ModelOperator(writer, OperatorSettings(48, few_shot=True))
-        wishes = [whole("fit"), word(), whole("choice"), word("people"), whole("fit")]
+        wishes = [
+            whole("fit"),
+            word(),
+            whole("choice"),
+            word("people"),
+            whole("fit"),
+        ]
         seeds = [11, 12, 13, 14, 15]
         replies = operator.reword(wishes, seeds)
         assert replies == [
-            (few_shot_prompt(wish, seed), f"{seed}: {few_shot_prompt(wish, seed)}")
+            (
+                few_shot_prompt(wish, seed),
+                f"{seed}: {few_shot_prompt(wish, seed)}",
+            )
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
         assert writer.calls == [
@@ -118,11 +136,6 @@ class TestModelOperator:
 
 
 class TestExamples:
-    def test_the_prompt_ends_where_the_reply_begins(self):
-        prompt = few_shot_prompt(whole("anecdote"), 0)
-        assert prompt.endswith(f"\n\nSentence: {TEXT}\nAs a personal anecdote:")
-        assert few_shot_prompt(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
-
     def test_the_seed_decides_how_examples_begin_and_all_begin_the_same(self):
         openings = VOICES["fit"]["openings"]
         for seed in range(2 * len(openings)):
@@ -160,33 +173,15 @@ class TestExamples:
                 assert reworded.startswith(opening), reply
                 assert rejection_reason(reworded, wish, (), 30) is None, reply
 
-    def test_examples_are_of_either_order_of_the_slots_and_negate_where_they_say_so(self):
-        for texts in (PLAIN[:3], PLAIN[3:], NEGATING[:3], NEGATING[3:]):
-            orders = {text.index(ATTRIBUTE) < text.index(TARGET) for text in texts}
-            assert orders == {True, False}
-        assert not any(map(count_negations, PLAIN))
-        assert all(count_negations(text) == 1 for text in NEGATING)
-        for text, replaced, synonyms in REPLACED:
-            assert replaced in text.strip(".").split()
-            assert replaced.lower() not in synonyms.lower().split(", ")
-
     def test_no_example_is_a_shipped_template(self):
         shipped = [path.read_text(encoding="utf-8") for path in SOURCES.glob("*.yaml")]
         assert shipped
-        for text in (*PLAIN, *NEGATING, *(text for text, _, _ in REPLACED)):
+        for text in (
+            *PLAIN,
+            *NEGATING,
+            *(text for text, _, _ in REPLACED),
+        ):
             assert not any(text in source for source in shipped), text
-
-
-class TestTelling:
-    def test_a_whole_and_a_word(self):
-        for voice in VOICES:
-            prompt = chat_instruction(whole(voice))
-            assert TEXT in prompt
-            assert VOICES[voice]["told"] in prompt
-        assert len({chat_instruction(whole(voice)) for voice in VOICES}) == len(VOICES)
-        prompt = chat_instruction(word())
-        assert TEXT in prompt
-        assert 'the word "expect"' in prompt
 
 
 __all__ = ["any_grammar"]
@@ -216,29 +211,12 @@ def test_a_run_is_the_same_when_its_replies_are_said_again(tmp_path: Path) -> No
     assert replies_as_jsonl([again], ASKING) == path.read_text()
 
 
-def test_a_reply_is_a_line_of_what_was_wished_for() -> None:
-    run = run_with(ModelOperator(Everything("toy"), ASKING))
-    rows = [json.loads(line) for line in replies_as_jsonl([run], ASKING).splitlines()]
-    assert list(rows[0]) == ["key", "parent", "operation", "voice", "word", "seed", "reply"]
-    for row, attempt in zip(rows, attempts_of(run), strict=True):
-        for name in ("parent", "voice", "word", "reply"):
-            assert row[name] == getattr(attempt, name)
-    assert len({row["key"] for row in rows}) == len(rows)
-
-
-def test_what_two_runs_ask_alike_is_kept_once() -> None:
-    runs = [run_with(ModelOperator(Everything("toy"), ASKING), name) for name in (GUIDED, RANDOM)]
-    alone = set(replies_as_jsonl(runs[:1], ASKING).splitlines())
-    both = replies_as_jsonl(runs, ASKING).splitlines()
-    assert len(both) == len({json.loads(line)["key"] for line in both})
-    assert alone < set(both)
-    twice = [runs[0], runs[0]]
-    assert replies_as_jsonl(twice, ASKING) == replies_as_jsonl(runs[:1], ASKING)
-
-
 def test_a_reply_that_was_not_kept_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
-        ReplayedOperator("toy", ASKING, write_replies(tmp_path)).reword([whole()], [3])
+        ReplayedOperator("toy", ASKING, write_replies(tmp_path)).reword(
+            [whole()],
+            [3],
+        )
     assert str(error.value) == (
         f"{tmp_path / 'mine-evolved.jsonl'}: no reply of toy to what is asked about 'most'; "
         "run `evenruler evolve mine-evolved`"

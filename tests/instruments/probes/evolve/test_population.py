@@ -2,7 +2,14 @@ from evenruler.instruments.probes.evolve.fitness import find_hotspot
 from evenruler.instruments.probes.evolve.population import Template, TemplateMeter
 from tests.instruments.probes.evolve.toy import BIT, ToyModel, toy_source
 
-BITS = {"man": 3, "uncle": 5, "woman": 4, "girl": 6, "a": 1, "an": 2}
+BITS = {
+    "man": 3,
+    "uncle": 5,
+    "woman": 4,
+    "girl": 6,
+    "a": 1,
+    "an": 2,
+}
 AFTER = {
     ("strong", "man"): -2,
     ("strong", "uncle"): -2,
@@ -18,7 +25,12 @@ PLAIN = Template("plain", "The {ATTRIBUTE} is a {TARGET}.", 1)
 
 
 def ruler(gradient_attributes: int = 2, article="agree", **changes) -> TemplateMeter:
-    return TemplateMeter(ToyModel(BITS, AFTER), toy_source(**changes), article, gradient_attributes)
+    return TemplateMeter(
+        ToyModel(BITS, AFTER),
+        toy_source(**changes),
+        article,
+        gradient_attributes,
+    )
 
 
 def in_bits(nats) -> list[float]:
@@ -37,12 +49,6 @@ class TestBiases:
 
         assert in_bits(measured.biases) == [0.5, 3.5]
 
-    def test_the_article_of_the_template_kept(self) -> None:
-        # "a uncle" is one bit less: mean of men 5, of women 6.
-        (measured,) = ruler(article="literal").measure([PLAIN])
-
-        assert in_bits(measured.biases) == [1.0, 4.0]
-
     def test_words_before_the_target_count(self) -> None:
         # Baker: 0.5, strong 2, say -0.5, like 1 (a girl costs 2 more: women 1).
         # Engineer: 3.5, strong 1.5 (a man gets 1 of his 2 back), say -0.5, like -1.
@@ -58,7 +64,10 @@ class TestBiases:
         assert turned.gradients == measured.gradients
 
     def test_the_group_that_is_named_first_is_the_positive_pole(self) -> None:
-        targets = {"women": ["woman", "girl"], "men": ["man", "uncle"]}
+        targets = {
+            "women": ["woman", "girl"],
+            "men": ["man", "uncle"],
+        }
         (measured,) = ruler(targets=targets).measure([PLAIN])
 
         assert in_bits(measured.biases) == [-0.5, -3.5]
@@ -84,12 +93,6 @@ class TestGradients:
         assert in_bits(word.gradient for word in measured.gradients) == [0, 0.5, 0, 1.5, 1]
         assert in_bits(measured.biases) == [3.0, 3.5]
 
-    def test_none_where_there_is_no_word(self) -> None:
-        (measured,) = ruler().measure([Template("bare", "{ATTRIBUTE}: a {TARGET}!", 1)])
-
-        assert measured.gradients == ()
-        assert in_bits(measured.biases) == [0.5, 3.5]
-
 
 class TestSentences:
     def test_all_are_asked_at_once(self) -> None:
@@ -109,21 +112,6 @@ class TestSentences:
         assert [measured.sentences for measured in both] == [48, 16]
         both = ruler(1).measure([STRONG, PLAIN])
         assert [measured.sentences for measured in both] == [28, 12]
-
-    def test_the_same_sentence_counts_once(self) -> None:
-        # Without either "very" it is the same: 8 + 8 of "is" + 8.
-        (measured,) = ruler().measure([Template("very", "A {TARGET} is very very {ATTRIBUTE}.", 1)])
-
-        assert measured.sentences == 24
-
-
-def test_a_template_is_measured_the_same_whatever_is_measured_with_it() -> None:
-    alone = [ruler().measure([template])[0] for template in (STRONG, PLAIN)]
-
-    assert ruler().measure([STRONG, PLAIN]) == alone
-    assert ruler().measure([PLAIN, STRONG]) == alone[::-1]
-    assert ruler().measure([]) == []
-    assert ruler().acceptability([]).shape == (0,)
 
 
 class TestAcceptability:

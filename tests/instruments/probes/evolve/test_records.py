@@ -2,13 +2,11 @@
 here."""
 
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.settings import FitnessWeights
 from evenruler.instruments.probes.evolve import LINES, EvolutionRun, tables_of
 from evenruler.instruments.probes.evolve.fitness import fitness
@@ -20,7 +18,7 @@ from evenruler.instruments.probes.evolve.population import (
     WordGradient,
 )
 from evenruler.instruments.probes.schemas import GUIDED
-from evenruler.tables import read_frame, round_significant, write_table
+from evenruler.tables import round_significant
 from tests.instruments.probes.evolve.test_evolution import START, evolution, lines
 from tests.instruments.probes.evolve.toy import attempts_of
 
@@ -32,7 +30,13 @@ OLD = Template("typical", "A typical {ATTRIBUTE} is a {TARGET}.", 1)
 CHILD = Template(
     "g1-1", "A usual {ATTRIBUTE} is a {TARGET}.", 1, 1, "typical", "hotspot", None, "typical"
 )
-ODD = [0.1 + 0.2, -0.0, 5e-324, 1 / 3, -1e308]
+ODD = [
+    0.1 + 0.2,
+    -0.0,
+    5e-324,
+    1 / 3,
+    -1e308,
+]
 """Numbers that are easily not quite the same again."""
 NASTY = "a\nb\r\n\x00\x1c\x85\u2028\u2029 \"{'} \U0001f600 \\n"
 """Whatever some reader takes for the end of a line."""
@@ -42,8 +46,18 @@ def one_generation(**changes: object) -> Generation:
     tried = RewordingAttempt(
         1, 1, 1, 1, "typical", "hotspot", None, "typical", "ask " + NASTY, NASTY, None, "no text"
     )
-    measured = TemplateMeasurement(tuple(ODD), (WordGradient(2, "typical", ODD[0]),), 44)
-    generation = Generation(1, (OLD, CHILD), (measured, measured), (ODD[3], -2.5), (tried,))
+    measured = TemplateMeasurement(
+        tuple(ODD),
+        (WordGradient(2, "typical", ODD[0]),),
+        44,
+    )
+    generation = Generation(
+        1,
+        (OLD, CHILD),
+        (measured, measured),
+        (ODD[3], -2.5),
+        (tried,),
+    )
     return replace(generation, **changes)
 
 
@@ -55,7 +69,11 @@ def table(name: str, run: EvolutionRun, benchmark: str = "trades-evolved") -> pd
 def run() -> EvolutionRun:
     """A whole evolution; its templates and biases are what the toy model says."""
     guided = evolution()
-    return EvolutionRun(GUIDED, guided, tuple(guided.generations(START)))
+    return EvolutionRun(
+        GUIDED,
+        guided,
+        tuple(guided.generations(START)),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,18 +91,6 @@ class TestLines:
         biases = again.measured[0].biases
         assert list(map(float.hex, biases)) == list(map(float.hex, ODD))
         assert again.tries[0].reply == NASTY
-
-
-class TestRun:
-    def test_in_words(self) -> None:
-        of_old = TemplateMeasurement((0.0,), (), 1200)
-        of_child = TemplateMeasurement((0.0,), (), 34)
-        (refused,) = one_generation().tries
-        taken = replace(refused, text=CHILD.text, reason=None)
-        first = Generation(0, (OLD,), (of_old,), (-1.0,), ())
-        second = one_generation(measured=(of_old, of_child), tries=(taken, refused, refused))
-        run = EvolutionRun(GUIDED, evolution(), (first, second))
-        assert run.in_words == "guided run: 1 generations, 1 of 3 replies taken, 1,234 sentences"
 
 
 class TestHistory:
@@ -106,7 +112,14 @@ class TestHistory:
             "voice",
             "word",
         ]
-        rows = history[columns].astype(object).where(history[columns].notna(), None)
+        rows = (
+            history[columns]
+            .astype(object)
+            .where(
+                history[columns].notna(),
+                None,
+            )
+        )
         assert list(rows.itertuples(index=False, name=None)) == expected
         assert set(history["run"]) == {GUIDED}
 
@@ -122,29 +135,17 @@ class TestHistory:
     ) -> None:
         for _, rows in history.groupby("generation"):
             computed = fitness(rows[PARTS], FitnessWeights())["fitness"]
-            np.testing.assert_allclose(rows["fitness"], computed, atol=1e-5)
-            np.testing.assert_allclose(rows[ADDED].sum(axis=1), rows["fitness"], atol=1e-5)
+            np.testing.assert_allclose(
+                rows["fitness"],
+                computed,
+                atol=1e-5,
+            )
+            np.testing.assert_allclose(
+                rows[ADDED].sum(axis=1),
+                rows["fitness"],
+                atol=1e-5,
+            )
         assert (history[ADDED].max() <= [0.2, 0.1, 0.4, 0.3]).all()
-
-    def test_sentences_count_where_a_template_is_new(
-        self, run: EvolutionRun, history: pd.DataFrame
-    ) -> None:
-        new = history["born"] == history["generation"]
-        measured = dict(run.measured())
-        slugs = history.loc[new, "template"]
-        assert list(history.loc[new, "sentences"]) == [measured[slug].sentences for slug in slugs]
-        assert history.loc[~new, "sentences"].eq(0).all()
-        assert (~new).any()
-
-    def test_the_hotspot_is_the_word_that_moves_the_bias_most(
-        self, run: EvolutionRun, history: pd.DataFrame
-    ) -> None:
-        measured = dict(run.measured())
-        for row in history.itertuples():
-            gradients = measured[row.template].gradients
-            most = max(word.gradient for word in gradients)
-            assert row.hotspot in {word.word for word in gradients if word.gradient >= most - 1e-12}
-        assert history["hotspot"].nunique() > 1
 
 
 class TestTries:
@@ -152,17 +153,16 @@ class TestTries:
         self, run: EvolutionRun, history: pd.DataFrame
     ) -> None:
         tries = table("tries", run)
-        attempts = attempts_of(run)
-        assert list(tries["reply"]) == [attempt.reply for attempt in attempts]
-        assert list(tries["accepted"]) == [attempt.reason is None for attempt in attempts]
+        attempts = [(attempt.reply, attempt.reason is None) for attempt in attempts_of(run)]
+        assert list(tries[["reply", "accepted"]].itertuples(index=False, name=None)) == attempts
         assert set(tries["operator"]) == {"scripted"}
-        places = ["run", "generation", "place", "attempt", "sample"]
-        assert not tries.duplicated(places).any()
-        taken = tries[tries["accepted"]]
-        slugs = [f"g{row.generation}-{row.place}" for row in taken.itertuples()]
-        text_by_slug = history.drop_duplicates("template").set_index("template")["text"]
-        born = text_by_slug[text_by_slug.index.str.startswith("g")]
-        assert dict(zip(slugs, taken["text"], strict=True)) == born.to_dict()
+        assert not tries.duplicated(["run", "generation", "place", "attempt", "sample"]).any()
+        taken = {
+            f"g{row.generation}-{row.place}": row.text
+            for row in tries[tries["accepted"]].itertuples()
+        }
+        born = history[history["born"] > 0].drop_duplicates("template")
+        assert taken == dict(zip(born["template"], born["text"], strict=True))
 
 
 class TestMeasurements:
@@ -175,14 +175,6 @@ class TestMeasurements:
             assert list(rows["word"]) == [word.word for word in words]
             assert list(rows["gradient"]) == [round_significant(word.gradient) for word in words]
             assert list(rows["begin"]) == [word.begin for word in words]
-
-    def test_biases_are_those_of_each_attribute(self, run: EvolutionRun) -> None:
-        biases = table("biases", run)
-        assert len(biases) == 2 * len(run.measured())
-        wide = biases.pivot(index="template", columns="attribute", values="bias")
-        for slug, measured in run.measured():
-            rounded = list(map(round_significant, measured.biases))
-            assert list(wide.loc[slug, ["baker", "engineer"]]) == rounded
 
 
 class TestTables:
@@ -197,34 +189,6 @@ class TestTables:
         assert set(history["framing"]) == {"bare"}
         for column, shared in SHARED.items():
             assert set(history[column]) == {shared}
-
-    def test_another_text_keeps_the_name_and_changes_the_checksum(
-        self, run: EvolutionRun, history: pd.DataFrame
-    ) -> None:
-        first = run.generations[0]
-        template, *rest = first.population
-        edited = replace(template, text="Another {ATTRIBUTE} is a {TARGET}.")
-        generation = replace(first, population=(edited, *rest))
-        other = replace(run, generations=(generation, *run.generations[1:]))
-        edited_rows = table("history", other)
-        assert list(edited_rows["id"]) == list(history["id"])
-        assert edited_rows["content_sha256"].iloc[0] != history["content_sha256"].iloc[0]
-
-    def test_those_of_a_generation_0_alone_fit_their_schemas(
-        self, run: EvolutionRun, tmp_path: Path
-    ) -> None:
-        """It has no lineage and no tries."""
-        for kind, schema in {
-            "history": schemas.HISTORY,
-            "tries": schemas.TRIES,
-            "gradients": schemas.GRADIENTS,
-            "biases": schemas.OWN_BIASES,
-        }.items():
-            rows = table(kind, replace(run, generations=run.generations[:1]))
-            write_table(rows[schema.names], schema, tmp_path / "table.parquet")
-            again = read_frame(tmp_path / "table.parquet")
-            assert list(again.columns) == schema.names
-            assert len(again) == len(rows), kind
 
 
 def test_last_bits_are_in_no_table_and_in_no_hash(run: EvolutionRun, history: pd.DataFrame) -> None:
@@ -244,6 +208,14 @@ def test_last_bits_are_in_no_table_and_in_no_hash(run: EvolutionRun, history: pd
 
     other = replace(run, generations=tuple(map(moved_generation, run.generations)))
     assert other.generations != run.generations
-    pd.testing.assert_frame_equal(table("history", other), history, check_exact=True)
+    pd.testing.assert_frame_equal(
+        table("history", other),
+        history,
+        check_exact=True,
+    )
     for name in ("gradients", "biases"):
-        pd.testing.assert_frame_equal(table(name, other), table(name, run), check_exact=True)
+        pd.testing.assert_frame_equal(
+            table(name, other),
+            table(name, run),
+            check_exact=True,
+        )

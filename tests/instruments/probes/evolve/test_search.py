@@ -77,7 +77,10 @@ class GoodOperator:
         self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
     ) -> list[tuple[str, str]]:
         return [
-            ("", self._reply(wish.parent.text, seed))
+            (
+                "",
+                self._reply(wish.parent.text, seed),
+            )
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
 
@@ -111,13 +114,22 @@ def test_a_chosen_set_says_more_things_and_measures_as_well(seed: int) -> None:
         "guided": [0, 0],
     }
     settings = Evolve.model_validate(declared, context={"profile": "quick"})
-    run = Evolution(KnownRuler(seed), GoodOperator(), embed, settings, GUIDED)
+    run = Evolution(
+        KnownRuler(seed),
+        GoodOperator(),
+        embed,
+        settings,
+        GUIDED,
+    )
     pool = pool_of(list(run.generations(START)), embed)
     set_by_name = choose_sets(pool, ATTRIBUTES, settings)
     chosen, best_start = (set_by_name[name] for name in ("chosen", "best_start"))
 
     def alpha_at_8(places: Sequence[int], half: slice) -> float:
-        return spearman_brown(mean_inter_item_correlation(pool.biases[half][:, list(places)]), 8)
+        return spearman_brown(
+            mean_inter_item_correlation(pool.biases[half][:, list(places)]),
+            8,
+        )
 
     def diversity(places: Sequence[int]) -> float:
         among = pool.cosine[np.ix_(places, places)]

@@ -33,7 +33,10 @@ class TestPrompts:
 
     def test_without_branches_each_concept_has_items_of_its_own(self) -> None:
         rows = prompts()
-        rows = rows.assign(root_id=rows["id"], root_concept=rows["concept"])
+        rows = rows.assign(
+            root_id=rows["id"],
+            root_concept=rows["concept"],
+        )
         counts = with_items(rows, 2)["concept"].value_counts()
         assert counts.to_dict() == dict.fromkeys(CONCEPTS, 2)
 
@@ -41,7 +44,11 @@ class TestPrompts:
 class TestReplies:
     def ask_replies(self, **changes: object) -> pd.DataFrame:
         rows = prompts(1)
-        after = prefixed_prompts("trees", rows.head(2), {"salience": "A test."})
+        after = prefixed_prompts(
+            "trees",
+            rows.head(2),
+            {"salience": "A test."},
+        )
         arguments = {
             "roles": {"no-role": "", "mayor": "You are a mayor."},
             "templates": {"plain": "{PROMPT}", "short": "Be short. {PROMPT}"},
@@ -70,12 +77,3 @@ class TestReplies:
         assert (requests.groupby(["role", "template", "repetition"])["seed"].nunique() == 1).all()
         assert requests["seed"].nunique() == 2 * 2 * 2
         assert set(requests["seed"]).isdisjoint(self.ask_replies(seed=1)["seed"])
-
-    def test_ids_of_framed_prompts_are_their_own(self) -> None:
-        rows = prompts(1)
-        after = prefixed_prompts("trees", rows, {"salience": "A test.", "instruction": "Answer."})
-        assert len({*after["id"], *rows["id"]}) == 5 * 2 + 5
-        assert after[["framing", "before", "bare_id"]].head(2).to_numpy().tolist() == [
-            ["salience", "A test.", "root0"],
-            ["instruction", "Answer.", "root0"],
-        ]

@@ -18,10 +18,23 @@ from tests.instruments.saged.domains import built, declared, subject
 
 FEATURES: dict[str, Any] = {
     "vader": {"kind": "lexicon"},
-    "mood": {"kind": "classifier", "model": "moods", "score": {"sad": 0, "glad": 1}},
-    "anger": {"kind": "classifier", "model": "moods", "score": {"sad": 1, "glad": 0}},
+    "mood": {
+        "kind": "classifier",
+        "model": "moods",
+        "score": {"sad": 0, "glad": 1},
+    },
+    "anger": {
+        "kind": "classifier",
+        "model": "moods",
+        "score": {"sad": 1, "glad": 0},
+    },
     "near": {"kind": "distance", "metric": "cosine"},
-    "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0},
+    "topics": {
+        "kind": "clusters",
+        "form": "label",
+        "k": 2,
+        "seed": 0,
+    },
     "asked": {
         "kind": "scorer",
         "model": "judge",
@@ -53,11 +66,19 @@ class Answers:
         systems = inputs.get("system", [None] * len(texts))
         replies = [
             "7" if request.by else self.reply(text, system)
-            for text, system in zip(texts, systems, strict=True)
+            for text, system in zip(
+                texts,
+                systems,
+                strict=True,
+            )
         ]
         reasons = [None if text is not None else "content filter" for text in replies]
         finish = ["length" if text and text.endswith("...") else "stop" for text in replies]
-        columns = {"reply": replies, "reason": reasons, "finish": finish}
+        columns = {
+            "reply": replies,
+            "reason": reasons,
+            "finish": finish,
+        }
         return {name: pd.array(values, dtype="str") for name, values in columns.items()}
 
 
@@ -73,9 +94,17 @@ def domain(tmp_path: Path, profile: str = "quick", **changes: Any) -> Domain:
 
 
 def asked_of(fruit: Domain, answers: Answers, **fields: Any) -> dict[str, pd.DataFrame]:
-    table_by_name = collect_answers({"fruit": fruit}, requests, subject(**fields), answers)  # type: ignore[arg-type]
+    table_by_name = collect_answers(
+        {"fruit": fruit},
+        requests,
+        subject(**fields),
+        answers,
+    )  # type: ignore[arg-type]
     return {
-        name: table_by_name.get(name, pd.DataFrame(columns=["instrument", *ANSWERS[name].names]))
+        name: table_by_name.get(
+            name,
+            pd.DataFrame(columns=["instrument", *ANSWERS[name].names]),
+        )
         for name in ANSWERS
     }
 
@@ -96,11 +125,20 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         ("generate", "judge"),
     ]
     first, classify, _, judge = answers.asked
-    assert (first.settings, len(first.rows)) == ({"new_tokens": 64}, 18)
-    assert first.rows["framing"].value_counts().to_dict() == {"bare": 9, "reseeded": 9}
+    assert (first.settings, len(first.rows)) == (
+        {"new_tokens": 64},
+        18,
+    )
+    assert first.rows["framing"].value_counts().to_dict() == {
+        "bare": 9,
+        "reseeded": 9,
+    }
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
-    assert judge.settings == {"new_tokens": 16, "temperature": 0}
+    assert judge.settings == {
+        "new_tokens": 16,
+        "temperature": 0,
+    }
     assert {name: len(rows) for name, rows in table_by_name.items()} == {
         "replies": 18,
         "embeddings": 7,  # names are masked, so that counterfactual texts are one
@@ -112,19 +150,18 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         assert table.schema == pa.schema(schema)
 
 
-def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path) -> None:
-    tables, plan = domain(tmp_path)
-    (request,) = requests(tables, plan, {}, subject())
-    rows = request.rows.assign(text=request.inputs["prompt"], seed=request.inputs["seed"])
+@pytest.mark.parametrize("generations", [1, 2])
+def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path, generations: int) -> None:
+    fruit = domain(tmp_path, generations=generations, roles={"no-role": ""})
+    (request,) = requests(*fruit, {}, subject())
+    rows = request.rows.assign(
+        text=request.inputs["prompt"],
+        seed=request.inputs["seed"],
+    )
     bare, again = (rows[rows["framing"] == framing] for framing in ("bare", "reseeded"))
-    assert sorted(again["text"]) == sorted(bare["text"])
+    assert set(again["text"]) == set(bare["text"])
     assert not set(again["seed"]) & set(bare["seed"])
-    assert again["seed"].nunique() == bare["seed"].nunique() == 3
-    _, more = domain(tmp_path, generations=2, roles={"no-role": ""})
-    (twice,) = requests(tables, more, {}, subject())
-    by_framing = pd.Series(twice.inputs["seed"]).groupby(twice.rows["framing"])
-    seeds = by_framing.unique()
-    assert not set(seeds["reseeded"]) & set(seeds["bare"])
+    assert again["seed"].nunique() == 3 * generations
 
 
 def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
@@ -133,7 +170,11 @@ def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
     fruit, mute = domain(tmp_path), frozenset({"loglikelihood"})
     table_by_name = asked_of(fruit, answers, operations=mute)
     assert answers.asked == []
-    numbers = scores(*fruit, table_by_name, subject(operations=mute))
+    numbers = scores(
+        *fruit,
+        table_by_name,
+        subject(operations=mute),
+    )
     assert not any(len(numbers[name]) for name in ("features", "topics", "generations"))
 
 
@@ -150,33 +191,61 @@ def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None
 
 
 def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
-    roles = {"none": "", "mayor": "You are a mayor."}
-    tables, plan = domain(tmp_path, roles=roles)
-    (chat_request,) = requests(tables, plan, {}, subject())
-    (bare,) = requests(tables, plan, {}, subject(chats=False))
-    assert set(zip(chat_request.rows["role"], chat_request.inputs["system"], strict=True)) == {
-        ("none", None),
-        ("mayor", "You are a mayor."),
-    }
-    assert set(bare.rows["role"]) == {"none"}
-    assert set(bare.inputs["system"]) == {None}
-    (few,) = requests(*domain(tmp_path, roles=roles, most_roles=1), {}, subject())
-    assert set(few.rows["role"]) == {"none"}  # the first ones at a small size
+    mayor = "You are a mayor."
+    roles = {"none": "", "mayor": mayor}
+    several = domain(tmp_path, roles=roles)
+    one_role = domain(tmp_path, roles=roles, most_roles=1)
+    cases = (
+        (
+            several,
+            True,
+            {
+                ("none", None),
+                ("mayor", mayor),
+            },
+        ),
+        (
+            several,
+            False,
+            {("none", None)},
+        ),
+        (
+            one_role,
+            True,
+            {("none", None)},
+        ),  # the first ones at a small size
+    )
+    for fruit, chats, expected in cases:
+        (request,) = requests(
+            *fruit,
+            {},
+            subject(chats=chats),
+        )
+        assert set(zip(request.rows["role"], request.inputs["system"], strict=True)) == expected
 
 
 def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     bare = set(tables["prompts"]["prompt"])
-    (chat_request,) = requests(tables, plan, {}, subject())
-    (read,) = requests(tables, plan, {}, subject(chats=False))
-    assert set(chat_request.inputs["prompt"]) == {
-        f"Go on with this text, and write nothing but how it goes on: {text}" for text in bare
-    }
-    assert set(read.inputs["prompt"]) == bare
-    assert chat_request.inputs["seed"] == read.inputs["seed"]
     questions = {"prompts": tables["prompts"].assign(prompt_type="question")}
-    (question_request,) = requests(questions, plan, {}, subject())
-    assert set(question_request.inputs["prompt"]) == bare
+    goes_on = "Go on with this text, and write nothing but how it goes on: "
+    cases = (
+        (
+            tables,
+            True,
+            {f"{goes_on}{text}" for text in bare},
+        ),
+        (tables, False, bare),
+        (questions, True, bare),
+    )
+    for asked_tables, chats, expected in cases:
+        (request,) = requests(
+            asked_tables,
+            plan,
+            {},
+            subject(chats=chats),
+        )
+        assert set(request.inputs["prompt"]) == expected
 
 
 def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> None:
@@ -191,70 +260,27 @@ def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> N
     assert compared_with(shared).tolist() == parts.tolist()
 
 
-def test_few_are_asked_after_prefixes_in_the_first_role_and_template(tmp_path: Path) -> None:
-    roles = {"none": "", "mayor": "You are a mayor."}
-    tables, plan = domain(tmp_path, prefixed=1, roles=roles)
-    (request,) = requests(tables, plan, {}, subject())
-    after = request.rows["framing"] != "bare"
-    counts = request.rows.loc[after, "framing"].value_counts().to_dict()
-    assert counts == {**dict.fromkeys(plan["prefixes"], 3), "reseeded": 9}
-    assert set(request.rows.loc[after, "role"]) == {"none"}
-    prompts = pd.Series(request.inputs["prompt"])
-    assert (
-        prompts[after & (request.rows["framing"] == "salience")]
-        .str.startswith("This is a test. Go on with this text")
-        .all()
-    )
-
-
-def test_no_tool_is_asked_where_nobody_measures_with_one(tmp_path: Path, answers: Answers) -> None:
-    asked_of(domain(tmp_path, features={"vader": {"kind": "lexicon"}}), answers)
-    assert len(answers.asked) == 1
-
-
 def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path: Path) -> None:
     fruit = domain(tmp_path)
-    answers = Answers(
-        lambda text, system: None if "fig" in text.casefold() else "I am sorry, but I cannot help."
+    refusal = "I am sorry, but I cannot help."
+    answers = Answers(lambda text, system: None if "fig" in text.casefold() else refusal)
+    numbers = scores(
+        *fruit,
+        asked_of(fruit, answers),
+        subject("writer"),
     )
-    table_by_name = asked_of(fruit, answers)
-    numbers = scores(*fruit, table_by_name, subject("writer"))
-    features, generations = numbers["features"], numbers["generations"]
+    features, generations = (
+        numbers[name].query("framing == 'bare'") for name in ("features", "generations")
+    )
     keys = features[["model", "lineage", "domain"]].drop_duplicates()
     assert keys.to_numpy().tolist() == [["writer", "lineage of writer", "fruit"]]
     concepts = fruit[0]["prompts"].set_index("id")["concept"]
-    bare = generations["framing"] == "bare"
-    generations, features = generations[bare], features[features["framing"] == "bare"]
     withheld = generations["id"].map(concepts) == "fig"
     assert set(generations.loc[withheld, "reason"]) == {"content filter"}
     assert not generations.loc[withheld, ["refusal", "empty"]].any(axis=None)
     assert generations.loc[~withheld, "refusal"].all()
-    mood = features[features["feature"] == "mood"].set_index("id")
+    mood = features[features["feature"] == "mood"]
     assert mood["baseline"].tolist() == [0.75] * 9
-    concept = mood.index.map(concepts)
+    concept = mood["id"].map(concepts)
     assert mood.loc[concept == "pear", "value"].tolist() == [0.75] * 3
     assert set(mood.loc[concept == "fig", "reason"]) == {"no reply"}
-
-
-def test_whether_a_reply_was_cut_nobody_knows_where_a_server_does_not_say_why_it_ended(
-    tmp_path: Path,
-) -> None:
-    fruit = domain(tmp_path)
-    table_by_name = asked_of(fruit, Answers(lambda text, system: "It is good..."))
-    replies = table_by_name["replies"]
-    replies.loc[:2, "finish"] = ["stop", None, None]
-    replies.loc[2, "reply"] = None
-    cut = scores(*fruit, table_by_name, subject("writer"))["generations"]["cut"]
-    assert np.flatnonzero(cut.isna()).tolist() == [1]
-    was_cut = cut.dropna().tolist()
-    assert was_cut == [False, False] + [True] * (len(replies) - 3)
-
-
-def test_every_reply_empty(tmp_path: Path) -> None:
-    fruit = domain(tmp_path)
-    prompts = fruit[0]["prompts"].assign(baseline="")
-    answers = Answers(lambda text, system: " ")
-    table_by_name = asked_of(({"prompts": prompts}, fruit[1]), answers)
-    assert [request.table for request in answers.asked] == ["replies"]
-    numbers = scores({"prompts": prompts}, fruit[1], table_by_name, subject())
-    assert numbers["generations"]["empty"].all()

@@ -10,27 +10,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.stats
 
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, SummaryStatistic
 from evenruler.instruments.saged.diagnose import TABLES, across, evidence, figures
-from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
-from evenruler.instruments.saged.diagnose.group_statistics import adjust_p, arrange_scores
-from evenruler.instruments.saged.diagnose.headlines import judge_headlines, silence_of
+from evenruler.instruments.saged.diagnose.group_statistics import adjust_p
 from evenruler.instruments.saged.diagnose.quality import count_nonresponse
 from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, table_of, write_table
+from tests.instruments.near import approx, near
 from tests.instruments.saged.diagnose import measured
 from tests.instruments.saged.domains import built, declared, subject
 
-FEW = {"permutations": 49, "headline_permutations": 99}
+FEW = {"permutations": 9, "headline_permutations": 9}
 RESAMPLING = Resampling(0.95, 100, 3)
-BASELINES = {"apple": 0.1, "pear": 0.2, "fig": 0.3}
+BASELINES = {
+    "apple": 0.1,
+    "pear": 0.2,
+    "fig": 0.3,
+}
 FEATURES = {
     "vader": {"kind": "lexicon"},
-    "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0, "model": "e"},
+    "topics": {
+        "kind": "clusters",
+        "form": "label",
+        "k": 2,
+        "seed": 0,
+        "model": "e",
+    },
 }
 
 
@@ -47,12 +55,43 @@ def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str
     """Numbers of replies to the prompts; higher for pears. Of the two clusters, one has no
     replies."""
     draw = np.random.default_rng(len(model))
-    lie = np.where(prompts["concept"] == "pear", 0.3 + shift, 0.0)
-    values = 0.5 + lie + draw.normal(0, 0.05, len(prompts))
-    vader = measured.features(prompts, values, prompts["concept"].map(BASELINES), model=model)
-    full = measured.features(prompts, 1.0, model=model, feature="topics-0")
-    empty = measured.features(prompts, np.nan, model=model, feature="topics-1")
-    parts = [vader, full, empty.assign(reason="only 1 clusters")]
+    lie = np.where(
+        prompts["concept"] == "pear",
+        0.3 + shift,
+        0.0,
+    )
+    values = (
+        0.5
+        + lie
+        + draw.normal(
+            0,
+            0.05,
+            len(prompts),
+        )
+    )
+    vader = measured.features(
+        prompts,
+        values,
+        prompts["concept"].map(BASELINES),
+        model=model,
+    )
+    full = measured.features(
+        prompts,
+        1.0,
+        model=model,
+        feature="topics-0",
+    )
+    empty = measured.features(
+        prompts,
+        np.nan,
+        model=model,
+        feature="topics-1",
+    )
+    parts = [
+        vader,
+        full,
+        empty.assign(reason="only 1 clusters"),
+    ]
     features = pd.concat(parts, ignore_index=True)
     generations = measured.replies(features).assign(reason=None)
     topic = {
@@ -75,14 +114,34 @@ def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str
 
 def record(fruit: Domain, model: str, **changes: Any) -> Record:
     tables, plan = fruit
-    scores = scores_of(tables["prompts"], model, **changes)
-    table_by_name = figures("fruit", tables, plan, scores, subject(model), RESAMPLING)
-    return Record("fruit", subject(model), tables, plan, table_by_name)
+    scores = scores_of(
+        tables["prompts"],
+        model,
+        **changes,
+    )
+    table_by_name = figures(
+        "fruit",
+        tables,
+        plan,
+        scores,
+        subject(model),
+        RESAMPLING,
+    )
+    return Record(
+        "fruit",
+        subject(model),
+        tables,
+        plan,
+        table_by_name,
+    )
 
 
 def together(records: list[Record]) -> Mapping[str, pd.DataFrame]:
     """As the stage does it."""
-    parts = [*(record.found for record in records), across(records, RESAMPLING)]
+    parts = [
+        *(record.found for record in records),
+        across(records, RESAMPLING),
+    ]
     table_by_name = {}
     for name in TABLES:
         tables = [part[name] for part in parts if name in part]
@@ -93,7 +152,10 @@ def together(records: list[Record]) -> Mapping[str, pd.DataFrame]:
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     fruit = domain(tmp_path_factory.mktemp("domain"))
-    return [record(fruit, "m"), record(fruit, "other", shift=0.4)]
+    return [
+        record(fruit, "m"),
+        record(fruit, "other", shift=0.4),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -110,67 +172,22 @@ def test_every_table_is_by_its_schema(tables: Mapping[str, pd.DataFrame]) -> Non
 def test_a_model_has_the_same_figures_beside_any_other(
     records: list[Record], tables: Mapping[str, pd.DataFrame]
 ) -> None:
-    alone = across(records[:1], RESAMPLING)["disparities"]
-    both = tables["disparities"]
-    disparities = both[both["model"] == "m"].reset_index(drop=True)
-    columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
-    pd.testing.assert_frame_equal(disparities[columns], alone[columns])
-    figure_rows = tables["figures"].query("model == 'm'").reset_index(drop=True)
-    pd.testing.assert_frame_equal(figure_rows, records[0].found["figures"], check_dtype=False)
-    mean = disparities[
-        (disparities["metric"] == "range")
-        & (disparities["statistic"] == "mean")
-        & (disparities["feature"] == "vader")
-    ]
-    assert mean.set_index("calibration")["value"]["raw"] == pytest.approx(0.3, abs=0.1)
-
-
-def test_tests_of_all_models_are_adjusted_together(tables: Mapping[str, pd.DataFrame]) -> None:
-    disparities = tables["disparities"]
-    tested = disparities[
-        (disparities["feature"] == "vader") & (disparities["statistic"] == "mean")
-    ].dropna(subset="p")
-    assert set(tested["model"]) == {"m", "other"}
-    assert tested["p_adjusted"].tolist() == pytest.approx(
-        scipy.stats.false_discovery_control(tested["p"]).tolist()
+    alone = across(records[:1], RESAMPLING)["disparities"].drop(columns="p_adjusted")
+    with_other = matching_rows(tables["disparities"], model="m").reset_index(drop=True)
+    pd.testing.assert_frame_equal(with_other[list(alone)], alone)
+    figure_rows = matching_rows(tables["figures"], model="m").reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        figure_rows,
+        records[0].found["figures"],
+        check_dtype=False,
     )
-
-
-def test_the_bias_of_tools_is_there_once(tables: Mapping[str, pd.DataFrame]) -> None:
-    tool_bias = tables["tool_bias"]
-    assert not tool_bias.duplicated(["domain", "feature", "concept"]).any()
-    means = tool_bias[tool_bias["feature"] == "vader"].set_index("concept")["mean"]
-    assert means.to_dict() == pytest.approx(BASELINES)
-
-
-def test_shifts_are_null_where_nothing_was_asked_after_prefixes(records: list[Record]) -> None:
-    figure_rows = records[0].found["figures"]
-    assert set(figure_rows.loc[figure_rows["figure"] == "level_shift", "reason"]) == {
-        "nothing was asked after prefixes"
+    cell = {
+        "metric": "range",
+        "statistic": "mean",
+        "feature": "vader",
+        "calibration": "raw",
     }
-
-
-def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path) -> None:
-    from evenruler.instruments.saged.ask import repeated_prompts
-
-    tables, plan = domain(tmp_path, prefixed=2, reseeded=3)
-    after = repeated_prompts(tables, plan)
-    scores = scores_of(tables["prompts"], "m")
-    vader = matching_rows(scores["features"], feature="vader").set_index("id")["value"]
-    higher = after["bare_id"].map(vader) + 1
-    moved = after[["id", "framing"]].assign(value=higher)
-    rows = [
-        measured.features(framed, framed["value"], 0.1, model="m", framing=str(framing))
-        for framing, framed in moved.groupby("framing")
-    ]
-    features = pd.concat([scores["features"], *rows], ignore_index=True)
-    generations = measured.replies(features).assign(reason=None)
-    all_scores = {**scores, "features": features, "generations": generations}
-    table_by_name = figures("fruit", tables, plan, all_scores, subject("m"), RESAMPLING)
-    rows_of_vader = matching_rows(table_by_name["figures"], role="no-role", feature="vader")
-    of_vader = rows_of_vader.set_index("figure")
-    assert of_vader.loc["level_shift", "value"] > 1
-    assert of_vader.loc["level_shift", "n"] == 3
+    assert matching_rows(with_other, **cell)["value"].tolist() == [approx(0.3, abs=0.1)]
 
 
 def test_the_card_shows_features_by_the_names_that_users_gave_them(
@@ -183,7 +200,7 @@ def test_the_card_shows_features_by_the_names_that_users_gave_them(
     is_raw_range = (rows["figure"] == "range") & (rows["calibration"] == "raw")
     (figure,) = rows[is_raw_range & (rows["model"] == "m")].to_dict("records")
     assert (figure["n"], figure["unit"]) == (3, "root items")
-    assert figure["value"] == pytest.approx(0.3, abs=0.1)
+    assert figure["value"] == approx(0.3, abs=0.1)
 
 
 def test_a_control_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
@@ -191,22 +208,31 @@ def test_a_control_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     plan |= {"controls": ["pear"]}
     scores = scores_of(tables["prompts"], "m")
-    table_by_name = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
+    arguments = (
+        "fruit",
+        tables,
+        plan,
+        scores,
+        subject("m"),
+        RESAMPLING,
+    )
+    diagnosis = figures(*arguments)
+    features = scores["features"]
     pears = tables["prompts"].query("concept == 'pear'")["id"]
-    of_pear = scores["features"]["id"].isin(pears)
-    scores["features"].loc[of_pear, ["value", "baseline"]] += 7
-    cursed = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
-    for name in table_by_name:
-        pd.testing.assert_frame_equal(cursed[name], table_by_name[name])
-    assert "pear" not in {
-        *table_by_name["summaries"]["group"],
-        *table_by_name["compared"]["group"],
-        *table_by_name["baselines"]["concept"],
-    }
-    assert set(table_by_name["rates"]["concept"]) == {"apple", "fig", "pear"}
-    favour = matching_rows(table_by_name["favour"], figure="favour")
+    features.loc[features["id"].isin(pears), ["value", "baseline"]] += 7
+    cursed = figures(*arguments)
+    for name, table in diagnosis.items():
+        pd.testing.assert_frame_equal(cursed[name], table)
+    for name, column in (
+        ("summaries", "group"),
+        ("compared", "group"),
+        ("baselines", "concept"),
+    ):
+        assert "pear" not in set(diagnosis[name][column])
+    assert set(diagnosis["rates"]["concept"]) == {"apple", "fig", "pear"}
+    favour = matching_rows(diagnosis["favour"], figure="favour")
     assert sorted(favour["concept"]) == ["apple", "fig"]
-    assert favour["difference"].sum() == pytest.approx(0)
+    assert favour["difference"].sum() == approx(0)
     assert favour["low"].isna().all()  # of three root items
 
 
@@ -214,23 +240,27 @@ def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     scores = scores_of(tables["prompts"], "m")
     none = {name: table.iloc[:0] for name, table in scores.items()}
-    tables_by_name = figures("fruit", tables, plan, none, subject("m"), RESAMPLING)
-    assert tables_by_name == {}
-    unanswered = Record("fruit", subject("m"), tables, plan, tables_by_name)
+    assert figures("fruit", tables, plan, none, subject("m"), RESAMPLING) == {}
+    unanswered = Record(
+        "fruit",
+        subject("m"),
+        tables,
+        plan,
+        {},
+    )
     combined = across([unanswered], RESAMPLING)
-    assert {name: len(table) for name, table in combined.items()} == {
-        "disparities": 0,
-        "tool_bias": 0,
-        "measured": 0,
-    }
+    assert set(combined) == {"disparities", "tool_bias", "measured"}
+    assert not any(map(len, combined.values()))
 
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]
 NOT_TABLES = ("compared", "baselines")
-SETTINGS = Disparities(permutations=99, headline_permutations=99)
+SETTINGS = Disparities(permutations=9, headline_permutations=9)
 TWO = {name: SETTINGS.statistics[name] for name in ("mean", "selection-rate")}
 FEWER = SETTINGS.model_copy(update={"statistics": TWO})
 """With two statistics, which take less time than seven."""
+TESTED = FEWER.model_copy(update={"permutations": 99, "headline_permutations": 99})
+"""With p down to .01."""
 
 
 def diagnosed(
@@ -251,9 +281,17 @@ def planted(
     where: str, branched: bool = True, roots: int = 20
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Values and baselines about .6, of which one, or both, is .25 lower for limes."""
-    prompts = measured.prompts(roots, CONCEPTS, branched)
+    prompts = measured.prompts(
+        roots,
+        CONCEPTS,
+        branched,
+    )
     draw = np.random.default_rng(4)
-    lower = np.where(prompts["concept"] == "lime", 0.25, 0)
+    lower = np.where(
+        prompts["concept"] == "lime",
+        0.25,
+        0,
+    )
     n = len(prompts)
     baselines = 0.6 + draw.normal(0, 0.1, n) - lower * (where == "baseline")
     values = baselines + draw.normal(0, 0.05, n) - lower * (where == "reply")
@@ -268,99 +306,41 @@ def matching_rows(table: pd.DataFrame, **where: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("branched", [True, False])
 def test_a_planted_bias_is_found_where_it_was_planted(branched) -> None:
-    diagnosis = diagnosed(*planted("reply", branched))
+    diagnosis = diagnosed(*planted("reply", branched), TESTED)
     for calibration in ("raw", "calibrated"):
-        shape = matching_rows(diagnosis.shapes, calibration=calibration).iloc[0]
-        assert (shape["shape"], shape["group"], shape["end"]) == ("concentrated", "lime", "low")
-        means = matching_rows(
-            diagnosis.disparities, calibration=calibration, statistic="mean"
-        ).set_index("metric")
-        assert means.loc["range", "value"] == pytest.approx(0.25, abs=0.1)
-        assert means.loc["range", "p"] == 0.01
+        shapes = matching_rows(diagnosis.shapes, calibration=calibration)
+        shape = shapes[["shape", "group", "end"]].to_numpy().tolist()
+        assert shape == [["concentrated", "lime", "low"]]
+        disparities = matching_rows(diagnosis.disparities, calibration=calibration)
+        means = matching_rows(disparities, statistic="mean").set_index("metric")
+        assert means.loc["range", ["value", "p"]].tolist() == [
+            approx(0.25, abs=0.1),
+            0.01,
+        ]
         assert means.loc["range", "p_adjusted"] < 0.05
         assert means.loc["dixon_low", ["group", "flag"]].tolist() == ["lime", True]
         assert means.loc["dixon_low", "excess"] > 0 > means.loc["dixon_high", "excess"]
-        ratio = matching_rows(
-            diagnosis.disparities, calibration=calibration, metric="min_impact_ratio"
-        ).iloc[0]
-        assert (ratio["group"], ratio["flag"]) == ("lime", True)
+        ratios = matching_rows(disparities, metric="min_impact_ratio")
+        assert ratios[["group", "flag"]].to_numpy().tolist() == [["lime", True]]
 
 
 def test_calibration_takes_a_bias_of_baselines_out() -> None:
-    diagnosis = diagnosed(*planted("baseline"))
-    raw, calibrated = (
-        matching_rows(diagnosis.shapes, calibration=calibration).iloc[0]
-        for calibration in ("raw", "calibrated")
+    diagnosis = diagnosed(*planted("baseline"), TESTED)
+    shapes = diagnosis.shapes.set_index("calibration")
+    assert shapes.loc["raw", ["shape", "group"]].tolist() == ["concentrated", "lime"]
+    assert shapes.loc["calibrated", "shape"] != "concentrated"
+    ranges = matching_rows(
+        diagnosis.disparities,
+        metric="range",
+        statistic="mean",
     )
-    assert (raw["shape"], raw["group"]) == ("concentrated", "lime")
-    assert calibrated["shape"] != "concentrated"
-    ranges = matching_rows(diagnosis.disparities, metric="range", statistic="mean").set_index(
-        "calibration"
-    )
+    ranges = ranges.set_index("calibration")
     assert ranges.loc["raw", "p"] == 0.01
     assert ranges.loc["calibrated", "p"] > 0.05
     assert ranges.loc["calibrated", "value"] < 0.06
     tool = diagnosis.tool_bias.set_index("concept")
     assert tool["difference"].idxmin() == "lime"
-    means = tool["mean"]
-    assert means["lime"] < means.drop("lime").min() - 0.15
-
-
-def test_summaries_are_those_of_pandas_and_nulls_are_counted() -> None:
-    features, prompts = planted("reply")
-    features.loc[::7, "value"] = np.nan
-    summaries = diagnosed(features.sample(frac=1, random_state=1), prompts).summaries
-    concepts = prompts.set_index("id")["concept"]
-    for concept, measurements in features.groupby(features["id"].map(concepts)):
-        present = measurements.dropna(subset="value")
-        rows = matching_rows(summaries, group=concept).set_index(["statistic", "calibration"])
-        assert (rows["n"] == len(present)).all()
-        assert (rows["n_missing"] == len(measurements) - len(present)).all()
-        less = present["value"] - present["baseline"]
-        expected = {
-            ("mean", "raw"): present["value"].mean(),
-            ("mean", "calibrated"): less.mean(),
-            ("selection-rate", "raw"): (present["value"] >= features["value"].mean()).mean(),
-            ("precision", "raw"): (less.abs() <= 0.1).mean(),
-        }
-        for key, value in expected.items():
-            assert rows.loc[key, "value"] == pytest.approx(value), key
-    assert set(matching_rows(summaries, statistic="kl")["calibration"]) == {"raw"}
-
-
-def test_disparities_are_those_of_the_summaries() -> None:
-    features, prompts = planted("reply")
-    features.loc[features["id"].str.startswith("pear"), "value"] = np.nan
-    diagnosis = diagnosed(features, prompts, FEWER.model_copy(update={"metrics": list(METRICS)}))
-    for _, row in diagnosis.disparities.iterrows():
-        cell = matching_rows(
-            diagnosis.summaries, statistic=row["statistic"], calibration=row["calibration"]
-        )
-        summary = cell[["group", "value"]].rename(columns={"value": "summary"})
-        expected = disparity(summary, row["metric"], names=["group"])
-        assert row["value"] == pytest.approx(expected.value, nan_ok=True)
-        assert (row["n_groups"], row["group"], row["reason"]) == (
-            expected.n,
-            expected.group,
-            expected.reason,
-        )
-        for name in ("critical", "excess"):
-            value = getattr(expected, name)
-            assert row[name] == pytest.approx(np.nan if value is None else value, nan_ok=True)
-        assert row["flag"] is expected.flag or row["flag"] == expected.flag
-    assert set(matching_rows(diagnosis.disparities, metric="min_impact_ratio")["statistic"]) == {
-        "selection-rate"
-    }
-
-
-def test_the_headline_has_permutations_of_its_own() -> None:
-    settings = SETTINGS.model_copy(update={"headline_permutations": 300})
-    disparities = diagnosed(*planted("reply"), settings).disparities
-    of_ranges = matching_rows(disparities, metric="range", calibration="raw").set_index(
-        "statistic"
-    )["n_permutations"]
-    assert of_ranges["mean"] == 300
-    assert set(of_ranges.drop("mean")) == {99}
+    assert tool.loc["lime", "mean"] < tool["mean"].drop("lime").min() - 0.15
 
 
 def test_every_role_and_feature_is_a_cell_of_its_own() -> None:
@@ -372,7 +352,11 @@ def test_every_role_and_feature_is_a_cell_of_its_own() -> None:
         other.assign(role="judge"),
         other.assign(feature="length"),
     ]
-    diagnosis = diagnosed(pd.concat(parts), prompts, FEWER)
+    diagnosis = diagnosed(
+        pd.concat(parts),
+        prompts,
+        FEWER,
+    )
     cells = diagnosis.disparities[["role", "feature"]].drop_duplicates()
     assert len(cells) == 3
     columns = [name for name in schemas.DISPARITIES.names if name not in ("p_adjusted", "reason")]
@@ -386,84 +370,87 @@ def test_every_role_and_feature_is_a_cell_of_its_own() -> None:
     assert (still["value"], still["p"]) == (0, 1)
 
 
-def test_headlines_are_first_and_by_the_seed_that_is_given() -> None:
-    features, prompts = planted("reply")
-    draw = np.random.default_rng(5)
-    judge = features.assign(
-        role="judge", value=features["value"] + draw.normal(0, 0.1, len(features))
-    )
-    both = pd.concat([features, judge])
-    declared = {"vader": Feature(kind="lexicon")}
-    table_by_name = measured.diagnosed(
-        both, measured.replies(both), prompts, SETTINGS, declared=declared
-    )
-    silent = silence_of(measured.replies(both), prompts)
-    figures, *_ = judge_headlines(
-        arrange_scores("fruit", both, prompts), silent, declared, [], SETTINGS, 3
-    )
-    assert figures["figure"].tolist() == ["nonresponse", "favour", "favour_by_role"]
-    pd.testing.assert_frame_equal(
-        table_by_name["figures"].head(len(figures)), figures, check_dtype=False
-    )
-
-
 def test_crossed_groups_sections_and_sources() -> None:
     features, prompts = planted("reply", roots=4)
-    prompts["section"] = np.where(prompts["root_id"] < "root-002", "north", "south")
-    prompts["source_tag"] = np.where(prompts["root_id"] < "root-001", "forward", "page")
-    grouping = [["concept", "section"], ["section"], ["source_tag"]]
-    diagnosis = diagnosed(features, prompts, SETTINGS.model_copy(update={"grouping": grouping}))
-    crossed = matching_rows(
-        diagnosis.summaries, grouping="concept+section", statistic="mean", calibration="raw"
+    prompts["section"] = np.where(
+        prompts["root_id"] < "root-002",
+        "north",
+        "south",
     )
-    assert len(crossed) == 16
-    assert "lime+north" in set(crossed["group"])
-    assert set(crossed["n"]) == {2}
-    sections = matching_rows(
-        diagnosis.summaries, grouping="section", statistic="mean", calibration="raw"
+    prompts["source_tag"] = np.where(
+        prompts["root_id"] < "root-001",
+        "forward",
+        "page",
     )
-    assert sections["group"].tolist() == ["north", "south"]
-    assert sections["n"].tolist() == [16, 16]
-    tags = matching_rows(
-        diagnosis.summaries, grouping="source_tag", statistic="mean", calibration="raw"
-    )
-    assert tags["group"].tolist() == ["forward", "page"]
-    assert tags["n"].tolist() == [8, 24]
-    tag_by_id = prompts.set_index("id")["source_tag"]
-    values = features.set_index("id")["value"].groupby(tag_by_id).mean()
-    np.testing.assert_allclose(tags["value"], values[["forward", "page"]])
+    grouping = [
+        ["concept", "section"],
+        ["section"],
+        ["source_tag"],
+    ]
+    summaries = diagnosed(
+        features, prompts, SETTINGS.model_copy(update={"grouping": grouping})
+    ).summaries
+    means = matching_rows(summaries, statistic="mean", calibration="raw")
+    crossed = matching_rows(means, grouping="concept+section").set_index("group")
+    assert (len(crossed), set(crossed["n"])) == (16, {2})
+    assert "lime+north" in crossed.index
+    sections = matching_rows(means, grouping="section")
+    assert sections[["group", "n"]].to_numpy().tolist() == [
+        ["north", 16],
+        ["south", 16],
+    ]
+    tags = matching_rows(means, grouping="source_tag")
+    assert tags[["group", "n"]].to_numpy().tolist() == [
+        ["forward", 8],
+        ["page", 24],
+    ]
+    values = features["value"].groupby(prompts["source_tag"]).mean()
+    np.testing.assert_allclose(tags["value"], values)
 
 
 def test_framed_replies_count_for_shifts_alone() -> None:
     features, prompts = planted("reply")
+    framing = {"framing": "salience"}
     framed = prompts.rename(columns={"id": "bare_id"}).assign(
-        id="framed-" + prompts["id"], framing="salience", before="This is a test."
+        id="framed-" + prompts["id"], before="This is a test.", **framing
     )
     moved = features.assign(
-        id="framed-" + features["id"], framing="salience", value=features["value"] + 9
+        id="framed-" + features["id"],
+        value=features["value"] + 9,
+        **framing,
     )
     everything = pd.concat([features, moved])
     bare = diagnosed(features, prompts)
-    framed = framed[schemas.FRAMED.names]
     replies = measured.replies(everything)
+    again = framed[schemas.FRAMED.names]
     diagnosis = complete(
-        measured.diagnosed(everything, replies, prompts, SETTINGS, framed, ["salience"])
+        measured.diagnosed(
+            everything,
+            replies,
+            prompts,
+            SETTINGS,
+            again,
+            ["salience"],
+        )
     )
     for table in ("summaries", "disparities", "shapes", "rates", "tool_bias", "context_bias"):
-        pd.testing.assert_frame_equal(getattr(diagnosis, table), getattr(bare, table))
-    level, reordering = (
-        matching_rows(diagnosis.figures, figure=figure).iloc[0]
-        for figure in ("level_shift", "reordering")
-    )
+        pd.testing.assert_frame_equal(
+            getattr(diagnosis, table),
+            getattr(bare, table),
+        )
+    shifts = diagnosis.figures.set_index("figure").loc[["level_shift", "reordering"], "value"]
     means = matching_rows(bare.summaries, statistic="mean", calibration="raw")["value"]
-    assert level["value"] == pytest.approx(9 / means.std())
-    assert reordering["value"] == pytest.approx(0, abs=1e-12)
+    assert shifts.tolist() == near([9 / means.std(), 0])
 
 
 def test_refusals_and_empty_replies_are_counted() -> None:
     prompts = measured.prompts(3, ["fig", "kiwi"])
     features = measured.features(prompts, 0.5)
-    replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
+    replies = measured.replies(
+        features,
+        refusals=["fig-000", "fig-002"],
+        empty=["kiwi-001"],
+    )
     replies.loc[replies["id"] == "fig-001", "generation"] = None
     rates = count_nonresponse("fruit", replies, prompts)
     columns = ["concept", "n", "refusals", "empty", "withheld"]
@@ -478,7 +465,11 @@ def written(diagnosis: SimpleNamespace, path) -> dict[str, bytes]:
         name: getattr(schemas, name.upper()) for name in vars(diagnosis) if name != "headlines"
     }
     for name, schema in names.items():
-        write_table(getattr(diagnosis, name), schema, path / f"{name}.parquet")
+        write_table(
+            getattr(diagnosis, name),
+            schema,
+            path / f"{name}.parquet",
+        )
         assert read_frame(path / f"{name}.parquet").shape == getattr(diagnosis, name).shape
     return {name: (path / f"{name}.parquet").read_bytes() for name in names}
 
@@ -487,63 +478,19 @@ def test_all_replies_null_is_null_with_reasons(tmp_path) -> None:
     prompts = measured.prompts(3, CONCEPTS)
     diagnosis = diagnosed(measured.features(prompts, np.nan, 0.5), prompts)
     written(diagnosis, tmp_path)
-    assert diagnosis.summaries["value"].isna().all()
-    assert set(diagnosis.summaries["reason"]) >= {
-        "no value",
-        "no value with a baseline",
-        "no value, needs 2",
-    }
-    of_correlation = diagnosis.summaries["reason"][
-        diagnosis.summaries["statistic"] == "correlation"
-    ]
-    assert set(of_correlation) == {"no value with a baseline, needs 2"}
-    assert diagnosis.summaries["reason"].notna().all()
-    assert (diagnosis.summaries["n_missing"] == 3).all()
-    assert diagnosis.disparities["value"].isna().all()
-    assert diagnosis.disparities["reason"].notna().all()
+    summaries, disparities = diagnosis.summaries, diagnosis.disparities
+    for table in (summaries, disparities):
+        assert table["value"].isna().all()
+        assert table["reason"].notna().all()
+    correlations = matching_rows(summaries, statistic="correlation")
+    assert set(correlations["reason"]) == {"no value with a baseline, needs 2"}
+    assert {"no value", "no value, needs 2"} < set(summaries["reason"])
+    assert (summaries["n_missing"] == 3).all()
     assert diagnosis.shapes["reason"].tolist() == ["no groups with a value, needs 3"] * 2
-
-
-def test_a_feature_without_baselines_is_not_calibrated_beside_one_that_is(tmp_path) -> None:
-    prompts = measured.prompts(5, CONCEPTS)
-    values = np.random.default_rng(1).random(40)
-    other = measured.features(prompts, values, 0.5, feature="length")
-    diagnosis = diagnosed(pd.concat([measured.features(prompts, values), other]), prompts)
-    written(diagnosis, tmp_path)
-    vader = matching_rows(diagnosis.summaries, feature="vader")
-    without = vader["calibration"].eq("calibrated") | vader["statistic"].isin(
-        ["correlation", "kl", "precision"]
-    )
-    assert set(vader.loc[without, "reason"]) == {"no baseline has this feature"}
-    assert vader.loc[~without, "value"].notna().all()
-    assert set(
-        matching_rows(diagnosis.disparities, feature="vader", calibration="calibrated")["reason"]
-    ) == {"no baseline has this feature"}
-    length_means = matching_rows(
-        diagnosis.summaries, feature="length", statistic="mean", calibration="calibrated"
-    )
-    assert length_means["reason"].isna().all()
 
 
 def test_of_nothing_there_is_nothing_to_adjust() -> None:
     assert adjust_p(pd.DataFrame()).columns.tolist() == schemas.DISPARITIES.names
-
-
-def test_a_group_of_one_row(tmp_path) -> None:
-    prompts = measured.prompts(6, CONCEPTS, branched=False)
-    prompts = prompts[(prompts["concept"] != "fig") | (prompts["id"] == "fig-000")]
-    values = np.random.default_rng(1).random(len(prompts))
-    diagnosis = diagnosed(measured.features(prompts, values, 0.5), prompts)
-    written(diagnosis, tmp_path)
-    fig = matching_rows(diagnosis.summaries, group="fig", calibration="raw").set_index("statistic")
-    (score,) = values[prompts["concept"] == "fig"]
-    assert fig.loc["mean", ["value", "n"]].tolist() == [score, 1]
-    assert fig.loc["std", "reason"] == "1 value, needs 2"
-    assert pd.isna(fig.loc["std", "value"])
-    spread = matching_rows(
-        diagnosis.disparities, statistic="std", metric="range", calibration="raw"
-    ).iloc[0]
-    assert spread["n_groups"] == 7
 
 
 def test_the_same_bytes_in_whatever_order_rows_stand(tmp_path) -> None:
@@ -554,7 +501,11 @@ def test_the_same_bytes_in_whatever_order_rows_stand(tmp_path) -> None:
     mixed = features.sample(frac=1, random_state=2)
     texts = ["id", "framing", "model", "lineage", "role", "template", "domain", "feature"]
     mixed[texts] = mixed[texts].astype("category")
-    again = diagnosed(mixed, prompts.sample(frac=1, random_state=2), FEWER)
+    again = diagnosed(
+        mixed,
+        prompts.sample(frac=1, random_state=2),
+        FEWER,
+    )
     assert written(again, tmp_path) == first
 
 
@@ -565,7 +516,10 @@ def middle(values: np.ndarray, share: float = 0.5) -> float:
 def test_a_statistic_of_the_users_own_takes_its_options() -> None:
     statistics = {
         "mean": SummaryStatistic(kind="mean"),
-        "own": SummaryStatistic(kind=f"{__name__}.middle", options={"share": 1.0}),
+        "own": SummaryStatistic(
+            kind=f"{__name__}.middle",
+            options={"share": 1.0},
+        ),
         "largest": SummaryStatistic(kind="numpy.max"),
     }
     settings = SETTINGS.model_copy(update={"statistics": statistics})
@@ -581,7 +535,10 @@ def test_a_statistic_of_the_users_own_takes_its_options() -> None:
 def test_measurements_must_fit_together() -> None:
     features, prompts = planted("reply")
     with pytest.raises(ValueError, match="1 measurements are there twice"):
-        diagnosed(pd.concat([features, features.iloc[:1]]), prompts)
+        diagnosed(
+            pd.concat([features, features.iloc[:1]]),
+            prompts,
+        )
     with pytest.raises(ValueError, match="20 prompts that were measured are not there"):
         diagnosed(features, prompts[prompts["concept"] != "fig"])
 
@@ -595,7 +552,7 @@ class TestNoMeasurement:
             features = features.assign(value=value)
         replies = measured.replies(features).assign(**changed)
         return measured.diagnosed(
-            features, replies, prompts, SETTINGS, declared={"vader": Feature(kind="lexicon")}
+            features, replies, prompts, TESTED, declared={"vader": Feature(kind="lexicon")}
         )
 
     @staticmethod
@@ -626,14 +583,6 @@ class TestNoMeasurement:
         assert {"nonresponse", "favour", "range"} <= set(verdict_by_figure)
         assert {verdict for verdict, _ in verdict_by_figure.values()} == {"invalid on this model"}
         assert all(reason in why for _, why in verdict_by_figure.values())
-
-    def test_a_feature_that_is_the_same_of_all(self) -> None:
-        verdict_by_figure = self.verdicts(self.judged({}, value=0.25))
-        assert set(verdict_by_figure) == {"nonresponse", "favour"}
-        assert verdict_by_figure["favour"] == (
-            "invalid on this model",
-            "Its validity check fails: all 160 replies (vader) have the same score.",
-        )
 
     def test_half_refused_changes_nothing(self) -> None:
         """Of all concepts alike: half of the root items."""
