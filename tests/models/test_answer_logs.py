@@ -82,7 +82,7 @@ def error_of(call: Callable[[], object]) -> str:
 
 
 def test_predictions_of_stereoset_go_by_the_ids_of_sentences(
-    recorded: Callable[..., Model],
+    recorded,
 ) -> None:
     model = recorded(json.dumps(STEREOSET), "predictions.json")
     before = ["", "", "before"]
@@ -92,7 +92,7 @@ def test_predictions_of_stereoset_go_by_the_ids_of_sentences(
     assert (model.asked, model.kind) == (0, "recorded")
 
 
-def test_predictions_of_bbq_are_words_of_an_option(recorded: Callable[..., Model]) -> None:
+def test_predictions_of_bbq_are_words_of_an_option(recorded) -> None:
     """Case and stops do not count, and a reply that was cut off is the option that it begins."""
     expected_by_reply = {
         "the grandson.": [0, 1, 0],
@@ -112,7 +112,7 @@ def test_predictions_of_bbq_are_words_of_an_option(recorded: Callable[..., Model
         assert likelihoods.nats.tolist() == expected
 
 
-def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Callable[..., Model]) -> None:
+def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded) -> None:
     model = recorded(lines([{**BBQ, "big_pred": "the grandson"}]))
     before = ["I saw both. Who forgot?"] * 2
     likelihoods = model.loglikelihood(
@@ -122,7 +122,7 @@ def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Callable[.
     assert np.isnan(likelihoods.nats[1])
 
 
-def test_one_of_several_columns_is_named(recorded: Callable[..., Model]) -> None:
+def test_one_of_several_columns_is_named(recorded) -> None:
     rows = [{**BBQ, "big_pred_race": "the grandson", "big_pred_arc": "the grandfather"}]
     assert (
         "2 columns of predictions; say recorded:FILE#COLUMN with one of big_pred_arc, big_pred_race"
@@ -137,7 +137,7 @@ def test_one_of_several_columns_is_named(recorded: Callable[..., Model]) -> None
     ).nats.tolist() == [0]
 
 
-def test_a_folder_holds_several_files(tmp_path: Path) -> None:
+def test_a_folder_holds_several_files(tmp_path) -> None:
     for name, category in (("a.jsonl", "Age"), ("b.jsonl", "Religion")):
         (tmp_path / name).write_text(
             lines([{**BBQ, "category": category, "big_pred": "the grandson"}])
@@ -151,7 +151,7 @@ def test_a_folder_holds_several_files(tmp_path: Path) -> None:
     assert likelihoods.nats.tolist() == [1, 1]
 
 
-def test_logged_samples_go_by_prompt_and_text(recorded: Callable[..., Model]) -> None:
+def test_logged_samples_go_by_prompt_and_text(recorded) -> None:
     model = recorded(lines(SAMPLES))
     texts, before = ["The rich are idle.", "The poor are idle.", "He ran."], ["", "", "I saw him."]
     likelihoods = model.loglikelihood(texts, before, between="", keys=["any", "key", "at all"])
@@ -162,7 +162,7 @@ def test_logged_samples_go_by_prompt_and_text(recorded: Callable[..., Model]) ->
     )
 
 
-def test_samples_of_older_logs_are_lists(recorded: Callable[..., Model]) -> None:
+def test_samples_of_older_logs_are_lists(recorded) -> None:
     rows = [
         {
             "doc_id": 0,
@@ -174,12 +174,12 @@ def test_samples_of_older_logs_are_lists(recorded: Callable[..., Model]) -> None
     assert likelihoods.nats.tolist() == [-2.5, -1.5]
 
 
-def test_it_cannot_be_asked_more(recorded: Callable[..., Model]) -> None:
+def test_it_cannot_be_asked_more(recorded) -> None:
     model = recorded(lines(SAMPLES))
     assert "answers that were recorded cannot be asked more" in error_of(lambda: model.backend)
 
 
-def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: Path) -> None:
+def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path) -> None:
     likelihood = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]"}
     adapted = {**likelihood, "engine": "of the model, adapted", "key": b"adapted" * 4}
     plain = {**likelihood, "engine": "of the model", "key": b"plain" * 4}
@@ -194,7 +194,7 @@ def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: P
     assert (model.name, model.engine) == ("theirs", "of the model")
 
 
-def test_another_file_is_another_engine(recorded: Callable[..., Model]) -> None:
+def test_another_file_is_another_engine(recorded) -> None:
     engine = recorded(lines(SAMPLES)).engine
     assert recorded(lines(SAMPLES)).engine == engine
     assert recorded(lines(SAMPLES[:1])).engine != engine
@@ -324,9 +324,7 @@ BROKEN += [
 
 
 @pytest.mark.parametrize("answers", [(0, 1, 2, 1), ("0", "1", "2", "1")])
-def test_predictions_may_be_places_of_options(
-    recorded: Callable[..., Model], answers: Sequence[object]
-) -> None:
+def test_predictions_may_be_places_of_options(recorded, answers) -> None:
     model = recorded(predicted(*answers))
     options = ("The grandfather", "The grandson", "Can't be determined")
     places = product(range(4), range(3))
@@ -337,7 +335,7 @@ def test_predictions_may_be_places_of_options(
     assert likelihoods.nats.sum() == 4
 
 
-def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Callable[..., Model]) -> None:
+def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded) -> None:
     model = recorded(predicted("the grandson", "2"))
     keys = [f"Age/1/1/{place}" for place in range(3)]
     options = ("The grandfather", "The grandson", "Can't be determined")
@@ -346,7 +344,7 @@ def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Callable[...,
     ).nats.tolist() == [0, 0, 0]
 
 
-def test_rows_of_another_model_are_told_apart_by_the_column(recorded: Callable[..., Model]) -> None:
+def test_rows_of_another_model_are_told_apart_by_the_column(recorded) -> None:
     other = lines([{**BBQ, "n_pred": "the grandfather"}])
     ask = [["The grandson"], ["I saw both. Who forgot?"]]
     for column, expected in (("m_pred", 1), ("n_pred", 0)):
@@ -354,14 +352,14 @@ def test_rows_of_another_model_are_told_apart_by_the_column(recorded: Callable[.
         assert model.loglikelihood(*ask, keys=["Age/1/0/1"]).nats.tolist() == [expected]
 
 
-def test_likelihoods_under_two_filters_are_read_once(recorded: Callable[..., Model]) -> None:
+def test_likelihoods_under_two_filters_are_read_once(recorded) -> None:
     rows = [{**row, "filter": name} for name, row in product(("none", "strict"), SAMPLES)]
     model = recorded(lines(rows))
     likelihoods = model.loglikelihood(["He ran."], ["I saw him."], between="")
     assert likelihoods.nats.tolist() == [-4.5]
 
 
-def test_a_likelihood_may_be_rounded_above_zero(recorded: Callable[..., Model]) -> None:
+def test_a_likelihood_may_be_rounded_above_zero(recorded) -> None:
     text = lines([second_sample(resps=[[["1e-6", "True"]]])])
     assert recorded(text).loglikelihood(["He ran."], ["I saw him."], between="").nats.tolist() == [
         1e-6
@@ -369,14 +367,12 @@ def test_a_likelihood_may_be_rounded_above_zero(recorded: Callable[..., Model]) 
 
 
 @pytest.mark.parametrize(("text", "name", "reason"), BROKEN)
-def test_files_that_are_broken(
-    recorded: Callable[..., Model], text: str, name: str, reason: str
-) -> None:
+def test_files_that_are_broken(recorded, text, name, reason) -> None:
     assert reason in error_of(lambda: recorded(text, name))
 
 
 def test_answers_of_another_benchmark_half_of_them_and_other_texts(
-    recorded: Callable[..., Model],
+    recorded,
 ) -> None:
     samples = recorded(lines(SAMPLES))
     line = error_of(lambda: samples.loglikelihood(["Something else.", "And more."]))
@@ -392,7 +388,7 @@ def test_answers_of_another_benchmark_half_of_them_and_other_texts(
     assert "it answers another text than 'Age/1/0' of this benchmark" in line
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there(tmp_path) -> None:
     store = RowStore(tmp_path / "cache")
     resolved = resolve_model(f"recorded:{tmp_path / 'no.json'}", store, name="mine")
     assert "no.json: no such file" in error_of(
@@ -401,7 +397,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     """A source at a commit is not fetched where a mirror has its bytes, whatever the file is called
     there."""
@@ -437,9 +433,7 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     assert line == "environment: EVENRULER_MIRROR: no such folder; fix it or unset it"
 
 
-def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(tmp_path, monkeypatch) -> None:
     import hashlib
 
     import httpx2
@@ -477,7 +471,7 @@ def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
     assert len(addresses) == 3  # refused, once for each checksum, and then from the cache
 
 
-def test_a_text_after_a_prompt_without_a_space(tiny: Callable[..., Model]) -> None:
+def test_a_text_after_a_prompt_without_a_space(tiny) -> None:
     """Log-likelihoods of a continuation as it stands, as lm-evaluation-harness has it with the
     delimiter ""."""
     model = tiny()

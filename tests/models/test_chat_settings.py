@@ -66,9 +66,7 @@ def model_of(folder: Path, store: RowStore, **entry: Any) -> Model:
         ("<think>a</think>", False, True, ""),
     ],
 )
-def test_an_answer_stands_after_the_last_thought(
-    text: str, opened: bool, whole: bool, answer: str | None
-) -> None:
+def test_an_answer_stands_after_the_last_thought(text, opened, whole, answer) -> None:
     assert Thinking().answer(text, opened, whole) == answer
 
 
@@ -100,7 +98,7 @@ def test_channels_are_split_before_decoding_deletes_their_marks() -> None:
 
 
 @pytest.mark.parametrize("special", [(), ("</think>",)], ids=str)
-def test_thoughts_end_where_their_tokens_do(special: tuple[str, ...]) -> None:
+def test_thoughts_end_where_their_tokens_do(special) -> None:
     tokenizer = tiny_tokenizer()
     if special:
         tokenizer.add_special_tokens({"additional_special_tokens": list(special)})
@@ -168,9 +166,7 @@ def scripted(model: Model, monkeypatch: pytest.MonkeyPatch, replies: dict[str, s
     monkeypatch.setattr(sampling, "RowSampler", Written)
 
 
-def test_two_budgets_and_an_answer_without_its_thought(
-    tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_budgets_and_an_answer_without_its_thought(tmp_path, store, monkeypatch) -> None:
     model = model_of(saved(tmp_path / "m"), store, thinking={"tokens": 30})
     scripted(
         model,
@@ -194,7 +190,7 @@ def test_two_budgets_and_an_answer_without_its_thought(
     )  # the template began a thought, which never ended
 
 
-def test_a_real_loop_stops_where_the_budgets_end(tmp_path: Path, store: RowStore) -> None:
+def test_a_real_loop_stops_where_the_budgets_end(tmp_path, store) -> None:
     """Of random weights: as without budgets, cut by them; in any company."""
     folder = saved(tmp_path / "m")
     backend = model_of(folder, store).backend
@@ -220,7 +216,7 @@ def test_a_real_loop_stops_where_the_budgets_end(tmp_path: Path, store: RowStore
 
 
 def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
-    tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch
+    tmp_path, store, monkeypatch
 ) -> None:
     model = model_of(saved(tmp_path / "m", template=CHAT, special=()), store)
     assert {"thinking", "template", "effort", "now"}.isdisjoint(json.loads(model.engine))
@@ -235,7 +231,7 @@ def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
     assert replies == [answer, Reply(None, reason, "stop"), answer]
 
 
-def test_a_text_that_is_continued_has_no_thoughts(tmp_path: Path, store: RowStore) -> None:
+def test_a_text_that_is_continued_has_no_thoughts(tmp_path, store) -> None:
     folder = saved(tmp_path / "m")
     thinking = model_of(folder, store, thinking={"tokens": 30})
     plain = model_of(folder, store)
@@ -245,9 +241,7 @@ def test_a_text_that_is_continued_has_no_thoughts(tmp_path: Path, store: RowStor
     assert thinking.asked == plain.asked == 2
 
 
-def test_likelihoods_in_a_chat_are_refused_while_it_thinks(
-    tmp_path: Path, store: RowStore, error_of: Any
-) -> None:
+def test_likelihoods_in_a_chat_are_refused_while_it_thinks(tmp_path, store, error_of) -> None:
     folder = saved(tmp_path / "m")
     model = model_of(folder, store, thinking={"tokens": 9})
     question = ["The man is"], [" a"], True
@@ -281,9 +275,7 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     assert read(now=datetime.date(2030, 5, 6)).startswith("Today is 06 May 2030.")
 
 
-def test_options_that_change_nothing_are_said(
-    tmp_path: Path, store: RowStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_that_change_nothing_are_said(tmp_path, store, capsys) -> None:
     idle = "tiny: its chat template writes the same without enable_thinking, thinking"
     for template, n_notes in ((CHAT, 1), (THINKS, 0)):
         model = model_of(saved(tmp_path / f"m{n_notes}", template=template), store, thinking="off")
@@ -292,9 +284,7 @@ def test_options_that_change_nothing_are_said(
 
 
 @pytest.mark.parametrize(("template", "writes"), [(DATED, True), (TOOLS, False)], ids=range(2))
-def test_two_clocks_tell_whether_the_day_is_in_the_key(
-    tmp_path: Path, store: RowStore, template: str, writes: bool
-) -> None:
+def test_two_clocks_tell_whether_the_day_is_in_the_key(tmp_path, store, template, writes) -> None:
     folder = saved(tmp_path / "m", template=template)
     assert writes_day(folder, ChatSettings()) is writes
     plain = model_of(folder, store)
@@ -318,14 +308,14 @@ def test_two_clocks_tell_whether_the_day_is_in_the_key(
         ({"kind": "masked", "new_tokens": 3}, "`new_tokens` belongs to models that generate"),
     ],
 )
-def test_what_an_entry_cannot_say(entry: dict[str, Any], words: str) -> None:
+def test_what_an_entry_cannot_say(entry, words) -> None:
     from evenruler.models.declarations import ModelEntry
 
     with pytest.raises(ValueError, match=words):
         ModelEntry.model_validate({"source": "local:m", "licence": "x", "origin": "x", **entry})
 
 
-def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
+def test_as_it_is_written_in_yaml(tmp_path) -> None:
     from evenruler.declaration.params_file import ParamsFile
 
     entry_start = "{kind: causal, source: 'local:m', chat: true, licence: x, origin: x, "

@@ -195,12 +195,12 @@ def answers_or_none(ask: Callable[[], Any]) -> Any:
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_changed_model_never_gets_the_answers_of_before(
-    change: Callable[[Any], None],
-    is_same_object: bool,
-    model: Any,
-    tokenizer: Any,
-    store: RowStore,
-    tmp_path: Path,
+    change,
+    is_same_object,
+    model,
+    tokenizer,
+    store,
+    tmp_path,
 ) -> None:
     if change is steer:
         steer_first(model)
@@ -227,7 +227,7 @@ def test_a_changed_model_never_gets_the_answers_of_before(
     assert keyed.tolist() != old.tolist()
 
 
-def test_packed_weights_alone_make_another_key(model: Any, tokenizer: Any, store: RowStore) -> None:
+def test_packed_weights_alone_make_another_key(model, tokenizer, store) -> None:
     """All tensors of `state_dict` are equal, and one packed layer has other numbers."""
 
     def quantised() -> Any:
@@ -244,7 +244,7 @@ def test_packed_weights_alone_make_another_key(model: Any, tokenizer: Any, store
     assert load(quantised(), store=store, tokenizer=tokenizer).engine != before
 
 
-def test_where_a_reply_ends_is_part_of_the_key(model: Any, tokenizer: Any, store: RowStore) -> None:
+def test_where_a_reply_ends_is_part_of_the_key(model, tokenizer, store) -> None:
     greedy = {"sampling": Sampling(6, temperature=0), "chat": False}
     first = load(model, store=store, tokenizer=tokenizer)
     (reply,) = first.replies(["the"], **greedy)
@@ -261,9 +261,7 @@ def test_where_a_reply_ends_is_part_of_the_key(model: Any, tokenizer: Any, store
         first.replies(["the"], **greedy)
 
 
-def test_the_temperature_of_a_model_is_part_of_the_question(
-    model: Any, tokenizer: Any, store: RowStore
-) -> None:
+def test_the_temperature_of_a_model_is_part_of_the_question(model, tokenizer, store) -> None:
     model.generation_config.temperature = 0.01
     cold = load(model, store=store, tokenizer=tokenizer)
     model.generation_config.temperature = 5.0
@@ -276,18 +274,14 @@ def test_the_temperature_of_a_model_is_part_of_the_question(
     assert hot.asked == 4
 
 
-def test_an_unchanged_model_is_answered_from_the_store(
-    model: Any, tokenizer: Any, store: RowStore
-) -> None:
+def test_an_unchanged_model_is_answered_from_the_store(model, tokenizer, store) -> None:
     first = load(model, store=store, tokenizer=tokenizer).loglikelihood(TEXTS).nats
     again = load(model, store=store, tokenizer=tokenizer)
     assert again.loglikelihood(TEXTS).nats.tolist() == first.tolist()
     assert again.asked == 0
 
 
-def test_a_line_says_what_to_do(
-    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_a_line_says_what_to_do(model, tokenizer, store, error_of) -> None:
     steer_first(model)
     load(model, store=store, tokenizer=tokenizer).loglikelihood(TEXTS)
     load(model, store=store, tokenizer=tokenizer, cache_key="v1").loglikelihood(TEXTS)
@@ -302,9 +296,7 @@ def test_a_line_says_what_to_do(
     assert np.isfinite(steered.nats).all()
 
 
-def test_what_is_random_answers_nothing(
-    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_what_is_random_answers_nothing(model, tokenizer, store, error_of) -> None:
     drop_out(model)
     line = error_of(load(model, store=store, tokenizer=tokenizer).loglikelihood, TEXTS)
     assert "tiny computes otherwise each time (by " in line
@@ -314,9 +306,7 @@ def test_what_is_random_answers_nothing(
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_measuring_a_steered_model_again(
-    model: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_measuring_a_steered_model_again(model, tokenizer, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     steer_first(model)
 
@@ -344,10 +334,10 @@ def test_measuring_a_steered_model_again(
 class TestFiles:
     def test_a_model_of_files_is_compared_where_it_is_loaded(
         self,
-        folder: Path,
-        store: RowStore,
-        monkeypatch: pytest.MonkeyPatch,
-        error_of: Callable[..., str],
+        folder,
+        store,
+        monkeypatch,
+        error_of,
     ) -> None:
         params = tiny_params({"tiny": folder})
         first = load("tiny", params, store=store).loglikelihood(TEXTS[:1]).nats
@@ -367,9 +357,7 @@ class TestFiles:
         assert line.endswith("or set EVENRULER_CACHE to a new folder")
         assert store.count() == 2  # an answer and the fingerprint
 
-    def test_hooks_on_all_modules_are_refused(
-        self, folder: Path, store: RowStore, error_of: Callable[..., str]
-    ) -> None:
+    def test_hooks_on_all_modules_are_refused(self, folder, store, error_of) -> None:
         hook_all(None)
         line = error_of(
             load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, TEXTS
@@ -380,7 +368,7 @@ class TestFiles:
         )
 
     def test_it_is_journaled_also_where_nothing_is_loaded(
-        self, folder: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self, folder, store, monkeypatch, tmp_path
     ) -> None:
         params = tiny_params({"tiny": folder})
         load("tiny", params, store=store).loglikelihood(TEXTS)
@@ -389,9 +377,7 @@ class TestFiles:
         operations = [answered.operation for answered in read_journal(tmp_path / "journal")]
         assert operations == ["fingerprint/1", "likelihood/1", "likelihood/1"]
 
-    def test_a_read_only_store_is_compared_with_and_not_written(
-        self, folder: Path, store: RowStore
-    ) -> None:
+    def test_a_read_only_store_is_compared_with_and_not_written(self, folder, store) -> None:
         params = tiny_params({"tiny": folder})
         load("tiny", params, store=store).loglikelihood(TEXTS)
         store.is_writable = False
@@ -399,7 +385,7 @@ class TestFiles:
         assert again.backend
         assert again.fingerprint is not None
 
-    def test_every_kind_of_backend_has_one(self, tmp_path: Path, store: RowStore) -> None:
+    def test_every_kind_of_backend_has_one(self, tmp_path, store) -> None:
         masked = tiny_params({"bert": save_tiny_masked(tmp_path / "bert")}, kind="masked")
         model = load("bert", masked, store=store)
         assert model.fingerprint is None
@@ -440,7 +426,7 @@ class TestNumbers:
         assert measure_distance(first, Fingerprint((1.0,))) == np.inf
         assert fingerprints.parse_text(fingerprints.as_text(first)) == first
 
-    def test_threads_and_padding_are_within_the_tolerance(self, model: Any, tokenizer: Any) -> None:
+    def test_threads_and_padding_are_within_the_tolerance(self, model, tokenizer) -> None:
         """A batch of both texts, padded, in place of each alone; with another number of threads."""
         tokens = [fingerprints.encode_text(tokenizer, text, None) for text in fingerprints.TEXTS]
         tokens[1] = tokens[1][:11]

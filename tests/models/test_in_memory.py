@@ -2,7 +2,6 @@
 never mixed up."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +72,7 @@ def likelihood(model: Any, store: RowStore, **more: Any) -> float:
     return text_nats(load(model, store=store, **more))
 
 
-def test_a_loaded_model_answers_as_its_folder_does(
-    folder: Path, model: Any, tokenizer: Any, store: RowStore
-) -> None:
+def test_a_loaded_model_answers_as_its_folder_does(folder, model, tokenizer, store) -> None:
     settings = model.generation_config
     loaded = load(model, store=store, tokenizer=tokenizer)
     assert (loaded.name, loaded.kind, loaded.entry.source, loaded.entry.chats) == (
@@ -93,9 +90,7 @@ def test_a_loaded_model_answers_as_its_folder_does(
     assert again.asked == 0
 
 
-def test_other_weights_template_or_key_are_other_answers(
-    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_other_weights_template_or_key_are_other_answers(model, tokenizer, store, error_of) -> None:
     before = load(model, store=store, tokenizer=tokenizer)
     likelihood(model, store, tokenizer=tokenizer)
     keyed = load(model, store=store, tokenizer=tokenizer, cache_key="v2").engine
@@ -113,9 +108,7 @@ def test_other_weights_template_or_key_are_other_answers(
     assert changed.asked == 1
 
 
-def test_what_is_no_model_that_answers_is_one_line(
-    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_what_is_no_model_that_answers_is_one_line(model, tokenizer, store, error_of) -> None:
     assert (
         error_of(load, model, store=store)
         == "LlamaForCausalLM: no tokenizer is given; say tokenizer=..."
@@ -131,9 +124,7 @@ def test_what_is_no_model_that_answers_is_one_line(
     assert "leave them out" in error_of(load, "hub:a/b", store=store, cache_key="v1")
 
 
-def test_an_adapter_loaded_or_in_a_folder(
-    tmp_path: Path, folder: Path, model: Any, tokenizer: Any, store: RowStore
-) -> None:
+def test_an_adapter_loaded_or_in_a_folder(tmp_path, folder, model, tokenizer, store) -> None:
     plain = nats(model, tokenizer)
     adapted = tuned(model)
     adapted_nats = nats(adapted, tokenizer)
@@ -152,9 +143,7 @@ def test_an_adapter_loaded_or_in_a_folder(
     assert other.engine != load(f"local:{folder}", store=store).engine
 
 
-def test_an_adapter_that_does_not_fit_is_one_line(
-    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_an_adapter_that_does_not_fit_is_one_line(tmp_path, folder, model, store, error_of) -> None:
     tuned(model).save_pretrained(tmp_path / "lora")
     config_path = tmp_path / "lora/adapter_config.json"
 
@@ -181,7 +170,7 @@ def test_an_adapter_that_does_not_fit_is_one_line(
 
 
 def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
-    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: Callable[..., str]
+    tmp_path, folder, model, store, error_of
 ) -> None:
     tuned(model).save_pretrained(tmp_path / "lora")
     declared = tiny_params({"tiny": folder}, adapter=str(tmp_path / "lora"))
@@ -207,16 +196,14 @@ def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
             ModelEntry.model_validate({**terms, **wrong})
 
 
-def test_an_adapter_before_texts_is_refused(
-    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_an_adapter_before_texts_is_refused(model, tokenizer, store, error_of) -> None:
     prompted = get_peft_model(
         model, PromptEncoderConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
     ).eval()
     assert "is no change of weights" in error_of(load, prompted, store=store, tokenizer=tokenizer)
 
 
-def test_a_function_writes_replies(store: RowStore) -> None:
+def test_a_function_writes_replies(store) -> None:
     calls: list[Any] = []
 
     def writer(messages: list[dict[str, str]], **settings: Any) -> str | None:
@@ -251,9 +238,7 @@ def test_a_function_writes_replies(store: RowStore) -> None:
     assert len(calls) == 5
 
 
-def test_a_function_that_fails_stops_in_one_line(
-    store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_a_function_that_fails_stops_in_one_line(store, error_of) -> None:
     working = False
 
     def writer(messages: list[dict[str, str]], **_: Any) -> Any:
@@ -286,15 +271,13 @@ def test_a_function_that_fails_stops_in_one_line(
         ("http://[::1]:1/", "http://[::1]:1"),
     ],
 )
-def test_where_ollama_is(monkeypatch: pytest.MonkeyPatch, setting: str, address: str) -> None:
+def test_where_ollama_is(monkeypatch, setting, address) -> None:
     monkeypatch.setenv(OLLAMA, setting)
     assert ollama_address() == address
 
 
 @pytest.mark.enable_socket
-def test_ollama(
-    monkeypatch: pytest.MonkeyPatch, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_ollama(monkeypatch, store, error_of) -> None:
     monkeypatch.setenv(URL, "http://127.0.0.1:9/v1")
     monkeypatch.setenv(KEY, "secret of another server")
     with running(ScriptedServer(content="Yes.")) as server:
@@ -326,11 +309,11 @@ def test_ollama(
 
 
 def test_a_plain_path(
-    folder: Path,
-    tmp_path: Path,
-    store: RowStore,
-    monkeypatch: pytest.MonkeyPatch,
-    error_of: Callable[..., str],
+    folder,
+    tmp_path,
+    store,
+    monkeypatch,
+    error_of,
 ) -> None:
     monkeypatch.chdir(folder.parent)
     assert resolve_model("./tiny", store).entry.source == "local:./tiny"

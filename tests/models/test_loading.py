@@ -248,7 +248,7 @@ class TestLoading:
 
 
 def test_a_tokenizer_is_saved_in_the_same_bytes_whether_it_was_loaded_offline(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
     tiny_tokenizer().save_pretrained(tmp_path / "tokenizer")
     for name, offline in (("offline", True), ("online", False)):

@@ -4,7 +4,6 @@ made by hand."""
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from evenruler.models.backends.likelihood import word_tokens
 from evenruler.models.chat_settings import ChatSettings
 from evenruler.models.loading import LoadedModel
 from evenruler.models.questions import Prompt, Sampling, WordRequest
-from evenruler.models.store import RowStore, keys_of
+from evenruler.models.store import keys_of
 from evenruler.models.templates import message_layouts, render_prompt, writes_as_before
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
@@ -334,9 +333,7 @@ def right_tokens(chat: Format, system: str | None) -> list[int]:
 class TestChatTokens:
     @pytest.mark.parametrize("name", FORMATS)
     @pytest.mark.parametrize("system", [None, SYSTEM], ids=["alone", "with a system prompt"])
-    def test_a_chat_is_what_its_template_writes(
-        self, name: str, system: str | None, network: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_chat_is_what_its_template_writes(self, name, system, network, monkeypatch) -> None:
         """Token by token, with nothing before them and nothing cut off."""
         from transformers.utils import chat_template_utils
 
@@ -366,7 +363,7 @@ class TestChatTokens:
             "a template without marks",
         ],
     )
-    def test_a_word_is_scored_after_these_tokens(self, name: str, network: Any) -> None:
+    def test_a_word_is_scored_after_these_tokens(self, name, network) -> None:
         """Its log-probability is that of the plain model after the same tokens."""
         chat = FORMATS[name]
         backend, tokenizer = backend_of(chat, network), chat.tokenizer()
@@ -381,7 +378,7 @@ class TestChatTokens:
         answer = answer_to(backend, request)
         assert answer[0] == pytest.approx(steps.sum().item(), abs=1e-4)
 
-    def test_a_plain_text_begins_with_the_start(self, network: Any) -> None:
+    def test_a_plain_text_begins_with_the_start(self, network) -> None:
         chat = FORMATS["headers and the date (Llama 3)"]
         backend, tokenizer = backend_of(chat, network), chat.tokenizer()
         prompt = Prompt(PROMPT, Sampling(max_new_tokens=4), 0)
@@ -389,7 +386,7 @@ class TestChatTokens:
         assert list(ours) == tokenizer(PROMPT)["input_ids"]  # this tokenizer adds its start itself
         assert ours[0] == tokenizer.bos_token_id
 
-    def test_chats_without_a_common_first_token_are_scored_in_one_pack(self, network: Any) -> None:
+    def test_chats_without_a_common_first_token_are_scored_in_one_pack(self, network) -> None:
         """A trie with several roots: each prompt is seen by itself."""
         chat = FORMATS["a template without marks"]
         backend = backend_of(chat, network)
@@ -448,7 +445,7 @@ class TestTheGate:
         ],
         ids=["constant", "random", "raises"],
     )
-    def test_what_does_not_reach_the_model_is_refused(self, template: str, reason: str) -> None:
+    def test_what_does_not_reach_the_model_is_refused(self, template, reason) -> None:
         for system in (None, SYSTEM):
             with pytest.raises(UserError) as caught:
                 render_prompt(tokenizer_with(template), "m", "How tall is he?", system, True)
@@ -475,7 +472,7 @@ class TestStoredAnswers:
     )
 
     @pytest.mark.parametrize("name", [*SAME, *OTHER])
-    def test_where_the_tokens_are_those_of_before(self, name: str) -> None:
+    def test_where_the_tokens_are_those_of_before(self, name) -> None:
         chat = FORMATS[name]
         assert writes_as_before(chat.tokenizer(), chat.options) is (name in self.SAME)
 
@@ -491,7 +488,7 @@ class TestStoredAnswers:
         ids=["as before", "without its start"],
     )
     def test_the_version_of_an_operation_tells_them_apart(
-        self, template: str, version: int, tmp_path: Path, store: RowStore
+        self, template, version, tmp_path, store
     ) -> None:
         folder = save_tiny(tmp_path / "m", chat=True)
         tokenizer = tokenizer_with(template)

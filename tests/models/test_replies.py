@@ -108,7 +108,7 @@ def error_of(call: Callable[[], object]) -> str:
     return line
 
 
-def test_replies_of_the_harness(recorded: Recorded) -> None:
+def test_replies_of_the_harness(recorded) -> None:
     model = recorded(lines(generated(0, " The grandson")))
     assert answers(model) == [0, 1, 0]
     assert "it answers another text than 'Age/1/0' of this benchmark" in error_of(
@@ -116,7 +116,7 @@ def test_replies_of_the_harness(recorded: Recorded) -> None:
     )
 
 
-def test_a_file_of_windows_and_a_second_filter(recorded: Recorded) -> None:
+def test_a_file_of_windows_and_a_second_filter(recorded) -> None:
     rows = [
         generated(0, "The grandson"),
         generated(0, "The grandson", filter="first", filtered_resps=["grandson"]),
@@ -125,7 +125,7 @@ def test_a_file_of_windows_and_a_second_filter(recorded: Recorded) -> None:
     assert answers(recorded(b"\xef\xbb\xbf" + content)) == [0, 1, 0]
 
 
-def test_documents_that_do_not_say_which_they_are(recorded: Recorded) -> None:
+def test_documents_that_do_not_say_which_they_are(recorded) -> None:
     """By the prompt, and by options that the document holds."""
     doc = {"text": "irrelevant", "choices": list(OPTIONS)}
     row = generated(0, "The grandson", doc=doc)
@@ -135,7 +135,7 @@ def test_documents_that_do_not_say_which_they_are(recorded: Recorded) -> None:
     assert "it answers another text" in error_of(lambda: answers(other))
 
 
-def test_a_task_of_free_text_answers_no_question(recorded: Recorded) -> None:
+def test_a_task_of_free_text_answers_no_question(recorded) -> None:
     row = generated(
         0,
         "42",
@@ -176,7 +176,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "reason"), BROKEN)
-def test_samples_that_are_broken(recorded: Recorded, text: str, reason: str) -> None:
+def test_samples_that_are_broken(recorded, text, reason) -> None:
     assert reason in error_of(lambda: recorded(text))
 
 
@@ -189,7 +189,7 @@ def inspected() -> dict[str, Any]:
 QUESTION = "I saw both. The grandson forgot.\n\nQ: Who forgot?\nA:"
 
 
-def test_logs_of_inspect_ai_in_three_forms(recorded: Recorded, tmp_path: Path) -> None:
+def test_logs_of_inspect_ai_in_three_forms(recorded, tmp_path) -> None:
     log = inspected()
     with zipfile.ZipFile(tmp_path / "deflated.eval", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(
@@ -264,9 +264,7 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize(("text", "expected"), CHOSEN)
-def test_what_a_log_of_inspect_ai_says(
-    recorded: Recorded, text: str, expected: list[float]
-) -> None:
+def test_what_a_log_of_inspect_ai_says(recorded, text, expected) -> None:
     assert answers(recorded(text, "log.json"), "Age/1/1", QUESTION) == expected
 
 
@@ -314,19 +312,17 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED)
-def test_logs_of_inspect_ai_that_are_refused(recorded: Recorded, text: str, reason: str) -> None:
+def test_logs_of_inspect_ai_that_are_refused(recorded, text, reason) -> None:
     assert reason in error_of(lambda: recorded(text, "log.json"))
 
 
-def test_another_version_of_a_question(recorded: Recorded) -> None:
+def test_another_version_of_a_question(recorded) -> None:
     text = json.dumps(inspected()).replace("The grandson forgot.", "The grandson had forgotten.")
     line = error_of(lambda: answers(recorded(text, "log.json"), "Age/1/1", QUESTION))
     assert "it answers another text than 'Age/1/1' of this benchmark; take the version" in line
 
 
-def test_how_often_the_scorer_read_another_answer_is_told(
-    recorded: Recorded, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_how_often_the_scorer_read_another_answer_is_told(recorded, capsys) -> None:
     recorded(of_second(scores=scored("C")), "log.json")
     assert (
         "in 1 of 3 samples the scorer read another answer than the reply states; the reply counts"
@@ -355,15 +351,13 @@ def test_how_often_the_scorer_read_another_answer_is_told(
         ({"choices": [*OPTIONS]}, "A. Smith\nB. Jones\n\nWho?\nA:"),
     ],
 )
-def test_letters_are_of_the_options_as_the_model_saw_them(
-    recorded: Recorded, doc: dict[str, Any], prompt: str
-) -> None:
+def test_letters_are_of_the_options_as_the_model_saw_them(recorded, doc, prompt) -> None:
     arguments = {"gen_args_0": {"arg_0": prompt, "arg_1": {}}}
     model = recorded(lines(generated(0, "B", doc=doc, arguments=arguments)))
     assert answers(model, "", prompt) == [0, 1, 0]
 
 
-def test_a_letter_of_options_in_no_order_is_refused(recorded: Recorded) -> None:
+def test_a_letter_of_options_in_no_order_is_refused(recorded) -> None:
     doc = {"first": OPTIONS[0], "other": OPTIONS[1]}
     row = generated(0, "B", doc=doc, arguments={"gen_args_0": {"arg_0": "Who?", "arg_1": {}}})
     assert "its log does not list the options of 'Who?' in their order" in error_of(
@@ -371,7 +365,7 @@ def test_a_letter_of_options_in_no_order_is_refused(recorded: Recorded) -> None:
     )
 
 
-def test_replies_and_how_they_were_read_stand_beside_the_values(recorded: Recorded) -> None:
+def test_replies_and_how_they_were_read_stand_beside_the_values(recorded) -> None:
     model = recorded(lines(generated(0, "B"), generated(1, "Nobody knows.")))
     places = product(range(2), range(3))
     keys = [f"Age/1/{row}/{place}" for row, place in places]

@@ -13,7 +13,6 @@ from safetensors.torch import load_file, save_file
 import evenruler
 from evenruler.models import load
 from evenruler.models.loading import SCALES
-from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
 FLOAT8 = torch.float8_e4m3fn
@@ -54,11 +53,11 @@ def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[s
     ],
 )
 def test_weights_of_eight_bits_are_refused(
-    dtype: torch.dtype,
-    method: str | None,
-    tmp_path: Path,
-    store: RowStore,
-    error_of: Callable[..., str],
+    dtype,
+    method,
+    tmp_path,
+    store,
+    error_of,
 ) -> None:
     folder = save_tiny(tmp_path / "tiny")
     rewrite(folder, scaled(dtype, "weight_scale"))
@@ -77,9 +76,7 @@ def test_weights_of_eight_bits_are_refused(
 
 
 @pytest.mark.parametrize("suffix", ["weight_scale", "qzeros"])
-def test_scales_that_are_not_used_are_refused(
-    suffix: str, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_scales_that_are_not_used_are_refused(suffix, tmp_path, store, error_of) -> None:
     folder = save_tiny(tmp_path / "tiny")
     rewrite(folder, scaled(torch.float16, suffix))
     line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, ["x"])
@@ -89,9 +86,7 @@ def test_scales_that_are_not_used_are_refused(
     )
 
 
-def test_weights_of_eight_bits_in_a_pickle(
-    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_weights_of_eight_bits_in_a_pickle(tmp_path, store, error_of) -> None:
     folder = save_tiny(tmp_path / "tiny")
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
@@ -121,7 +116,7 @@ def test_names_of_scales() -> None:
     assert not any(map(SCALES.search, plain))
 
 
-def test_masks_in_bytes_are_no_weights(tmp_path: Path, store: RowStore) -> None:
+def test_masks_in_bytes_are_no_weights(tmp_path, store) -> None:
     folder = save_tiny(tmp_path / "tiny")
     rewrite(
         folder,
@@ -136,7 +131,7 @@ def test_masks_in_bytes_are_no_weights(tmp_path: Path, store: RowStore) -> None:
 
 @pytest.mark.slow
 def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     folder = save_tiny(tmp_path / "tiny", max_position_embeddings=1024)
@@ -154,9 +149,7 @@ def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_sto
     assert fingerprints[0].numbers
 
 
-def test_a_model_without_layers_is_refused(
-    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_a_model_without_layers_is_refused(tmp_path, store, error_of) -> None:
     folder = save_tiny(tmp_path / "tiny")
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "num_hidden_layers": 0}))

@@ -49,7 +49,7 @@ def number(tokenizer: Any, token: str) -> int:
         (False, 100_000, [("</s>", END_TOKEN)]),  # beyond the vocabulary
     ],
 )
-def test_usual_starts(bos: bool, configured: Any, starts: list[tuple[str, Any]]) -> None:
+def test_usual_starts(bos, configured, starts) -> None:
     """The tokenizer's comes first, then the configuration's, then the end token."""
     tokenizer = tiny_tokenizer(bos=bos)
     token_id = number(tokenizer, configured) if isinstance(configured, str) else configured
@@ -108,7 +108,7 @@ class TestModels:
         ],
     )
     def test_texts_are_scored_after_it_and_it_is_named(
-        self, tmp_path: Path, store: RowStore, bos: bool, configured: str | None, start: Start
+        self, tmp_path, store, bos, configured, start
     ) -> None:
         folder = saved(tmp_path / "m", bos, configured)
         model = load("m", tiny_params({"m": folder}), store=store)
@@ -120,7 +120,7 @@ class TestModels:
         # Answers from before the configuration's start was taken are not served.
         assert ("start" in json.loads(model.engine)) is (start.source == OF_CONFIGURATION)
 
-    def test_a_declared_start_stands_in_the_key(self, tmp_path: Path, store: RowStore) -> None:
+    def test_a_declared_start_stands_in_the_key(self, tmp_path, store) -> None:
         folder = saved(tmp_path / "m", True, None)
         plain = load("m", tiny_params({"m": folder}), store=store)
         declared = load("m", tiny_params({"m": folder}, start="<pad>"), store=store)
@@ -130,7 +130,7 @@ class TestModels:
         )
         assert json.loads(declared.engine) == {**json.loads(plain.engine), "start": "<pad>"}
 
-    def test_the_other_start_is_asked_for_by_name(self, tmp_path: Path, store: RowStore) -> None:
+    def test_the_other_start_is_asked_for_by_name(self, tmp_path, store) -> None:
         folder = saved(tmp_path / "m", True, None)
         model = load("m", tiny_params({"m": folder}), store=store)
         bare, other = model.loglikelihood([TEXT]), model.loglikelihood([TEXT], other_start=True)
@@ -138,9 +138,7 @@ class TestModels:
         assert other.nats[0] == pytest.approx(raw_nats(folder, "</s>", TEXT), abs=1e-4)
         assert model.loglikelihood([TEXT]).nats[0] == bare.nats[0]
 
-    def test_without_another_start_there_is_no_number(
-        self, tmp_path: Path, store: RowStore
-    ) -> None:
+    def test_without_another_start_there_is_no_number(self, tmp_path, store) -> None:
         folder = saved(tmp_path / "m", False, None)
         model = load("m", tiny_params({"m": folder}), store=store)
         for _ in range(2):  # also from the store
@@ -148,7 +146,7 @@ class TestModels:
             assert np.isnan(likelihoods.nats).all()
             assert likelihoods.tokens.tolist() == [0, 0]
 
-    def test_a_chat_does_not_begin_with_it(self, tmp_path: Path) -> None:
+    def test_a_chat_does_not_begin_with_it(self, tmp_path) -> None:
         folder = save_tiny(tmp_path / "m", chat=True)
 
         def load_with(**settings: Any) -> Model:
@@ -163,7 +161,7 @@ class TestModels:
         assert nats(usual, chat=True) == nats(declared, chat=True)
         assert nats(usual, chat=False) != nats(declared, chat=False)
 
-    def test_a_model_given_in_python_takes_a_start(self, tmp_path: Path, store: RowStore) -> None:
+    def test_a_model_given_in_python_takes_a_start(self, tmp_path, store) -> None:
         folder = save_tiny(tmp_path / "m")
         network, tokenizer = (
             AutoModelForCausalLM.from_pretrained(folder).eval(),
@@ -180,7 +178,7 @@ class TestModels:
             Start("<pad>", DECLARED),
         )
 
-    def test_files_take_a_start_by_option(self, tmp_path: Path, store: RowStore) -> None:
+    def test_files_take_a_start_by_option(self, tmp_path, store) -> None:
         folder = save_tiny(tmp_path / "m")
         assert resolve_model(f"local:{folder}", store, start="<pad>").entry.start == "<pad>"
         with pytest.raises(UserError, match="say --kind completions, or leave --start out"):

@@ -5,7 +5,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -154,9 +153,7 @@ def opened(folder: Path, entry: dict[str, Any], store: RowStore) -> set[Path]:
     }
 
 
-def test_each_file_that_a_loader_opens_is_part_of_the_key(
-    saved: tuple[Path, dict[str, Any]], store: RowStore
-) -> None:
+def test_each_file_that_a_loader_opens_is_part_of_the_key(saved, store) -> None:
     folder, entry = saved
     params = catalogue(folder, entry)
     before = load("tiny", params, store=store).engine
@@ -181,7 +178,7 @@ def test_each_file_that_a_loader_opens_is_part_of_the_key(
     assert load("tiny", params, store=store).engine == before
 
 
-def test_merges_alone_make_another_engine(tmp_path: Path, store: RowStore) -> None:
+def test_merges_alone_make_another_engine(tmp_path, store) -> None:
     """A tokenizer of `vocab.json` and `merges.txt` without `tokenizer.json`."""
     (tmp_path / "model").mkdir()
     of_merges(tmp_path / "model")
@@ -196,9 +193,7 @@ def test_merges_alone_make_another_engine(tmp_path: Path, store: RowStore) -> No
     assert other.loglikelihood([" the man is"]).tokens[0] > tokens
 
 
-def test_files_of_tokenizers_and_adapters_that_need_other_libraries_count(
-    tmp_path: Path, store: RowStore
-) -> None:
+def test_files_of_tokenizers_and_adapters_that_need_other_libraries_count(tmp_path, store) -> None:
     """In the model's folder, and in that of an adapter, where pickled weights do, too."""
     from tests.models.engines.test_environment import entry
 
@@ -248,7 +243,7 @@ def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:
     ids=["values", "order", "type"],
 )
 def test_a_tensor_that_is_replaced_is_hashed_again(
-    change: Callable[[torch.Tensor], dict[str, torch.Tensor]],
+    change,
 ) -> None:
     """PyTorch counts what is written to a tensor, and here nothing is."""
     part = torch.arange(16.0).view(4, 4)
@@ -263,7 +258,7 @@ def test_a_tensor_that_is_replaced_is_hashed_again(
     assert weights.sha256(core, "tiny", is_keyed=False) not in (before, "")
 
 
-def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: Callable[..., str]) -> None:
+def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of) -> None:
     line = error_of(hash_content, {"a.state": object()}, "tiny")
     assert line.startswith("tiny: what it holds as a.state cannot be read (a object); ")
     assert line.endswith('give `cache_key="..."`, another one for other weights')
@@ -289,11 +284,11 @@ class TestOutside:
     )
     def test_of_an_embedder(
         self,
-        setting: Any,
-        folder: Path,
-        tmp_path: Path,
-        store: RowStore,
-        error_of: Callable[..., str],
+        setting,
+        folder,
+        tmp_path,
+        store,
+        error_of,
     ) -> None:
         other = shutil.copytree(folder, tmp_path / "other")
         tokenizer = json.loads((other / "tokenizer.json").read_text())
@@ -308,7 +303,7 @@ class TestOutside:
         assert line.endswith("; put that file into the model's folder, and name it there")
         assert store.count() == 0
 
-    def test_of_a_tokenizer(self, tmp_path: Path, store: RowStore) -> None:
+    def test_of_a_tokenizer(self, tmp_path, store) -> None:
         """Where the library reads the file elsewhere, it is refused."""
         folder, other = save_tiny(tmp_path / "model"), save_tiny(tmp_path / "other")
         file = str(other / "tokenizer.json")
@@ -324,7 +319,7 @@ class TestOutside:
             Path(read).is_relative_to(other) for read in reads
         )
 
-    def test_by_a_link(self, tmp_path: Path, store: RowStore) -> None:
+    def test_by_a_link(self, tmp_path, store) -> None:
         """A link to a file elsewhere, as in the cache of the Hub, is hashed by its content."""
         folder, other = save_tiny(tmp_path / "model"), tmp_path / "blobs"
         other.mkdir()
@@ -336,9 +331,7 @@ class TestOutside:
 
 
 class TestRequire:
-    def test_what_is_outside_and_what_is_no_file_of_a_model(
-        self, tmp_path: Path, error_of: Callable[..., str]
-    ) -> None:
+    def test_what_is_outside_and_what_is_no_file_of_a_model(self, tmp_path, error_of) -> None:
         folder = save_tiny(tmp_path / "model")
         (tmp_path / "other").mkdir()
         hashed = {folder / "config.json"}
@@ -362,7 +355,7 @@ class TestRequire:
         require_hashed("tiny", sound, hashed, [folder])
 
     def test_files_of_a_model_count_though_they_lie_among_libraries(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+        self, tmp_path, monkeypatch, error_of
     ) -> None:
         monkeypatch.setattr("sys.prefix", str(tmp_path))
         (tmp_path / "other.py").write_text("")
@@ -401,9 +394,7 @@ class TestRequire:
         ],
         ids=["BPE", "WordPiece", "WordLevel"],
     )
-    def test_readers_of_words_are_heard(
-        self, kind: Any, names: dict[str, str], method: str, tmp_path: Path
-    ) -> None:
+    def test_readers_of_words_are_heard(self, kind, names, method, tmp_path) -> None:
         """Called with paths in their places, and by name."""
         (tmp_path / "vocab.json").write_text('{"<unk>": 0, "a": 1, "b": 2, "ab": 3}')
         (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
@@ -414,7 +405,7 @@ class TestRequire:
             getattr(kind, method)(**paths)
         assert reads == [*paths.values()] * 2
 
-    def test_sentencepiece_is_heard(self, tmp_path: Path) -> None:
+    def test_sentencepiece_is_heard(self, tmp_path) -> None:
         """It need not be installed, so a module of its name stands in, in another process."""
         lines = [
             "class SentencePieceProcessor:",
@@ -438,7 +429,7 @@ print([read for read in reads if read.endswith(".model")])
         )
         assert process.stdout == f"{[str(tmp_path / 'spiece.model')] * 2}\n"
 
-    def test_native_readers_are_heard(self, tmp_path: Path) -> None:
+    def test_native_readers_are_heard(self, tmp_path) -> None:
         folder = save_tiny(tmp_path / "model")
         with traced_reads() as reads:
             Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -449,7 +440,7 @@ print([read for read in reads if read.endswith(".model")])
         save_file({"a": torch.zeros(1)}, folder / "y.safetensors")
 
 
-def test_old_tokenizers_in_python(tmp_path: Path) -> None:
+def test_old_tokenizers_in_python(tmp_path) -> None:
     """`GPT2Tokenizer` reads the two files itself."""
     (tmp_path / "model").mkdir()
     of_merges(tmp_path / "model")

@@ -3,9 +3,7 @@ result."""
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -16,7 +14,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from evenruler.models import load
 from evenruler.models.adapters import verify_base
 from evenruler.models.declarations import ModelEntry
-from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
@@ -57,9 +54,7 @@ def entry(source: str, revision: str | None = None, origin: str = "tests") -> Mo
     return ModelEntry.model_validate(fields)
 
 
-def test_another_folder_with_other_weights_is_refused(
-    adapter: Path, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_another_folder_with_other_weights_is_refused(adapter, tmp_path, store, error_of) -> None:
     """Shapes are equal, so that nothing else would tell."""
     other, copy = (
         save_tiny(tmp_path / "other", seed=1),
@@ -90,12 +85,12 @@ def test_another_folder_with_other_weights_is_refused(
     ],
 )
 def test_a_base_on_the_hub_is_compared_by_name_and_commit(
-    named: str,
-    revision: str | None,
-    expected: str | None,
-    adapter: Path,
-    store: RowStore,
-    error_of: Any,
+    named,
+    revision,
+    expected,
+    adapter,
+    store,
+    error_of,
 ) -> None:
     write_base(adapter, named, revision)
     arguments = "tiny", entry("hub:org/name", COMMITS[0]), adapter.parent / "base", adapter, store
@@ -114,9 +109,7 @@ def test_a_base_on_the_hub_is_compared_by_name_and_commit(
         (None, "tests", False),
     ],
 )
-def test_what_cannot_be_compared_is_said(
-    named: str | None, origin: str, is_same: bool, adapter: Path, store: RowStore
-) -> None:
+def test_what_cannot_be_compared_is_said(named, origin, is_same, adapter, store) -> None:
     base = adapter.parent / "base"
     write_base(adapter, named)
     doubts = verify_base("tiny", entry(f"local:{base}", origin=origin), base, adapter, store)
@@ -124,9 +117,7 @@ def test_what_cannot_be_compared_is_said(
     assert all(doubt.startswith("the model's files: the adapter ") for doubt in doubts)
 
 
-def test_an_adapter_with_new_tokens(
-    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_an_adapter_with_new_tokens(tmp_path, store, error_of) -> None:
     """Against PEFT itself; without its rows the new tokens would be random."""
     base, lora = save_tiny(tmp_path / "base", tie_word_embeddings=False), tmp_path / "lora"
     tokenizer, model = (

@@ -130,7 +130,7 @@ def by_transformers(
     return np.array(nats)
 
 
-def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
+def test_every_sentence_of_a_probe(both, say) -> None:
     """Whole sentences, each from the start token on."""
     requests = requests_of(PROBE, both.chosen("completions"), "loglikelihood")
     pairs = list(dict.fromkeys(chain.from_iterable(map(_sentences, requests))))
@@ -160,7 +160,7 @@ def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
     assert apart.max() < APART
 
 
-def test_a_probe_measured(both: Both, say: Say) -> None:
+def test_a_probe_measured(both, say) -> None:
     """`measure` on what the test above has in the store: figures, verdicts and biases are the
     same."""
     with request_budget(0):
@@ -182,7 +182,7 @@ def test_a_probe_measured(both: Both, say: Say) -> None:
     )
 
 
-def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
+def test_choices_of_a_framing_instrument(both, say) -> None:
     """Every word of a decision point after its prompt, and which of them is the likeliest."""
     (request, *_) = requests_of(FRAMING, both.chosen("completions"), "words", "trial", STIMULI)
     prompts_and_words = zip(request.inputs["prompt"], request.inputs["form"], strict=True)
@@ -208,7 +208,7 @@ def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
     assert max(apart) < APART
 
 
-def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
+def test_the_likeliest_replies_in_a_chat(both, say) -> None:
     """Replies that are sampled are drawn by other generators; without chance they are the same
     words."""
     requests = requests_of("framing-age", both.chosen("chat"), "generate")

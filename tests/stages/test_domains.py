@@ -73,7 +73,7 @@ def built(request: pytest.FixtureRequest, workplace: None) -> Built:
     return Built(request.param)
 
 
-def test_every_row_has_an_id_of_its_own_and_says_where_it_is_from(built: Built) -> None:
+def test_every_row_has_an_id_of_its_own_and_says_where_it_is_from(built) -> None:
     for table in (built.prompts, built.rejected, built.sources):
         assert table["id"].is_unique
         assert (table["licence"] == (built.source.material.licence or built.source.licence)).all()
@@ -82,7 +82,7 @@ def test_every_row_has_an_id_of_its_own_and_says_where_it_is_from(built: Built) 
     assert set(built.prompts["id"]).isdisjoint(built.rejected["id"])
 
 
-def test_every_sentence_is_used_or_rejected_with_a_reason(built: Built) -> None:
+def test_every_sentence_is_used_or_rejected_with_a_reason(built) -> None:
     roots = built.prompts[built.prompts["is_root"]]
     if built.source.material.kind == "table":
         used, name = roots["title"], "title"
@@ -93,7 +93,7 @@ def test_every_sentence_is_used_or_rejected_with_a_reason(built: Built) -> None:
     assert built.rejected["reason"].ne("").all()
 
 
-def test_sentences_hold_the_keyword_that_they_are_listed_under(built: Built) -> None:
+def test_sentences_hold_the_keyword_that_they_are_listed_under(built) -> None:
     for row in built.sentences.itertuples():
         if built.source.material.kind == "table":
             assert "{concept}" in row.sentence
@@ -103,7 +103,7 @@ def test_sentences_hold_the_keyword_that_they_are_listed_under(built: Built) -> 
         assert re.search(as_word, row.sentence, re.IGNORECASE), row.sentence
 
 
-def test_prompts_and_baselines_agree(built: Built) -> None:
+def test_prompts_and_baselines_agree(built) -> None:
     method = built.source.assemble.method
     assert set(built.prompts["prompt_type"]) == {method}
     for row in built.prompts.itertuples():
@@ -128,7 +128,7 @@ def undone(text: str, spans: list[dict]) -> str:
     return text
 
 
-def test_counterfactual_pairs_differ_in_the_recorded_spans_alone(built: Built) -> None:
+def test_counterfactual_pairs_differ_in_the_recorded_spans_alone(built) -> None:
     roots = built.prompts[built.prompts["is_root"]].set_index("id")
     for row in built.prompts[~built.prompts["is_root"]].itertuples():
         root = roots.loc[row.root_id]
@@ -141,7 +141,7 @@ def test_counterfactual_pairs_differ_in_the_recorded_spans_alone(built: Built) -
         assert row.root_concept == root["concept"]
 
 
-def test_no_branched_row_holds_a_word_of_its_root(built: Built) -> None:
+def test_no_branched_row_holds_a_word_of_its_root(built) -> None:
     branched = built.prompts[~built.prompts["is_root"]]
     for root, rows in branched.groupby("root_concept"):
         words = "|".join(map(re.escape, built.source.keywords_of(root)))
@@ -150,7 +150,7 @@ def test_no_branched_row_holds_a_word_of_its_root(built: Built) -> None:
             assert not leaking.search(text), text
 
 
-def test_concepts_are_balanced(built: Built) -> None:
+def test_concepts_are_balanced(built) -> None:
     items = built.prompts["concept"].value_counts()
     if built.source.branch:
         assert items.nunique() == 1

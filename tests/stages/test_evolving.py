@@ -3,7 +3,6 @@
 import json
 import sys
 from itertools import product
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,6 @@ from tests.stages.evolving import (
     MADE,
     REPLIES,
     SEEDS,
-    Evolving,
     Rewording,
     number_of,
 )
@@ -30,7 +28,7 @@ from tests.stages.evolving import (
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
-def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving) -> None:
+def test_everything_is_there_and_a_second_repro_does_nothing(evolving) -> None:
     assert UP_TO_DATE in evolving.clone.run("dvc", "status")
     n_asked = len(evolving.server.asked)
     assert ran(evolving.clone.run("dvc", "repro")) == []
@@ -43,9 +41,7 @@ def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving)
     )
 
 
-def test_an_ablation_is_an_experiment_whose_replies_were_added(
-    evolving: Evolving, tmp_path: Path
-) -> None:
+def test_an_ablation_is_an_experiment_whose_replies_were_added(evolving, tmp_path) -> None:
     """Slow: asks the operator once more, and evolves once more. Both weightings are replayed from
     one file."""
     with running(Rewording()) as server:
@@ -75,7 +71,7 @@ def test_an_ablation_is_an_experiment_whose_replies_were_added(
 
 
 class TestBenchmark:
-    def test_configs(self, evolving: Evolving) -> None:
+    def test_configs(self, evolving) -> None:
         folder = evolving.clone.folder / BENCHMARK
         manifest = json.loads((folder / "manifest.json").read_text())
         rows = manifest["rows"]
@@ -92,7 +88,7 @@ class TestBenchmark:
         assert manifest["rejected"] == 0
         assert manifest_problems(folder) == []
 
-    def test_its_evidence_is_of_all_sets_and_models(self, evolving: Evolving) -> None:
+    def test_its_evidence_is_of_all_sets_and_models(self, evolving) -> None:
         evidence = json.loads((evolving.clone.folder / BENCHMARK / "evidence.json").read_text())
         rows = evidence["figures"]
         assert {(row["set"], row["model"]) for row in rows} == set(
@@ -102,12 +98,12 @@ class TestBenchmark:
         evolved = select_figures(rows, set="evolved", model="tiny-b")
         assert {row["template"] for row in evolved if "template" in row} == set(best["template"])
 
-    def test_the_benchmark_that_it_came_from_stays(self, evolving: Evolving) -> None:
+    def test_the_benchmark_that_it_came_from_stays(self, evolving) -> None:
         assert set(evolving.seed.index) == SEEDS
 
 
 class TestTries:
-    def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving: Evolving) -> None:
+    def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving) -> None:
         tries = evolving.published("tries")
         numbers = tries["reply"].str.split("\u2028").str[1]
         prompt_by_number = evolving.server.prompt_by_number
@@ -115,7 +111,7 @@ class TestTries:
         assert [prompt_by_number[number] for number in numbers] == list(tries["prompt"])
         assert set(tries["operator"]) == {"reworder"}
 
-    def test_the_server_was_asked_each_of_them_once(self, evolving: Evolving) -> None:
+    def test_the_server_was_asked_each_of_them_once(self, evolving) -> None:
         """Both runs may ask the same: the second finds the reply in the store."""
         question_numbers = list(map(number_of, evolving.server.asked))
         tries = evolving.published("tries")
@@ -128,10 +124,10 @@ SOURCE = f"data/sources/probes/{DOMAIN}.yaml"
 
 @pytest.mark.parametrize("module", ["check", "stage"])
 def test_a_mistake_is_one_line_and_nothing_is_written(
-    evolving: Evolving,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    module: str,
+    evolving,
+    monkeypatch,
+    capsys,
+    module,
 ) -> None:
     """By `evenruler check`, and by the stage for those who run DVC without it; in this process."""
     from stages import evolve

@@ -76,7 +76,7 @@ def other(evolving: Evolving, tmp_path: Path) -> Iterator[Evolving]:
         yield evolving.copied(tmp_path, server)
 
 
-def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evolving) -> None:
+def test_killed_after_a_checkpoint_and_run_again(evolving, other) -> None:
     """The same bytes as the unbroken run of the fixture, which had a store of its own; no reply is
     paid twice."""
     clone, server = other.clone, other.server
@@ -125,7 +125,7 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
     assert {name: after[name][:2] for name in lines} == lines
 
 
-def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
+def test_an_edit_of_the_seed_set_starts_a_new_run(other) -> None:
     clone = other.clone
     clone.edit("params.yaml", little)
     clone.run(*ASK)
@@ -144,7 +144,7 @@ def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
     assert answers <= kept_replies(clone)  # of the run before; it could be gone back to
 
 
-def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
+def test_the_stage_needs_neither_server_nor_key(other) -> None:
     clone = other.clone
     expected = clone.contents(MADE)
     clone.env.pop("OPENAI_BASE_URL")
@@ -155,7 +155,7 @@ def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
     assert clone.contents(MADE) == expected
 
 
-def test_what_does_not_evolve_is_one_line(other: Evolving) -> None:
+def test_what_does_not_evolve_is_one_line(other) -> None:
     assert other.clone.run("evenruler", "evolve", DOMAIN, status=2).splitlines()[-1] == (
         f"error: params.yaml: instruments.{DOMAIN}: '{DOMAIN}' does not evolve; give `evolve`"
     )
@@ -171,9 +171,7 @@ HOSTILE = (
 """One to a try."""
 
 
-def test_a_hostile_server_leaves_the_population_whole(
-    other: Evolving, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hostile_server_leaves_the_population_whole(other, monkeypatch) -> None:
     clone, left, reply_by_number = other.clone, list(HOSTILE), {}
 
     def reply(question: dict[str, Any]) -> str:
@@ -193,7 +191,7 @@ def test_a_hostile_server_leaves_the_population_whole(
     assert len(tries) == len(SEEDS) - ELITES == len(HOSTILE)
 
 
-def test_a_server_that_is_down_is_one_line(other: Evolving) -> None:
+def test_a_server_that_is_down_is_one_line(other) -> None:
     clone, before = other.clone, other.clone.contents(MADE)
     other.server.failures = [500] * 1000
     clone.edit("params.yaml", little)

@@ -4,7 +4,6 @@ were recorded."""
 import json
 import shutil
 from itertools import chain
-from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
@@ -83,7 +82,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     return clone
 
 
-def test_rows_figures_card_and_report(clone: Clone) -> None:
+def test_rows_figures_card_and_report(clone) -> None:
     folder = clone.folder / "benchmarks/fixed-targets"
     evidence = json.loads((folder / "evidence.json").read_text())["figures"]
     assert {row["model"] for row in evidence} == {"tiny", "authors"}
@@ -96,18 +95,16 @@ def test_rows_figures_card_and_report(clone: Clone) -> None:
     assert "language modeling score" in (folder / "README.md").read_text()
 
 
-def test_text_of_others_stays_out_of_git(clone: Clone) -> None:
+def test_text_of_others_stays_out_of_git(clone) -> None:
     assert clone.run("git", "ls-files", "benchmarks") == "benchmarks/.gitignore\n"
     assert json.loads(clone.run("dvc", "status", "--json")) == {}
 
 
-def test_from_the_folder_alone(clone: Clone) -> None:
+def test_from_the_folder_alone(clone) -> None:
     compare(clone.folder, "fixed")
 
 
-def test_a_model_and_its_recorded_answers_are_measured_and_verified(
-    clone: Clone, tmp_path: Path
-) -> None:
+def test_a_model_and_its_recorded_answers_are_measured_and_verified(clone, tmp_path) -> None:
     assert "as its manifest says" in clone.run("evenruler", "verify", "benchmarks/fixed-targets")
     source = f"recorded:{clone.folder.parent / 'predictions.json'}"
     clone.run(
@@ -124,7 +121,7 @@ def test_a_model_and_its_recorded_answers_are_measured_and_verified(
     assert find_figure(figures, figure="ss", **OF_ALL_ITEMS)["value"] == 100
 
 
-def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path: Path) -> None:
+def test_exported_answers_give_the_same_figures_elsewhere(clone, tmp_path) -> None:
     output = clone.run("evenruler", "answers", "export", "tiny", "--out", f"{tmp_path}/tiny")
     # 96 texts of pairs and 12 of targets, each after two start tokens; and the model's fingerprint.
     assert f"217 answers of tiny to fixed: {tmp_path}/tiny" in output
@@ -152,7 +149,7 @@ def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path
     )
 
 
-def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) -> None:
+def test_a_release_is_replayed_in_a_fresh_clone(clone, tmp_path) -> None:
     """One that holds answers of another model stops the build, whatever is replayed."""
     assert "release first: 217 answers of 1 models" in clone.run(
         "evenruler", "answers", "record", "first"
@@ -176,7 +173,7 @@ def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) ->
         del clone.env["EVENRULER_AGAIN"]
 
 
-def test_a_file_that_is_gone_leaves_its_instrument_out(clone: Clone) -> None:
+def test_a_file_that_is_gone_leaves_its_instrument_out(clone) -> None:
     """A line, and no mistake; the others can be built."""
     place = clone.folder.parent / "jobs"
     shutil.move(place, place.with_name("elsewhere"))

@@ -58,7 +58,7 @@ def followed(page: str, clone: Clone) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [page for page, name in BUILT.items() if name])
-def test_an_instrument_of_your_own(page: str, stranger: Clone) -> None:
+def test_an_instrument_of_your_own(page, stranger) -> None:
     outputs = followed(page, stranger)
     name = BUILT[page]
     folder = stranger.folder / "benchmarks" / name
@@ -73,7 +73,7 @@ def test_an_instrument_of_your_own(page: str, stranger: Clone) -> None:
         assert rejected.exists()
 
 
-def test_a_model_of_your_own(stranger: Clone) -> None:
+def test_a_model_of_your_own(stranger) -> None:
     pairs = stranger.folder / "data/training/pairs.jsonl"
     pairs.parent.mkdir(parents=True, exist_ok=True)
     labels = cycle(("entailment", "neutral", "contradiction"))
@@ -87,7 +87,7 @@ def test_a_model_of_your_own(stranger: Clone) -> None:
     assert "my-nli: accuracy" in outputs[-1]
 
 
-def test_what_is_only_declared(tmp_path: Path, built: Clone) -> None:
+def test_what_is_only_declared(tmp_path, built) -> None:
     clone = clone_into(tmp_path / "clone", tmp_path / "cache", built.warm)
     for page in DECLARED:
         clone.run("git", "add", "-A")

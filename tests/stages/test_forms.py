@@ -161,7 +161,7 @@ def expected_place(row: pd.Series) -> WordInPlace:
 
 @pytest.mark.slow
 class TestAnswers:
-    def test_each_form_has_its_rows(self, built: Path) -> None:
+    def test_each_form_has_its_rows(self, built) -> None:
         n = len(ITEMS) * 4 * len(WORDS)
         framed = 3 * n
         for model, table, expected in (
@@ -172,7 +172,7 @@ class TestAnswers:
         ):
             assert Counter(answered(model, table)["configuration"]) == expected
 
-    def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built: Path) -> None:
+    def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built) -> None:
         prompts = read_tables("questionnaires", "trust")["prompts"]
         framed = prefixed_rows(prompts, plan_of("questionnaires", "trust"))
         rows = framed.merge(answered("causal", "entailment"), on="id")
@@ -199,7 +199,7 @@ class TestAnswers:
         assert rows["nats"].tolist() == pytest.approx(likelihoods.nats.tolist(), abs=1e-4)
         assert rows["tokens"].tolist() == likelihoods.tokens.tolist()
 
-    def test_facts_are_asked_as_items_are(self, built: Path) -> None:
+    def test_facts_are_asked_as_items_are(self, built) -> None:
         facts = plan_of("questionnaires", "trust")["accuracy"]["facts"]
         causal = pd.read_parquet(built / ANSWERS / "causal" / "known_answers.parquet")
         rows = causal.query("fact == 0 and term == 'wrong'").set_index("word")["nats"]
@@ -263,14 +263,14 @@ class TestFigures:
         rows = diagnosed("trajectories").set_index(["configuration", "epoch"])["answer"]
         assert set(rows.index) == set(product(("sentence", "verbaliser"), (0, 1)))
 
-    def test_shifts_stand_in_evidence_and_on_the_card(self, built: Path) -> None:
+    def test_shifts_stand_in_evidence_and_on_the_card(self, built) -> None:
         evidence = json.loads((built / "benchmarks/questionnaires-trust/evidence.json").read_text())
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         assert '"level_shift"' in json.dumps(evidence)
         assert 'put after "This is a test." and "Answer:", each alone and both.' in card
         assert "| level shift | reordering |" in card
 
-    def test_card_and_report_have_them_apart(self, built: Path) -> None:
+    def test_card_and_report_have_them_apart(self, built) -> None:
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         page = (built / "data/report/index.html").read_text()
         for name in ("causal", "causal (sentence)", "masked (mlm)"):

@@ -13,7 +13,6 @@ from evenruler.instruments.instrument import INSTRUMENT, Record, plan_at_size
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.tables.frames import for_people
 from stages.files import read_subject
-from tests.stages.conftest import Clone
 
 ROOT = Path(__file__).parents[2]
 BUILT = [family for family in FAMILIES if family != "fixed"]
@@ -96,7 +95,7 @@ def as_text(value: object) -> str:
 
 @pytest.mark.parametrize("family", BUILT)
 @pytest.mark.long
-def test_of_tiny_models(built: Clone, family: str) -> None:
+def test_of_tiny_models(built, family) -> None:
     compare(built.folder, family)
 
 
@@ -106,5 +105,5 @@ def test_of_tiny_models(built: Clone, family: str) -> None:
     not (ROOT / "data/answers").exists(), reason="nothing is built here; `make repro` does"
 )
 @pytest.mark.parametrize("family", BUILT)
-def test_of_what_is_shipped(family: str) -> None:
+def test_of_what_is_shipped(family) -> None:
     compare(ROOT, family)

@@ -160,9 +160,7 @@ def behind(built: Hosted, tmp_path: Path) -> Callable[[ScriptedServer], Any]:
 
 
 class TestBuilt:
-    def test_likelihoods_behind_the_server_are_those_of_the_same_model_here(
-        self, built: Hosted
-    ) -> None:
+    def test_likelihoods_behind_the_server_are_those_of_the_same_model_here(self, built) -> None:
         there, here = (
             built.table(f"answers/probes/{model}/likelihoods").set_index("id")
             for model in (COMPLETIONS, LOCAL)
@@ -171,7 +169,7 @@ class TestBuilt:
         assert (there["nats"] - here["nats"]).abs().max() < CLOSE
         assert (there["tokens"] == here["tokens"]).all()
 
-    def test_questionnaires_are_asked_by_the_verbaliser(self, built: Hosted) -> None:
+    def test_questionnaires_are_asked_by_the_verbaliser(self, built) -> None:
         there, here = (
             built.table(f"answers/questionnaires/{model}/entailment")
             for model in (COMPLETIONS, LOCAL)
@@ -183,7 +181,7 @@ class TestBuilt:
             assert differences.abs().max() < CLOSE
 
     @pytest.mark.parametrize("model", [CHAT, COMPLETIONS])
-    def test_framing_choices_and_replies_of_both(self, model: str, built: Hosted) -> None:
+    def test_framing_choices_and_replies_of_both(self, model, built) -> None:
         choices = built.table("diagnosis/framing/tables/choices")
         of_model = choices[choices["model"] == model]
         assert len(of_model) > 0
@@ -193,7 +191,7 @@ class TestBuilt:
         assert len(replies) > 0
         assert replies["reply"].str.isupper().all()
 
-    def test_who_cannot_has_no_figures(self, built: Hosted) -> None:
+    def test_who_cannot_has_no_figures(self, built) -> None:
         of_probes = built.metrics("probes")["occupation-gender"]
         of_chat = [row for row in of_probes if row["model"] == CHAT]
         assert {(row["set"], row["readout"]) for row in of_chat} == {("validation", "choice")}
@@ -206,7 +204,7 @@ class TestBuilt:
             ("chat", "choice", CHAT),
         }
 
-    def test_cards_are_written_and_no_secret_is(self, built: Hosted) -> None:
+    def test_cards_are_written_and_no_secret_is(self, built) -> None:
         cards = {
             name: (built.clone.folder / f"benchmarks/{name}/README.md").read_text()
             for name in MEASURED
@@ -221,7 +219,7 @@ class TestBuilt:
         )
         assert not [path for path, content in written.items() if b"secret-word" in content]
 
-    def test_nothing_is_asked_again(self, built: Hosted) -> None:
+    def test_nothing_is_asked_again(self, built) -> None:
         before = len(built.server.asked)
         assert "Data and pipelines are up to date." in built.clone.run("dvc", "repro")
         for family, model in (
@@ -258,7 +256,7 @@ class Healing(ScriptedServer):
         return answer
 
 
-def test_a_server_that_heals(behind: Any) -> None:
+def test_a_server_that_heals(behind) -> None:
     """One line at first; then the rest is asked, and what was refused is a row with a reason."""
     ill = Healing(faults=[*ODD], refuses="of those described", filters="As for age")
     with behind(ill) as hosted:
@@ -295,7 +293,7 @@ def test_a_server_that_heals(behind: Any) -> None:
         hosted.stage("report")
 
 
-def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
+def test_a_project_of_a_chat_alone(behind, tmp_path) -> None:
     """No model says how likely anything is, and of framings nothing is sampled: no figure of it,
     and no traceback."""
     save_tiny_masked(tmp_path / "masked")

@@ -83,7 +83,7 @@ def count_asked(output: str) -> int:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(("family", "victim"), FAMILIES_AND_VICTIMS)
-def test_killed_and_run_again(unbroken: Clone, family: str, victim: str, tmp_path: Path) -> None:
+def test_killed_and_run_again(unbroken, family, victim, tmp_path) -> None:
     """Slow: it needs a model that takes seconds, so that there is a middle to be killed in."""
     output = unbroken.folder / f"data/answers/{family}/{MODEL}/{TABLES[family]}.parquet"
     target = f"ask@{family}-{MODEL}"
@@ -131,7 +131,7 @@ sys.addaudithook(wait)
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, tmp_path: Path) -> None:
+def test_diagnosis_killed_and_run_again(never_diagnosed, tmp_path) -> None:
     clone = never_diagnosed
     inputs, expected = clone.contents(*DIAGNOSED_FROM), clone.contents(DIAGNOSIS)
     cache, waits = tmp_path / "cache", tmp_path / "waits"  # no model and no answer is in the cache

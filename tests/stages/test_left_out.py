@@ -73,7 +73,7 @@ def read_instruments(family: str) -> dict[str, Any]:
     return {name: (read_tables(family, name), plan_of(family, name)) for name in named}
 
 
-def test_nothing_is_said_where_a_model_can(chat: Subject) -> None:
+def test_nothing_is_said_where_a_model_can(chat) -> None:
     assert (
         ask.unanswerable_tables(family_module("saged", "ask"), read_instruments("saged"), chat)
         == []
@@ -81,9 +81,7 @@ def test_nothing_is_said_where_a_model_can(chat: Subject) -> None:
 
 
 @pytest.mark.parametrize("family", NEEDED)
-def test_the_tables_are_empty_and_no_server_is_asked(
-    family: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tables_are_empty_and_no_server_is_asked(family, capfd) -> None:
     (who, table, operation), door = NEEDED[family], family_module(family, "ask")
     name = who.split()[0]
     ask.main(family, name)
@@ -114,7 +112,7 @@ def test_it_has_no_figures() -> None:
     assert '"big"' not in (folder / "evidence.json").read_text()
 
 
-def test_a_chat_is_asked_in_no_other_way(chat: Subject) -> None:
+def test_a_chat_is_asked_in_no_other_way(chat) -> None:
     ((tables, plan),) = read_instruments("framing").values()
     requests = family_module("framing", "ask").requests(
         tables, {**plan, "generations": 1}, {}, chat
@@ -124,7 +122,7 @@ def test_a_chat_is_asked_in_no_other_way(chat: Subject) -> None:
     ]
 
 
-def test_nothing_written_has_no_features(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_written_has_no_features(capsys) -> None:
     ask.main("saged", "mask")
     assert capsys.readouterr().out.splitlines() == [
         "mask (kind masked) is left out of replies: it gives no replies",

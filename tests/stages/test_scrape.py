@@ -5,7 +5,6 @@ import io
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -104,7 +103,7 @@ def article(folder: Path) -> Path:
     return folder / "data/sources/saged/articles/drinks.md"
 
 
-def test_what_new_writes_builds(started: Path) -> None:
+def test_what_new_writes_builds(started) -> None:
     assert "12 sentences, 0 of 1 pages without any" in run("scrape", started, status=0)
     output = run("rows", started, status=0)
     assert "smith: 12 items\n" in output
@@ -113,7 +112,7 @@ def test_what_new_writes_builds(started: Path) -> None:
     assert {"Can you trust smiths?", "Should I marry a flarn?"} <= set(prompts["prompt"])
 
 
-def test_sentences_become_prompts(workplace: Path) -> None:
+def test_sentences_become_prompts(workplace) -> None:
     assert "5 sentences, 0 of 1 pages without any" in run("scrape", workplace, status=0)
     output = run("rows", workplace, status=0)
     assert "coffee: 5 items, 100% of them with replacements" in output
@@ -123,7 +122,7 @@ def test_sentences_become_prompts(workplace: Path) -> None:
     assert set(sentences["url"]) == {"data/sources/saged/articles/drinks.md"}
 
 
-def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
+def test_a_second_build_gives_the_same_bytes(workplace) -> None:
     def contents() -> dict[str, bytes]:
         for stage in ("scrape", "rows"):
             run(stage, workplace, status=0)
@@ -160,9 +159,7 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_line(
-    workplace: Path, change: Callable[[Path], object], line: str
-) -> None:
+def test_a_mistake_is_one_line(workplace, change, line) -> None:
     change(workplace)
     output = run("scrape", workplace, status=2)
     assert output.startswith(f"error: {line}"), output
@@ -174,7 +171,7 @@ def unreadable(path: Path) -> None:
     path.symlink_to(path)
 
 
-def test_a_replacement_cycle_is_one_line(workplace: Path) -> None:
+def test_a_replacement_cycle_is_one_line(workplace) -> None:
     replacements = {"tea": "teas and tea"}
     edit_yaml(
         domain(workplace),
@@ -217,7 +214,7 @@ def snapshot(folder: Path, name: str) -> None:
     write_table(missing, MISSING, folder / "data/snapshots" / name / "missing.parquet")
 
 
-def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
+def test_a_wiki_is_read_from_its_snapshot_alone(workplace) -> None:
     use_pages_of_others(workplace, "wiki")
     output = run("scrape", workplace, status=2)
     assert (
@@ -236,7 +233,7 @@ def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
     assert sources.loc["Coffee", ["reason", "sentences"]].tolist() == ["no such page", 0]
 
 
-def test_the_packaged_leads_stand_in_until_a_refresh(workplace: Path) -> None:
+def test_the_packaged_leads_stand_in_until_a_refresh(workplace) -> None:
     use_pages_of_others(workplace, "extracts")
     declare(workplace)
     output = run("scrape", workplace, status=0)
@@ -275,7 +272,7 @@ def checked(folder: Path) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
-def test_unfinished_domains_do_not_stop_the_others(two_more: Path) -> None:
+def test_unfinished_domains_do_not_stop_the_others(two_more) -> None:
     left_out = "is left out until it is finished: data/"
     output = checked(two_more)
     assert f"warning: juices {left_out}snapshots/juices: " in output
@@ -294,7 +291,7 @@ def test_unfinished_domains_do_not_stop_the_others(two_more: Path) -> None:
     assert active.scrape["juices"].material == "data/snapshots/juices"
 
 
-def test_a_domain_depends_on_its_own_files(two_more: Path) -> None:
+def test_a_domain_depends_on_its_own_files(two_more) -> None:
     source = domain(Path(), "drinks").as_posix()
     declare(two_more)
     drinks = ParamsFile(two_more / "params.yaml").active.scrape["drinks"]

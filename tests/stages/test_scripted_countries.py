@@ -5,7 +5,6 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,9 +87,7 @@ def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_a_model_gets_the_verdict_that_is_due(
-    countries: Workplace, tmp_path: Path, name: str
-) -> None:
+def test_a_model_gets_the_verdict_that_is_due(countries, tmp_path, name) -> None:
     case, workplace = CASES[name], countries.copied(tmp_path / "own")
     prompts = workplace.prompts().set_index("prompt")
     names = prompts["keyword"].str.removeprefix("the ")

@@ -62,7 +62,7 @@ def new_limit(clone: Clone) -> None:
     )
 
 
-def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(released: Clone) -> None:
+def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(released) -> None:
     assert released.run("git", "tag").split() == TAGS
     kinds = released.run("git", "for-each-ref", "--format=%(objecttype)", "refs/tags").split()
     assert kinds == ["tag", "tag"]
@@ -83,7 +83,7 @@ def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(releas
 
 @pytest.mark.long
 def test_what_cannot_be_released_is_refused_and_changes_nothing(
-    copy_of: Callable[..., Clone],
+    copy_of,
 ) -> None:
     clone = copy_of()
 
@@ -129,9 +129,7 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(
 
 
 @pytest.mark.long
-def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
-    copy_of: Callable[..., Clone], released: Clone
-) -> None:
+def test_a_release_that_died_before_its_tag_is_finished_by_the_next(copy_of, released) -> None:
     clone = copy_of(released)
     clone.run("git", "tag", "--delete", f"{NAME}@v1.0.1")
     log = clone.run("git", "log", "--oneline")
@@ -142,7 +140,7 @@ def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
 
 @pytest.mark.long
 def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
-    copy_of: Callable[..., Clone],
+    copy_of,
 ) -> None:
     """A benchmark that holds text of others is a cached output; its tag must not come before its
     push."""
@@ -205,7 +203,7 @@ def commands(text: str) -> list[str]:
 
 
 def test_the_page_says_how_to_use_a_published_benchmark_and_to_track_versions(
-    consumer: Client, released: Clone, copy_of: Callable[..., Clone], tmp_path: Path
+    consumer, released, copy_of, tmp_path
 ) -> None:
     from tests.tiny import save_tiny
 

@@ -3,7 +3,6 @@
 import importlib.util
 import re
 from collections import Counter
-from collections.abc import Callable
 from itertools import islice, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -60,7 +59,7 @@ MADE: dict[str, Any] = {
         ({"read_by": [{"bias_type": "gender"}]}, "name a benchmark"),
     ],
 )
-def test_what_is_no_plant_is_refused(change: dict[str, Any], reason: str) -> None:
+def test_what_is_no_plant_is_refused(change, reason) -> None:
     with pytest.raises(ValidationError, match=reason):
         PlantDeclaration(**{**MADE, **change})
 
@@ -198,7 +197,7 @@ class TestMade:
         )
 
     @pytest.mark.slow
-    def test_each_has_its_dose(self, store: RowStore) -> None:
+    def test_each_has_its_dose(self, store) -> None:
         nothing = self.nats("planted:tiny/made/0/1", store)
         for dose in (0.5, -0.5):
             assert self.nats(f"planted:tiny/made/{dose}/1", store) - nothing == pytest.approx(
@@ -206,7 +205,7 @@ class TestMade:
             )
 
     @pytest.mark.slow
-    def test_it_is_made_once_and_names_no_place(self, store: RowStore) -> None:
+    def test_it_is_made_once_and_names_no_place(self, store) -> None:
         planted = resolve_model("planted:tiny/made/0/2", store).entry
         folder = Path(planted.adapter or "")
         files = {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
@@ -225,7 +224,5 @@ class TestMade:
             pytest.param("planted:tiny/made/200/1", "fewer than the dose", marks=pytest.mark.slow),
         ],
     )
-    def test_what_cannot_be_made_is_a_line(
-        self, store: RowStore, error_of: Callable[..., str], source: str, reason: str
-    ) -> None:
+    def test_what_cannot_be_made_is_a_line(self, store, error_of, source, reason) -> None:
         assert reason in error_of(resolve_model, source, store)

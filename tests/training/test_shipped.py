@@ -70,7 +70,7 @@ def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(
     ],
 )
 def test_a_plain_text_gets_the_plain_label(
-    name, text, label, shipped_params: Catalogue, store, monkeypatch
+    name, text, label, shipped_params, store, monkeypatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     model = load(name, shipped_params, store=store)

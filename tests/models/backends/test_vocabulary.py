@@ -84,7 +84,7 @@ class TestUnknownWords:
         )
 
     @pytest.mark.parametrize("text", ["東京 🎉", "a\u200bb"])
-    def test_bytes_know_every_word(self, text: str) -> None:
+    def test_bytes_know_every_word(self, text) -> None:
         unknown = UnknownWords(tiny_tokenizer(), [text])
         assert unknown.words == []
         assert not unknown.stand_in(text)
@@ -99,9 +99,7 @@ class TestCausal:
         "tea and tea",
     )
 
-    def test_texts_with_unknown_words_have_no_number(
-        self, model: Model, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_texts_with_unknown_words_have_no_number(self, model, capsys) -> None:
         for _ in range(2):  # computed, then from the store
             likelihoods = model.loglikelihood(self.TEXTS)
             assert np.isnan(likelihoods.nats).tolist() == [False, True, True, False]
@@ -114,9 +112,7 @@ class TestCausal:
             == 1
         )
 
-    def test_the_others_have_the_numbers_that_they_have_alone(
-        self, model: Model, tmp_path: Path
-    ) -> None:
+    def test_the_others_have_the_numbers_that_they_have_alone(self, model, tmp_path) -> None:
         together = model.loglikelihood(self.TEXTS).nats
         alone = load(
             "words", tiny_params({"words": tmp_path / "words"}), store=RowStore(tmp_path / "other")
@@ -125,12 +121,12 @@ class TestCausal:
             alone.loglikelihood([self.TEXTS[0], self.TEXTS[3]]).nats
         )
 
-    def test_only_the_scored_text_counts(self, model: Model) -> None:
+    def test_only_the_scored_text_counts(self, model) -> None:
         """A context is not scored: what is unknown there changes what follows, and is no answer by
         itself."""
         assert np.isfinite(model.loglikelihood(["calm"], ["mocha mornings are"]).nats).all()
 
-    def test_unknown_words_are_refused_where_a_word_is_scored(self, model: Model) -> None:
+    def test_unknown_words_are_refused_where_a_word_is_scored(self, model) -> None:
         with pytest.raises(UserError) as caught:
             model.whole_words(["mornings are", "mornings are"], [" calm", " hectic"])
         assert str(caught.value) == (
@@ -139,13 +135,13 @@ class TestCausal:
         )
         assert model.whole_words(["mornings are"], [" calm"]).nats.shape == (1,)
 
-    def test_unknown_options_are_refused(self, model: Model) -> None:
+    def test_unknown_options_are_refused(self, model) -> None:
         with pytest.raises(
             UserError, match="one of the options ' calm', ' yes' is unknown to its tokenizer"
         ):
             model.continuations(["mornings are"], [" calm", " yes"])
 
-    def test_acceptability_needs_every_word(self, model: Model) -> None:
+    def test_acceptability_needs_every_word(self, model) -> None:
         with pytest.raises(
             UserError, match="words in 1 of 2 texts are unknown to its tokenizer, as in 'With chai"
         ):
@@ -173,7 +169,7 @@ class TestPairs:
         return load("pairs", tiny_params({"pairs": folder}, kind="nli"), store=store)
 
     def test_unknown_words_are_said_and_refused_where_every_word_counts(
-        self, classifier: Model, capsys: pytest.CaptureFixture[str]
+        self, classifier, capsys
     ) -> None:
         """As of a questionnaire, whose prompts differ in such words; stored answers are no way
         around it."""
