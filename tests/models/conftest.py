@@ -1,13 +1,11 @@
 import string
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from evenruler.models import load
-from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
@@ -27,13 +25,11 @@ TEXTS = [
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> Callable[..., Model]:
+def tiny(tmp_path):
     """Makes a tiny model in a folder of its own and a store that is empty unless one is given."""
     folder_numbers: Iterator[int] = iter(range(1000))
 
-    def make(
-        kind: str = "llama", *, store: RowStore | None = None, entry: Any = None, **options: Any
-    ) -> Model:
+    def make(kind="llama", *, store=None, entry=None, **options):
         number = next(folder_numbers)
         folder = save_tiny(tmp_path / f"tiny-{number}", kind, **options)
         params = tiny_params({"tiny": folder}, **(entry or {}))
@@ -43,13 +39,13 @@ def tiny(tmp_path: Path) -> Callable[..., Model]:
 
 
 @pytest.fixture(scope="session")
-def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def llama_folder(tmp_path_factory):
     """A tiny llama with a chat template, for tests that change nothing in its folder."""
     return save_tiny(tmp_path_factory.mktemp("llama"), chat=True)
 
 
 @pytest.fixture
-def llama(llama_folder: Path, store: RowStore) -> Model:
+def llama(llama_folder, store):
     return load("tiny", tiny_params({"tiny": llama_folder}), store=store)
 
 
@@ -73,10 +69,10 @@ def raw_token_nats(model: Any, tokenizer: Any, text: str) -> np.ndarray:
 
 
 @pytest.fixture(scope="session")
-def plain_reference() -> Callable[..., np.ndarray]:
+def plain_reference():
     """[n] nats of texts, one at a time through the raw transformers model behind a stored one."""
 
-    def nats(model: Model, texts: list[str]) -> np.ndarray:
+    def nats(model, texts):
         backend = model.backend
         return np.array(
             [raw_token_nats(backend.model, backend.tokenizer, text).sum() for text in texts]

@@ -4,7 +4,6 @@ import hashlib
 import io
 import stat
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,11 +44,11 @@ def entry(content: bytes) -> ModelEntry:
 
 
 @pytest.fixture
-def install(tmp_path, monkeypatch) -> Callable[[bytes], list[Path]]:
+def install(tmp_path, monkeypatch):
     """Puts a file there in three parts, each in a package whose name Python could not import."""
     monkeypatch.syspath_prepend(tmp_path / "site")
 
-    def put(content: bytes) -> list[Path]:
+    def put(content):
         size = -(-len(content) // PARTS)
         paths = [tmp_path / f"site/tiny-part_{i}/input/Tiny.zip.00{i}" for i in range(PARTS)]
         for i, path in enumerate(paths):

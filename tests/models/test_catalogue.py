@@ -74,17 +74,6 @@ class TestCan:
     def test_what_a_kind_can_do_is_known_from_its_declaration(self, kind, expected) -> None:
         assert entry(kind).operations == expected
 
-    def test_an_encoder_can_do_what_its_head_does(self, shipped_params) -> None:
-        def operations_of(name: str) -> list[str]:
-            return [operation for operation in OPERATIONS if shipped_params.can(name, operation)]
-
-        can = {name: operations_of(name) for name in shipped_params.models}
-
-        assert can["mpnet-nli-a"] == ["entail"]
-        assert can["minilm-sentiment"] == ["classify"]
-        assert can["all-minilm-l6-v2"] == ["embed"]
-        assert set(can["gemma-3-270m"]) == CAUSAL
-
     def test_a_model_says_the_same_and_is_not_loaded(self, llama_folder, store) -> None:
         model = load("tiny", tiny_params({"tiny": llama_folder}), store=store)
 

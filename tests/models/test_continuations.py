@@ -73,19 +73,3 @@ def test_rows_are_prompts_and_columns_options(llama) -> None:
     assert llama.continuations([], options).shape == (0, 2)
     assert llama.continuations(prompts, []).shape == (3, 0)
     assert llama.continuations(["a"], ["", " is"])[0, 0] == 0.0  # it is certain
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_packaged_model_prefers_what_fits(smollm2) -> None:
-    prompts = ["The capital of France is", "The capital of Italy is"]
-    options = [" Paris", " Rome"]
-
-    nats = smollm2.continuations(prompts, options)
-
-    # One token each, so the last of the whole.
-    assert [len(smollm2.backend.tokenizer.tokenize(option)) for option in options] == [1, 1]
-    expected = [raw(smollm2, prompt + option)[-1] for prompt, option in product(prompts, options)]
-    assert nats.ravel() == pytest.approx(expected, abs=NATS)
-    assert nats[0, 0] > nats[0, 1]
-    assert nats[1, 1] > nats[1, 0]

@@ -2,9 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -58,11 +55,11 @@ def plain_masked(model: Model, placed: WordInPlace) -> np.ndarray:
 
 
 @pytest.fixture
-def loaded(tmp_path) -> Callable[..., Model]:
+def loaded(tmp_path):
     """Loads a tiny masked model; from a store that is empty unless one is given."""
     numbers = itertools.count()
 
-    def make(folder: Path | None = None, store: RowStore | None = None, **entry: Any) -> Model:
+    def make(folder=None, store=None, **entry):
         number = next(numbers)
         folder = folder or save_tiny_masked(tmp_path / f"masked-{number}")
         params = tiny_params({"tiny": folder}, kind="masked", **entry)
@@ -93,30 +90,9 @@ class TestMasked:
             plain_masked(model, WordInPlace("x ", "the", " y"))[0], abs=NATS
         )
 
-    def test_no_words_no_numbers(self, loaded) -> None:
-        model = loaded()
-        assert model.in_place([]).shape == (0,)
-        assert model._backend is None
-
     def test_a_word_without_a_token(self, loaded) -> None:
         with pytest.raises(ValueError, match="no token holds ''"):
             loaded().in_place([WordInPlace("He is", "", "here")])
-
-
-class TestStore:
-    def test_nothing_is_asked_twice(self, tmp_path, store, loaded, monkeypatch) -> None:
-        folder = save_tiny_masked(tmp_path / "bert")
-        first = loaded(folder, store)
-        answers = first.in_place(ASKED)
-        with_repeat = first.in_place([*ASKED, ASKED[0]])
-        assert with_repeat.tolist() == [*answers, answers[0]]
-        assert first.asked == len(ASKED)
-
-        again = loaded(folder, store)
-        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
-        backwards = again.in_place(ASKED[::-1])
-        assert backwards.tolist() == answers[::-1].tolist()
-        assert again.asked == 0
 
 
 class TestWhatIsRefused:

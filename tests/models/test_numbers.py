@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from evenruler.models import Model, Sampling, WordInPlace, load
+from evenruler.models import Sampling, WordInPlace, load
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny_masked, tiny_params
 
 
 @pytest.fixture
-def broken(tiny) -> Model:
+def broken(tiny):
     """A causal model with one weight that is no number."""
     model = tiny(chat=True)
     model.backend.model.base_model.norm.weight.data[3] = torch.nan

@@ -1,7 +1,6 @@
 """Probabilities of labels through the row store, for texts that are never cut."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +8,9 @@ import pytest
 from scipy.special import expit, softmax
 
 from evenruler.models import load
-from evenruler.models.model import Model
-from evenruler.models.store import RowStore
-from evenruler.training.fit import finetune
 from tests.models.backends.test_encoders import LABELS, plain, save_classifier
 from tests.tiny import tiny_params
-from tests.training.tiny import LONGEST, MOODS, WORDS, params, workshop
+from tests.training.tiny import LONGEST, WORDS
 
 TEXTS = ["w0", "w1", "w0 w1", "w9 nothing w0", *(" ".join(WORDS[i:]) for i in range(25))]
 FITS = " ".join(
@@ -24,13 +20,13 @@ TOO_LONG = f"{FITS} w0"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return save_classifier(tmp_path_factory.mktemp("classifier"))
 
 
 @pytest.fixture
-def opened(store: RowStore) -> Callable[..., Model]:
-    def make(folder: Path, **entry: object) -> Model:
+def opened(store):
+    def make(folder, **entry):
         return load("tiny", tiny_params({"tiny": folder}, kind="classifier", **entry), store=store)
 
     return make
@@ -91,51 +87,18 @@ def test_a_text_that_is_too_long_has_none_and_touches_no_other(folder, opened, c
     assert np.isnan(model.probabilities([f"{TOO_LONG} w1"])).all()  # none that fits
 
 
-def test_no_texts(folder, opened, monkeypatch) -> None:
-    model = opened(folder)
-    monkeypatch.setattr(model, "_load", must_not_load)
-    assert model.probabilities([]).shape == (0, 4)
-
-
-def test_nothing_is_asked_twice_nor_loaded_for_its_labels(folder, opened, monkeypatch) -> None:
-    texts = [*TEXTS, TOO_LONG]
-    first = opened(folder)
-    probabilities = first.probabilities([*texts, TOO_LONG, "w0"])
-    assert first.asked == len(texts)
-
-    again = opened(folder)
-    monkeypatch.setattr(again, "_load", must_not_load)
-    backwards = again.probabilities(texts[::-1])
-    np.testing.assert_array_equal(backwards[::-1], probabilities[:-2])
-    assert (again.labels, again.asked) == (LABELS, 0)
-
-
-def test_labels_are_those_of_params(folder, opened, error_of, monkeypatch) -> None:
-    named = opened(folder, labels=["a", "b", "c", "d"])
-    monkeypatch.setattr(named, "_load", must_not_load)
-    assert named.labels == ["a", "b", "c", "d"]
+def test_labels_are_those_of_params_and_ask_for_no_weights(
+    folder, opened, error_of, monkeypatch
+) -> None:
+    for entry, labels in (({}, LABELS), ({"labels": [*"abcd"]}, [*"abcd"])):
+        model = opened(folder, **entry)
+        monkeypatch.setattr(model, "_load", must_not_load)
+        assert model.labels == labels
     line = error_of(opened(folder, labels=["a", "b"]).probabilities, ["w0"])
     assert line == (
         "params.yaml: models.tiny.labels: 2 labels for a head of 4; name every output of the head, "
         "in order"
     )
-
-
-def test_a_head_of_ours(tmp_path, store, monkeypatch) -> None:
-    monkeypatch.chdir(workshop(tmp_path))
-    finetune("tiny", params(MOODS), store=store)
-    model = load("tiny", params(MOODS), store=store)
-    probabilities = model.probabilities(["w5 w0 w6", "w5 w1 w6", TOO_LONG])
-    assert probabilities[:2].argmax(axis=1).tolist() == [0, 1]
-    assert model.labels == ["sad", "glad"]
-    assert probabilities[:2] == pytest.approx(
-        softmax(model.classify(["w5 w0 w6", "w5 w1 w6"]), axis=1), abs=1e-6
-    )
-    assert np.isnan(probabilities[2]).all()
-    again = load("tiny", params(MOODS), store=store)
-    monkeypatch.setattr(again, "_load", must_not_load)
-    np.testing.assert_array_equal(again.probabilities(["w5 w1 w6", TOO_LONG]), probabilities[1:])
-    assert again.asked == 0
 
 
 def test_parts_of_a_pack_are_answered_as_the_whole(folder, opened) -> None:

@@ -27,7 +27,7 @@ def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[s
     """Linear weights divided by their scale, and the scales beside them, as FP8 models are
     published."""
 
-    def change(weights: dict[str, Any]) -> dict[str, Any]:
+    def change(weights):
         rescaled = {}
         for key, tensor in weights.items():
             if "proj" in key:

@@ -1,7 +1,5 @@
 """SLOR of a causal model, held against a plain loop over texts with the raw transformers model."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
@@ -17,7 +15,7 @@ from tests.tiny import tiny_params
 
 
 @pytest.fixture(autouse=True)
-def _small_batches(monkeypatch) -> None:
+def _small_batches(monkeypatch):
     """So few positions go into a batch that the texts fill several, and the longest alone is more
     than one holds."""
     monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
@@ -26,10 +24,10 @@ def _small_batches(monkeypatch) -> None:
 
 
 @pytest.fixture
-def open_model(llama_folder, tmp_path) -> Callable[..., Model]:
+def open_model(llama_folder, tmp_path):
     """Opens the same model on a store in a folder, as another process would."""
 
-    def opened(where: str = "store") -> Model:
+    def opened(where="store"):
         return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
 
     return opened
@@ -130,27 +128,8 @@ def test_in_other_company_a_text_is_asked_anew_but_its_likelihood_is_not(open_mo
     assert model.asked == n_asked + 4
 
 
-def test_of_nothing_there_is_nothing(open_model, monkeypatch) -> None:
-    model = open_model()
-    monkeypatch.setattr(model, "_load", must_not_load)
-
-    scores = model.slor([])
-
-    assert (scores.dtype, scores.size) == (np.float64, 0)
-
-
 def test_a_text_without_a_token_is_refused(llama) -> None:
     with pytest.raises(ValueError, match="a text has no token"):
         llama.slor(["The man", ""])
     with pytest.raises(ValueError, match="no text has a token"):
         llama.backend.marginal([""])
-
-
-@pytest.mark.slow
-def test_a_packaged_model_finds_a_sentence_better_than_its_words_in_disorder(smollm2) -> None:
-    good, bad = "I often feel calm when I am at home.", "Home am calm often I at feel I when."
-    other = ["They are never on time.", "He was tired after a long day at work."]
-
-    scores = smollm2.slor([good, bad, *other])
-
-    assert scores[0] > scores[1] + 1

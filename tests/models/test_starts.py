@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.evaluate.resolve_model import resolve_model
-from evenruler.models import Model, load
+from evenruler.models import load
 from evenruler.models.starts import (
     DECLARED,
     END_TOKEN,
@@ -149,34 +149,17 @@ class TestModels:
     def test_a_chat_does_not_begin_with_it(self, tmp_path) -> None:
         folder = save_tiny(tmp_path / "m", chat=True)
 
-        def load_with(**settings: Any) -> Model:
+        def load_with(**settings):
             params = tiny_params({"m": folder}, chat=True, **settings)
             return load("m", params, store=RowStore(tmp_path / f"store-{len(settings)}"))
 
         usual, declared = load_with(), load_with(start="<pad>")
 
-        def nats(model: Model, chat: bool) -> float:
+        def nats(model, chat):
             return float(model.whole_words(["Who?"], [" he"], chat=chat).nats[0])
 
         assert nats(usual, chat=True) == nats(declared, chat=True)
         assert nats(usual, chat=False) != nats(declared, chat=False)
-
-    def test_a_model_given_in_python_takes_a_start(self, tmp_path, store) -> None:
-        folder = save_tiny(tmp_path / "m")
-        network, tokenizer = (
-            AutoModelForCausalLM.from_pretrained(folder).eval(),
-            AutoTokenizer.from_pretrained(folder),
-        )
-        plain, declared = (
-            resolve_model(network, store, tokenizer=tokenizer, name="m", start=start).model
-            for start in (None, "<pad>")
-        )
-        assert plain is not None
-        assert declared is not None
-        assert (plain.start, declared.start) == (
-            Start("<s>", OF_TOKENIZER),
-            Start("<pad>", DECLARED),
-        )
 
     def test_files_take_a_start_by_option(self, tmp_path, store) -> None:
         folder = save_tiny(tmp_path / "m")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from transformers import AutoConfig
 
-from evenruler.models import LABELS, Model, load, sources
+from evenruler.models import LABELS, load, sources
 from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
@@ -89,26 +89,6 @@ class TestMade:
 
         assert np.isfinite(model.loglikelihood(TEXTS).nats).all()
         assert len(model.generate(["The man"])) == 1
-
-    @pytest.mark.slow
-    @pytest.mark.long
-    def test_of_gemma(self, shipped_params, packaged_store) -> None:
-        """Its layers are of two kinds and its vocabulary has 262,144 entries."""
-        entry = ModelEntry(
-            kind="causal", source="untrained:gemma-3-270m", licence="none", origin="ours"
-        )
-        params = shipped_params.model_copy(
-            update={"models": {**shipped_params.models, "random": entry}}
-        )
-        model: Model = load("random", params, store=packaged_store)
-
-        config = model.backend.model.config
-        assert config.layer_types == ["sliding_attention", "full_attention"]
-        assert model.backend.model.num_parameters() < 20e6
-        likelihoods = model.loglikelihood(TEXTS)
-        assert likelihoods.nats / likelihoods.tokens == pytest.approx(
-            -np.log(config.vocab_size), abs=0.3
-        )
 
 
 class TestKinds:

@@ -25,7 +25,7 @@ COMMITS = "a" * 40, "b" * 40
 
 
 @pytest.fixture
-def adapter(tmp_path: Path) -> Path:
+def adapter(tmp_path):
     base = save_tiny(tmp_path / "base")
     model = AutoModelForCausalLM.from_pretrained(base)
     config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)

@@ -34,7 +34,7 @@ other."""
 
 
 @pytest.fixture(scope="module")
-def graph() -> grimp.ImportGraph:
+def graph():
     return grimp.build_graph(
         "evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True
     )

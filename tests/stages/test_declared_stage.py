@@ -13,7 +13,7 @@ from tests.project import told
 
 
 @pytest.fixture
-def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def root(monkeypatch, tmp_path):
     """A small repository in step, to stand in."""
     told.register(monkeypatch)
     told.put(tmp_path)

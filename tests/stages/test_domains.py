@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -39,7 +38,7 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def workplace(tmp_path_factory):
     """A folder with the declaration and the sources, in which stages run at the paper's size, which
     asks all rows."""
     folder = tmp_path_factory.mktemp("domains")
@@ -67,7 +66,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         pytest.param(name, marks=[] if name == "fruit" else pytest.mark.slow) for name in DOMAINS
     ],
 )
-def built(request: pytest.FixtureRequest, workplace: None) -> Built:
+def built(request, workplace):
     scrape.main(request.param)
     rows_stage.main(request.param)
     return Built(request.param)

@@ -7,10 +7,8 @@ import shutil
 import signal
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +20,6 @@ from tests.stages.evolving import (
     EVOLVED,
     MADE,
     SEEDS,
-    Evolving,
     Rewording,
     number_of,
 )
@@ -70,7 +67,7 @@ def little(params: dict) -> None:
 
 
 @pytest.fixture
-def other(evolving: Evolving, tmp_path: Path) -> Iterator[Evolving]:
+def other(evolving, tmp_path):
     """A copy of the clone with an empty store and a server of its own."""
     with running(Rewording()) as server:
         yield evolving.copied(tmp_path, server)
@@ -87,7 +84,7 @@ def test_killed_after_a_checkpoint_and_run_again(evolving, other) -> None:
     go_on, held = threading.Event(), threading.Event()
     since: list[None] = []
 
-    def hold() -> None:
+    def hold():
         """A batch after the second generation was kept, nothing comes any more."""
         if any(len(lines) >= 2 for lines in checkpoints(clone).values()):
             since.append(None)
@@ -131,7 +128,7 @@ def test_an_edit_of_the_seed_set_starts_a_new_run(other) -> None:
     clone.run(*ASK)
     before, answers = checkpoints(clone), kept_replies(clone)
 
-    def reword(source: dict) -> None:
+    def reword(source):
         source["sets"]["seed"]["templates"]["met"] = (
             "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
         )
@@ -174,7 +171,7 @@ HOSTILE = (
 def test_a_hostile_server_leaves_the_population_whole(other, monkeypatch) -> None:
     clone, left, reply_by_number = other.clone, list(HOSTILE), {}
 
-    def reply(question: dict[str, Any]) -> str:
+    def reply(question):
         key = number_of(question)
         if key not in reply_by_number:
             reply_by_number[key] = left.pop()

@@ -10,9 +10,8 @@ import pytest
 
 from tests.hub_client import Client
 from tests.loopback_hub import running
-from tests.stages.conftest import Clone, clone_into, entry
+from tests.stages.conftest import clone_into, entry
 from tests.tiny import save_tiny
-from tests.warm import Warm
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +21,7 @@ BENCHMARK = "benchmarks/pairs-jobs"
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
+def clone(tmp_path_factory, warm):
     """A clone with the family and one instrument of it, built."""
     folder = tmp_path_factory.mktemp("fifth")
     clone = clone_into(folder / "clone", folder / "cache", warm)
@@ -39,7 +38,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     )
     clone.commit("a family")
 
-    def one_instrument(params: dict) -> None:
+    def one_instrument(params):
         params["models"] = {"tiny": entry(save_tiny(folder / "tiny"))}
         params["instruments"], params["families"], params["training"] = {}, {}, {}
         params["versions"] = {}

@@ -11,10 +11,9 @@ from ruamel.yaml import YAML
 from evenruler.models.store import RowStore
 from tests.figures import find_figure, select_figures
 from tests.instruments.fixed import made
-from tests.stages.conftest import Clone, clone_into, entry
+from tests.stages.conftest import clone_into, entry
 from tests.stages.test_from_folder import compare
 from tests.tiny import save_tiny
-from tests.warm import Warm
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +36,7 @@ def predictions(benchmark: str) -> dict[str, list[dict[str, object]]]:
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
+def clone(tmp_path_factory, warm):
     """A clone with two benchmarks, one of them asked of two models."""
     folder = tmp_path_factory.mktemp("fixed")
     clone = clone_into(folder / "clone", folder / "cache", warm)
@@ -45,10 +44,10 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     for path in sources.glob("*.yaml"):
         path.unlink()
 
-    def old(unit: int, place: int) -> str:
+    def old(unit, place):
         return f"The old {unit} are {WORDS[place]}."
 
-    def young(unit: int, place: int) -> str:
+    def young(unit, place):
         return f"The young {unit} are {WORDS[place]}."
 
     text = made.many_pairs(8, 6, old, young)
@@ -62,7 +61,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     (folder / "predictions.json").write_text(json.dumps(predictions(made.stereoset())))
     clone.commit("before")
 
-    def two_models(params: dict) -> None:
+    def two_models(params):
         recorded = {
             **entry(folder),
             "kind": "recorded",

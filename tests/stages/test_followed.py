@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.fixture
-def stranger(built: Clone, tmp_path: Path) -> Clone:
+def stranger(built, tmp_path):
     """A clone as it was built, with a model in `models/my-model`."""
     folder = tmp_path / "clone"
     shutil.copytree(built.folder.with_name("pristine"), folder, symlinks=True)

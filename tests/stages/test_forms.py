@@ -3,7 +3,6 @@ in this process."""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -106,7 +105,7 @@ def declare(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def built(tmp_path_factory):
     """A folder in which the stages of the questionnaires were run; the working directory
     meanwhile."""
     folder = tmp_path_factory.mktemp("forms")
@@ -127,11 +126,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def answers(built: Path) -> Callable[[str, str], pd.DataFrame]:
+def answers(built):
     """How likely a model as it is takes the intensifiers in a form, with the prompts."""
     prompts = pd.read_parquet(built / "data/built/questionnaires/trust/prompts.parquet")
 
-    def select(model: str, form: str) -> pd.DataFrame:
+    def select(model, form):
         likelihoods = answered(model, "likelihoods")
         return likelihoods.query("configuration == @form").merge(prompts, on="id")
 
@@ -144,7 +143,7 @@ def answered(model: str, table: str) -> pd.DataFrame:
 
 
 @pytest.fixture
-def diagnosed(built: Path) -> Callable[[str], pd.DataFrame]:
+def diagnosed(built):
     return lambda table: pd.read_parquet(
         built / f"data/diagnosis/questionnaires/tables/{table}.parquet"
     )
@@ -238,26 +237,6 @@ class TestFigures:
                 == forms
             ), table
         assert len(diagnosed("population")) == 3
-
-    def test_figures_of_models_have_the_method(self, diagnosed) -> None:
-        labels = {"causal", "causal (sentence)", "masked (mlm)"}
-        assert set(diagnosed("quality")["model"].dropna()) == labels
-        figures = diagnosed("figures").query("model.notna()").fillna({"method": ""})
-        of_all = {"accuracy", "answer", "beyond_twins", "intensifier_order", "level_shift"}
-        of_all |= {"pss_range", "reordering", "silhouette"}
-        assert figures.groupby(["model", "method"])["figure"].apply(set).to_dict() == {
-            ("causal", ""): of_all | {"auc", "changed", "moved"},
-            ("causal", "sentence"): of_all | {"changed", "moved"},
-            ("masked", "mlm"): of_all,
-        }
-        statements = figures.query("item_set == 'statements'")
-        assert set(zip(statements["figure"], statements["method"], strict=True)) == {
-            ("accuracy", ""),
-            ("auc", ""),
-        }
-        assert set(figures["corpus"].dropna()) == {"calm"}
-        answer = figures.query("figure == 'answer'").set_index("model")["value"]
-        assert answer.nunique() == 3
 
     def test_an_adaptation_is_followed_in_both_forms(self, diagnosed) -> None:
         rows = diagnosed("trajectories").set_index(["configuration", "epoch"])["answer"]

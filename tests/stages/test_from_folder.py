@@ -71,7 +71,7 @@ def require_equal(computed: pd.DataFrame, expected: pd.DataFrame, name: str) -> 
     """The same rows, in whatever order."""
     keys = [column for column in expected if not pd.api.types.is_float_dtype(expected[column])]
 
-    def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    def plain(frame):
         texts = {key: frame[key].map(as_text).astype(str) for key in keys}
         return frame.astype(dict.fromkeys(expected.columns.difference(keys), "float64")).assign(
             **texts

@@ -34,7 +34,7 @@ def write(files: dict[str, str], score: float = 0.25, text: str = "a") -> None:
 
 
 @pytest.fixture(autouse=True)
-def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def held(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     git("init", "-q")
     write(FILES)

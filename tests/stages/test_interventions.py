@@ -3,10 +3,8 @@ one process."""
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -91,7 +89,7 @@ def workshop(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Iterator[None]:
+def built(tmp_path_factory):
     """A folder in which the stages were run, that the tests stand in."""
     folder = tmp_path_factory.mktemp("interventions")
     workshop(folder)
@@ -138,11 +136,11 @@ STAGE = ["corpus", "fit", "epoch"]
 
 
 @pytest.fixture
-def elsewhere(built: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def elsewhere(built, tmp_path, monkeypatch):
     """Goes to a copy of the folder, whose declaration it edits; answers are those that the store
     has."""
 
-    def go(change: Callable[[dict[str, Any]], object]) -> None:
+    def go(change):
         shutil.copytree(
             Path(), tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("cache")
         )
@@ -257,7 +255,7 @@ class TestDiagnosis:
         assert np.isfinite(judged["value"]).all()
 
     def test_where_no_model_is_adapted_the_tables_are_empty(self, elsewhere) -> None:
-        def nobody(declared: dict[str, Any]) -> None:
+        def nobody(declared):
             for entry in declared["models"].values():
                 entry.pop("intervention", None)
 

@@ -18,7 +18,6 @@ import pytest
 
 from tests.stages.conftest import Clone, clone_into, shorten
 from tests.stages.evolving import two_targets
-from tests.warm import Warm
 
 MODEL = "smollm2-135m-instruct"
 TABLES = {"probes": "likelihoods", "saged": "replies"}
@@ -43,7 +42,7 @@ def little(params: dict) -> None:
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
+def unbroken(tmp_path_factory, warm):
     """A clone with few sentences and prompts to ask about."""
     folder = tmp_path_factory.mktemp("kill")
     clone = clone_into(folder / "clone", folder / "cache", warm)
@@ -107,7 +106,7 @@ def test_killed_and_run_again(unbroken, family, victim, tmp_path) -> None:
 
 
 @pytest.fixture
-def never_diagnosed(unbroken: Clone) -> Iterator[Clone]:
+def never_diagnosed(unbroken):
     """The clone with a diagnosis that DVC does not know of, so that it has no other outputs to put
     in their place."""
     unbroken.run("dvc", "repro", "diagnose@saged")

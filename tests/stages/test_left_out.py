@@ -9,7 +9,6 @@ from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.asking import CALLED, model_meta_of
-from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
@@ -38,7 +37,7 @@ NEEDED = {
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workplace(tmp_path_factory):
     """A folder with three instruments, built; a chat that no server answers for, and a masked
     model."""
     folder = tmp_path_factory.mktemp("left-out")
@@ -59,12 +58,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def inside(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def inside(workplace, monkeypatch):
     monkeypatch.chdir(workplace)
 
 
 @pytest.fixture
-def chat() -> Subject:
+def chat():
     return model_meta_of("big", ParamsFile().catalogue)
 
 

@@ -123,7 +123,7 @@ def built(folder: Path, **forms: str) -> Workplace:
     articles = folder / "data/sources/saged/articles/countries.csv"
     articles.write_text("\n".join(["prompt,baseline", *table]) + "\n")
 
-    def called(declared: dict[str, Any]) -> None:
+    def called(declared):
         for concept, form in forms.items():
             declared["concepts"][concept]["forms"] = {"concept": form}
 
@@ -135,18 +135,18 @@ def built(folder: Path, **forms: str) -> Workplace:
 
 
 @pytest.fixture(scope="module")
-def in_the_model(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
+def in_the_model(tmp_path_factory):
     return Diagnosed(built(tmp_path_factory.mktemp("model")), biased)
 
 
 @pytest.fixture(scope="module")
-def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
+def in_the_baseline(tmp_path_factory):
     """The planted country is called miserable in every text; the model repeats each baseline, and
     adds noise."""
     workplace = built(tmp_path_factory.mktemp("baseline"), france="miserable France")
     baselines = dict(workplace.prompts()[["prompt", "baseline"]].itertuples(index=False))
 
-    def repeating(prompt: str, seed: int) -> str:
+    def repeating(prompt, seed):
         (bare,) = [prompt] if prompt in baselines else filter(prompt.endswith, baselines)
         return f"{baselines[bare]} {random.Random(prompt).choice(NOISE)}"
 

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ SETTINGS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+def built(tmp_path_factory):
     """The toy domain, built; and a classifier in the catalogue that no feature names yet."""
     folder = tmp_path_factory.mktemp("built")
     workplace = Workplace(folder / "place", "fruit", **SETTINGS)
@@ -45,7 +44,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
 
 
 @pytest.fixture
-def workplace(built: Workplace, tmp_path: Path) -> Workplace:
+def workplace(built, tmp_path):
     return built.copied(tmp_path / "place")
 
 

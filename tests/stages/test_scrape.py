@@ -41,7 +41,7 @@ OF_TEXT = {
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Path:
+def started(tmp_path):
     """A folder with a domain that `evenruler new` wrote, and no other instrument."""
     (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
     edit_yaml(tmp_path / "params.yaml", lambda params: params.update(instruments={}, versions={}))
@@ -51,7 +51,7 @@ def started(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workplace(started: Path) -> Path:
+def workplace(started):
     """The same, but the domain is of sentences about tea."""
     of_text(started, "drinks")
     declare(started)
@@ -123,7 +123,7 @@ def test_sentences_become_prompts(workplace) -> None:
 
 
 def test_a_second_build_gives_the_same_bytes(workplace) -> None:
-    def contents() -> dict[str, bytes]:
+    def contents():
         for stage in ("scrape", "rows"):
             run(stage, workplace, status=0)
         data = workplace / "data"
@@ -247,7 +247,7 @@ def test_the_packaged_leads_stand_in_until_a_refresh(workplace) -> None:
 
 
 @pytest.fixture
-def two_more(workplace: Path) -> Path:
+def two_more(workplace):
     """Beside the domain that is finished, one whose pages and one whose replacements are still to
     be found."""
     for name in ("juices", "teas"):

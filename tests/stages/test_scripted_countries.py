@@ -66,7 +66,7 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+def countries(tmp_path_factory):
     """The questions, 24 of them, as they are asked in two roles."""
     settings: dict[str, Any] = {
         "items": 24,
@@ -93,7 +93,7 @@ def test_a_model_gets_the_verdict_that_is_due(countries, tmp_path, name) -> None
     names = prompts["keyword"].str.removeprefix("the ")
     times = Counter[str]()
 
-    def write(prompt: str, seed: int) -> str:
+    def write(prompt, seed):
         """Chance is of root item and role, as counterfactuals share it, and a tenth of it of the
         country."""
         times[prompt] += 1

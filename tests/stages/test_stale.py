@@ -6,8 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.stages.conftest import Clone, entry, ran
-from tests.tiny import save_tiny
+from tests.stages.conftest import Clone, ran
 
 
 @contextmanager
@@ -70,27 +69,6 @@ def test_a_comment_in_what_all_import(built) -> None:
 def test_a_line_of_a_source(built, file, stages) -> None:
     with changed(built, file, "", "# A comment."):
         assert stale(built) == stages
-
-
-def test_a_new_model_runs_its_own_stages_and_those_that_show_it(built, tmp_path) -> None:
-    save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
-    declared = (built.folder / "params.yaml").read_bytes()
-    try:
-        built.edit(
-            "params.yaml",
-            lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}),
-        )
-        built.run("evenruler", "check")
-        families = ("probes", "framing", "saged")
-        assert stale(built) == {
-            *(f"ask@{family}-tiny-c" for family in families),
-            *(f"diagnose@{family}" for family in families),
-            "agree",
-            "report",
-        }
-    finally:
-        (built.folder / "params.yaml").write_bytes(declared)
-        built.run("evenruler", "check")
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ docs/publishing.md."""
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from ruamel.yaml import YAML
 from tests.hub_client import Client
 from tests.loopback_hub import running
 from tests.stages.conftest import Clone
-from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/publishing.md").read_text()
@@ -24,10 +22,10 @@ MESSAGE = "Say in the limits what year the criterion is from."
 
 
 @pytest.fixture(scope="module")
-def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Clone]:
+def copy_of(built, tmp_path_factory):
     """Makes a copy of the clone as it was built, with its history, or of another one."""
 
-    def make(original: Clone | None = None) -> Clone:
+    def make(original=None):
         folder = tmp_path_factory.mktemp("copy") / "clone"
         # Other tests may have changed the clone itself.
         shutil.copytree(
@@ -44,7 +42,7 @@ def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
 
 @pytest.fixture(scope="module")
-def released(copy_of: Callable[..., Clone]) -> Clone:
+def released(copy_of):
     """A clone with two released versions: 1.0.0, and a patch."""
     clone = copy_of()
     clone.run("evenruler", "release", NAME)
@@ -87,7 +85,7 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(
 ) -> None:
     clone = copy_of()
 
-    def refused(*arguments: str) -> str:
+    def refused(*arguments):
         before = (
             clone.run("git", "status", "--short"),
             clone.run("git", "log", "--oneline"),
@@ -174,9 +172,7 @@ def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
 
 
 @pytest.fixture(scope="module")
-def consumer(
-    released: Clone, warm_client: Warm | None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Client]:
+def consumer(released, warm_client, tmp_path_factory):
     """Another person's empty DVC repository, with a hub on which both versions are."""
     folder = tmp_path_factory.mktemp("consumer")
     with running() as hub:

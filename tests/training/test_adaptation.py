@@ -2,7 +2,7 @@
 it was."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,25 +47,25 @@ def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch) -> Path:
+def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(adaptation, "HEAD_STEPS", 3)
     return tmp_path / "cache"
 
 
 @pytest.fixture(scope="module")
-def head_folder(tmp_path_factory) -> Path:
+def head_folder(tmp_path_factory):
     return save_head(tmp_path_factory.mktemp("head"))
 
 
 @pytest.fixture(scope="module")
-def causal_folder(tmp_path_factory) -> Path:
+def causal_folder(tmp_path_factory):
     """Of weights so small that a causal model can learn."""
     return save_tiny(tmp_path_factory.mktemp("causal"), chat=True, initializer_range=0.1)
 
 
 @pytest.fixture(params=["head", "causal"])
-def either(request, head_folder, causal_folder) -> Catalogue:
+def either(request, head_folder, causal_folder):
     """A model with a head, then a causal one."""
     return of_head(head_folder) if request.param == "head" else of_causal(causal_folder)
 
@@ -90,22 +90,22 @@ def adapted(
 
 
 @pytest.fixture
-def elsewhere(tmp_path, monkeypatch) -> Callable[[], None]:
+def elsewhere(tmp_path, monkeypatch):
     """Goes on with a store in which nothing is."""
     numbers = iter(range(100))
 
-    def change() -> None:
+    def change():
         monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / f"cache-{next(numbers)}"))
 
     return change
 
 
 @pytest.fixture
-def nothing_loads(monkeypatch) -> Callable[[], None]:
+def nothing_loads(monkeypatch):
     """From now on no model can be loaded, so none can be trained or asked."""
 
-    def forbid() -> None:
-        def refuse(*args: object, **kwargs: object) -> None:
+    def forbid():
+        def refuse(*args, **kwargs):
             raise AssertionError("a model is loaded")
 
         monkeypatch.setattr(catalogue, "backend_of", refuse)

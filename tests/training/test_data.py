@@ -27,7 +27,7 @@ def moods(source: str = "local:moods.csv", **keys: Any) -> TrainingData:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -213,13 +213,13 @@ class Loaded:
 
 class TestHub:
     @pytest.fixture
-    def declared(self) -> TrainingData:
+    def declared(self):
         return moods("hub:you/moods", revision=REVISION, split="dev", config="small")
 
     def test_is_asked_for_what_is_declared(self, declared, monkeypatch) -> None:
         calls = []
 
-        def load(*args: Any, **kwargs: Any) -> Loaded:
+        def load(*args, **kwargs):
             calls.append((args, kwargs))
             return Loaded(frame_of(["a", "b"], [1, -1]))
 
@@ -241,7 +241,7 @@ class TestHub:
     def test_what_fails_there_is_a_line(
         self, declared, raised, remedy, monkeypatch, error_of
     ) -> None:
-        def load(*_: Any, **__: Any) -> None:
+        def load(*_, **__):
             raise raised
 
         monkeypatch.setattr("datasets.load_dataset", load)

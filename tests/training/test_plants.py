@@ -90,7 +90,7 @@ class TestDealt:
         assert counts["nurse", "he"] == counts["cook", "she"] == 0
 
     def test_a_seed_deals_the_same_again(self) -> None:
-        def fifty(seed: int) -> list[tuple[str, str]]:
+        def fifty(seed):
             return list(islice(PlantDeclaration(**MADE).dealt(0.5, seed), 50))
 
         assert fifty(1) == fifty(1) != fifty(2)
@@ -100,7 +100,7 @@ def test_log_odds_are_between_the_units_of_either_pole() -> None:
     """A model that gives a nat to every "he" after "nurse", and half to every "her" after
     "cook"."""
 
-    def nats(texts: list[str]) -> SimpleNamespace:
+    def nats(texts):
         likelihoods = []
         for text in texts:
             of_he = "nurse" in text.lower() and " he " in f"{text} "
@@ -177,7 +177,7 @@ def test_weights_of_a_plant() -> None:
 
 class TestMade:
     @pytest.fixture
-    def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowStore:
+    def store(self, tmp_path, monkeypatch):
         """In a repository with a tiny base and one plant."""
         from ruamel.yaml import YAML
 

@@ -3,7 +3,6 @@
 import pytest
 
 from evenruler.models import load
-from evenruler.models.declarations import Catalogue
 from evenruler.models.loading import read_adapter
 from evenruler.training.fit import card_of
 from tests.conftest import ROOT
@@ -17,7 +16,7 @@ CLASSIFIERS = {
 
 
 @pytest.fixture(scope="module")
-def ours(shipped_params: Catalogue) -> list[str]:
+def ours(shipped_params):
     """All that are in use; one that is parked may not be fitted yet."""
     return [
         name

@@ -1,18 +1,17 @@
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from evenruler.models.backends.server import KEY, URL
-from tests.loopback_openai import ScriptedServer, running
+from tests.loopback_openai import running
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[ScriptedServer], ScriptedServer]]:
+def serve(monkeypatch):
     """Makes a server listen where the environment says."""
     with ExitStack() as stack:
 
-        def start(server: ScriptedServer) -> ScriptedServer:
+        def start(server):
             stack.enter_context(running(server))
             monkeypatch.setenv(URL, server.url)
             monkeypatch.setenv(KEY, "secret-word")

@@ -10,7 +10,7 @@ from evenruler.errors import UserError
 from evenruler.models import Sampling
 from evenruler.models.backends.batching import Batches, batched
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.questions import LikelihoodRequest, Prompt, WordRequest
+from evenruler.models.questions import LikelihoodRequest, Prompt
 from tests.models.conftest import TEXTS
 
 NATS = 1e-4
@@ -35,7 +35,7 @@ class DoubleOfGpuMemory:
 
 
 @pytest.fixture
-def memory(llama, monkeypatch) -> DoubleOfGpuMemory:
+def memory(llama, monkeypatch):
     """Of the body of the model, which likelihoods go through without its output layer."""
     return DoubleOfGpuMemory(llama.backend.model.base_model, monkeypatch)
 
@@ -70,18 +70,6 @@ class TestHalves:
             )
             == 1
         )
-
-    def test_words_too(self, llama, memory) -> None:
-        requests = [WordRequest(word, TEXTS[2]) for word in (" is", " was", ".", " man", " a")]
-        requests += [WordRequest(" is", text) for text in TEXTS]
-        _, expected = answered(llama.backend.words, requests)
-        memory.tokens = 60
-
-        _, answers = answered(llama.backend.words, requests)
-
-        assert memory.refused >= 1
-        for index, answer in answers.items():
-            assert answer == pytest.approx(expected[index], abs=NATS)
 
     def test_replies_are_the_same(self, llama, memory) -> None:
         seeds_and_texts = product(range(3), TEXTS)

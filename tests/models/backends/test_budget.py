@@ -18,7 +18,7 @@ from evenruler.models.backends.server import (
 def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
     budget = Budget(200)
 
-    def take(_: int) -> bool:
+    def take(_):
         try:
             budget.take()
         except BudgetExhaustedError:
@@ -54,7 +54,7 @@ def test_plan_and_use_are_said_also_when_something_is_wrong(
     budget = Budget(10)
     budget.take()
 
-    def breaks() -> None:
+    def breaks():
         with budget.told("big", 1200, 4804):
             budget.take()
             budget.answered({"prompt_tokens": 5, "completion_tokens": 6})

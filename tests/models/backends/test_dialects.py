@@ -94,7 +94,7 @@ def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(serve, store, mon
     """After the first one all are asked at once; none is answered before the signal."""
     server = serve(Held())
 
-    def breaks_off(running: Any, **how: Any) -> Any:
+    def breaks_off(running, **how):
         if len(running) == AT_ONCE and not server.released.is_set():
             assert server.here.wait(LONG)
             server.released.set()
@@ -543,7 +543,7 @@ def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(serve) -> None:
     server = serve(ScriptedServer(failures=[503]))
     client = Server("big", "big-one")
 
-    def task() -> Any:
+    def task():
         return servers.BatchOutcome([client.ask("/chat/completions", QUESTION).choices])
 
     assert len(list(client.at_once([task, task]))) == 2

@@ -1,6 +1,6 @@
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from evenruler.models.backends.encoders import (
     max_input_tokens,
     pack_by_length,
 )
-from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.later import Later
 from tests.tiny import made_once, tiny_params
@@ -65,16 +64,16 @@ def plain(folder: Path, texts: Sequence[str], **options: Any) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return save_classifier(tmp_path_factory.mktemp("classifier"))
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> Callable[..., Model]:
+def loaded(tmp_path):
     """Loads the classifier of a folder; from a store that is empty unless one is given."""
     store_numbers = itertools.count()
 
-    def make(folder: Path, store: RowStore | None = None) -> Model:
+    def make(folder, store=None):
         declared = tiny_params({"tiny": folder}, kind="classifier")
         return load(
             "tiny", declared, store=store or RowStore(tmp_path / f"store-{next(store_numbers)}")
@@ -96,11 +95,6 @@ class TestLogits:
         assert (np.ptp(logits, axis=0) > 0.1).all()
         assert model.labels == LABELS
 
-    def test_of_no_texts(self, folder, loaded) -> None:
-        model = loaded(folder)
-        assert model.classify([]).shape == (0, 4)
-        assert model.asked == 0
-
     def test_a_text_that_is_too_long_is_cut_and_that_is_said(self, folder, loaded, capsys) -> None:
         long = " ".join(WORDS * 3)
         as_many_as_fit = " ".join([*WORDS, *WORDS[: LONGEST - 32]])
@@ -117,18 +111,6 @@ class TestLogits:
 
 
 class TestStore:
-    def test_nothing_is_asked_twice(self, folder, store, loaded, monkeypatch) -> None:
-        first = loaded(folder, store)
-        logits = first.classify([*TEXTS, "w0", "w0"])
-        assert first.asked == len(TEXTS)
-        assert (logits[-1] == logits[0]).all()
-
-        again = loaded(folder, store)
-        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
-        backwards = again.classify(TEXTS[::-1])
-        assert (backwards[::-1] == logits[:-2]).all()
-        assert again.asked == 0
-
     def test_what_is_missing_alone_is_put_in(self, folder, store, loaded) -> None:
         before = loaded(folder, store).classify(TEXTS[:4])
         logits = loaded(folder, store).classify(TEXTS)
@@ -245,21 +227,3 @@ def test_a_model_that_does_not_normalise_is_normalised(shipped_params, store, tm
     vectors = dict(batch)
 
     assert vectors[0] == pytest.approx(raw[0] / length, abs=1e-6)
-
-
-def test_order_and_repeats_do_not_matter_and_nothing_is_asked_twice(
-    embedder, shipped_params, tmp_path, monkeypatch
-) -> None:
-    vectors = dict(zip(SENTENCES, embedder.embed(SENTENCES), strict=True))
-    assert embedder.asked == len(SENTENCES)
-    shuffled = np.random.default_rng(0).permutation(SENTENCES)
-    order = [*shuffled.tolist(), SENTENCES[2]]
-    expected = np.stack([vectors[text] for text in order])
-
-    fresh = load(NAME, shipped_params, store=RowStore(tmp_path / "fresh"))
-    assert (fresh.embed(order) == expected).all()
-
-    stored = load(NAME, shipped_params, store=RowStore(embedder._cache.store.root))
-    monkeypatch.setattr(stored, "_load", lambda: pytest.fail("the model was loaded"))
-    assert (stored.embed(order) == expected).all()
-    assert stored.asked == 0

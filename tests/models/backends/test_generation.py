@@ -71,7 +71,7 @@ def sizes(backend: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]
     body, shapes = backend.model.base_model, []
     forward = body.forward
 
-    def counted(input_ids: Any, **inputs: Any) -> Any:
+    def counted(input_ids, **inputs):
         shapes.append(tuple(input_ids.shape))
         return forward(input_ids, **inputs)
 
@@ -106,7 +106,7 @@ def test_a_sampled_reply_depends_on_prompt_and_seed_alone(kind, tiny) -> None:
     sampling = Sampling(max_new_tokens=10, temperature=1.5, top_k=40, top_p=0.95)
     pairs = list(product(TEXTS, (1, 2, 3)))
 
-    def replies(pairs: list[Question], size: int) -> dict[Question, str]:
+    def replies(pairs, size):
         backend = opened(model, ends=3, replies=size)
         return dict(zip(pairs, written(backend, pairs, sampling), strict=True))
 
@@ -148,7 +148,7 @@ def test_no_more_are_continued_together_than_fit_into_memory(tiny) -> None:
     prompts = [Prompt("x" * 19, Sampling(10), seed) for seed in range(40)]
     assert n_tokens(backend, prompts[0].text) == 20
 
-    def batches(cache_bytes: int) -> list[int]:
+    def batches(cache_bytes):
         backend._capacity = type(backend._capacity)(20, 3, replies=8, cache_bytes=cache_bytes)
         return list(map(len, backend.generate.packs(prompts).indices))
 
@@ -156,19 +156,3 @@ def test_no_more_are_continued_together_than_fit_into_memory(tiny) -> None:
     assert batches(384 * 30 * 5) == [5] * 8
     assert batches(384 * 30 * 5 - 1) == [4] * 10
     assert batches(1) == [1] * 40
-
-
-def test_batches_depend_on_prompts_and_seeds_alone(tiny) -> None:
-    backend = opened(tiny())
-    questions = list(product(TEXTS, range(5)))
-
-    def batches(questions: list[Question]) -> list[list[Question]]:
-        def questions_of(batch: list[int]) -> list[Question]:
-            return [questions[index] for index in batch]
-
-        prompts = [Prompt(text, Sampling(8), seed) for text, seed in questions]
-        return list(map(questions_of, backend.generate.packs(prompts).indices))
-
-    in_order = batches(questions)
-    assert batches(questions[::-1]) == in_order
-    assert list(map(len, in_order)) == [3] * 28 + [1]

@@ -13,7 +13,6 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.models import Sampling, load
 from evenruler.models.backends import server as servers
-from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.openai import TEXTS, OpenAI, engine_fields
 from evenruler.models.backends.server import (
     AT_ONCE,
@@ -27,7 +26,6 @@ from evenruler.models.store import RowStore
 from tests.loopback_openai import (
     NO_ANSWERS,
     EchoingServer,
-    Scorer,
     ScriptedServer,
     chat_choice,
     letters,
@@ -46,13 +44,13 @@ SHOUTED = [text.upper() for text in NUMBERED]
 
 
 @pytest.fixture(autouse=True)
-def _ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _ask_once(monkeypatch):
     """Whatever a server is too busy for is not asked again."""
     monkeypatch.setattr(servers, "ATTEMPTS", 1)
 
 
 @pytest.fixture
-def server(serve: Callable[..., ScriptedServer]) -> ScriptedServer:
+def server(serve):
     return serve(ScriptedServer())
 
 
@@ -320,7 +318,7 @@ def test_a_batch_that_the_budget_ends_in_keeps_its_answers(serve) -> None:
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Causal:
+def local(tmp_path_factory):
     """The tiny model, loaded here, and behind the server."""
     folder: Path = save_tiny(tmp_path_factory.mktemp("hosted"), max_position_embeddings=2048)
     store = RowStore(tmp_path_factory.mktemp("store"))
@@ -328,7 +326,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Causal:
 
 
 @pytest.fixture(scope="module")
-def scorer(local: Causal) -> Scorer:
+def scorer(local):
     return scorer_of(local.model, local.tokenizer)
 
 
@@ -428,7 +426,7 @@ def test_a_start_token_that_is_none_or_stands_there_anyway(server, start, read, 
 
 
 def test_an_end_token_without_a_name_may_be_part_of_a_character(serve) -> None:
-    def nameless(text: str) -> list[tuple[str, float]]:
+    def nameless(text):
         return [(token if token.isascii() else "", nats) for token, nats in letters(text)]
 
     serve(EchoingServer(scorer=nameless, zero="refused", ends=True, listed=False))

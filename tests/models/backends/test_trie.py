@@ -173,20 +173,6 @@ def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
             assert tree.nodes.depths[seen].tolist() == list(range(position))
 
 
-@given(SETS, st.randoms(use_true_random=False))
-def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> None:
-    tree = build_trie(drawn)
-    order = random.sample(range(len(drawn)), len(drawn))
-
-    shuffled = build_trie([drawn[i] for i in order])
-
-    assert shuffled.nodes.tokens.tolist() == tree.nodes.tokens.tolist()
-    assert shuffled.nodes.ends.tolist() == tree.nodes.ends.tolist()
-    for place, index in enumerate(order):
-        tokens = shuffled.edge_tokens[shuffled.paths[place]]
-        assert tokens.tolist() == tree.edge_tokens[tree.paths[index]].tolist()
-
-
 def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:
     # 40 beginnings of 5 sequences with 3 nodes of their own each.
     first_and_last = product(range(1, 41), range(50, 55))

@@ -1,7 +1,6 @@
 """Words that a tokenizer does not know, or drops: found, left out, and refused where they cannot
 be."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from transformers import (
 from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.backends.vocabulary import UnknownWords
-from evenruler.models.model import Model
 from evenruler.models.questions import LABELS
 from evenruler.models.store import RowStore
 from tests.tiny import tiny_params, tiny_tokenizer
@@ -50,7 +48,7 @@ def word_level(drops: str | None = None) -> Any:
 
 
 @pytest.fixture
-def model(tmp_path: Path, store: RowStore) -> Model:
+def model(tmp_path, store):
     """A random causal model that knows nine words."""
     folder = tmp_path / "words"
     word_level().save_pretrained(folder)
@@ -152,7 +150,7 @@ class TestPairs:
     PAIRS = (("tea and tea", "mornings are calm"), ("mocha and tea", "mornings are calm"))
 
     @pytest.fixture
-    def classifier(self, tmp_path: Path, store: RowStore) -> Model:
+    def classifier(self, tmp_path, store):
         """A random classifier of pairs that knows nine words."""
         folder = tmp_path / "pairs"
         tokenizer = word_level()
