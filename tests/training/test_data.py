@@ -1,6 +1,5 @@
-import io
-import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,6 @@ import pytest
 
 from evenruler.models.declarations import Finetune, TrainingData
 from evenruler.training.fit import LabelledText, read_data, split_data
-from tests.hub_client import ROOT, Client
-from tests.loopback_hub import Blob, Repo, running
 
 WHERE = "params.yaml: training.moods"
 REVISION = "0123456789abcdef" * 2 + "deadbeef"
@@ -43,24 +40,24 @@ WRITERS: dict[str, Callable[[pd.DataFrame, str], Any]] = {
 }
 
 
+def read_frame(frame: pd.DataFrame, kind: str, **keys: Any) -> tuple[list[LabelledText], Any]:
+    """What is read of a file of this kind, and how it is described."""
+    WRITERS[kind](frame, f"moods.{kind}")
+    return read_data("moods", moods(f"local:moods.{kind}", **keys))
+
+
 class TestWhatIsRead:
     @pytest.mark.parametrize(
         ("kind", "labels"),
-        [*((kind, [1, 0, 1]) for kind in WRITERS), ("csv", ["glad", "sad", "glad"])],
+        [*product(WRITERS, [[1, 0, 1]]), ("csv", ["glad", "sad", "glad"])],
     )
     def test_every_kind_of_file_holds_the_same(self, kind, labels) -> None:
-        WRITERS[kind](
-            frame_of([" I laugh. ", "I weep,\nalas.", "naïve café — 東京 🎉"], labels),
-            f"moods.{kind}",
-        )
+        texts = [" I laugh. ", "I weep,\nalas.", "naïve café — 東京 🎉"]
 
-        rows, described = read_data("moods", moods(f"local:moods.{kind}"))
+        rows, described = read_frame(frame_of(texts, labels), kind)
 
-        assert rows == [
-            (("I laugh.",), "glad"),
-            (("I weep,\nalas.",), "sad"),
-            (("naïve café — 東京 🎉",), "glad"),
-        ]
+        assert [row.texts[0] for row in rows] == list(map(str.strip, texts))
+        assert [row.label for row in rows] == ["glad", "sad", "glad"]
         expected = {
             "rows": 3,
             "left_out": 0,
@@ -68,74 +65,58 @@ class TestWhatIsRead:
             "licence": "cc0-1.0",
             "origin": "of our own",
         }
-        assert {key: described[key] for key in expected} == expected
+        assert described | expected == described
 
     @pytest.mark.parametrize(
         ("kind", "labels"),
         [
-            *((kind, [1, -1, 0, None]) for kind in WRITERS),
-            *((kind, ["glad", "", "sad", None]) for kind in ("csv", "parquet")),
+            *product(WRITERS, [[1, -1, 0, None]]),
+            *product(["csv", "parquet"], [["glad", "", "sad", None]]),
         ],
     )
     def test_rows_without_label_are_left_out_and_counted(self, kind, labels) -> None:
-        WRITERS[kind](frame_of(list("abcd"), labels), f"moods.{kind}")
-        rows, described = read_data("moods", moods(f"local:moods.{kind}"))
+        rows, described = read_frame(frame_of([*"abcd"], labels), kind)
         assert rows == [(("a",), "glad"), (("c",), "sad")]
         assert (described["rows"], described["left_out"]) == (2, 2)
 
-    @pytest.mark.parametrize("kind", list(WRITERS))
+    @pytest.mark.parametrize("kind", WRITERS)
     def test_rows_without_text_are_left_out_and_counted(self, kind) -> None:
-        frame = pd.DataFrame(
-            {
-                "one": ["a", "", None, "d"],
-                "two": ["e", "f", "g", " "],
-                "label": [0, 1, 0, 1],
-            }
-        )
-        WRITERS[kind](frame, f"moods.{kind}")
-        rows, described = read_data("moods", moods(f"local:moods.{kind}", columns=["one", "two"]))
+        texts = {"one": ["a", "", None, "d"], "two": ["e", "f", "g", " "]}
+        frame = pd.DataFrame({**texts, "label": [0, 1, 0, 1]})
+        rows, described = read_frame(frame, kind, columns=["one", "two"])
         assert rows == [(("a", "e"), "sad")]
         assert (described["rows"], described["left_out"]) == (1, 3)
 
     @pytest.mark.parametrize("kind", ["csv", "jsonl"])
     def test_texts_that_look_like_something_else_stay_as_they_are(self, kind) -> None:
         texts = ["None", "NA", "null", "007", "1.50", "true", "2026-01-01"]
-        frame = frame_of(texts, ["sad"] * 7).rename(columns={"text": "date"})
-        WRITERS[kind](frame, f"moods.{kind}")
-        rows, _ = read_data("moods", moods(f"local:moods.{kind}", columns=["date"]))
+        frame = pd.DataFrame({"date": texts, "label": ["sad"] * 7})
+        rows, _ = read_frame(frame, kind, columns=["date"])
         assert [text for (text,), _ in rows] == texts
 
     def test_texts_that_are_all_numbers(self) -> None:
-        Path("moods.csv").write_text("text,label\n007,0\n08,1\n")
-        rows, _ = read_data("moods", moods())
+        rows, _ = read_frame(frame_of(["007", "08"], [0, 1]), "csv")
         assert [row.texts for row in rows] == [("007",), ("08",)]
 
     def test_categories_are_names(self) -> None:
         labels = pd.Categorical(["sad", "glad", None])
-        frame_of(["a", "b", "c"], labels).to_parquet("moods.parquet")
-        rows, _ = read_data("moods", moods("local:moods.parquet"))
+        rows, _ = read_frame(frame_of([*"abc"], labels), "parquet")
         assert [row.label for row in rows] == ["sad", "glad"]
 
     def test_columns_in_the_order_that_is_declared(self) -> None:
-        pd.DataFrame({"b": ["second"], "y": ["glad"], "a": ["first"]}).to_csv(
-            "moods.csv", index=False
-        )
-        rows, _ = read_data("moods", moods(columns=["a", "b"], label="y"))
+        frame = pd.DataFrame({"b": ["second"], "y": ["glad"], "a": ["first"]})
+        rows, _ = read_frame(frame, "csv", columns=["a", "b"], label="y")
         assert rows == [(("first", "second"), "glad")]
 
     def test_the_checksum_is_over_texts_and_labels(self) -> None:
-        checksums = []
-        for texts, labels in (
-            (["ab", "c"], [0, 1]),
-            (["ab", "c"], [1, 0]),
-            (["a", "bc"], [0, 1]),
-        ):
-            for kind, writer in WRITERS.items():
-                writer(frame_of(texts, labels), f"moods.{kind}")
-            described = (read_data("moods", moods(f"local:moods.{kind}"))[1] for kind in WRITERS)
-            checksums.append({content["sha256"] for content in described})
-        assert [len(sums) for sums in checksums] == [1, 1, 1]
-        assert len(set.union(*checksums)) == 3
+        contents = [(["ab", "c"], [0, 1]), (["ab", "c"], [1, 0]), (["a", "bc"], [0, 1])]
+        checksums = set()
+        for texts, labels in contents:
+            frame = frame_of(texts, labels)
+            of_kinds = {read_frame(frame, kind)[1]["sha256"] for kind in WRITERS}
+            assert len(of_kinds) == 1
+            checksums |= of_kinds
+        assert len(checksums) == 3
 
     def test_a_tilde_is_home(self, here, monkeypatch) -> None:
         monkeypatch.setenv("HOME", str(here))
@@ -162,22 +143,21 @@ class TestWhatIsRefused:
             ("moods.csv", b"", "No columns to parse from file"),
             ("moods.jsonl", b'{"text": "a", "label": 0}\n{"text": \n', ""),
             ("moods.parquet", b"", "Parquet"),
+            ("moods.csv", None, "directory"),
         ],
     )
-    def test_a_file_that_cannot_be_read(self, file, content, reason, here, error_of) -> None:
-        (here / file).write_bytes(content)
+    def test_a_file_that_cannot_be_read(self, file, content, reason, error_of) -> None:
+        if content is None:
+            Path(file).mkdir()
+        else:
+            Path(file).write_bytes(content)
         line = error_of(read_data, "moods", moods(f"local:{file}"))
         assert line.startswith(f"{WHERE}: {file}: cannot be read (")
         assert reason in line
         assert line.endswith("; fix the file")
 
-    def test_a_folder(self, here, error_of) -> None:
-        (here / "moods.csv").mkdir()
-        assert f"{WHERE}: moods.csv: cannot be read (" in error_of(read_data, "moods", moods())
-
     def test_a_file_without_a_column(self, error_of) -> None:
-        frame_of(["a"], ["sad"]).rename(columns={"text": "other"}).to_csv("moods.csv", index=False)
-        line = error_of(read_data, "moods", moods())
+        line = error_of(read_frame, pd.DataFrame({"other": ["a"], "label": ["sad"]}), "csv")
         assert line == f"{WHERE}: no column 'text'; it has other, label"
 
     @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -186,22 +166,18 @@ class TestWhatIsRefused:
         [(["sad", "Sad", "glad", "odd"], "'Sad'", 2), ([0, 1, 1, 2], "2", 4)],
     )
     def test_a_label_that_is_not_declared(self, kind, labels, label, row, error_of) -> None:
-        WRITERS[kind](frame_of(list("abcd"), labels), f"moods.{kind}")
-        line = error_of(read_data, "moods", moods(f"local:moods.{kind}"))
+        line = error_of(read_frame, frame_of([*"abcd"], labels), kind)
         assert line == f"{WHERE}: label {label} in row {row}; `labels` has sad, glad"
 
     def test_truth_values_are_neither_names_nor_numbers(self, error_of) -> None:
-        frame_of(["a", "b"], [True, False]).to_csv("moods.csv", index=False)
-        line = error_of(read_data, "moods", moods(labels=["True", "False"]))
+        frame = frame_of(["a", "b"], [True, False])
+        line = error_of(read_frame, frame, "csv", labels=["True", "False"])
         assert line == f"{WHERE}: label True in row 1; `labels` has True, False"
 
     @pytest.mark.parametrize(("texts", "labels"), [(["a", "b"], [-1, -1]), (["", " "], [0, 1])])
     def test_a_file_without_a_labelled_row(self, texts, labels, error_of) -> None:
-        frame_of(texts, labels).to_csv("moods.csv", index=False)
-        assert (
-            error_of(read_data, "moods", moods())
-            == f"{WHERE}: holds no labelled row; see its `source`"
-        )
+        line = error_of(read_frame, frame_of(texts, labels), "csv")
+        assert line == f"{WHERE}: holds no labelled row; see its `source`"
 
 
 class Loaded:
@@ -248,52 +224,6 @@ class TestHub:
         line = error_of(read_data, "moods", declared)
         reason = str(raised).split("\n")[0].rstrip(".")
         assert line.startswith(f"{WHERE}: you/moods cannot be read ({reason}); {remedy}")
-
-    @pytest.mark.slow
-    @pytest.mark.long
-    def test_the_real_client(self, here) -> None:
-        buffer = io.BytesIO()
-        frame_of(["I laugh.", "I weep.", "?"], [1, 0, -1]).to_parquet(buffer)
-        with running() as hub:
-            repo = hub.repos["you/moods"] = Repo(private=False)
-            card = b"---\nlicense: cc0-1.0\n---\n"
-            files = {
-                "data/train-00000-of-00001.parquet": Blob(buffer.getvalue(), True),
-                "README.md": Blob(card, False),
-            }
-            revision = repo.commit(files, "first")
-            good = {"source": "hub:you/moods", "revision": revision, "split": "train"}
-            tries = [
-                good,
-                {**good, "split": "dev"},
-                {**good, "config": "large"},
-                {**good, "revision": "0" * 40},
-                {**good, "source": "hub:you/tempers"},
-            ]
-            code = (
-                f"import json, sys; sys.path.insert(0, {str(ROOT)!r})\n"
-                "from evenruler.training.fit import read_data\n"
-                "from evenruler.errors import UserError\n"
-                "from tests.training.test_data import moods\n"
-                f"for keys in {tries!r}:\n"
-                "    try:\n"
-                "        rows, described = read_data('moods', moods(**keys))\n"
-                "        print('=', json.dumps([rows, described['left_out']]))\n"
-                "    except UserError as error:\n"
-                "        print('=', error)\n"
-            )
-            printed = Client(hub, here, here / "home").python(code)
-        answers = [line[2:] for line in printed.splitlines() if line.startswith("= ")]
-        rows, left_out = json.loads(answers[0])
-        assert rows == [[["I laugh."], "glad"], [["I weep."], "sad"]]
-        assert left_out == 1
-        assert len(answers) == 5
-        for line, reason in zip(
-            answers[1:], ["split", "'large'", "0" * 40, "you/tempers"], strict=True
-        ):
-            assert line.startswith(f"{WHERE}: you/")
-            assert reason in line
-            assert line.endswith("; fix `source`, `revision`, `config` or `split`")
 
 
 def labelled(n: int, rows_a_text: int = 3, name: str = "premise") -> list[LabelledText]:
