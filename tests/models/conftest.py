@@ -1,11 +1,15 @@
+import json
 import string
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from evenruler.models import load
+from evenruler.models.declarations import ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
@@ -49,23 +53,37 @@ def llama(llama_folder, store):
     return load("tiny", tiny_params({"tiny": llama_folder}), store=store)
 
 
-def raw_token_nats(model: Any, tokenizer: Any, text: str) -> np.ndarray:
-    """[tokens] log-probability of each token of one text through the raw transformers model,
-    nothing else in it.
+def change_json(path: Path, **changes: Any) -> None:
+    """Set keys of a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def model_entry(kind: str = "causal", source: Any = "local:x", **fields: Any) -> ModelEntry:
+    """An entry of a catalogue."""
+    terms = {"licence": "mit", "origin": "here"}
+    return ModelEntry.model_validate({"kind": kind, "source": source, **terms, **fields})
+
+
+def raw_nats(
+    model: Any, tokenizer: Any, text: str, start: str | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """[tokens, vocabulary] log-probabilities before each token of one text through the raw
+    transformers model, nothing else in it; and the tokens.
 
     The softmax is float64: the float32 log_softmax of PyTorch on a CPU errs by up to 5e-4 nats a
     sentence over 262,144 entries, more than what is tested.
     """
-    import torch
-
-    start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
-    ids = torch.tensor([[start, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
+    begin = tokenizer.convert_tokens_to_ids(start or tokenizer.bos_token or tokenizer.eos_token)
+    ids = torch.tensor([[begin, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
     with torch.inference_mode():
-        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[
-            0, :-1
-        ]
-    nats = logits.double().log_softmax(-1)
-    return nats.gather(1, ids[0, 1:, None]).flatten().numpy()
+        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits
+    return logits[0, :-1].double().log_softmax(-1), ids[0, 1:]
+
+
+def raw_token_nats(model: Any, tokenizer: Any, text: str, start: str | None = None) -> np.ndarray:
+    """[tokens] log-probability of each token of one text, as `raw_nats` has it."""
+    nats, tokens = raw_nats(model, tokenizer, text, start)
+    return nats.gather(1, tokens[:, None]).flatten().numpy()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import pytest
 
 from evenruler.models import sources
 from evenruler.models.declarations import ModelEntry
+from tests.models.conftest import model_entry
 
 PARTS = 3
 
@@ -32,15 +33,8 @@ def model_in(folder: Path, below: str = "") -> dict[str, bytes]:
 
 def entry(content: bytes) -> ModelEntry:
     """An entry whose source is the parts that `install` puts there."""
-    return ModelEntry.model_validate(
-        {
-            "kind": "causal",
-            "source": [f"package:tiny-part_{i}/input/Tiny.zip.00{i}" for i in range(PARTS)],
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "licence": "mit",
-            "origin": "here",
-        }
-    )
+    parts = [f"package:tiny-part_{part}/input/Tiny.zip.00{part}" for part in range(PARTS)]
+    return model_entry(source=parts, sha256=hashlib.sha256(content).hexdigest())
 
 
 @pytest.fixture
@@ -109,14 +103,9 @@ class TestParts:
 
 
 def test_a_zip_file_outside_packages_is_unpacked_too(llama_folder, tmp_path, store) -> None:
-    (tmp_path / "tiny.zip").write_bytes(zipped(model_in(llama_folder)))
-    named = {
-        "kind": "causal",
-        "source": f"local:{tmp_path}/tiny.zip",
-        "licence": "mit",
-        "origin": "here",
-    }
-    folder = sources.locate_model("tiny", ModelEntry.model_validate(named), store)
+    path = tmp_path / "tiny.zip"
+    path.write_bytes(zipped(model_in(llama_folder)))
+    folder = sources.locate_model("tiny", model_entry(source=f"local:{path}"), store)
     assert (folder / "config.json").read_bytes() == (llama_folder / "config.json").read_bytes()
 
 

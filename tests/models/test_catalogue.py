@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -9,6 +10,7 @@ from evenruler.models import Model, load
 from evenruler.models.declarations import OPERATIONS, ModelEntry
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT
+from tests.models.conftest import model_entry
 from tests.tiny import save_tiny_masked, tiny_params
 
 CAUSAL = {"loglikelihood", "words", "generate", "slor", "entail"}
@@ -36,17 +38,11 @@ NEEDS = {
 }
 
 
-def entry(kind: str, **changes) -> ModelEntry:
-    source = (
-        "endpoint:big"
-        if kind in ("chat", "completions")
-        else "recorded:x"
-        if kind == "recorded"
-        else "local:x"
-    )
-    return ModelEntry.model_validate(
-        {"kind": kind, "source": source, "licence": "mit", "origin": "here", **changes}
-    )
+SOURCES = {"chat": "endpoint:big", "completions": "endpoint:big", "recorded": "recorded:x"}
+
+
+def entry(kind: str, **fields: Any) -> ModelEntry:
+    return model_entry(kind, **{"source": SOURCES.get(kind, "local:x")} | fields)
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, error_of) -> None:

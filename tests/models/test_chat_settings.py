@@ -152,10 +152,10 @@ def scripted(
 def model_with(tmp_path, store):
     """Makes a tiny model with this template and entry, in one folder."""
 
-    def open_model(template=THINKS, **entry):
+    def open_model(template=THINKS, special=("</think>",), **entry):
         folder = tmp_path / "m"
         if not folder.exists():
-            saved(folder, template)
+            saved(folder, template, special)
         return load("tiny", tiny_params({"tiny": folder}, chat=True, **entry), store=store)
 
     return open_model
@@ -165,7 +165,7 @@ def test_two_budgets_and_an_answer_without_its_thought(model_with, monkeypatch) 
     model = model_with(thinking={"tokens": 30})
     reason = f"{CUT} (30 tokens to think in): say `--thinking 60`"
     expected_by_text = {
-        "so</think>\n\nYes.": Reply("Yes.", None, "stop"),
+        "so</think>\n\nYes.": Reply("Ye", None, "length"),
         "x" * 50 + "</think>No.": Reply(None, reason, "length"),
         "ab</think>Perhaps it is so.": Reply("Perh", None, "length"),
         "x": Reply(None, reason, "stop"),  # the template began a thought, which never ended
@@ -201,7 +201,7 @@ def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
 def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
     model_with, monkeypatch
 ) -> None:
-    model = model_with(CHAT)
+    model = model_with(CHAT, special=())
     assert {"thinking", "template", "effort", "now"}.isdisjoint(json.loads(model.engine))
     texts = {"one": "<think>a</think>Yes.", "two": "<think>so it goes on", "three": "Yes."}
     reason = f"{CUT} (0 tokens to think in): say `--thinking 4096` or `--thinking off`"

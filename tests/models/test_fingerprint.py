@@ -19,6 +19,7 @@ from evenruler.models import fingerprint as fingerprints
 from evenruler.models.fingerprint import Fingerprint, measure_distance, reduce_logits
 from evenruler.models.replay import JOURNAL, read_journal
 from evenruler.models.store import RowStore
+from tests.models.conftest import raw_nats
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
@@ -128,17 +129,9 @@ IN_PLACE = (turn_positions_in_place, write_weights, swap_function)
 SAME_OBJECT = (*IN_BOTH, *IN_PLACE)
 
 
-def plain_logits(model: Any, tokenizer: Any, text: str) -> torch.Tensor:
-    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-    with torch.inference_mode():
-        logits = model(torch.tensor([[tokenizer.bos_token_id, *tokens]])).logits
-    return logits[0].double()
-
-
 def nats(model: Any, tokenizer: Any) -> list[float]:
     """By transformers alone, in plain calls."""
-    of_texts = (plain_logits(model, tokenizer, text) for text in TEXTS)
-    return [logits.log_softmax(-1).sum().item() for logits in of_texts]
+    return [raw_nats(model, tokenizer, text)[0].sum().item() for text in TEXTS]
 
 
 @pytest.fixture(autouse=True)
@@ -209,7 +202,7 @@ def test_where_a_reply_ends_is_part_of_the_key(model, tokenizer, store, error_of
     greedy = {"sampling": Sampling(6, temperature=0), "chat": False}
     first = load(model, store=store, tokenizer=tokenizer)
     (reply,) = first.replies(["the"], **greedy)
-    likeliest = plain_logits(model, tokenizer, "the")[-1].argmax()
+    likeliest = raw_nats(model, tokenizer, "thex")[0][-1].argmax()
     model.generation_config.eos_token_id = int(likeliest)
 
     (shorter,) = load(model, store=store, tokenizer=tokenizer).replies(["the"], **greedy)

@@ -1,7 +1,6 @@
 """Models at hand: loaded in Python, an adapter, a function, Ollama; against the plain library, and
 never mixed up."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models import Sampling, load
 from evenruler.models.backends.server import KEY, URL
-from evenruler.models.declarations import Catalogue, ModelEntry
+from evenruler.models.declarations import Catalogue
 from evenruler.models.in_memory import OLLAMA, ollama_address
 from evenruler.models.store import RowStore
 from tests.loopback_openai import ScriptedServer, running
+from tests.models.conftest import change_json, model_entry, raw_token_nats
 from tests.tiny import save_tiny, tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
@@ -53,13 +53,9 @@ def tuned(model: Any, seed: int = 0) -> Any:
         return get_peft_model(model, config).eval()
 
 
-def nats(model: Any, tokenizer: Any, text: str = TEXT) -> float:
+def nats(model: Any, tokenizer: Any) -> float:
     """By transformers alone."""
-    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-    ids = torch.tensor([[tokenizer.bos_token_id, *tokens]])
-    with torch.inference_mode():
-        logs = model(input_ids=ids).logits[0, :-1].log_softmax(-1)
-    return float(logs.gather(1, ids[0, 1:, None]).sum())
+    return float(raw_token_nats(model, tokenizer, TEXT).sum())
 
 
 def text_nats(model: Any) -> float:
@@ -144,11 +140,10 @@ def test_an_adapter_loaded_or_in_a_folder(tmp_path, folder, model, tokenizer, st
 def test_an_adapter_that_does_not_fit_is_one_line(tmp_path, folder, model, store, error_of) -> None:
     place = tmp_path / "lora"
     tuned(model).save_pretrained(place)
-    config_path, weights_path = place / "adapter_config.json", place / "adapter_model.safetensors"
+    weights_path = place / "adapter_model.safetensors"
 
     def ask_on(base):
-        config = json.loads(config_path.read_text()) | {"base_model_name_or_path": str(base)}
-        config_path.write_text(json.dumps(config))
+        change_json(place / "adapter_config.json", base_model_name_or_path=str(base))
         return likelihood(str(place), store)
 
     line = error_of(ask_on, "nowhere at all")
@@ -161,11 +156,6 @@ def test_an_adapter_that_does_not_fit_is_one_line(tmp_path, folder, model, store
     save_file(few, weights_path)
     lacking = "the adapter lacks 6 tensors, as base_model.model.model.layers.0.self_attn.v_proj"
     assert lacking in error_of(ask_on, folder)
-
-
-def entry_of(source: str, kind: str, **more: Any) -> ModelEntry:
-    terms = {"licence": "mit", "origin": "here"}
-    return ModelEntry.model_validate({"source": source, "kind": kind, **terms, **more})
 
 
 def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
@@ -182,7 +172,7 @@ def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
     missing = f"{place}: no adapter_config.json; name the folder of a saved adapter"
     assert error_of(load, "tiny", declared, store=store) == f"params.yaml: models.tiny: {missing}"
     for source, kind in (("loaded:X", "causal"), ("function:f", "chat")):
-        catalogue = Catalogue(models={"x": entry_of(source, kind)})
+        catalogue = Catalogue(models={"x": model_entry(kind, source)})
         line = error_of(load, "x", catalogue, store=store)
         assert "only Python can give such a model" in line
     for wrong in (
@@ -191,7 +181,7 @@ def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
         {"source": "local:x", "kind": "nli", "adapter": "y"},
     ):
         with pytest.raises(ValidationError):
-            entry_of(**wrong)
+            model_entry(**wrong)
 
 
 def test_an_adapter_before_texts_is_refused(model, tokenizer, store, error_of) -> None:

@@ -1,6 +1,5 @@
 """Probabilities of labels through the row store, for texts that are never cut."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from scipy.special import expit, softmax
 
 from evenruler.models import load
 from tests.models.backends.test_encoders import LABELS, plain, save_classifier
+from tests.models.conftest import change_json
 from tests.tiny import tiny_params
 from tests.training.tiny import LONGEST, WORDS
 
@@ -37,8 +37,7 @@ def must_not_load() -> None:
 
 
 def configured(folder: Path, **keys: object) -> Path:
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+    change_json(folder / "config.json", **keys)
     return folder
 
 

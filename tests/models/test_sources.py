@@ -17,15 +17,10 @@ from evenruler.evaluate.benchmark import EMBEDDER, TOOLS
 from evenruler.files import folder_sha256
 from evenruler.models import load, sources
 from evenruler.models.declarations import Catalogue, ModelEntry
+from tests.models.conftest import model_entry as entry
 from tests.tiny import save_tiny
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
-
-def entry(**changes) -> ModelEntry:
-    return ModelEntry.model_validate(
-        {"kind": "causal", "licence": "mit", "origin": "here", **changes}
-    )
 
 
 def sha256_of(content: bytes) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.errors import UserError
@@ -24,7 +23,7 @@ from evenruler.models.starts import (
     read_start,
     usual_starts,
 )
-from evenruler.models.store import RowStore
+from tests.models.conftest import raw_token_nats
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
 TEXT = "The man is at the theatre"
@@ -82,12 +81,7 @@ def raw_nats(folder: Path, start: str, text: str) -> float:
     """The log-likelihood of a text after a start token by plain transformers."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder)
-    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-    ids = torch.tensor([number(tokenizer, start), *tokens])
-    with torch.no_grad():
-        logits = model(ids[None]).logits[0, :-1]
-    nats = logits.double().log_softmax(-1)
-    return float(nats.gather(1, ids[1:, None]).sum())
+    return float(raw_token_nats(model, tokenizer, text, start).sum())
 
 
 def saved(folder: Path, bos: bool, configured: str | None) -> Path:
@@ -108,35 +102,34 @@ class TestModels:
         ],
     )
     def test_texts_are_scored_after_it_and_it_is_named(
-        self, tmp_path, store, bos, configured, start
+        self, bos, configured, start, tmp_path, store
     ) -> None:
         folder = saved(tmp_path / "m", bos, configured)
         model = load("m", tiny_params({"m": folder}), store=store)
         assert model.start == start == read_start("m", folder)
-        assert model.loglikelihood([TEXT]).nats[0] == pytest.approx(
-            raw_nats(folder, start.token, TEXT), abs=1e-4
-        )
+        (nats,) = model.loglikelihood([TEXT]).nats
+        assert nats == pytest.approx(raw_nats(folder, start.token, TEXT), abs=1e-4)
         assert model.backend.start == start
         # Answers from before the configuration's start was taken are not served.
         assert ("start" in json.loads(model.engine)) is (start.source == OF_CONFIGURATION)
 
     def test_a_declared_start_stands_in_the_key(self, tmp_path, store) -> None:
         folder = saved(tmp_path / "m", True, None)
-        plain = load("m", tiny_params({"m": folder}), store=store)
-        declared = load("m", tiny_params({"m": folder}, start="<pad>"), store=store)
-        assert declared.start == Start("<pad>", DECLARED)
-        assert declared.loglikelihood([TEXT]).nats[0] == pytest.approx(
-            raw_nats(folder, "<pad>", TEXT), abs=1e-4
+        plain, declared = (
+            load("m", tiny_params({"m": folder}, **entry), store=store)
+            for entry in ({}, {"start": "<pad>"})
         )
+        assert declared.start == Start("<pad>", DECLARED)
+        (nats,) = declared.loglikelihood([TEXT]).nats
+        assert nats == pytest.approx(raw_nats(folder, "<pad>", TEXT), abs=1e-4)
         assert json.loads(declared.engine) == {**json.loads(plain.engine), "start": "<pad>"}
 
     def test_the_other_start_is_asked_for_by_name(self, tmp_path, store) -> None:
         folder = saved(tmp_path / "m", True, None)
         model = load("m", tiny_params({"m": folder}), store=store)
-        bare, other = model.loglikelihood([TEXT]), model.loglikelihood([TEXT], other_start=True)
-        assert bare.nats[0] == pytest.approx(raw_nats(folder, "<s>", TEXT), abs=1e-4)
-        assert other.nats[0] == pytest.approx(raw_nats(folder, "</s>", TEXT), abs=1e-4)
-        assert model.loglikelihood([TEXT]).nats[0] == bare.nats[0]
+        for other, start in ((False, "<s>"), (True, "</s>"), (False, "<s>")):
+            (nats,) = model.loglikelihood([TEXT], other_start=other).nats
+            assert nats == pytest.approx(raw_nats(folder, start, TEXT), abs=1e-4)
 
     def test_without_another_start_there_is_no_number(self, tmp_path, store) -> None:
         folder = saved(tmp_path / "m", False, None)
@@ -146,20 +139,18 @@ class TestModels:
             assert np.isnan(likelihoods.nats).all()
             assert likelihoods.tokens.tolist() == [0, 0]
 
-    def test_a_chat_does_not_begin_with_it(self, tmp_path) -> None:
+    def test_a_chat_does_not_begin_with_it(self, tmp_path, store) -> None:
         folder = save_tiny(tmp_path / "m", chat=True)
-
-        def load_with(**settings):
-            params = tiny_params({"m": folder}, chat=True, **settings)
-            return load("m", params, store=RowStore(tmp_path / f"store-{len(settings)}"))
-
-        usual, declared = load_with(), load_with(start="<pad>")
-
-        def nats(model, chat):
-            return float(model.whole_words(["Who?"], [" he"], chat=chat).nats[0])
-
-        assert nats(usual, chat=True) == nats(declared, chat=True)
-        assert nats(usual, chat=False) != nats(declared, chat=False)
+        usual, declared = (
+            load("m", tiny_params({"m": folder}, chat=True, **entry), store=store)
+            for entry in ({}, {"start": "<pad>"})
+        )
+        for chat in (True, False):
+            first, second = (
+                model.whole_words(["Who?"], [" he"], chat=chat).nats[0]
+                for model in (usual, declared)
+            )
+            assert (first == second) is chat
 
     def test_files_take_a_start_by_option(self, tmp_path, store) -> None:
         folder = save_tiny(tmp_path / "m")

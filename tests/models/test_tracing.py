@@ -17,20 +17,16 @@ from transformers import AutoModelForCausalLM, BertModel, BertTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models import load
-from evenruler.models.declarations import ModelEntry
 from evenruler.models.engines import environment
 from evenruler.models.in_memory import WeightsHash, hash_content
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
+from tests.models.conftest import change_json, model_entry
 from tests.tiny import MASKED, save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:`is_gradient_checkpointing`:FutureWarning"
 )  # of PEFT
-
-
-def change_json(path: Path, **changes: Any) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 def plain(folder: Path) -> dict[str, Any]:
@@ -167,7 +163,7 @@ def test_files_of_tokenizers_and_adapters_that_need_other_libraries_count(
 ) -> None:
     folders = [save_tiny(tmp_path / "model"), tmp_path / "adapter"]
     folders[1].mkdir()
-    entry = ModelEntry(kind="causal", source="local:x", licence="mit", origin="here")
+    entry = model_entry()
     for name in names:
         engines = set()
         for content in (b"one", b"two"):

@@ -149,7 +149,7 @@ class TestRareWords:
         expected = table(model.whole_words(*pairs))
         scorer = other.backend._scorer
         scorer._max_nodes = 4
-        monkeypatch.setattr(scorer, "packs", lambda sequences, words: [list(range(len(words)))])
+        monkeypatch.setattr(scorer, "packs", lambda tokens, words: [list(range(len(tokens)))])
 
         rows = table(other.whole_words(*pairs))
 

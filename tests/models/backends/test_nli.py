@@ -1,5 +1,4 @@
 import itertools
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from evenruler.models import LABELS, load
 from evenruler.models.backends.encoders import Nli, labelled_sample, order_of
 from evenruler.models.questions import EntailmentPair, entailment_prompts
 from evenruler.models.store import RowStore
+from tests.models.conftest import change_json
 from tests.tiny import made_once, tiny_params, tiny_tokenizer
 
 PAIRS = [
@@ -86,8 +86,7 @@ def plain(folder: Path, pairs: Sequence[EntailmentPair], **options: Any) -> np.n
 
 
 def change_config(folder: Path, name: str = "config.json", **changes: Any) -> None:
-    path = folder / name
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    change_json(folder / name, **changes)
 
 
 @pytest.fixture

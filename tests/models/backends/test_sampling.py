@@ -55,11 +55,10 @@ def next_token(model, text: str) -> torch.Tensor:
 def assert_drawn_from(counts: np.ndarray, probabilities: np.ndarray) -> None:
     """Chi-square of the counts; tokens to be expected fewer than five times are taken together."""
     assert not counts[probabilities == 0].any()
-    expected = probabilities * counts.sum()
-    cells = np.column_stack([counts, expected])
-    rare = expected < 5
-    together = cells[rare].sum(axis=0)
-    observed, expected = np.vstack([cells[~rare], together[together[1:] > 0]]).T
+    cells = np.column_stack([counts, probabilities * counts.sum()])
+    is_rare = cells[:, 1] < 5
+    cells = np.vstack([cells[~is_rare], cells[is_rare].sum(axis=0)])
+    observed, expected = cells[cells[:, 1] > 0].T
     assert len(observed) > 2
     assert stats.chisquare(observed, expected).pvalue > 1e-3
 

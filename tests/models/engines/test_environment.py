@@ -8,9 +8,10 @@ from safetensors.torch import load_file, save_file
 
 from evenruler import repository
 from evenruler.models import load
-from evenruler.models.declarations import ModelEntry
 from evenruler.models.engines import environment
 from evenruler.models.replay import FOLDER, RELEASE
+from tests.models.conftest import change_json
+from tests.models.conftest import model_entry as entry
 from tests.tiny import save_tiny, tiny_params
 
 
@@ -18,12 +19,6 @@ from tests.tiny import save_tiny, tiny_params
 def folder(tmp_path):
     """A folder of its own, to be changed."""
     return save_tiny(tmp_path / "model", chat=True)
-
-
-def entry(**changes) -> ModelEntry:
-    return ModelEntry.model_validate(
-        {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "here", **changes}
-    )
 
 
 def one_weight(folder) -> None:
@@ -40,8 +35,7 @@ def one_merge_less(folder) -> None:
 
 
 def another_norm(folder) -> None:
-    path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "rms_norm_eps": 1e-3}))
+    change_json(folder / "config.json", rms_norm_eps=1e-3)
 
 
 def another_template(folder) -> None:
