@@ -75,7 +75,13 @@ def chosen(model: Model, category: str, *places: int) -> list[float]:
     """What it says of the second option of these questions of a category."""
     keys = [f"{category}/1/{place}/1" for place in places]
     n = len(keys)
-    return list(model.loglikelihood([OPTIONS[1]] * n, [QUESTION] * n, keys=keys).nats)
+    return list(
+        model.loglikelihood(
+            [OPTIONS[1]] * n,
+            [QUESTION] * n,
+            keys=keys,
+        ).nats
+    )
 
 
 def scores_of(model: Model, n: int) -> list[list[float]]:
@@ -112,7 +118,12 @@ def test_predictions_of_stereoset_go_by_the_ids_of_sentences(recorded, error_of)
 def test_predictions_of_bbq_are_words_of_an_option(recorded) -> None:
     """Case and stops do not count, and a reply that was cut off is the option that it begins."""
     model = recorded(predicted("the grandson.", "can't be deter", "nobody", "the grand"))
-    assert scores_of(model, 4) == [[0, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    assert scores_of(model, 4) == [
+        [0, 1, 0],
+        [0, 0, 1],
+        [0, 0, 0],
+        [0, 0, 0],
+    ]
 
 
 def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded) -> None:
@@ -151,7 +162,13 @@ def test_logged_samples_go_by_prompt_and_text(recorded, error_of) -> None:
 
 
 def test_samples_of_older_logs_are_lists(recorded) -> None:
-    arguments, replies = [["", "One."], ["", "Two."]], [[[-1.5, False]], [[-2.5, False]]]
+    arguments, replies = (
+        [
+            ["", "One."],
+            ["", "Two."],
+        ],
+        [[[-1.5, False]], [[-2.5, False]]],
+    )
     model = recorded(lines([{"doc_id": 0, "arguments": arguments, "resps": replies}]))
     assert model.loglikelihood(["Two.", "One."]).nats.tolist() == [-2.5, -1.5]
 
@@ -254,7 +271,10 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("answers", [(0, 1, 2, 1), ("0", "1", "2", "1")])
+@pytest.mark.parametrize(
+    "answers",
+    [(0, 1, 2, 1), ("0", "1", "2", "1")],
+)
 def test_predictions_may_be_places_of_options(answers, recorded) -> None:
     expected = np.eye(3)[[0, 1, 2, 1]].tolist()
     assert scores_of(recorded(predicted(*answers)), 4) == expected

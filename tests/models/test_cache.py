@@ -78,7 +78,12 @@ class TestNeverPayTwice:
     def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, open_model) -> None:
         model = open_model()
         settings = [{"temperature": 0.5}, {"top_p": 0.9}, {"top_k": 7}, {"max_new_tokens": 3}, {}]
-        others = [{"prompts": ["x"]}, {"seeds": [1]}, {"system": "Be brief."}, {"chat": True}]
+        others = [
+            {"prompts": ["x"]},
+            {"seeds": [1]},
+            {"system": "Be brief."},
+            {"chat": True},
+        ]
         others += [{"sampling": Sampling(**{"max_new_tokens": 2} | more)} for more in settings]
         for n_asked, options in enumerate(others, start=1):
             model.generate(

@@ -129,7 +129,12 @@ class TestDeclaration:
             entry(kind, source=source)
 
     def test_sampling_settings_are_checked(self) -> None:
-        for wrong in ({"temperature": -1}, {"top_p": 0}, {"top_k": -1}, {"temperatur": 1}):
+        for wrong in (
+            {"temperature": -1},
+            {"top_p": 0},
+            {"top_k": -1},
+            {"temperatur": 1},
+        ):
             with pytest.raises(ValidationError):
                 entry("causal", sampling=wrong)
         with pytest.raises(ValidationError, match="models that generate"):

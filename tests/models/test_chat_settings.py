@@ -79,7 +79,10 @@ def test_channels_are_split_before_decoding_deletes_their_marks() -> None:
     thinking = Thinking(end="<|channel|>final<|message|>")
     assert (thinking.begin, Thinking(end="[/THINK]").begin) == ("", "[THINK]")
     half = "<|channel|>analysis<|message|>so"
-    for text, expected in ((half, None), (f"{half}{thinking.end}Yes.", "Yes.")):
+    for text, expected in (
+        (half, None),
+        (f"{half}{thinking.end}Yes.", "Yes."),
+    ):
         tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
         answer = ThoughtParser(tokenizer, thinking, 9).answer(tokens, is_whole=True, opened=False)
         assert (answer and tokenizer.decode(answer)) == expected
@@ -95,7 +98,13 @@ def test_thoughts_end_where_their_tokens_do(special) -> None:
     thoughts = ThoughtParser(tokenizer, Thinking(tokens=40), answer=3)
 
     whole = [*before, *end, *after]
-    ends = [thoughts.ends(whole, n) for n in range(1, len(whole) + 1)]
+    ends = [
+        thoughts.ends(whole, n)
+        for n in range(
+            1,
+            len(whole) + 1,
+        )
+    ]
     assert [n for n, is_end in enumerate(ends, 1) if is_end] == [len(before) + len(end)]
     cases = [
         (whole, True, True, after),
@@ -178,7 +187,12 @@ def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
     """Of random weights: as without budgets, cut by them; in any company."""
     backend = model_with().backend
     prompts, seeds, settings = (
-        [(1, 5, 7), (1, 5, 9, 11), (1, 8), (1, 4)],
+        [
+            (1, 5, 7),
+            (1, 5, 9, 11),
+            (1, 8),
+            (1, 4),
+        ],
         [1, 2, 3, 4],
         Sampling(35),
     )
@@ -247,14 +261,22 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     assert read(now=datetime.date(2030, 5, 6)).startswith("Today is 06 May 2030.")
 
 
-@pytest.mark.parametrize(("template", "n_notes"), [(CHAT, 1), (THINKS, 0)], ids=range(2))
+@pytest.mark.parametrize(
+    ("template", "n_notes"),
+    [(CHAT, 1), (THINKS, 0)],
+    ids=range(2),
+)
 def test_options_that_change_nothing_are_said(template, n_notes, model_with, capsys) -> None:
     idle = "tiny: its chat template writes the same without enable_thinking, thinking"
     assert model_with(template, thinking="off").backend
     assert capsys.readouterr().err.count(idle) == n_notes
 
 
-@pytest.mark.parametrize(("template", "writes"), [(DATED, True), (TOOLS, False)], ids=range(2))
+@pytest.mark.parametrize(
+    ("template", "writes"),
+    [(DATED, True), (TOOLS, False)],
+    ids=range(2),
+)
 def test_two_clocks_tell_whether_the_day_is_in_the_key(
     template, writes, model_with, tmp_path
 ) -> None:

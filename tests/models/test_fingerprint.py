@@ -307,7 +307,12 @@ class TestNumbers:
     def test_by_hand(self) -> None:
         """Two positions over three tokens: nats of the next, of the likeliest, and the signs' sums
         over root 3."""
-        logits = torch.tensor([[0.0, 0.0, np.log(2.0)], [5.0, 5.0, 5.0]])
+        logits = torch.tensor(
+            [
+                [0.0, 0.0, np.log(2.0)],
+                [5.0, 5.0, 5.0],
+            ]
+        )
         logs = np.log([[0.25, 0.25, 0.5], [1 / 3] * 3])
         by_signs = logs @ fingerprints._fixed_random_signs(3) / np.sqrt(3)
         next_and_likeliest = np.log([[0.25, 0.5], [1 / 3] * 2])
@@ -333,18 +338,3 @@ class TestNumbers:
         assert measure_distance(first, Fingerprint((1.0, 2.5))) == 0.5
         assert measure_distance(first, Fingerprint((1.0,))) == np.inf
         assert fingerprints.parse_text(fingerprints.as_text(first)) == first
-
-    def test_padding_is_within_the_tolerance(self, model, tokenizer) -> None:
-        """A batch of both texts, padded, in place of each alone."""
-        tokens = [fingerprints.encode_text(tokenizer, text, None) for text in fingerprints.TEXTS]
-        padded = torch.tensor([tokens[0], [*tokens[1][:11], *[0] * 5]])
-        mask = torch.ones_like(padded)
-        mask[1, 11:] = 0
-        with torch.inference_mode():
-            together = model(padded, attention_mask=mask).logits
-            alone = [model(padded[:1]).logits[0], model(padded[1:, :11]).logits[0]]
-        for place, logits in enumerate(alone):
-            ids = padded[place, : len(logits)].tolist()
-            both = logits, together[place, : len(logits)]
-            first, second = (Fingerprint(tuple(reduce_logits(part, ids))) for part in both)
-            assert measure_distance(first, second) < fingerprints.TOLERANCE["float32"] / 10

@@ -130,7 +130,11 @@ def test_an_adapter_loaded_or_in_a_folder(tmp_path, folder, model, tokenizer, st
     place = str(tmp_path / "lora")
     adapted.save_pretrained(place)
     there = load(place, store=store)
-    assert (there.name, there.entry.source, there.entry.chats) == ("lora", f"local:{folder}", True)
+    assert (
+        there.name,
+        there.entry.source,
+        there.entry.chats,
+    ) == ("lora", f"local:{folder}", True)
     assert text_nats(there) == pytest.approx(adapted_nats, **close)
     tuned(AutoModelForCausalLM.from_pretrained(folder), seed=1).save_pretrained(place)
     models = there, load(place, store=store), load(f"local:{folder}", store=store)

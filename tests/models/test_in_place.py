@@ -77,7 +77,15 @@ class TestMasked:
         mean_nats = model.in_place(ASKED)
 
         by_token = [plain_masked(model, placed) for placed in ASKED]
-        assert [len(nats) for nats in by_token[:7]] == [5, 11, 5, 1, 6, 5, 6]
+        assert [len(nats) for nats in by_token[:7]] == [
+            5,
+            11,
+            5,
+            1,
+            6,
+            5,
+            6,
+        ]
         assert mean_nats == pytest.approx([nats.mean() for nats in by_token], abs=NATS)
         assert np.ptp(mean_nats) > 0.1
         assert (mean_nats.dtype, model.asked) == (np.float64, len(ASKED))

@@ -112,7 +112,10 @@ class TestGguf:
         [
             ({UP: None}, "tiny lacks 1 tensors, as model.layers.1.mlp.up_proj.weight; see its"),
             ({"output_norm.weight": None}, "tiny lacks 1 tensors, as model.norm.weight; see its"),
-            ({UP: np.ones((SIZE["intermediate_size"] // 2, WIDTH), np.float32)}, ""),
+            (
+                {UP: np.ones((SIZE["intermediate_size"] // 2, WIDTH), np.float32)},
+                "",
+            ),
         ],
         ids=["layer", "norm", "shape"],
     )
@@ -173,7 +176,10 @@ class TestEmbedder:
 
 
 class TestLoading:
-    @pytest.mark.parametrize(("error", "reason"), [(OSError("a\nb"), "a"), (KeyError("a"), "'a'")])
+    @pytest.mark.parametrize(
+        ("error", "reason"),
+        [(OSError("a\nb"), "a"), (KeyError("a"), "'a'")],
+    )
     def test_the_first_line_of_what_is_wrong(self, error, reason, error_of) -> None:
         def load():
             with convert_load_errors("tiny", "here"):

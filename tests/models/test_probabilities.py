@@ -12,7 +12,13 @@ from tests.models.conftest import change_json
 from tests.tiny import tiny_params
 from tests.training.tiny import LONGEST, WORDS
 
-TEXTS = ["w0", "w1", "w0 w1", "w9 nothing w0", *(" ".join(WORDS[i:]) for i in range(25))]
+TEXTS = [
+    "w0",
+    "w1",
+    "w0 w1",
+    "w9 nothing w0",
+    *(" ".join(WORDS[i:]) for i in range(25)),
+]
 FITS = " ".join(
     [*WORDS, *WORDS[: LONGEST - 32]]
 )  # with its two special tokens as long as the model takes
@@ -78,7 +84,13 @@ def test_a_text_that_is_too_long_has_none_and_touches_no_other(folder, opened, c
     assert np.isfinite(model.classify([TOO_LONG])).all()  # which cuts it
     capfd.readouterr()
     probabilities = model.probabilities(["w1", TOO_LONG, FITS, "w0", TOO_LONG])
-    assert np.isnan(probabilities).all(axis=1).tolist() == [False, True, False, False, True]
+    assert np.isnan(probabilities).all(axis=1).tolist() == [
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
     assert probabilities[[0, 2, 3]] == pytest.approx(
         softmax(plain(folder, ["w1", FITS, "w0"]), axis=1), abs=1e-6
     )
@@ -89,7 +101,10 @@ def test_a_text_that_is_too_long_has_none_and_touches_no_other(folder, opened, c
 def test_labels_are_those_of_params_and_ask_for_no_weights(
     folder, opened, error_of, monkeypatch
 ) -> None:
-    for entry, labels in (({}, LABELS), ({"labels": [*"abcd"]}, [*"abcd"])):
+    for entry, labels in (
+        ({}, LABELS),
+        ({"labels": [*"abcd"]}, [*"abcd"]),
+    ):
         model = opened(folder, **entry)
         monkeypatch.setattr(model, "_load", must_not_load)
         assert model.labels == labels
@@ -98,19 +113,3 @@ def test_labels_are_those_of_params_and_ask_for_no_weights(
         "params.yaml: models.tiny.labels: 2 labels for a head of 4; name every output of the head, "
         "in order"
     )
-
-
-def test_parts_of_a_pack_are_answered_as_the_whole(folder, opened) -> None:
-    """As where workers answer packs, or a GPU has room for half of one."""
-    texts = [TOO_LONG, "w0", f"{TOO_LONG} w1", "w1"]
-    packs = opened(folder).backend.classify_whole.packs(texts)
-    whole = {}
-    for pack in packs.indices:
-        whole.update(packs.answer(tuple(pack)))
-
-    assert [whole[0], whole[2]] == [None, None]
-    for i in range(4):
-        ((place, logits),) = packs.answer((i,))
-        assert place == i
-        assert (logits is None) == (whole[i] is None)
-        assert logits is None or logits == pytest.approx(whole[i], abs=1e-5)

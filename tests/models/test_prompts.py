@@ -305,7 +305,14 @@ class TestChatTokens:
         with torch.no_grad():
             logits = network(torch.tensor([[*prompt, *word]])).logits
         nats = logits.double().log_softmax(-1)[0, len(prompt) - 1 : -1]
-        expected = nats.gather(1, torch.tensor(word)[:, None]).sum().item()
+        expected = (
+            nats.gather(
+                1,
+                torch.tensor(word)[:, None],
+            )
+            .sum()
+            .item()
+        )
         answer = answer_to(backend_of(chat, network), WordRequest(" she", PROMPT, chat=True))
         assert answer[0] == pytest.approx(expected, abs=1e-4)
 

@@ -148,18 +148,34 @@ class TestCompared:
         recorded(lambda: Scripted(tmp_path / "a").say(NATS))
         some_again(1)
 
-        assert Scripted(tmp_path / "b").say({"x": -3.0005, "y": -4.0005}) == NATS_AND_TOKENS
+        assert (
+            Scripted(tmp_path / "b").say(
+                {
+                    "x": -3.0005,
+                    "y": -4.0005,
+                }
+            )
+            == NATS_AND_TOKENS
+        )
 
         replay = cache.open_release().compared
         assert (replay.replayed, replay.again, replay.difference) == (1, 1, pytest.approx(0.0005))
         again = "1 asked again, largest difference 0.0005"
         assert replay.said == f"1 answers replayed from release first, {again}"
 
-    @pytest.mark.parametrize(("nats", "tokens"), [(-3.2, 2), (-3.0, 3)])
+    @pytest.mark.parametrize(
+        ("nats", "tokens"),
+        [(-3.2, 2), (-3.0, 3)],
+    )
     def test_another_number_or_length_stops_and_nothing_is_kept(
         self, nats, tokens, recorded, tmp_path, some_again, error_of
     ) -> None:
-        recorded(lambda: Scripted(tmp_path / "a", tokens).say(NATS | {"x": nats}))
+        recorded(
+            lambda: Scripted(
+                tmp_path / "a",
+                tokens,
+            ).say(NATS | {"x": nats})
+        )
         some_again(1)
         for _ in range(2):  # not only the first time
             model = Scripted(tmp_path / "b")
@@ -203,7 +219,12 @@ class TestCompared:
 
     @pytest.mark.parametrize(
         ("replies", "otherwise", "stops"),
-        [(1, 1, False), (2, 2, True), (4, 2, False), (4, 3, True)],
+        [
+            (1, 1, False),
+            (2, 2, True),
+            (4, 2, False),
+            (4, 3, True),
+        ],
     )
     def test_half_of_the_replies_may_be_in_other_words(self, replies, otherwise, stops) -> None:
         replay = ReplayCheck("r", again=replies, replies=replies, otherwise=otherwise)

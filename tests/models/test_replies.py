@@ -123,7 +123,10 @@ BROKEN = [
         "line 2: document 0 is answered twice; take the log of one run",
     ),
     (
-        lines(generated(0, "a"), generated(1, "b", doc=generated(0, "a")["doc"])),
+        lines(
+            generated(0, "a"),
+            generated(1, "b", doc=generated(0, "a")["doc"]),
+        ),
         "line 2: 'Age/1/0' is answered twice; take one log of one epoch",
     ),
     (
@@ -326,7 +329,13 @@ def test_a_letter_of_options_in_no_order_is_refused(recorded, error_of) -> None:
 
 def test_replies_and_how_they_were_read_stand_beside_the_values(recorded) -> None:
     model = recorded(lines(generated(0, "B"), generated(1, "Nobody knows.")))
-    keys = [f"Age/1/{row}/{place}" for row, place in product(range(2), range(3))]
+    keys = [
+        f"Age/1/{row}/{place}"
+        for row, place in product(
+            range(2),
+            range(3),
+        )
+    ]
     likelihoods = model.loglikelihood(OPTIONS * 2, [BOTH] * 6, keys=keys)
     assert likelihoods.nats.tolist() == [0, 1, 0, 0, 0, 0]
     beside = asdict(likelihoods)

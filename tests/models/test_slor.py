@@ -89,7 +89,11 @@ def test_a_model_that_expects_the_same_everywhere_finds_no_text_acceptable(tiny)
 
 def test_order_repeats_and_another_process_do_not_matter(open_model, monkeypatch) -> None:
     scores = dict(zip(TEXTS, open_model().slor(TEXTS).tolist(), strict=True))
-    order = [*TEXTS[::-2], *TEXTS[-2::-2], TEXTS[3]]
+    order = [
+        *TEXTS[::-2],
+        *TEXTS[-2::-2],
+        TEXTS[3],
+    ]
     assert set(order) == set(TEXTS)
     expected = [scores[text] for text in order]
 

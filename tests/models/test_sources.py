@@ -249,7 +249,13 @@ class TestPackagedFolders:
             entry(source=tiny.source)
 
     def test_so_is_one_of_a_file_and_of_its_parts(self, package) -> None:
-        parts = [package(text, name)[1].source for text, name in ((b"GGUF", "a"), (b"tiny", "b"))]
+        parts = [
+            package(text, name)[1].source
+            for text, name in (
+                (b"GGUF", "a"),
+                (b"tiny", "b"),
+            )
+        ]
         for source, content in ((parts[0], b"GGUF"), (parts, b"GGUFtiny")):
             with pytest.raises(ValidationError, match=f"write `sha256: {sha256_of(content)}`"):
                 entry(source=source)

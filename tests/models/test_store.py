@@ -203,7 +203,13 @@ class TestPlace:
         assert (tmp_path / ".cache" / "rows.sqlite").exists()
 
 
-NUMBERS = {key_of(i): struct.pack("<d", -i / 7) for i in range(60)}
+NUMBERS = {
+    key_of(i): struct.pack(
+        "<d",
+        -i / 7,
+    )
+    for i in range(60)
+}
 
 
 def numbers_without(*lost: int) -> dict[bytes, bytes]:

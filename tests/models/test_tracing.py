@@ -139,7 +139,16 @@ def test_each_file_that_a_loader_opens_is_part_of_the_key(saved, store) -> None:
     params = catalogue(folder, entry)
     before = load("tiny", params, store=store).engine
     read = opened(folder, entry, store)
-    files = [path for path in sorted(read) if not any(map(path.match, (*CARDS, *CODE)))]
+    files = [
+        path
+        for path in sorted(read)
+        if not any(
+            map(
+                path.match,
+                (*CARDS, *CODE),
+            )
+        )
+    ]
     assert len(files) >= 4, "weights, configuration and tokenizer at least"
     assert {".safetensors", ".bin"} & {path.suffix for path in files}
     assert {"tokenizer.json", "vocab.json", "vocab.txt"} & {path.name for path in files}

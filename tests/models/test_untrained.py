@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 from transformers import AutoConfig
@@ -7,6 +5,7 @@ from transformers import AutoConfig
 from evenruler.models import LABELS, load, sources
 from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.store import RowStore
+from tests.models.conftest import change_json
 from tests.tiny import catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
 
 TEXTS = ["The man is here.", "x"]
@@ -41,27 +40,16 @@ class TestMade:
     def test_it_is_small_and_another_than_what_it_is_made_of(self, wide, store) -> None:
         model, base = (load(name, declared(wide), store=store) for name in ("random", "tiny"))
 
-        config = model.backend.model.config
-        assert config.model_type == base.backend.model.config.model_type == "llama"
-        assert (config.num_hidden_layers, config.hidden_size, config.intermediate_size) == (
-            2,
-            64,
-            128,
-        )
+        sizes = {"num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 128}
+        config = model.backend.model.config.to_dict()
+        assert config | sizes | {"model_type": "llama"} == config
         assert model.backend.model.num_parameters() < base.backend.model.num_parameters()
         likelihoods, of_base = model.loglikelihood(TEXTS), base.loglikelihood(TEXTS)
         assert np.abs(likelihoods.nats - of_base.nats).min() > 0.1
         assert likelihoods.tokens.tolist() == of_base.tokens.tolist()
-
-    def test_it_has_learned_nothing(self, wide, store) -> None:
-        """With weights so small the next token is hardly more likely than any other."""
-        model = load("random", declared(wide), store=store)
-
-        likelihoods = model.loglikelihood(TEXTS)
-
-        assert likelihoods.nats / likelihoods.tokens == pytest.approx(
-            -np.log(model.backend.model.config.vocab_size), abs=0.3
-        )
+        # With weights so small the next token is hardly more likely than any other.
+        by_token = likelihoods.nats / likelihoods.tokens
+        assert by_token == pytest.approx(-np.log(config["vocab_size"]), abs=0.3)
 
     def test_it_is_the_same_each_time_it_is_made(self, wide, tmp_path, monkeypatch) -> None:
         first, second = (
@@ -78,8 +66,7 @@ class TestMade:
         models = declared(wide).models
         place = ("random", models["random"], store, models)
         before = sources.locate_model(*place)
-        config = json.loads((wide / "config.json").read_text())
-        (wide / "config.json").write_text(json.dumps({**config, "initializer_range": 0.1}))
+        change_json(wide / "config.json", initializer_range=0.1)
 
         assert sources.locate_model(*place) != before
 

@@ -31,7 +31,11 @@ ITEMS = {
         "That is so.",
     ),
 }
-WORDS = {"never": (1, -2.0), "very rarely": (2, -1.0), "always": (3, 2.0)}
+WORDS = {
+    "never": (1, -2.0),
+    "very rarely": (2, -1.0),
+    "always": (3, 2.0),
+}
 TERMS = {"source": ["kept", "held"], "inverse": ["lost", "broken"]}
 
 
@@ -61,7 +65,13 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
             for slug, (premise, hypothesis) in items.items()
         },
     }
-    levels = [{"weight": weight, "words": [word]} for word, (_, weight) in WORDS.items()]
+    levels = [
+        {
+            "weight": weight,
+            "words": [word],
+        }
+        for word, (_, weight) in WORDS.items()
+    ]
     write(SOURCES / "trust.yaml", declared)
     write(
         SOURCES / "shared/scales/short.yaml", {"title": "Short", "source": "ours", "levels": levels}

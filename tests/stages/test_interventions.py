@@ -129,7 +129,12 @@ def diagnosed(table: str) -> pd.DataFrame:
 PAIRS = 30
 """Labelled pairs of each set."""
 
-STATES = {"talker": {*product(["gloom"], (1, 2), (0, 2)), *product(["dull"], (1, 2), (0, 1))}}
+STATES = {
+    "talker": {
+        *product(["gloom"], (1, 2), (0, 2)),
+        *product(["dull"], (1, 2), (0, 1)),
+    }
+}
 STATES["head"] = STATES["talker"] | {("gloom", 1, 1)}
 """The first fit is asked on the way, too."""
 STAGE = ["corpus", "fit", "epoch"]

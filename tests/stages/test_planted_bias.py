@@ -83,7 +83,13 @@ class Diagnosed:
             .dropna(subset=["named"])
             .set_index(["figure", "concept"])["named"]
         )
-        return {(str(figure), str(concept)): str(how) for (figure, concept), how in named.items()}
+        return {
+            (
+                str(figure),
+                str(concept),
+            ): str(how)
+            for (figure, concept), how in named.items()
+        }
 
     def _rows_of(self, table: str, calibration: str, feature: str) -> pd.DataFrame:
         rows = self._tables[table]

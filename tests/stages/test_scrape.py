@@ -127,7 +127,10 @@ def test_a_second_build_gives_the_same_bytes(workplace) -> None:
         for stage in ("scrape", "rows"):
             run(stage, workplace, status=0)
         data = workplace / "data"
-        paths = [*(data / "scraped").rglob("*.*"), *(data / "built").rglob("*.*")]
+        paths = [
+            *(data / "scraped").rglob("*.*"),
+            *(data / "built").rglob("*.*"),
+        ]
         return {path.relative_to(data).as_posix(): path.read_bytes() for path in paths}
 
     first = contents()

@@ -162,16 +162,28 @@ class TestStates:
         answers = course(adapted(either), WHOLE)
         elsewhere()
         turned = adapted(either, dict(reversed(CORPORA.items())))
-        assert same(answers, course(turned, [*reversed(WHOLE[3:]), *WHOLE[:3]]))
+        assert same(
+            answers,
+            course(turned, [*reversed(WHOLE[3:]), *WHOLE[:3]]),
+        )
         elsewhere()
-        ((last, alone),) = course(adapted(either), WHOLE[-1:]).items()
+        ((last, alone),) = course(
+            adapted(either),
+            WHOLE[-1:],
+        ).items()
         assert np.array_equal(alone, answers[last])
 
     def test_states_can_be_asked_in_any_order_and_again(self, either, elsewhere) -> None:
         """The first epoch is asked more after the last, and the model as it was after both."""
         model = adapted(either)
         in_order = [*WHOLE[:3], WHOLE[5]]
-        states = {key: model.at(*key) for key in (*in_order[1:], in_order[0])}
+        states = {
+            key: model.at(*key)
+            for key in (
+                *in_order[1:],
+                in_order[0],
+            )
+        }
         for state in states.values():
             state.entailment(PAIRS[:1])
         answers = {key: state.entailment(PAIRS[1:]) for key, state in states.items()}
@@ -206,14 +218,26 @@ class TestKeys:
     def test_another_recipe_is_another_model(self, either) -> None:
         here = adapted(either)
         there = adapted(either, gloom=replace(RECIPE, learning_rate=2e-3))
-        for state, is_same in (("gloom", 1, 1), False), (("dull", 1, 1), True):
+        for state, is_same in (
+            (("gloom", 1, 1), False),
+            (
+                ("dull", 1, 1),
+                True,
+            ),
+        ):
             assert (here.at(*state).engine == there.at(*state).engine) is is_same
         untouched = {model.at("gloom", 1, 0).engine for model in (here, there)}
         assert untouched == {load("tiny", either).engine}
 
     def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
         here = adapted(either)
-        engines = [here.at(*state).engine for state in (*DIFFERENT, ("gloom", 2, 1))]
+        engines = [
+            here.at(*state).engine
+            for state in (
+                *DIFFERENT,
+                ("gloom", 2, 1),
+            )
+        ]
         for other in (GLOOM[:4], GLOOM[::-1]):
             model = adapted(either, {**CORPORA, "gloom": other})
             engines.append(model.at("gloom", 1, 1).engine)
@@ -415,7 +439,16 @@ class TestCausal:
             ids = torch.tensor([backend.tokenizer(sentence)["input_ids"]])
             with torch.inference_mode():
                 nats = backend.model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
-            losses += (-nats.gather(1, ids[0, 1:, None])).flatten().tolist()
+            losses += (
+                (
+                    -nats.gather(
+                        1,
+                        ids[0, 1:, None],
+                    )
+                )
+                .flatten()
+                .tolist()
+            )
         assert model.loss("gloom", 1, 0) == pytest.approx(np.mean(losses), rel=1e-5)
 
     def test_it_still_talks_after(self, causal_folder) -> None:

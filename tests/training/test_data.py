@@ -49,7 +49,10 @@ def read_frame(frame: pd.DataFrame, kind: str, **keys: Any) -> tuple[list[Labell
 class TestWhatIsRead:
     @pytest.mark.parametrize(
         ("kind", "labels"),
-        [*product(WRITERS, [[1, 0, 1]]), ("csv", ["glad", "sad", "glad"])],
+        [
+            *product(WRITERS, [[1, 0, 1]]),
+            ("csv", ["glad", "sad", "glad"]),
+        ],
     )
     def test_every_kind_of_file_holds_the_same(self, kind, labels) -> None:
         texts = [" I laugh. ", "I weep,\nalas.", "naïve café — 東京 🎉"]
@@ -109,7 +112,11 @@ class TestWhatIsRead:
         assert rows == [(("first", "second"), "glad")]
 
     def test_the_checksum_is_over_texts_and_labels(self) -> None:
-        contents = [(["ab", "c"], [0, 1]), (["ab", "c"], [1, 0]), (["a", "bc"], [0, 1])]
+        contents = [
+            (["ab", "c"], [0, 1]),
+            (["ab", "c"], [1, 0]),
+            (["a", "bc"], [0, 1]),
+        ]
         checksums = set()
         for texts, labels in contents:
             frame = frame_of(texts, labels)
@@ -163,7 +170,10 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize("kind", ["csv", "parquet"])
     @pytest.mark.parametrize(
         ("labels", "label", "row"),
-        [(["sad", "Sad", "glad", "odd"], "'Sad'", 2), ([0, 1, 1, 2], "2", 4)],
+        [
+            (["sad", "Sad", "glad", "odd"], "'Sad'", 2),
+            ([0, 1, 1, 2], "2", 4),
+        ],
     )
     def test_a_label_that_is_not_declared(self, kind, labels, label, row, error_of) -> None:
         line = error_of(read_frame, frame_of([*"abcd"], labels), kind)
@@ -174,7 +184,10 @@ class TestWhatIsRefused:
         line = error_of(read_frame, frame, "csv", labels=["True", "False"])
         assert line == f"{WHERE}: label True in row 1; `labels` has True, False"
 
-    @pytest.mark.parametrize(("texts", "labels"), [(["a", "b"], [-1, -1]), (["", " "], [0, 1])])
+    @pytest.mark.parametrize(
+        ("texts", "labels"),
+        [(["a", "b"], [-1, -1]), (["", " "], [0, 1])],
+    )
     def test_a_file_without_a_labelled_row(self, texts, labels, error_of) -> None:
         line = error_of(read_frame, frame_of(texts, labels), "csv")
         assert line == f"{WHERE}: holds no labelled row; see its `source`"

@@ -151,7 +151,12 @@ def declaration(
     return declared
 
 
-MOODS: dict[str, dict[str, Any]] = {"moods": {"columns": ["text"], "labels": ["sad", "glad"]}}
+MOODS: dict[str, dict[str, Any]] = {
+    "moods": {
+        "columns": ["text"],
+        "labels": ["sad", "glad"],
+    }
+}
 PAIRS: dict[str, dict[str, Any]] = {"pairs": {"labels": ["contradiction", "entailment", "neutral"]}}
 
 

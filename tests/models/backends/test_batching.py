@@ -130,7 +130,13 @@ class TestHalves:
         texts = ["", "a", "bb", "ccc", "dddd"]
         packs = list(Backend().length(texts, frozenset([0])))
 
-        assert tried == [[4, 0, 1, 3, 2], [4, 0], [1, 3, 2], [1], [3, 2]]
+        assert tried == [
+            [4, 0, 1, 3, 2],
+            [4, 0],
+            [1, 3, 2],
+            [1],
+            [3, 2],
+        ]
         assert packs == [[(length, length) for length in (4, 0, 1, 3, 2)]]
 
 

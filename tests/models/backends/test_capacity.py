@@ -85,7 +85,12 @@ class TestFitting:
 
     def test_more_memory_never_takes_less(self) -> None:
         capacities = [
-            fit_capacity(BEST, int(2 ** (power / 4)), LLAMA_8B) for power in range(80, 156)
+            fit_capacity(
+                BEST,
+                int(2 ** (power / 4)),
+                LLAMA_8B,
+            )
+            for power in range(80, 156)
         ]
 
         for name in ("nodes", "sequences", "replies", "cache_bytes"):

@@ -17,7 +17,7 @@ from evenruler.models.backends import server as servers
 from evenruler.models.backends.server import AT_ONCE, KEY, URL, Server, is_version
 from evenruler.models.questions import CUT, Reply
 from evenruler.models.store import RowStore
-from tests.loopback_openai import ScriptedServer, chat_choice, dripping, said_in
+from tests.loopback_openai import ScriptedServer, chat_choice, dripping
 from tests.tiny import catalogue_of, tiny_declaration
 
 pytestmark = pytest.mark.enable_socket
@@ -206,17 +206,6 @@ def test_a_word_of_the_prompt_is_no_setting_and_a_filter_no_dialect(serve, store
     assert model.asked == 0  # the refusal is kept
 
 
-def test_refusals_go_several_at_a_time(serve, store) -> None:
-    server = serve(Held(refuses="prompt", most=AT_ONCE // 2 + 1))
-    server.released = server.here
-    assert {reply.text for reply in hosted(store).replies(NUMBERED)} == {None}
-    assert server.here.is_set()
-    texts = list(map(said_in, server.asked))
-    assert sorted(texts) == sorted(["Hello.", *NUMBERED])
-    # Settings that nothing goes with are seen soon.
-    assert "Hello." in texts[: 2 * AT_ONCE + 1]
-
-
 @pytest.mark.parametrize(
     ("entry", "takes_no", "named"),
     [
@@ -252,7 +241,10 @@ def test_a_limit_that_is_not_heeded_is_called_otherwise(serve, store) -> None:
 
 def test_seeds_have_31_bits(serve, store) -> None:
     server = serve(ScriptedServer())
-    hosted(store).generate(["one", "two"], seeds=[2**31 + 5, 2**32 - 1])
+    hosted(store).generate(
+        ["one", "two"],
+        seeds=[2**31 + 5, 2**32 - 1],
+    )
     assert {question["seed"] for question in server.asked} == {5, 2**31 - 1}
 
 

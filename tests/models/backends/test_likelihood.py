@@ -41,7 +41,13 @@ def mixed():
     # Of the 600 of each template, one that lies 37 further than in the one before.
     shipped = [row["text"] for row in rows[::1237]]
     assert len(shipped) == 9
-    return [*shipped, shipped[0], shipped[3].rsplit(" ", 1)[0], "", "Größe: naïve café — 東京 🎉"]
+    return [
+        *shipped,
+        shipped[0],
+        shipped[3].rsplit(" ", 1)[0],
+        "",
+        "Größe: naïve café — 東京 🎉",
+    ]
 
 
 @pytest.fixture(
@@ -98,7 +104,10 @@ class TestPackagedModels:
 
         for max_nodes, last in ((16, 8), (64, len(mixed))):
             monkeypatch.setattr(scorer, "_max_nodes", max_nodes)
-            assert scored(packaged, mixed[-last:]) == pytest.approx(expected[-last:], abs=NATS)
+            assert scored(
+                packaged,
+                mixed[-last:],
+            ) == pytest.approx(expected[-last:], abs=NATS)
 
 
 class TestKindsOfModel:
@@ -321,7 +330,10 @@ class TestWordEnds:
         texts = token_texts(tiny_tokenizer())
         whole = word_ends(texts, len(texts)).tolist()
 
-        assert word_ends(texts, len(texts) + 2).tolist() == [*whole, True, True]
+        assert word_ends(
+            texts,
+            len(texts) + 2,
+        ).tolist() == [*whole, True, True]
         assert word_ends(texts, 100).tolist() == whole[:100]
 
 

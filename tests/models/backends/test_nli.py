@@ -171,7 +171,10 @@ class TestLabels:
     def test_params_name_what_has_no_names(self, tmp_path, loaded) -> None:
         folder = save_classifier(tmp_path / "tiny", labels=UNNAMED)
         logits = loaded(folder, labels=TURNED).entailment(FIVE)
-        assert logits == pytest.approx(plain(folder, FIVE)[:, [1, 2, 0]], abs=1e-5)
+        assert logits == pytest.approx(
+            plain(folder, FIVE)[:, [1, 2, 0]],
+            abs=1e-5,
+        )
 
     def test_another_number_of_labels_is_refused(self, tmp_path, loaded, error_of) -> None:
         folder = save_classifier(tmp_path / "tiny", labels=LABELS[:2])
@@ -212,7 +215,11 @@ class TestDetection:
     @pytest.mark.parametrize("order", [(1, 2, 0), (1, 0, 2)], ids=str)
     def test_the_majority_of_each_label_tells(self, order, unnamed, loaded, monkeypatch) -> None:
         e, n, c = order
-        columns = {"entailment": [e, e, n], "neutral": [n, c, n], "contradiction": [e, c, c]}
+        columns = {
+            "entailment": [e, e, n],
+            "neutral": [n, c, n],
+            "contradiction": [e, c, c],
+        }
         model = loaded(unnamed)
         with monkeypatch.context() as patched:
             AnswersThatAreGiven(patched, **columns)
@@ -223,7 +230,11 @@ class TestDetection:
 
     @pytest.mark.parametrize(
         "columns",
-        [([0], [1], [1]), ([0], [1, 2], [2]), ([0, 1, 2], [1], [2])],
+        [
+            ([0], [1], [1]),
+            ([0], [1, 2], [2]),
+            ([0, 1, 2], [1], [2]),
+        ],
         ids=["one-for-two", "a-half-is-no-majority", "a-third-neither"],
     )
     def test_what_is_not_clear_is_refused(
@@ -243,7 +254,13 @@ class TestLength:
     ) -> None:
         # A token a letter; 4 of the hypothesis and 3 around: the first 193 letters of the premise
         # are left.
-        whole, shorter, short = ((self.LONG[:n], self.HYPOTHESIS) for n in (193, 192, 20))
+        whole, shorter, short = (
+            (
+                self.LONG[:n],
+                self.HYPOTHESIS,
+            )
+            for n in (193, 192, 20)
+        )
         model = loaded(folder)
         fits = model.entailment([whole])
         assert "cut" not in capsys.readouterr().err

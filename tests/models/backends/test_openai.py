@@ -293,27 +293,6 @@ def test_repeated_requests_are_of_the_budget_and_counted(server, monkeypatch, ca
     )  # a question is not repeated beyond it, though it might be six times
 
 
-def test_the_line_is_of_the_budget_whatever_else_was_wrong(server) -> None:
-    server.faults = [NO_ANSWERS["html"]]
-    keeping = Keeping()
-    with request_budget(20), pytest.raises(BudgetExhaustedError):
-        keeping.ask(OpenAI("big", "m", "chat").generate, prompts_of(NUMBERED))
-    assert len(keeping.kept) == 19
-
-
-def test_a_batch_that_the_budget_ends_in_keeps_its_answers(serve) -> None:
-    serve(EchoingServer(scorer=letters, together=False))
-    model, keeping = hosted(), Keeping()
-    model.trial()
-    with request_budget(11):
-        limited = hosted()
-    limited._manner = model._manner
-    with pytest.raises(BudgetExhaustedError):
-        keeping.ask(limited.loglikelihood, numbered_texts(TEXTS))
-    kept = sorted(keeping.kept)
-    assert kept == [*range(10)]  # the first request was of all of them, and refused
-
-
 # Likelihoods
 
 
@@ -439,7 +418,13 @@ def test_an_end_token_without_a_name_may_be_part_of_a_character(serve) -> None:
 
 def test_likelihoods_of_many_are_asked_together(serve) -> None:
     server = serve(EchoingServer(scorer=letters))
-    requests = [LikelihoodRequest(f" option {n}", f"Prompt {n // 10}:") for n in range(40)]
+    requests = [
+        LikelihoodRequest(
+            f" option {n}",
+            f"Prompt {n // 10}:",
+        )
+        for n in range(40)
+    ]
     model = hosted()
     model.trial()
     server.asked.clear()
@@ -571,7 +556,11 @@ def test_without_the_first_token_only_texts_after_prompts_are_scored(serve) -> N
     assert answer == (pytest.approx(letters("ab")[1][1]), 1)
 
 
-@pytest.mark.parametrize("nats", [float("nan"), -9999.0, 0.5, None, True, "-1"], ids=str)
+@pytest.mark.parametrize(
+    "nats",
+    [float("nan"), -9999.0, 0.5, None, True, "-1"],
+    ids=str,
+)
 def test_what_is_no_log_probability_is_one_line_and_no_answer(nats, serve) -> None:
     server = serve(EchoingServer(scorer=letters))
     model, keeping = hosted(), Keeping()

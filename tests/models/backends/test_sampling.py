@@ -81,14 +81,32 @@ class TestDraw:
         # The tokens take [0, .4), none, [.4, .7), [.7, .9) and [.9, 1); logits need not be
         # normalised.
         numbers = [0, 0.39, 0.41, 0.69, 0.71, 0.89, 0.91]
-        assert drawn(numbers, self.SCORES + shift) == [0, 0, 2, 2, 3, 3, 4]
-        assert drawn(numbers, self.SCORES + shift, top_p=0.85) == [0, 0, 0, 2, 2, 3, 3]
+        assert drawn(
+            numbers,
+            self.SCORES + shift,
+        ) == [0, 0, 2, 2, 3, 3, 4]
+        assert drawn(
+            numbers,
+            self.SCORES + shift,
+            top_p=0.85,
+        ) == [0, 0, 0, 2, 2, 3, 3]
 
     def test_a_token_without_probability_is_not_drawn_even_at_the_border(self) -> None:
         # Two tokens of one half each, with impossible ones before, between and behind.
-        scores = torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf])
+        scores = torch.tensor(
+            [
+                -torch.inf,
+                0.0,
+                -torch.inf,
+                0.0,
+                -torch.inf,
+            ]
+        )
 
-        assert drawn([0.0, 0.5, 1 - 2**-53], scores) == [1, 3, 3]
+        assert drawn(
+            [0.0, 0.5, 1 - 2**-53],
+            scores,
+        ) == [1, 3, 3]
 
     def test_of_the_likeliest_k_the_likeliest_comes_first(self) -> None:
         # .4, .3 and .2 of .9
@@ -131,7 +149,13 @@ class TestDraw:
         assert_drawn_from(table.sum(axis=0), np.array([0.1, 0.4, 0.2, 0.3]))
         assert stats.chi2_contingency(table).pvalue > 1e-3
         rows = random_numbers([7, 8, 9], 4)
-        assert random_numbers([9, 7], 4).tolist() == rows[[2, 0]].tolist()
+        assert (
+            random_numbers(
+                [9, 7],
+                4,
+            ).tolist()
+            == rows[[2, 0]].tolist()
+        )
         assert random_numbers([7], 9)[0, :4].tolist() == rows[0].tolist()
 
     def test_transformers_is_left_the_token_that_was_drawn(self) -> None:

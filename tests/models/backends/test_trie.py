@@ -66,9 +66,23 @@ def test_edges_carry_each_distinct_step_once_and_paths_name_those_of_a_sequence(
 
     assert tree.nodes.tokens.tolist() == [0, 1, 2, 4, 6]
     edges = list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True))
-    assert edges == [(0, 1), (1, 2), (2, 3), (2, 4), (3, 5), (0, 6), (4, 2)]
+    assert edges == [
+        (0, 1),
+        (1, 2),
+        (2, 3),
+        (2, 4),
+        (3, 5),
+        (0, 6),
+        (4, 2),
+    ]
     paths = [path.tolist() for path in tree.paths]
-    assert paths == [[0, 1, 2], [0, 1, 3, 4], [0, 1], [5, 6], [2]]
+    assert paths == [
+        [0, 1, 2],
+        [0, 1, 3, 4],
+        [0, 1],
+        [5, 6],
+        [2],
+    ]
 
 
 def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
@@ -104,7 +118,10 @@ def test_the_start_token_alone_needs_nothing_computed() -> None:
 
 
 def test_packs_come_in_the_order_of_tokens() -> None:
-    assert split_into_batches(sequences(B, D, A, C), 512) == [[3, 2, 0, 1]]
+    assert split_into_batches(
+        sequences(B, D, A, C),
+        512,
+    ) == [[3, 2, 0, 1]]
 
 
 def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
@@ -119,7 +136,11 @@ def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
 
 
 def test_a_sequence_longer_than_a_pack_is_a_pack_of_its_own() -> None:
-    many = sequences((0, 6, 2), tuple(range(10)), (0, 6, 3))
+    many = sequences(
+        (0, 6, 2),
+        tuple(range(10)),
+        (0, 6, 3),
+    )
     assert split_into_batches(many, 4) == [[1], [0, 2]]
 
 

@@ -243,7 +243,12 @@ def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(
 
 @pytest.mark.parametrize(
     ("resources", "gpus", "places"),
-    [({"CPU": 8.0}, 0, 1), ({}, 0, 0), ({"CPU": 8.0, "GPU": 3.0}, 0.1, 30), ({"GPU": 1.0}, 2, 0)],
+    [
+        ({"CPU": 8.0}, 0, 1),
+        ({}, 0, 0),
+        ({"CPU": 8.0, "GPU": 3.0}, 0.1, 30),
+        ({"GPU": 1.0}, 2, 0),
+    ],
 )
 def test_how_many_workers_a_node_has_place_for(resources, gpus, places) -> None:
     assert cluster._worker_capacity({"Resources": resources}, gpus) == places

@@ -83,7 +83,10 @@ class TestChange:
         """Not by what is free: a card that others use has the answers that it had."""
         monkeypatch.setattr(environment, "count_gpus", lambda: 1)
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
-        free_and_total = (3 * 2**30, 139 * 2**30 + 500 * 2**20)
+        free_and_total = (
+            3 * 2**30,
+            139 * 2**30 + 500 * 2**20,
+        )
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: free_and_total)
 
         assert environment.device_class() == "cuda-9.0-139GiB"
