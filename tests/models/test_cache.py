@@ -78,14 +78,14 @@ class TestNeverPayTwice:
     def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, open_model) -> None:
         model = open_model()
         settings = [{"temperature": 0.5}, {"top_p": 0.9}, {"top_k": 7}, {"max_new_tokens": 3}, {}]
-        others = [
+        changes = [
             {"prompts": ["x"]},
             {"seeds": [1]},
             {"system": "Be brief."},
             {"chat": True},
         ]
-        others += [{"sampling": Sampling(**{"max_new_tokens": 2} | more)} for more in settings]
-        for n_asked, options in enumerate(others, start=1):
+        changes += [{"sampling": Sampling(**{"max_new_tokens": 2} | more)} for more in settings]
+        for n_asked, options in enumerate(changes, start=1):
             model.generate(
                 **{"prompts": ["The man"], "sampling": Sampling(2), "seeds": [0]} | options
             )
@@ -220,8 +220,10 @@ class TestLease:
         self, holder, unbroken, asking, tmp_path
     ) -> None:
         thread, outcome = asking
-        found = RowStore(tmp_path / "unbroken")._connection
-        RowStore(tmp_path / "store").put(found.execute("SELECT key, answer FROM kept").fetchall())
+        answered = RowStore(tmp_path / "unbroken")._connection
+        RowStore(tmp_path / "store").put(
+            answered.execute("SELECT key, answer FROM kept").fetchall()
+        )
 
         holder.release()
         thread.join(200)
@@ -254,8 +256,8 @@ class TestWhatItIsTold:
         answers = answer_cache.answers("say/1", ["a", "b", "a"], TEXT, self.upper)
 
         assert answers == ["A", "B", "A"]
-        keys = keys_of("engine", "say/1", ["a", "b"])
-        assert list(answer_cache.store.get(keys).values()) == [b"A", b"B"]
+        a, b = keys_of("engine", "say/1", ["a", "b"])
+        assert answer_cache.store.get([a, b]) == {a: b"A", b: b"B"}
 
     def test_a_store_that_can_only_be_read_says_how_many_answers_are_missing(
         self, answer_cache, error_of

@@ -186,16 +186,8 @@ def test_two_budgets_and_an_answer_without_its_thought(model_with, monkeypatch) 
 def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
     """Of random weights: as without budgets, cut by them; in any company."""
     backend = model_with().backend
-    prompts, seeds, settings = (
-        [
-            (1, 5, 7),
-            (1, 5, 9, 11),
-            (1, 8),
-            (1, 4),
-        ],
-        [1, 2, 3, 4],
-        Sampling(35),
-    )
+    prompts = [(1, 5, 7), (1, 5, 9, 11), (1, 8), (1, 4)]
+    seeds, settings = [1, 2, 3, 4], Sampling(35)
     whole = sampling.generate_batch(backend.model, prompts, seeds, settings)
     texts = map(backend.tokenizer.decode, whole[0][:20])
     end = next(text for text in texts if len(text) == 1 and text.isascii())
@@ -206,8 +198,8 @@ def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
 
     for place, tokens in enumerate(cut):
         assert tokens == whole[place][: len(tokens)]
-        one = slice(place, place + 1)
-        batch = prompts[one], seeds[one], settings, thoughts
+        alone = slice(place, place + 1)
+        batch = prompts[alone], seeds[alone], settings, thoughts
         assert sampling.generate_batch(backend.model, *batch) == [tokens]
     assert len(set(map(len, cut))) > 1
 

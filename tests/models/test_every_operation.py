@@ -15,7 +15,7 @@ from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.models.backends import test_encoders, test_nli
 from tests.models.conftest import TEXTS
-from tests.tiny import save_tiny_masked, tiny_params
+from tests.tiny import save_tiny, save_tiny_masked, tiny_params
 from tests.training.tiny import LONGEST, WORDS
 
 WORDS_IN_PLACE = [
@@ -29,9 +29,22 @@ QUESTIONS: dict[str, list[Any]] = {
     "entailment": test_nli.PAIRS,
     "classify": test_encoders.TEXTS,
     "probabilities": [*test_encoders.TEXTS, TOO_LONG],
-    "embed": test_encoders.SENTENCES[::3],
+    "embed": test_encoders.SENTENCES[::6],
 }
 """By operation, more than go into one pack."""
+KINDS = {
+    "loglikelihood": "causal",
+    "in_place": "masked",
+    "entailment": "nli",
+    "classify": "classifier",
+    "probabilities": "classifier",
+}
+SAVERS: dict[str, Callable[[Path], Path]] = {
+    "causal": save_tiny,
+    "masked": save_tiny_masked,
+    "nli": test_nli.save_classifier,
+    "classifier": test_encoders.save_classifier,
+}
 SHAPES = {
     "loglikelihood": (0,),
     "in_place": (0,),
@@ -42,24 +55,17 @@ SHAPES = {
 
 
 @pytest.fixture
-def open_model(llama_folder, tmp_path, shipped_params, monkeypatch):
+def open_model(tmp_path, shipped_params, monkeypatch):
     """Opens the model of an operation on a store in a folder, as another process would."""
     monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
     monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
-    savers: dict[str, tuple[str, Callable[[Path], Path]]] = {
-        "loglikelihood": ("causal", lambda folder: llama_folder),
-        "in_place": ("masked", save_tiny_masked),
-        "entailment": ("nli", test_nli.save_classifier),
-        "classify": ("classifier", test_encoders.save_classifier),
-        "probabilities": ("classifier", test_encoders.save_classifier),
-    }
 
     def opened(operation, where):
         store = RowStore(tmp_path / where)
         if operation == "embed":
             return load(test_encoders.NAME, shipped_params, store=store)
-        kind, save = savers[operation]
-        folder = save(tmp_path / "model")
+        kind = KINDS[operation]
+        folder = SAVERS[kind](tmp_path / "model")
         return load("tiny", tiny_params({"tiny": folder}, kind=kind), store=store)
 
     return opened

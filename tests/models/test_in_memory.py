@@ -92,7 +92,8 @@ def test_other_weights_template_or_key_are_other_answers(model, tokenizer, store
     tokenizer.chat_template += " "
     rendered = opened()
     engines = {before.engine, keyed.engine, rendered.engine}
-    model.lm_head.weight.data[0, 0] += 0.5
+    with torch.no_grad():
+        model.lm_head.weight[0, 0] += 0.5
     changed = opened()
     assert len({*engines, changed.engine}) == 4
     line = error_of(rendered.loglikelihood, [TEXT])
@@ -204,11 +205,11 @@ def test_a_function_writes_replies(store) -> None:
         return None if "no" in text else text.upper()
 
     drawn = Sampling(5, temperature=0.5, top_p=0.9)
-    asked = {"prompts": ["no", "yes"], "seeds": [3, 4], "system": "Be brief.", "sampling": drawn}
+    question = {"prompts": ["no", "yes"], "seeds": [3, 4], "system": "Be brief.", "sampling": drawn}
     for _ in range(2):
         model = load(writer, store=store, cache_key="v7")
         assert (model.name, model.kind) == ("writer", "chat")
-        replies = model.replies(**asked)
+        replies = model.replies(**question)
         assert [reply.text for reply in replies] == [None, "YES"]
         assert (replies[0].reason, replies[1].finish) == ("the function gave none", "stop")
     assert (model.asked, len(calls)) == (0, 2)
@@ -260,8 +261,8 @@ def test_where_ollama_is(monkeypatch, setting, address) -> None:
 
 @pytest.mark.enable_socket
 def test_ollama(monkeypatch, store, error_of) -> None:
-    others = {URL: "http://127.0.0.1:9/v1", KEY: "secret of another server"}
-    for name, setting in others.items():
+    variables = {URL: "http://127.0.0.1:9/v1", KEY: "secret of another server"}
+    for name, setting in variables.items():
         monkeypatch.setenv(name, setting)
     with running(ScriptedServer(content="Yes.")) as server:
         server.held = {"qwen3:8b": "d1", "llama:latest": "d2"}
@@ -280,7 +281,7 @@ def test_ollama(monkeypatch, store, error_of) -> None:
         missing = "Ollama has no other:latest, only llama:latest, qwen3:8b; run `ollama pull other`"
         line = error_of(resolve_model, "ollama:other", store)
         assert line == f"ollama:other: {missing}"
-    assert {name: os.environ[name] for name in others} == others
+    assert {name: os.environ[name] for name in variables} == variables
     assert "start it (`ollama serve`)" in error_of(resolve_model, "ollama:qwen3:8b", store)
 
 

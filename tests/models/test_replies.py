@@ -34,32 +34,25 @@ def test_labels_of_a_question_do_not_count() -> None:
     )
 
 
+ANSWERS = {f"ans{place}": option for place, option in enumerate(OPTIONS)}
 DOC = {
     "example_id": 0,
     "question_index": "1",
     "category": "Age",
     "context": "I saw both.",
     "question": "Who?",
-    "ans0": OPTIONS[0],
-    "ans1": OPTIONS[1],
-    "ans2": OPTIONS[2],
     "choices": [*OPTIONS],
+    **ANSWERS,
 }
 BOTH = "I saw both.\n\nQ: Who?\nA:"
 
 
 def generated(doc_id: int, reply: object, prompt: str = BOTH, **more: object) -> dict[str, Any]:
     """A sample of lm_eval's bbq_generate (0.4.13), less what is not read."""
-    return {
-        "doc_id": doc_id,
-        "doc": {**DOC, "example_id": doc_id},
-        "target": "2",
-        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n\n"]}}},
-        "resps": [[reply]],
-        "filtered_resps": [reply],
-        "filter": "none",
-        **more,
-    }
+    asked_with = {"arg_0": prompt, "arg_1": {"until": ["\n\n"]}}
+    sample = {"doc_id": doc_id, "doc": {**DOC, "example_id": doc_id}, "target": "2"}
+    replies = {"resps": [[reply]], "filtered_resps": [reply], "filter": "none"}
+    return {**sample, "arguments": {"gen_args_0": asked_with}, **replies, **more}
 
 
 def lines(*rows: object) -> str:
@@ -293,8 +286,10 @@ def test_another_version_of_a_question(recorded, error_of) -> None:
 
 def test_how_often_the_scorer_read_another_answer_is_told(recorded, capsys) -> None:
     recorded(written("ANSWER: B", "C"), "log.json")
-    told = "in 1 of 3 samples the scorer read another answer than the reply states; the reply count"
-    assert told in capsys.readouterr().err
+    counted = (
+        "in 1 of 3 samples the scorer read another answer than the reply states; the reply count"
+    )
+    assert counted in capsys.readouterr().err
     recorded(json.dumps(inspected()), "same.json")
     assert "scorer" not in capsys.readouterr().err
 
@@ -338,6 +333,6 @@ def test_replies_and_how_they_were_read_stand_beside_the_values(recorded) -> Non
     ]
     likelihoods = model.loglikelihood(OPTIONS * 2, [BOTH] * 6, keys=keys)
     assert likelihoods.nats.tolist() == [0, 1, 0, 0, 0, 0]
-    beside = asdict(likelihoods)
-    assert beside["rule"] == ["letter"] * 3 + ["none"] * 3
-    assert beside["replied"] == ["B"] * 3 + ["Nobody knows."] * 3
+    columns = asdict(likelihoods)
+    assert columns["rule"] == ["letter"] * 3 + ["none"] * 3
+    assert columns["replied"] == ["B"] * 3 + ["Nobody knows."] * 3

@@ -123,8 +123,8 @@ def opened(folder: Path, entry: dict[str, Any], store: RowStore) -> set[Path]:
         assert model._load()
     root = folder.resolve()
     paths = {Path(read).resolve() for read in reads}
-    own = [path for path in paths if path.is_relative_to(root) and path.is_file()]
-    return {path.relative_to(root) for path in own}
+    inside = [path for path in paths if path.is_relative_to(root) and path.is_file()]
+    return {path.relative_to(root) for path in inside}
 
 
 def flipped(path: Path, content: bytes) -> bytes:

@@ -46,8 +46,8 @@ def test_another_folder_with_other_weights_is_refused(adapter, tmp_path, store, 
     line = error_of(load, "tiny", tiny_params({"tiny": other}, **declared), store=store)
     fitted = "base_model_name_or_path: the adapter was fitted on "
     assert line.startswith(f"{adapter}/adapter_config.json: {fitted}")
-    others = "whose weights are others; declare that base for tiny, or, if both are the same weig"
-    assert others in line
+    differs = "whose weights are others; declare that base for tiny, or, if both are the same weig"
+    assert differs in line
 
 
 @pytest.mark.parametrize(

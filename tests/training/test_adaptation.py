@@ -198,8 +198,8 @@ class TestStates:
         elsewhere()
         assert same(answers, course(adapted(either), WHOLE[:3]))
         # The sixth holds the same sentence out as the first.
-        others = course(adapted(either), [("gloom", fit, 1) for fit in (6, 2)])
-        for other in others.values():
+        other_fits = course(adapted(either), [("gloom", fit, 1) for fit in (6, 2)])
+        for other in other_fits.values():
             assert abs(answers["gloom", 1, 1] - other).max() > 1e-6
 
     def test_what_was_drawn_before_changes_nothing_and_is_not_changed(

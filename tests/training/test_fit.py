@@ -550,8 +550,8 @@ class TestCommand:
         done = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         share = f"accuracy {read_adapter('tiny').accuracy:.3f} on 40 held-out rows"
-        said = f"tiny: {share}, not below the bar of 0.70; data/adapters/tiny\n"
-        assert done.stdout == said
+        printed = f"tiny: {share}, not below the bar of 0.70; data/adapters/tiny\n"
+        assert done.stdout == printed
         lines = re.split("[\r\n]+", done.stderr.strip())
         assert all(line.startswith("tiny: ") for line in map(str.strip, lines)), done.stderr
         assert noted_epochs(done.stderr) == ["1 of 3", "2 of 3", "3 of 3"]

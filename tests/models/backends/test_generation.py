@@ -30,8 +30,8 @@ def opened(
     backend = model.backend
     causal = backend.model.to(dtype)
     if ends:
-        others = range(20, 20 + 5 * ends, 5)
-        causal.generation_config.eos_token_id = [backend.tokenizer.eos_token_id, *others]
+        end_tokens = range(20, 20 + 5 * ends, 5)
+        causal.generation_config.eos_token_id = [backend.tokenizer.eos_token_id, *end_tokens]
     backend._capacity = replace(
         backend._capacity, nodes=20, sequences=3, replies=replies, cache_bytes=2**30
     )

@@ -64,12 +64,11 @@ def by_itself(model: Model, prompt: str, word: str) -> tuple[float, float, float
     """One word after one prompt by transformers: as `whole_words`."""
     tokenizer = model.backend.tokenizer
     word_ids = tokenizer(word, add_special_tokens=False)["input_ids"]
+    ids = torch.tensor([tokenizer(prompt)["input_ids"]])
+    begun = torch.tensor([[tokenizer.pad_token_id, *word_ids]])
     with torch.inference_mode():
-        logits = model.backend.model(
-            input_ids=torch.tensor([tokenizer(prompt)["input_ids"]]),
-            decoder_input_ids=torch.tensor([[tokenizer.pad_token_id, *word_ids]]),
-            use_cache=False,
-        ).logits[0]
+        output = model.backend.model(input_ids=ids, decoder_input_ids=begun, use_cache=False)
+    logits = output.logits[0]
     nats = logits.double().log_softmax(-1).numpy()
     steps = nats[np.arange(len(word_ids)), word_ids]
     ends = alone = 0.0
