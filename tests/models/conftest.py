@@ -1,6 +1,6 @@
 import json
 import string
-from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from evenruler.models import load
+from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.declarations import ModelEntry
+from evenruler.models.engines import environment
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
@@ -29,17 +31,45 @@ TEXTS = [
 
 
 @pytest.fixture
-def tiny(tmp_path):
+def load_saved(tmp_path):
+    """Loads the model of a folder; from a store that is empty unless one is given."""
+    numbers = count()
+
+    def open_model(folder, *, store=None, **entry):
+        store = store or RowStore(tmp_path / f"fresh-{next(numbers)}")
+        return load("tiny", tiny_params({"tiny": folder}, **entry), store=store)
+
+    return open_model
+
+
+@pytest.fixture
+def tiny(tmp_path, load_saved):
     """Makes a tiny model in a folder of its own and a store that is empty unless one is given."""
-    folder_numbers: Iterator[int] = iter(range(1000))
+    numbers = count()
 
-    def make(kind="llama", *, store=None, entry=None, **options):
-        number = next(folder_numbers)
-        folder = save_tiny(tmp_path / f"tiny-{number}", kind, **options)
-        params = tiny_params({"tiny": folder}, **(entry or {}))
-        return load("tiny", params, store=store or RowStore(tmp_path / f"store-{number}"))
+    def save_and_load(kind="llama", *, store=None, entry=None, **options):
+        folder = save_tiny(tmp_path / f"tiny-{next(numbers)}", kind, **options)
+        return load_saved(folder, store=store, **(entry or {}))
 
-    return make
+    return save_and_load
+
+
+@pytest.fixture
+def open_model(llama_folder, tmp_path):
+    """Opens the same tiny model on a store in a folder, as another process would."""
+    params = tiny_params({"tiny": llama_folder})
+    return lambda where="store": load("tiny", params, store=RowStore(tmp_path / where))
+
+
+@pytest.fixture
+def set_capacity(monkeypatch):
+    """Has packs that hold no more than so many nodes, on a CPU."""
+
+    def set_nodes(nodes):
+        monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=nodes, sequences=4, replies=4))
+        monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
+
+    return set_nodes
 
 
 @pytest.fixture(scope="session")

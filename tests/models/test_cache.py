@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from evenruler.models import cache, load
-from evenruler.models.backends.causal import CAPACITY, Capacity
+from evenruler.models import cache
 from evenruler.models.backends.sampling import RowSampler
 from evenruler.models.cache import AnswerCodec, Cache
-from evenruler.models.engines import environment
 from evenruler.models.model import Model
 from evenruler.models.questions import LikelihoodRequest, Sampling, WordInPlace
 from evenruler.models.store import RowStore, keys_of
-from tests.tiny import tiny_params
 
 FINGERPRINT = 1  # a row beside the answers
 PARTS = (("The", "A", "No", "One"), ("man", "girl"), ("here", "at sea", "it"))
@@ -23,30 +20,15 @@ TEXTS = [f"{article} {person} is {place}." for article, person, place in product
 
 
 @pytest.fixture(autouse=True)
-def _small_packs(monkeypatch):
+def _small_packs(set_capacity):
     """So few nodes go into a pack that the texts fill several."""
-    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
-
-
-@pytest.fixture
-def open_model(llama_folder, tmp_path):
-    """Opens the same model on a store in a folder, as another process would."""
-
-    def opened(where="store"):
-        return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
-
-    return opened
+    set_capacity(nodes=24)
 
 
 @pytest.fixture
 def unbroken(open_model):
     """What a run that nothing interrupts answers."""
     return open_model("unbroken").loglikelihood(TEXTS).nats
-
-
-def must_not_load() -> None:
-    raise AssertionError("the model was loaded")
 
 
 def break_after(model: Model, packs: int, monkeypatch) -> list[int]:

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.models import Model, Sampling, load
+from evenruler.models import Model, Sampling
 from evenruler.models.backends import sampling
 from evenruler.models.backends.sampling import RowSampler
 from evenruler.models.chat_settings import NOW, ChatSettings, Thinking, ThoughtParser
 from evenruler.models.declarations import ModelEntry
 from evenruler.models.questions import CUT, Reply
 from evenruler.models.templates import render_prompt, writes_day
-from tests.tiny import CHAT, EOS, save_tiny, tiny_params, tiny_tokenizer
+from tests.tiny import CHAT, EOS, save_tiny, tiny_tokenizer
 
 BRIEF = Sampling(4)
 THINKS = CHAT.replace(
@@ -158,14 +158,14 @@ def scripted(
 
 
 @pytest.fixture
-def model_with(tmp_path, store):
+def model_with(tmp_path, store, load_saved):
     """Makes a tiny model with this template and entry, in one folder."""
 
     def open_model(template=THINKS, special=("</think>",), **entry):
         folder = tmp_path / "m"
         if not folder.exists():
             saved(folder, template, special)
-        return load("tiny", tiny_params({"tiny": folder}, chat=True, **entry), store=store)
+        return load_saved(folder, store=store, chat=True, **entry)
 
     return open_model
 

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from evenruler.models import WordInPlace, load
-from evenruler.models.backends.causal import CAPACITY, Capacity
-from evenruler.models.engines import environment
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.models.backends import test_encoders, test_nli
 from tests.models.conftest import TEXTS
-from tests.tiny import save_tiny, save_tiny_masked, tiny_params
+from tests.tiny import save_tiny, save_tiny_masked
 from tests.training.tiny import LONGEST, WORDS
 
 WORDS_IN_PLACE = [
@@ -55,18 +53,16 @@ SHAPES = {
 
 
 @pytest.fixture
-def open_model(tmp_path, shipped_params, monkeypatch):
+def open_model(load_saved, tmp_path, shipped_params, set_capacity):
     """Opens the model of an operation on a store in a folder, as another process would."""
-    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
+    set_capacity(nodes=24)
 
     def opened(operation, where):
         store = RowStore(tmp_path / where)
         if operation == "embed":
             return load(test_encoders.NAME, shipped_params, store=store)
         kind = KINDS[operation]
-        folder = SAVERS[kind](tmp_path / "model")
-        return load("tiny", tiny_params({"tiny": folder}, kind=kind), store=store)
+        return load_saved(SAVERS[kind](tmp_path / "model"), store=store, kind=kind)
 
     return opened
 
@@ -76,7 +72,7 @@ def ask(model: Model, operation: str, questions: list[Any]) -> np.ndarray:
     return np.asarray(getattr(answers, "nats", answers))
 
 
-@pytest.mark.parametrize("operation", QUESTIONS)
+@pytest.mark.parametrize("operation", [*SHAPES, pytest.param("embed", marks=pytest.mark.slow)])
 def test_order_and_repeats_do_not_matter_and_nothing_is_asked_twice(
     operation, open_model, monkeypatch
 ) -> None:

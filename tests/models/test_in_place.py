@@ -1,16 +1,14 @@
 """A word in its place, with both sides seen."""
 
-import itertools
 import json
 
 import numpy as np
 import pytest
 
-from evenruler.models import WordInPlace, load
+from evenruler.models import WordInPlace
 from evenruler.models.backends import encoders
 from evenruler.models.model import Model
-from evenruler.models.store import RowStore
-from tests.tiny import LONGEST, save_tiny_masked, tiny_params
+from tests.tiny import LONGEST, save_tiny_masked
 
 NATS = 1e-4
 
@@ -55,17 +53,13 @@ def plain_masked(model: Model, placed: WordInPlace) -> np.ndarray:
 
 
 @pytest.fixture
-def loaded(tmp_path):
-    """Loads a tiny masked model; from a store that is empty unless one is given."""
-    numbers = itertools.count()
+def loaded(load_saved, tmp_path):
+    """Loads a tiny masked model, of this folder or another one."""
 
-    def make(folder=None, store=None, **entry):
-        number = next(numbers)
-        folder = folder or save_tiny_masked(tmp_path / f"masked-{number}")
-        params = tiny_params({"tiny": folder}, kind="masked", **entry)
-        return load("tiny", params, store=store or RowStore(tmp_path / f"store-{number}"))
+    def load_masked(folder=None):
+        return load_saved(folder or save_tiny_masked(tmp_path / "masked"), kind="masked")
 
-    return make
+    return load_masked
 
 
 class TestMasked:

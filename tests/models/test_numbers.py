@@ -5,7 +5,7 @@ import torch
 
 from evenruler.models import Sampling, WordInPlace, load
 from tests.models.backends import test_encoders, test_nli
-from tests.tiny import save_tiny_masked, tiny_params
+from tests.tiny import save_tiny_masked
 
 
 @pytest.fixture
@@ -73,9 +73,9 @@ HEADED = {
 
 
 @pytest.mark.parametrize("name", HEADED)
-def test_of_heads_and_masked_models(name, tmp_path, store, error_of) -> None:
+def test_of_heads_and_masked_models(name, load_saved, tmp_path, store, error_of) -> None:
     kind, save, operation, questions = HEADED[name]
-    model = load("tiny", tiny_params({"tiny": save(tmp_path / "tiny")}, kind=kind), store=store)
+    model = load_saved(save(tmp_path / "tiny"), store=store, kind=kind)
     for weight in model.backend.model.parameters():
         weight.data[..., 0] = torch.nan
 

@@ -1,15 +1,14 @@
 """Probabilities of labels through the row store, for texts that are never cut."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from evenruler.models import load
 from tests.models.backends.test_encoders import LABELS, plain, save_classifier
 from tests.models.conftest import change_json
-from tests.tiny import tiny_params
 from tests.training.tiny import LONGEST, WORDS
 
 TEXTS = [
@@ -31,11 +30,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(store):
-    def make(folder, **entry):
-        return load("tiny", tiny_params({"tiny": folder}, kind="classifier", **entry), store=store)
-
-    return make
+def opened(load_saved):
+    return partial(load_saved, kind="classifier")
 
 
 def must_not_load() -> None:

@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.models import cache, load, replay
+from evenruler.models import cache, replay
 from evenruler.models.cache import Cache
 from evenruler.models.model import LIKELIHOOD, REPLY
 from evenruler.models.questions import Reply, Sampling
 from evenruler.models.replay import AGAIN, BLOCK, JOURNAL, MOST_AGAIN, AnswerRelease, ReplayCheck
 from evenruler.models.store import RowStore, keys_of
 from evenruler.project import answers
-from tests.tiny import tiny_params
 
 TEXTS = ["The man is here.", "The girl is here.", "No girl is at sea."]
 LIKELIHOODS = "likelihood-1.parquet"
@@ -48,21 +47,11 @@ def recorded(release, tmp_path, monkeypatch):
     return record
 
 
-@pytest.fixture
-def opened(llama_folder, tmp_path):
-    """The same model on a store of its own."""
-
-    def open_on(store):
-        return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / store))
-
-    return open_on
-
-
 class TestWithAModel:
     """A real model, tiny and random."""
 
     def test_it_is_replayed_bit_by_bit_and_never_loaded(
-        self, opened, recorded, monkeypatch
+        self, open_model, recorded, monkeypatch
     ) -> None:
         def ask(model):
             likelihoods = model.loglikelihood(TEXTS)
@@ -70,34 +59,34 @@ class TestWithAModel:
             return likelihoods.nats.tolist(), likelihoods.tokens.tolist(), replies
 
         answers = []
-        recorded(lambda: answers.append(ask(opened("first"))))
+        recorded(lambda: answers.append(ask(open_model("first"))))
         monkeypatch.setenv(AGAIN, "0")
-        model = opened("second")
+        model = open_model("second")
         monkeypatch.setattr(model, "_load", lambda: pytest.fail("the model was loaded"))
 
         assert ask(model) == answers[0]
         assert model.asked == 0
 
-    def test_what_it_lacks_is_asked(self, opened, recorded, monkeypatch) -> None:
-        recorded(lambda: opened("first").loglikelihood(TEXTS[:2]))
+    def test_what_it_lacks_is_asked(self, open_model, recorded, monkeypatch) -> None:
+        recorded(lambda: open_model("first").loglikelihood(TEXTS[:2]))
         monkeypatch.setenv(AGAIN, "0")
-        model = opened("second")
+        model = open_model("second")
 
         nats = model.loglikelihood(TEXTS).nats
 
         assert model.asked == 3  # packs are of all texts
-        assert nats.tolist() == opened("first").loglikelihood(TEXTS).nats.tolist()
+        assert nats.tolist() == open_model("first").loglikelihood(TEXTS).nats.tolist()
 
-    def test_who_is_never_asked_finds_it_too(self, opened, recorded, monkeypatch) -> None:
-        recorded(lambda: opened("first").loglikelihood(TEXTS))
+    def test_who_is_never_asked_finds_it_too(self, open_model, recorded, monkeypatch) -> None:
+        recorded(lambda: open_model("first").loglikelihood(TEXTS))
         monkeypatch.setenv(AGAIN, "1")
 
-        assert opened("second").stored().loglikelihood(TEXTS).nats.shape == (3,)
+        assert open_model("second").stored().loglikelihood(TEXTS).nats.shape == (3,)
 
     def test_a_release_says_who_answered_under_which_licence(
-        self, opened, recorded, release
+        self, open_model, recorded, release
     ) -> None:
-        model = opened("first")
+        model = open_model("first")
         recorded(lambda: model.loglikelihood(TEXTS))
 
         content = json.loads((release / "release.json").read_text())

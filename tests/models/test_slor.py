@@ -4,33 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import load
 from evenruler.models.backends import causal
-from evenruler.models.backends.causal import CAPACITY, Capacity
-from evenruler.models.engines import environment
 from evenruler.models.model import Model
-from evenruler.models.store import RowStore
 from tests.models.conftest import TEXTS, raw_nats
-from tests.tiny import tiny_params
 
 
 @pytest.fixture(autouse=True)
-def _small_batches(monkeypatch):
+def _small_batches(set_capacity, monkeypatch):
     """So few positions go into a batch that the texts fill several, and the longest alone is more
     than one holds."""
-    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
+    set_capacity(nodes=40)
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
-
-
-@pytest.fixture
-def open_model(llama_folder, tmp_path):
-    """Opens the same model on a store in a folder, as another process would."""
-
-    def opened(where="store"):
-        return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
-
-    return opened
 
 
 def next_nats(model: Model, text: str) -> tuple[np.ndarray, np.ndarray]:

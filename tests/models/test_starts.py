@@ -102,10 +102,10 @@ class TestModels:
         ],
     )
     def test_texts_are_scored_after_it_and_it_is_named(
-        self, bos, configured, start, tmp_path, store
+        self, bos, configured, start, tmp_path, load_saved
     ) -> None:
         folder = saved(tmp_path / "m", bos, configured)
-        model = load("m", tiny_params({"m": folder}), store=store)
+        model = load_saved(folder)
         assert model.start == start == read_start("m", folder)
         (nats,) = model.loglikelihood([TEXT]).nats
         assert nats == pytest.approx(raw_nats(folder, start.token, TEXT), abs=1e-4)
@@ -113,50 +113,39 @@ class TestModels:
         # Answers from before the configuration's start was taken are not served.
         assert ("start" in json.loads(model.engine)) is (start.source == OF_CONFIGURATION)
 
-    def test_a_declared_start_stands_in_the_key(self, tmp_path, store) -> None:
-        folder = saved(tmp_path / "m", True, None)
-        plain, declared = (
-            load("m", tiny_params({"m": folder}, **entry), store=store)
-            for entry in ({}, {"start": "<pad>"})
-        )
+    def test_a_declared_start_stands_in_the_key(self, llama_folder, load_saved) -> None:
+        plain, declared = load_saved(llama_folder), load_saved(llama_folder, start="<pad>")
         assert declared.start == Start("<pad>", DECLARED)
         (nats,) = declared.loglikelihood([TEXT]).nats
-        assert nats == pytest.approx(raw_nats(folder, "<pad>", TEXT), abs=1e-4)
+        assert nats == pytest.approx(raw_nats(llama_folder, "<pad>", TEXT), abs=1e-4)
         assert json.loads(declared.engine) == {**json.loads(plain.engine), "start": "<pad>"}
 
-    def test_the_other_start_is_asked_for_by_name(self, tmp_path, store) -> None:
+    def test_the_other_start_is_asked_for_by_name(self, tmp_path, load_saved) -> None:
         folder = saved(tmp_path / "m", True, None)
-        model = load("m", tiny_params({"m": folder}), store=store)
+        model = load_saved(folder)
         for other, start in ((False, "<s>"), (True, "</s>"), (False, "<s>")):
             (nats,) = model.loglikelihood([TEXT], other_start=other).nats
             assert nats == pytest.approx(raw_nats(folder, start, TEXT), abs=1e-4)
 
-    def test_without_another_start_there_is_no_number(self, tmp_path, store) -> None:
-        folder = saved(tmp_path / "m", False, None)
-        model = load("m", tiny_params({"m": folder}), store=store)
+    def test_without_another_start_there_is_no_number(self, tmp_path, load_saved) -> None:
+        model = load_saved(saved(tmp_path / "m", False, None))
         for _ in range(2):  # also from the store
             likelihoods = model.loglikelihood([TEXT, "x"], other_start=True)
             assert np.isnan(likelihoods.nats).all()
             assert likelihoods.tokens.tolist() == [0, 0]
 
-    def test_a_chat_does_not_begin_with_it(self, tmp_path, store) -> None:
-        folder = save_tiny(tmp_path / "m", chat=True)
-        usual, declared = (
-            load("m", tiny_params({"m": folder}, chat=True, **entry), store=store)
-            for entry in ({}, {"start": "<pad>"})
-        )
+    def test_a_chat_does_not_begin_with_it(self, llama_folder, load_saved) -> None:
+        entries = {"chat": True}, {"chat": True, "start": "<pad>"}
+        models = [load_saved(llama_folder, **entry) for entry in entries]
         for chat in (True, False):
-            first, second = (
-                model.whole_words(["Who?"], [" he"], chat=chat).nats[0]
-                for model in (usual, declared)
-            )
-            assert (first == second) is chat
+            nats = {model.whole_words(["Who?"], [" he"], chat=chat).nats[0] for model in models}
+            assert (len(nats) == 1) is chat
 
-    def test_files_take_a_start_by_option(self, tmp_path, store) -> None:
-        folder = save_tiny(tmp_path / "m")
-        assert resolve_model(f"local:{folder}", store, start="<pad>").entry.start == "<pad>"
-        with pytest.raises(UserError, match="say --kind completions, or leave --start out"):
-            resolve_model("endpoint:m", store, start="<pad>")
+    def test_files_take_a_start_by_option(self, llama_folder, store, error_of) -> None:
+        resolved = resolve_model(f"local:{llama_folder}", store, start="<pad>")
+        assert resolved.entry.start == "<pad>"
+        line = error_of(resolve_model, "endpoint:m", store, start="<pad>")
+        assert "say --kind completions, or leave --start out" in line
 
     def test_other_kinds_have_none(self) -> None:
         assert load("minilm", tiny_params({})).start is None

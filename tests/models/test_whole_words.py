@@ -5,14 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from evenruler.models import load
-from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.engines import environment
 from evenruler.models.questions import WordRequest
-from evenruler.models.store import RowStore
 from tests.models.conftest import tiny_stands_alone, tiny_word_ends
-from tests.tiny import tiny_params
 
 NATS = 1e-4
 WORDS = [
@@ -229,16 +224,14 @@ class TestChat:
 
 class TestStore:
     @pytest.mark.parametrize("plain", [None, "told so"])
-    def test_order_does_not_change_a_bit(self, plain, llama_folder, tmp_path, monkeypatch) -> None:
-        monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=32, sequences=4, replies=4))
-        monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
+    def test_order_does_not_change_a_bit(self, plain, open_model, set_capacity) -> None:
+        set_capacity(nodes=32)
         pairs = list(product(MANY_PROMPTS, FORMS[:10]))
         order = np.random.default_rng(0).permutation(len(pairs))
-        params = tiny_params({"tiny": llama_folder})
 
         tables = []
         for places in (range(len(pairs)), order):
-            model = load("tiny", params, store=RowStore(tmp_path / f"store-{len(tables)}"))
+            model = open_model(f"store-{len(tables)}")
             model.backend._scorer.plain_because = plain
             prompts, words = zip(*(pairs[place] for place in places), strict=True)
             tables.append(table(model.whole_words(prompts, words)))

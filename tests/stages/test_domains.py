@@ -15,6 +15,7 @@ from stages import scrape
 from stages.files import read_tables
 from tests.profiles import set_profile
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data/sources/saged"
 DOMAINS = sorted(
@@ -62,9 +63,7 @@ def workplace(tmp_path_factory):
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(name, marks=[] if name == "fruit" else pytest.mark.slow) for name in DOMAINS
-    ],
+    params=DOMAINS,
 )
 def built(request, workplace):
     scrape.main(request.param)

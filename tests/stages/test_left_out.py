@@ -17,6 +17,7 @@ from stages.files import plan_of, read_tables
 from tests.profiles import set_profile
 from tests.tiny import save_tiny_masked, tiny_declaration
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 CHAT = {"kind": "chat", "source": "endpoint:big", "licence": "its terms", "origin": "x"}
 INSTRUMENTS = {

@@ -172,6 +172,7 @@ def test_manifest_names_every_file(built) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_profile_of_the_papers_evolves_every_domain(tmp_path) -> None:
     root = Path(__file__).parents[2]
     for name in ("params.yaml", "active.yaml"):
@@ -186,6 +187,7 @@ def test_the_profile_of_the_papers_evolves_every_domain(tmp_path) -> None:
     assert (tmp_path / "active.yaml").read_text() == (root / "active.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_shipped_lock_matches_the_declaration() -> None:
     """Every stage of dvc.yaml, and no other, has its entry in the committed dvc.lock."""
     root = Path(__file__).parents[2]

@@ -16,6 +16,7 @@ from tests.models.backends.test_encoders import save_classifier
 from tests.stages.scripted import ROOT, Workplace
 from tests.tiny import tiny_declaration
 
+pytestmark = pytest.mark.slow
 ROOTS = 24
 LABELS = ["sad", "glad"]
 SCORE = {"sad": 0, "glad": 1}

@@ -275,6 +275,7 @@ def checked(folder: Path) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_unfinished_domains_do_not_stop_the_others(two_more) -> None:
     left_out = "is left out until it is finished: data/"
     output = checked(two_more)

@@ -166,6 +166,7 @@ class TestWhatIsWritten:
         assert parts == {"lora_A": 12, "lora_B": 12, "pooler": 2, "classifier": 2}
         assert {tensors[name].shape[0] for name in tensors if "lora_A" in name} == {4}
 
+    @pytest.mark.slow
     def test_no_path_of_this_machine(self, here, store) -> None:
         finetune("tiny", params(MOODS, str(here / "encoder"), **SHORT), store=store)
         names_no_place(here)

@@ -1,7 +1,7 @@
-import itertools
 import json
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,8 @@ from evenruler.models.backends.encoders import (
     max_input_tokens,
     pack_by_length,
 )
-from evenruler.models.store import RowStore
 from tests.later import Later
-from tests.tiny import made_once, tiny_params
+from tests.tiny import made_once
 from tests.training.tiny import LONGEST, WORDS, save_encoder
 
 LABELS = ["calm", "sad", "glad", "cross"]
@@ -66,16 +65,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def loaded(tmp_path):
-    """Loads the classifier of a folder; from a store that is empty unless one is given."""
-    numbers = itertools.count()
-
-    def open_model(folder, store=None):
-        declared = tiny_params({"tiny": folder}, kind="classifier")
-        fresh = tmp_path / f"store-{next(numbers)}"
-        return load("tiny", declared, store=store or RowStore(fresh))
-
-    return open_model
+def loaded(load_saved):
+    return partial(load_saved, kind="classifier")
 
 
 class TestLogits:
@@ -109,8 +100,8 @@ class TestLogits:
 
 class TestStore:
     def test_what_is_missing_alone_is_put_in(self, folder, store, loaded) -> None:
-        before = loaded(folder, store).classify(TEXTS[:4])
-        logits = loaded(folder, store).classify(TEXTS)
+        before = loaded(folder, store=store).classify(TEXTS[:4])
+        logits = loaded(folder, store=store).classify(TEXTS)
         assert (logits[:4] == before).all()
         assert logits == pytest.approx(plain(folder, TEXTS), abs=1e-5)
 
@@ -189,6 +180,7 @@ def plain_vectors(folder: Path, texts: list[str]) -> np.ndarray:
     return np.stack([reference.encode(text) for text in texts])
 
 
+@pytest.mark.slow
 def test_vectors_are_those_of_sentence_transformers_and_have_length_one(
     embedder, shipped_params, store
 ) -> None:

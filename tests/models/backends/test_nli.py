@@ -1,17 +1,17 @@
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evenruler.models import LABELS, load
+from evenruler.models import LABELS
 from evenruler.models.backends.encoders import Nli, labelled_sample, order_of
 from evenruler.models.questions import EntailmentPair, entailment_prompts
-from evenruler.models.store import RowStore
 from tests.models.conftest import change_json
-from tests.tiny import made_once, tiny_params, tiny_tokenizer
+from tests.tiny import made_once, tiny_tokenizer
 
 PAIRS = [
     ("The man is at the theatre.", "A man is there."),
@@ -95,16 +95,8 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def loaded(tmp_path):
-    """Loads the classifier of a folder; from a store that is empty unless one is given."""
-    number = itertools.count()
-
-    def make(folder, store=None, **entry):
-        params = tiny_params({"tiny": folder}, kind="nli", **entry)
-        store = store or RowStore(tmp_path / f"store-{next(number)}")
-        return load("tiny", params, store=store)
-
-    return make
+def loaded(load_saved):
+    return partial(load_saved, kind="nli")
 
 
 class TestLogits:
@@ -148,8 +140,8 @@ class TestLogits:
 
 class TestStore:
     def test_answers_under_other_labels_are_others(self, folder, store, loaded) -> None:
-        usual = loaded(folder, store).entailment(FIVE)
-        turned = loaded(folder, store, labels=TURNED).entailment(FIVE)
+        usual = loaded(folder, store=store).entailment(FIVE)
+        turned = loaded(folder, store=store, labels=TURNED).entailment(FIVE)
         assert turned == pytest.approx(usual[:, [1, 2, 0]], abs=1e-12)
 
 
