@@ -154,7 +154,12 @@ def test_a_folder_holds_several_files(tmp_path) -> None:
 def test_logged_samples_go_by_prompt_and_text(recorded, error_of) -> None:
     model = recorded(lines(SAMPLES))
     texts, before = ["The rich are idle.", "The poor are idle.", "He ran."], ["", "", "I saw him."]
-    likelihoods = model.loglikelihood(texts, before, between="", keys=["any", "key", "at all"])
+    likelihoods = model.loglikelihood(
+        texts,
+        before,
+        between="",
+        keys=["any", "key", "at all"],
+    )
     assert likelihoods.nats.tolist() == [-16.25, -17.5, -4.5]
     # After another space it is another text.
     line = error_of(model.loglikelihood, texts, before)
@@ -175,11 +180,23 @@ def test_samples_of_older_logs_are_lists(recorded) -> None:
 
 def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path) -> None:
     likelihood = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]"}
-    adapted = {**likelihood, "engine": "of the model, adapted", "key": b"adapted" * 4}
-    plain = {**likelihood, "engine": "of the model", "key": b"plain" * 4}
+    adapted = {
+        **likelihood,
+        "engine": "of the model, adapted",
+        "key": b"adapted" * 4,
+    }
+    plain = {
+        **likelihood,
+        "engine": "of the model",
+        "key": b"plain" * 4,
+    }
     path = tmp_path / "answers.parquet"
     write_whole(pa.Table.from_pylist([adapted, plain]), path)
-    terms = {"licence": "mit", "origin": "somebody", "sha256": file_sha256(path)}
+    terms = {
+        "licence": "mit",
+        "origin": "somebody",
+        "sha256": file_sha256(path),
+    }
     description = json.dumps({"name": "theirs", "kind": "causal", **terms})
     (tmp_path / "model.json").write_text(description, encoding="utf-8")
     model = open_recorded(tmp_path, tmp_path)
@@ -355,7 +372,11 @@ def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
         addresses.append(address)
         if len(addresses) == 1:
             raise httpx2.ConnectError("no network")
-        return httpx2.Response(200, content=b"bytes", request=httpx2.Request("GET", address))
+        return httpx2.Response(
+            200,
+            content=b"bytes",
+            request=httpx2.Request("GET", address),
+        )
 
     monkeypatch.delenv(sources.MIRROR, raising=False)
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))

@@ -59,7 +59,13 @@ class TestNeverPayTwice:
 
     def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, open_model) -> None:
         model = open_model()
-        settings = [{"temperature": 0.5}, {"top_p": 0.9}, {"top_k": 7}, {"max_new_tokens": 3}, {}]
+        settings = [
+            {"temperature": 0.5},
+            {"top_p": 0.9},
+            {"top_k": 7},
+            {"max_new_tokens": 3},
+            {},
+        ]
         changes = [
             {"prompts": ["x"]},
             {"seeds": [1]},

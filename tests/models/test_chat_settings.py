@@ -84,7 +84,11 @@ def test_channels_are_split_before_decoding_deletes_their_marks() -> None:
         (f"{half}{thinking.end}Yes.", "Yes."),
     ):
         tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-        answer = ThoughtParser(tokenizer, thinking, 9).answer(tokens, is_whole=True, opened=False)
+        answer = ThoughtParser(tokenizer, thinking, 9).answer(
+            tokens,
+            is_whole=True,
+            opened=False,
+        )
         assert (answer and tokenizer.decode(answer)) == expected
 
 
@@ -186,7 +190,12 @@ def test_two_budgets_and_an_answer_without_its_thought(model_with, monkeypatch) 
 def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
     """Of random weights: as without budgets, cut by them; in any company."""
     backend = model_with().backend
-    prompts = [(1, 5, 7), (1, 5, 9, 11), (1, 8), (1, 4)]
+    prompts = [
+        (1, 5, 7),
+        (1, 5, 9, 11),
+        (1, 8),
+        (1, 4),
+    ]
     seeds, settings = [1, 2, 3, 4], Sampling(35)
     whole = sampling.generate_batch(backend.model, prompts, seeds, settings)
     texts = map(backend.tokenizer.decode, whole[0][:20])
@@ -217,7 +226,11 @@ def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
 
 
 def test_a_text_that_is_continued_has_no_thoughts(model_with) -> None:
-    question = {"prompts": ["The man", "x"], "sampling": Sampling(6), "chat": False}
+    question = {
+        "prompts": ["The man", "x"],
+        "sampling": Sampling(6),
+        "chat": False,
+    }
     thinking, plain = model_with(thinking={"tokens": 30}), model_with()
     assert thinking.replies(**question) == plain.replies(**question)
     assert thinking.asked == plain.asked == 2

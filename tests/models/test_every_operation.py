@@ -62,7 +62,11 @@ def open_model(load_saved, tmp_path, shipped_params, set_capacity):
         if operation == "embed":
             return load(test_encoders.NAME, shipped_params, store=store)
         kind = KINDS[operation]
-        return load_saved(SAVERS[kind](tmp_path / "model"), store=store, kind=kind)
+        return load_saved(
+            SAVERS[kind](tmp_path / "model"),
+            store=store,
+            kind=kind,
+        )
 
     return opened
 

@@ -205,7 +205,12 @@ def test_a_function_writes_replies(store) -> None:
         return None if "no" in text else text.upper()
 
     drawn = Sampling(5, temperature=0.5, top_p=0.9)
-    question = {"prompts": ["no", "yes"], "seeds": [3, 4], "system": "Be brief.", "sampling": drawn}
+    question = {
+        "prompts": ["no", "yes"],
+        "seeds": [3, 4],
+        "system": "Be brief.",
+        "sampling": drawn,
+    }
     for _ in range(2):
         model = load(writer, store=store, cache_key="v7")
         assert (model.name, model.kind) == ("writer", "chat")

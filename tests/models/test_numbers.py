@@ -75,7 +75,11 @@ HEADED = {
 @pytest.mark.parametrize("name", HEADED)
 def test_of_heads_and_masked_models(name, load_saved, tmp_path, store, error_of) -> None:
     kind, save, operation, questions = HEADED[name]
-    model = load_saved(save(tmp_path / "tiny"), store=store, kind=kind)
+    model = load_saved(
+        save(tmp_path / "tiny"),
+        store=store,
+        kind=kind,
+    )
     for weight in model.backend.model.parameters():
         weight.data[..., 0] = torch.nan
 

@@ -46,7 +46,11 @@ def sentencepiece(scheme: str, fallback: bool = True) -> Tokenizer:
     """As Llama 2 and Mistral: blanks are part of words; a space stands before the first word, each
     part, or none."""
     words = ["<unk>", *(BYTES if fallback else []), "▁", *LETTERS, "▁t", "he", "▁the"]
-    merges = [("▁", "t"), ("h", "e"), ("▁t", "he")]
+    merges = [
+        ("▁", "t"),
+        ("h", "e"),
+        ("▁t", "he"),
+    ]
     vocabulary = {word: place for place, word in enumerate(dict.fromkeys(words))}
     core = Tokenizer(
         models.BPE(vocabulary, merges, unk_token="<unk>", byte_fallback=fallback, fuse_unk=True)

@@ -187,7 +187,12 @@ class TestCompared:
     def test_a_reply_in_other_words_is_counted_and_half_of_them_stop(
         self, recorded, tmp_path, some_again, error_of
     ) -> None:
-        texts = {"a": "1", "b": "2", "c": "3", "d": "4"}
+        texts = {
+            "a": "1",
+            "b": "2",
+            "c": "3",
+            "d": "4",
+        }
         recorded(lambda: Scripted(tmp_path / "a").reply(texts))
         some_again(3)
 

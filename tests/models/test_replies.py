@@ -50,8 +50,16 @@ BOTH = "I saw both.\n\nQ: Who?\nA:"
 def generated(doc_id: int, reply: object, prompt: str = BOTH, **more: object) -> dict[str, Any]:
     """A sample of lm_eval's bbq_generate (0.4.13), less what is not read."""
     asked_with = {"arg_0": prompt, "arg_1": {"until": ["\n\n"]}}
-    sample = {"doc_id": doc_id, "doc": {**DOC, "example_id": doc_id}, "target": "2"}
-    replies = {"resps": [[reply]], "filtered_resps": [reply], "filter": "none"}
+    sample = {
+        "doc_id": doc_id,
+        "doc": {**DOC, "example_id": doc_id},
+        "target": "2",
+    }
+    replies = {
+        "resps": [[reply]],
+        "filtered_resps": [reply],
+        "filter": "none",
+    }
     return {**sample, "arguments": {"gen_args_0": asked_with}, **replies, **more}
 
 

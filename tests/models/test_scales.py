@@ -129,7 +129,12 @@ def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_sto
     change_json(folder / "config.json", num_hidden_layers=2)
     fingerprints = set()
     for _ in range(2):
-        result = evenruler.measure(f"local:{folder}", "questionnaires-gad-7", limit=2, size="trial")
+        result = evenruler.measure(
+            f"local:{folder}",
+            "questionnaires-gad-7",
+            limit=2,
+            size="trial",
+        )
         unused = "9 tensors are not used, as model.layers.2.input_layernorm.weight"
         assert f"the model's files: {unused}" in result.warnings
         fingerprints.add(result.model.fingerprint.numbers)

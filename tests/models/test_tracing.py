@@ -102,7 +102,15 @@ def embedding(folder: Path) -> dict[str, Any]:
     return {"kind": "embedder"}
 
 
-KINDS = [plain, sharded, of_merges, pickled, adapted, masked, embedding]
+KINDS = [
+    plain,
+    sharded,
+    of_merges,
+    pickled,
+    adapted,
+    masked,
+    embedding,
+]
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda save: save.__name__)

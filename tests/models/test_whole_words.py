@@ -20,7 +20,12 @@ WORDS = [
 def forms_of(word: str) -> list[str]:
     """A word in small letters and with a capital one, each without and with a space."""
     title = word.title()
-    return [word, f" {word}", title, f" {title}"]
+    return [
+        word,
+        f" {word}",
+        title,
+        f" {title}",
+    ]
 
 
 FORMS = list(chain.from_iterable(map(forms_of, WORDS)))

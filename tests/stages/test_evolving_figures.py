@@ -51,7 +51,11 @@ class TestFigures:
         answers = evolving.table("data/answers/probes/tiny-a/likelihoods").query(
             "framing == 'bare'"
         )
-        cells = probes.merge(answers[["id", "nats"]], on="id", validate="one_to_one")
+        cells = probes.merge(
+            answers[["id", "nats"]],
+            on="id",
+            validate="one_to_one",
+        )
         poles = (
             cells.groupby(["template", "attribute", "keying", "pole"])["nats"]
             .mean()
@@ -65,7 +69,12 @@ class TestFigures:
             .set_index(["template", "attribute"])["bias"]
         )
         assert len(expected) == len(SEEDS) * ATTRIBUTES
-        np.testing.assert_allclose(biases.loc[expected.index], expected, rtol=0, atol=1e-4)
+        np.testing.assert_allclose(
+            biases.loc[expected.index],
+            expected,
+            rtol=0,
+            atol=1e-4,
+        )
 
     @pytest.mark.parametrize("run", ["guided", "random"])
     def test_fitness_is_equation_2(self, evolving, run) -> None:

@@ -80,7 +80,11 @@ def test_a_model_of_your_own(stranger) -> None:
     with pairs.open("w") as file:
         for number in range(160):
             premise = f"A man sleeps in house {number}."
-            pair = {"premise": premise, "hypothesis": "Somebody rests.", "label": next(labels)}
+            pair = {
+                "premise": premise,
+                "hypothesis": "Somebody rests.",
+                "label": next(labels),
+            }
             print(json.dumps(pair), file=file)
     outputs = followed("docs/adding-a-model.md", stranger)
     assert (stranger.folder / "data/answers/probes/my-model").is_dir()

@@ -295,10 +295,25 @@ class TestPlaced:
         ],
     )
     def test_by_hand(self, templates, filled, expected) -> None:
-        prompt = {"item": "i", "twin": 0, "term": "t", "variant": "agree"}
+        prompt = {
+            "item": "i",
+            "twin": 0,
+            "term": "t",
+            "variant": "agree",
+        }
         prompt["premise"], prompt["hypothesis"] = filled
-        item = {"item": "i", "twin": 0, "premise": templates[0], "hypothesis": templates[1]}
-        term = {"item": "i", "twin": 0, "term": "t", "word": "calm"}
+        item = {
+            "item": "i",
+            "twin": 0,
+            "premise": templates[0],
+            "hypothesis": templates[1],
+        }
+        term = {
+            "item": "i",
+            "twin": 0,
+            "term": "t",
+            "word": "calm",
+        }
         rows = {"prompts": prompt, "items": item, "terms": term}
         tables = {name: pd.DataFrame([row]) for name, row in rows.items()}
         before, word, after = expected

@@ -81,7 +81,13 @@ def require_equal(computed: pd.DataFrame, expected: pd.DataFrame, name: str) -> 
         plain(frame).sort_values(list(expected), ignore_index=True)
         for frame in (computed, expected)
     ]
-    pd.testing.assert_frame_equal(*ordered, rtol=0, atol=1e-9, check_dtype=False, obj=name)
+    pd.testing.assert_frame_equal(
+        *ordered,
+        rtol=0,
+        atol=1e-9,
+        check_dtype=False,
+        obj=name,
+    )
 
 
 def as_text(value: object) -> str:

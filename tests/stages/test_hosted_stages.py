@@ -38,7 +38,11 @@ from tests.stages.conftest import (
 from tests.stages.evolving import two_targets
 from tests.tiny import save_tiny
 
-pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.enable_socket]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.long,
+    pytest.mark.enable_socket,
+]
 
 CHAT, COMPLETIONS, LOCAL = "hosted-chat", "hosted-completions", "tiny"
 CLOSE = 1e-3

@@ -74,7 +74,13 @@ def workshop(folder: Path) -> None:
     (folder / "params.yaml").write_text(json.dumps(declared))
     source = YAML(typ="safe").load(ROOT / "data/sources/questionnaires/gad-7.yaml")
     source["items"] = dict(list(source["items"].items())[:2])
-    same = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
+    same = {
+        "title": "t",
+        "about": "a",
+        "source": "s",
+        "licence": "cc0-1.0",
+        "provenance": "p",
+    }
     written = {
         "gad-7": source,
         **{f"shared/corpora/{name}": {**c, **same} for name, c in CORPORA.items()},

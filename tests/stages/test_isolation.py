@@ -50,7 +50,14 @@ mount -t tmpfs -o size={room} none benchmarks && cp -r {saved}/. benchmarks/
 python -m stages.card occupation-gender; status=$?
 diff -r {saved} benchmarks && ls -A benchmarks && exit $status
 """
-    output = built.run(*SMALL_DISK, "sh", "-c", script, status=2, cold=True)
+    output = built.run(
+        *SMALL_DISK,
+        "sh",
+        "-c",
+        script,
+        status=2,
+        cold=True,
+    )
     assert output.splitlines() == [
         "error: writing: no space left on the device; free some and run again",
         *BENCHMARKS,

@@ -19,7 +19,12 @@ from tests.tiny import save_tiny_masked, tiny_declaration
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-CHAT = {"kind": "chat", "source": "endpoint:big", "licence": "its terms", "origin": "x"}
+CHAT = {
+    "kind": "chat",
+    "source": "endpoint:big",
+    "licence": "its terms",
+    "origin": "x",
+}
 INSTRUMENTS = {
     "occupation-gender": {"family": "probes"},
     "p-at-gender-7": {"family": "framing", "generations": 0},

@@ -192,6 +192,12 @@ def test_shipped_lock_matches_the_declaration() -> None:
     """Every stage of dvc.yaml, and no other, has its entry in the committed dvc.lock."""
     root = Path(__file__).parents[2]
     command = ["dvc", "stage", "list", "--name-only"]
-    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        command,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     locked = YAML(typ="safe").load((root / "dvc.lock").read_text())["stages"]
     assert set(listed.stdout.split()) == set(locked)

@@ -191,9 +191,22 @@ class TestInTheModel:
 
 def test_metrics_and_the_card_carry_the_figure(in_the_model) -> None:
     value = in_the_model.disparities("raw").loc["range", "value"]
-    where = {"feature": "vader", "statistic": "mean", "calibration": "raw", "role": "no-role"}
-    row = find_figure(in_the_model.metrics["countries"], figure="range", **where)
-    columns = {"value": round(value, 3), "n": 75, "unit": "root items"}
+    where = {
+        "feature": "vader",
+        "statistic": "mean",
+        "calibration": "raw",
+        "role": "no-role",
+    }
+    row = find_figure(
+        in_the_model.metrics["countries"],
+        figure="range",
+        **where,
+    )
+    columns = {
+        "value": round(value, 3),
+        "n": 75,
+        "unit": "root items",
+    }
     assert columns.items() <= row.items()
     assert f"| {row['value']:.2f}, n = 75 |" in in_the_model.card
 

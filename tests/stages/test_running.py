@@ -102,7 +102,11 @@ def test_dvc_gone_while_a_shell_stands_between(tmp_path) -> None:
     command = ["sh", "-c", f'"{sys.executable}" -c "$CODE"; exit $?']
     program.write_text(f"import subprocess\nsubprocess.call({command!r})\n")
     env = os.environ | {"CODE": code, "DVC_STAGE": "slow"}
-    dvc = subprocess.Popen([sys.executable, str(program)], cwd=ROOT, env=env)
+    dvc = subprocess.Popen(
+        [sys.executable, str(program)],
+        cwd=ROOT,
+        env=env,
+    )
     deadline = time.monotonic() + 60
     while not mark.exists():
         assert time.monotonic() < deadline

@@ -188,7 +188,11 @@ class TestNullWithAReason:
         workplace.diagnose()
         assert "mood: 96 of 96 rows lack a number: empty reply (96)" in workplace.said.getvalue()
         ranges = {"figure": "range", "feature": "vader", "statistic": "mean"}
-        figure = find_figure(workplace.metrics()["fruit"], **ranges, calibration="raw")
+        figure = find_figure(
+            workplace.metrics()["fruit"],
+            **ranges,
+            calibration="raw",
+        )
         assert (figure["value"], figure["n"], figure["unit"], figure["reason"]) == (
             None,
             0,

@@ -208,7 +208,13 @@ def test_the_page_says_how_to_use_a_published_benchmark_and_to_track_versions(
     model = save_tiny(tmp_path / "tiny")
     for command in commands(section("Use a published benchmark")):
         local = command.replace("HuggingFaceTB/SmolLM2-135M-Instruct", f"{model} --device cpu")
-        output = consumer.run("bash", "-c", local, token="", RULER=str(released.folder))
+        output = consumer.run(
+            "bash",
+            "-c",
+            local,
+            token="",
+            RULER=str(released.folder),
+        )
     assert "|spread|" in output.replace(" ", "")
     assert "|validity|" in output.replace(" ", "")
 

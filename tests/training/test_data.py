@@ -108,7 +108,12 @@ class TestWhatIsRead:
 
     def test_columns_in_the_order_that_is_declared(self) -> None:
         frame = pd.DataFrame({"b": ["second"], "y": ["glad"], "a": ["first"]})
-        rows, _ = read_frame(frame, "csv", columns=["a", "b"], label="y")
+        rows, _ = read_frame(
+            frame,
+            "csv",
+            columns=["a", "b"],
+            label="y",
+        )
         assert rows == [(("first", "second"), "glad")]
 
     def test_the_checksum_is_over_texts_and_labels(self) -> None:

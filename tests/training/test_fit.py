@@ -122,7 +122,11 @@ class TestWhatIsLearned:
         rows = tiny.pairs(200, seed=1)
         numbers = [{**row, "label": numbered.index(row["label"])} for row in rows]
         tiny.write(here / "numbers.jsonl", numbers)
-        declared = params({**PAIRS, "numbers": {"labels": numbered}}, data=["numbers"], epochs=6)
+        declared = params(
+            {**PAIRS, "numbers": {"labels": numbered}},
+            data=["numbers"],
+            epochs=6,
+        )
 
         record = finetune("tiny", declared, store=store)
 
@@ -245,7 +249,12 @@ class TestWhatIsFitted:
 
     @pytest.mark.slow
     def test_the_whole_of_which_only_the_record_is_in_git(self, here, store, error_of) -> None:
-        declared = params(MOODS, str(here / "encoder"), fit="whole", epochs=2)
+        declared = params(
+            MOODS,
+            str(here / "encoder"),
+            fit="whole",
+            epochs=2,
+        )
 
         record = finetune("tiny", declared, store=store)
 
@@ -578,7 +587,13 @@ class TestCommand:
         process.wait(timeout=120)
         assert not (broken / "data").exists()
 
-        done = subprocess.run(COMMAND, cwd=broken, check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            COMMAND,
+            cwd=broken,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
 
         assert "tiny: going on from checkpoint-" in done.stderr
         assert "tiny: epoch 1 of 8" not in done.stderr

@@ -146,7 +146,11 @@ def declaration(
     )
     entries = {}
     for name, keys in training.items():
-        entries[name] = {"source": f"local:{name}.jsonl", **DATA, **keys}
+        entries[name] = {
+            "source": f"local:{name}.jsonl",
+            **DATA,
+            **keys,
+        }
     declared["training"] = entries
     return declared
 

@@ -35,12 +35,22 @@ LONG = 120
 def hosted(store: RowStore, kind: str = "chat", **entry: object) -> Model:
     declaration = tiny_declaration({})
     terms = {"licence": "x", "origin": "x"}
-    declaration["models"]["big"] = {"kind": kind, "source": "endpoint:big-one", **terms, **entry}
+    declaration["models"]["big"] = {
+        "kind": kind,
+        "source": "endpoint:big-one",
+        **terms,
+        **entry,
+    }
     return load("big", catalogue_of(declaration), store=store)
 
 
 def of_openai(parameter: str, message: str, code: str = "unsupported_parameter") -> dict[str, Any]:
-    return {"message": message, "type": "invalid_request_error", "param": parameter, "code": code}
+    return {
+        "message": message,
+        "type": "invalid_request_error",
+        "param": parameter,
+        "code": code,
+    }
 
 
 NO_MOST = of_openai(
@@ -119,7 +129,12 @@ def test_asks_what_was_asked_and_keeps_the_replies(serve, store) -> None:
     serve(ScriptedServer())
     model = hosted(store)
     systems = ["be brief", None, "be brief"]
-    replies = model.generate(["one", "two", "one"], sampling=BRIEF, seeds=[3, 4, 3], system=systems)
+    replies = model.generate(
+        ["one", "two", "one"],
+        sampling=BRIEF,
+        seeds=[3, 4, 3],
+        system=systems,
+    )
     assert replies == ["ONE", "TWO", "ONE"]
     assert model.asked == 2
     for entry, n_asked in (({}, 0), ({"revision": "2026-11"}, 1)):
@@ -257,7 +272,12 @@ def test_the_key_of_an_entry_that_says_nothing_stays(serve, store) -> None:
     off, begun = hosted(store, thinking="off"), hosted(store, "completions", start="<s>")
     assert off.engine == plain.replace('"url"', '"thinking":"off","url"')
     assert '"start":"<s>"' in begun.engine
-    thinking = hosted(store, thinking={"tokens": 9}, effort="low", template={"a": True})
+    thinking = hosted(
+        store,
+        thinking={"tokens": 9},
+        effort="low",
+        template={"a": True},
+    )
     assert thinking.engine.startswith(f'{begin}"effort":"low",')
     assert '"template":{"a":true},"thinking":{"end":"</think>","tokens":9}' in thinking.engine
 
@@ -434,7 +454,12 @@ class Thinker(ScriptedServer):
 @pytest.mark.parametrize("shape", ["tags", "reasoning", "reasoning_content", "hidden"])
 def test_the_answer_is_what_stands_after_the_thought(shape, serve, store) -> None:
     server = serve(Thinker(shape=shape, usage=FIVE_THOUGHT))
-    model = hosted(store, thinking={"tokens": 100}, effort="low", template={"a": True})
+    model = hosted(
+        store,
+        thinking={"tokens": 100},
+        effort="low",
+        template={"a": True},
+    )
     assert model.replies(["one", "two"], sampling=BRIEF) == BOTH
     sent = {
         "chat_template_kwargs": {"a": True},

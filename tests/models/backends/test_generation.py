@@ -90,7 +90,11 @@ def sizes(backend: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]
 def test_the_likeliest_are_those_of_transformers_one_prompt_at_a_time(
     kind, dtype, config, tiny
 ) -> None:
-    backend = opened(tiny(kind, **config), ends=24, dtype=dtype)
+    backend = opened(
+        tiny(kind, **config),
+        ends=24,
+        dtype=dtype,
+    )
     sampling = Sampling(max_new_tokens=14, temperature=0)
 
     replies = written(backend, [(text, 0) for text in TEXTS], sampling)

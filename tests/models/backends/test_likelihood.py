@@ -310,7 +310,11 @@ class TestWordTokens:
         from transformers import PreTrainedTokenizerFast
 
         words = ["</s>", "▁", "x", "h", "e", "\n", "he", "▁he", "▁x"]
-        merges = [("h", "e"), ("▁", "he"), ("▁", "x")]
+        merges = [
+            ("h", "e"),
+            ("▁", "he"),
+            ("▁", "x"),
+        ]
         vocabulary = {word: i for i, word in enumerate(words)}
         core = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
         core.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)

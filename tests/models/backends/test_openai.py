@@ -131,7 +131,12 @@ def test_completions_go_on_from_the_text_as_it_is(system, text, server) -> None:
     prompt = Prompt(" two\n", BRIEF, 3, system)
     assert replies("completions", [prompt]) == [Reply(text.upper(), None, "length")]
     (question,) = server.asked
-    sent = {"prompt": text, "path": "/v1/completions", "max_tokens": 7, "temperature": 0.5}
+    sent = {
+        "prompt": text,
+        "path": "/v1/completions",
+        "max_tokens": 7,
+        "temperature": 0.5,
+    }
     assert question | sent == question
     assert {"messages", "echo"}.isdisjoint(question)
 
@@ -547,7 +552,11 @@ def test_without_the_first_token_only_texts_after_prompts_are_scored(serve) -> N
     model.trial()
     n_tried = len(server.asked)
     after_prompt = LikelihoodRequest("b", "a")
-    requests = [LikelihoodRequest("one"), after_prompt, LikelihoodRequest("")]
+    requests = [
+        LikelihoodRequest("one"),
+        after_prompt,
+        LikelihoodRequest(""),
+    ]
     line = refusal_of(keeping.ask, model.loglikelihood, requests)
     assert "gives the first token of a text no log-probability, so 'one' cannot be scored" in line
     assert (keeping.kept, len(server.asked)) == ({2: (0.0, 0)}, n_tried)

@@ -194,8 +194,16 @@ class TestReplies:
     def test_seeds_make_the_difference(self, llama) -> None:
         prompts, sampling = ["The man"] * 20, Sampling(max_new_tokens=8)
 
-        replies = llama.generate(prompts, sampling=sampling, seeds=range(20))
-        again = llama.generate(prompts[:3], sampling=sampling, seeds=[5, 5, 0])
+        replies = llama.generate(
+            prompts,
+            sampling=sampling,
+            seeds=range(20),
+        )
+        again = llama.generate(
+            prompts[:3],
+            sampling=sampling,
+            seeds=[5, 5, 0],
+        )
 
         assert len(set(replies)) > 10
         assert again == [replies[5], replies[5], replies[0]]
@@ -256,7 +264,12 @@ class TestPrompts:
         ],
     )
     def test_what_a_prompt_becomes(self, system, chat, text, llama) -> None:
-        replies = llama.generate(["Who?"], sampling=self.SAMPLING, system=system, chat=chat)
+        replies = llama.generate(
+            ["Who?"],
+            sampling=self.SAMPLING,
+            system=system,
+            chat=chat,
+        )
 
         assert replies == llama.generate([text], sampling=self.SAMPLING)
         other = llama.generate(["Who?"], sampling=self.SAMPLING)
@@ -281,7 +294,11 @@ class TestPrompts:
         chats = load("tiny", params, store=llama._cache.store)
 
         for named, chat in (({}, True), ({"chat": False}, False)):
-            replies = chats.generate(["Who?"], sampling=self.SAMPLING, **named)
+            replies = chats.generate(
+                ["Who?"],
+                sampling=self.SAMPLING,
+                **named,
+            )
             assert replies == llama.generate(["Who?"], sampling=self.SAMPLING, chat=chat)
 
     def test_chat_without_a_template_is_refused_in_one_line(self, tiny, error_of) -> None:

@@ -156,7 +156,11 @@ class TestReplies:
         replies = t5.replies(PROMPTS, sampling=Sampling(max_new_tokens=12, temperature=0))
         for prompt, reply in zip(PROMPTS, replies, strict=True):
             ids = torch.tensor([tokenizer(prompt)["input_ids"]])
-            output = t5.backend.model.generate(ids, do_sample=False, max_new_tokens=12)
+            output = t5.backend.model.generate(
+                ids,
+                do_sample=False,
+                max_new_tokens=12,
+            )
             tokens = output[0, 1:].tolist()
             assert reply.text == tokenizer.decode(tokens, skip_special_tokens=True)
             assert (reply.finish == "stop") == (tokenizer.eos_token_id in tokens)
@@ -172,7 +176,11 @@ class TestReplies:
 
     def test_a_system_prompt_is_a_paragraph_before(self, load_t5) -> None:
         model, greedy = load_t5(), Sampling(max_new_tokens=5, temperature=0)
-        (with_it,) = model.generate(["He"], system="women", sampling=greedy)
+        (with_it,) = model.generate(
+            ["He"],
+            system="women",
+            sampling=greedy,
+        )
         assert with_it == model.generate(["women\n\nHe"], sampling=greedy)[0]
 
 

@@ -90,7 +90,12 @@ def asked_everything(folders: dict[str, Path], store: RowStore) -> int:
     prompts = [f"{text} He said" for text in MANY[:60]]
     llama.whole_words(prompts, [" yes", " no", " nurse"] * 20)
     llama.slor(MANY[:40])
-    llama.generate(MANY[:80], sampling=Sampling(8, temperature=0.7), seeds=range(80), chat=False)
+    llama.generate(
+        MANY[:80],
+        sampling=Sampling(8, temperature=0.7),
+        seeds=range(80),
+        chat=False,
+    )
     bert.in_place(list(map(second_word, MANY)))
     return llama.asked + bert.asked
 
