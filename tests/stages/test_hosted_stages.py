@@ -48,8 +48,8 @@ CHAT, COMPLETIONS, LOCAL = "hosted-chat", "hosted-completions", "tiny"
 CLOSE = 1e-3
 """Nats between a model and itself behind a server."""
 FRUIT = {
-    "items": {"trial": 2, "standard": 2, "paper": 1000},
-    "new_tokens": {"trial": 4, "standard": 4, "paper": 50},
+    "items": {"trial": 2, "standard": 2, "full": 1000},
+    "new_tokens": {"trial": 4, "standard": 4, "full": 50},
 }
 
 MEASURED = {
@@ -74,7 +74,7 @@ class Hosted:
     def table(self, path: str) -> pd.DataFrame:
         return read_frame(self.clone.folder / f"data/{path}.parquet")
 
-    def metrics(self, family: str) -> dict[str, Any]:
+    def readouts(self, family: str) -> dict[str, Any]:
         return evidence_in(self.clone.folder, family)
 
     def stage(self, name: str, status: int = 0) -> str:
@@ -109,7 +109,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
         }
         params["families"]["saged"]["features"] = {
             "vader": {"kind": "lexicon"},
-            "distance": {"kind": "distance", "metric": "cosine"},
+            "distance": {"kind": "distance", "readout": "cosine"},
         }
         params["diagnosis"] |= {"resamples": 100}
 
@@ -192,11 +192,11 @@ class TestBuilt:
         assert replies["reply"].str.isupper().all()
 
     def test_who_cannot_has_no_figures(self, built) -> None:
-        of_probes = built.metrics("probes")["occupation-gender"]
+        of_probes = built.readouts("probes")["occupation-gender"]
         of_chat = [row for row in of_probes if row["model"] == CHAT]
         assert {(row["set"], row["readout"]) for row in of_chat} == {("validation", "choice")}
-        assert CHAT not in json.dumps(built.metrics("questionnaires"))
-        rows = built.metrics("framing")["age"]
+        assert CHAT not in json.dumps(built.readouts("questionnaires"))
+        rows = built.readouts("framing")["age"]
         assert {(row["prompt_format"], row["readout"], row["model"]) for row in rows} == {
             ("plain", "choice", COMPLETIONS),
             ("plain", "choice", LOCAL),
