@@ -94,7 +94,13 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     folder = copied(name, elsewhere)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     size = "trial" if name in LARGE else "standard"
-    result = measure(f"local:{tiny_folder}", folder, out="results", limit=FEW, size=size)
+    result = measure(
+        f"local:{tiny_folder}",
+        folder,
+        out="results",
+        limit=FEW,
+        size=size,
+    )
     assert (result.benchmark.name, result.model.name) == (name, "tiny")
     written = elsewhere / "results" / result.folder
     assert as_measured(Result.model_validate_json((written / "result.json").read_text())) == result
@@ -120,7 +126,11 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
     with open_benchmark(name) as whole:
         ask = family_module(whole.family, "ask")
         tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
-        least = replace(whole, tables=tables, plan={key: whole.plan[key] for key in ask.PLANNED})
+        least = replace(
+            whole,
+            tables=tables,
+            plan={key: whole.plan[key] for key in ask.PLANNED},
+        )
         of_least, of_whole = (
             measuring.measure(measuring.planned(benchmark, limit=FEW)).result
             for benchmark in (least, whole)
@@ -133,7 +143,12 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
 def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path) -> None:
     """The gain is the slope along the criterion of the numbers that lie beside the result, and a
     comparison theirs."""
-    result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
+    result = measure(
+        f"local:{tiny_folder}",
+        "probes-occupation-gender",
+        out="results",
+        limit=12,
+    )
     stored = read_stored_result(elsewhere / "results" / result.folder / "result.json")
     headlines = stored.result.headlines
     rows_of_gains = select_figures(result.figures, figure="gain")
@@ -155,7 +170,12 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
 def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) -> None:
     """Its shares are those of the words that its decoder begins with, each counted once."""
     folder = save_tiny_t5(tmp_path / "t5")
-    result = measure(f"local:{folder}", "framing-p-at-gender-8", out="results", limit=FEW)
+    result = measure(
+        f"local:{folder}",
+        "framing-p-at-gender-8",
+        out="results",
+        limit=FEW,
+    )
     assert result.model.kind == "seq2seq"
     assert np.isfinite(result.frame()["value"].dropna()).all()
     written = elsewhere / "results" / result.folder
@@ -317,7 +337,11 @@ def test_a_place_of_another_model_is_said_before_anything_is_asked(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
     other = save_tiny(elsewhere / "tiny", seed=5)
-    few: dict[str, Any] = {"limit": 1, "size": "trial", "out": "results"}
+    few: dict[str, Any] = {
+        "limit": 1,
+        "size": "trial",
+        "out": "results",
+    }
     measure(f"local:{other}", "probes-age-competence", **few)
     store = RowStore()
     n_rows = store.count()
@@ -329,7 +353,12 @@ def test_a_place_of_another_model_is_said_before_anything_is_asked(
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path) -> None:
-    result = measure(f"local:{tiny_folder}", "questionnaires-gad-7", limit=1000, size="trial")
+    result = measure(
+        f"local:{tiny_folder}",
+        "questionnaires-gad-7",
+        limit=1000,
+        size="trial",
+    )
     assert (result.settings.limit, result.settings.size, result.settings.prefixes) == (
         None,
         "trial",
@@ -370,7 +399,12 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
     assert nonresponse_warnings({"replies": replies.iloc[:19]}, {}) == [
         "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`"
     ]
-    refused = pd.DataFrame({"reply": [None, None, "yes"], "reason": [reasons[0], "rude", None]})
+    refused = pd.DataFrame(
+        {
+            "reply": [None, None, "yes"],
+            "reason": [reasons[0], "rude", None],
+        }
+    )
     assert nonresponse_warnings({"replies": refused}, {})[1:] == [
         "the model gave no reply to 1 of 3 prompts"
     ]
@@ -438,7 +472,13 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
             )
 
     server = served(Thinker(fingerprints=["fp_a", "fp_b"]))
-    ask = partial(measure, "endpoint:big", name, limit=FEW, options={"thinking": {"tokens": 50}})
+    ask = partial(
+        measure,
+        "endpoint:big",
+        name,
+        limit=FEW,
+        options={"thinking": {"tokens": 50}},
+    )
     result = ask()
     sent = len(server.asked)
     assert ask() == result
@@ -468,7 +508,11 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
     ]
 
     def warnings_of(coverage: float | None, tokens: float) -> list[str]:
-        values = {"coverage": coverage, "tokens": tokens, "alpha": -9.0}
+        values = {
+            "coverage": coverage,
+            "tokens": tokens,
+            "alpha": -9.0,
+        }
         rows = [
             {"figure": figure, "set": "bare", "value": value} for figure, value in values.items()
         ]
@@ -481,7 +525,12 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
 
 def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path) -> None:
     name = "framing-p-at-gender-8"
-    result = measure(f"local:{tiny_folder}", name, limit=FEW, size="trial")
+    result = measure(
+        f"local:{tiny_folder}",
+        name,
+        limit=FEW,
+        size="trial",
+    )
     assert len(result.model.engine["weights"]) == 64
     assert result.model.start == {"token": "<s>", "source": "the tokenizer's start token"}
     assert result.model.engine["libraries"]["torch"]

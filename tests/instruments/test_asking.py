@@ -209,8 +209,19 @@ class TestOperations:
         expected = causal.replies(TEXTS, sampling=causal.sampling(5))
         assert plain["reply"].tolist() == [reply.text for reply in expected]
         assert plain["reason"].isna().all()
-        inputs = {"prompt": TEXTS, "seed": [1, 2, 3], "system": ["You are a man.", None, ""]}
-        answers = columns(causal, "generate", inputs, new_tokens=5, chat=False, temperature=0.5)
+        inputs = {
+            "prompt": TEXTS,
+            "seed": [1, 2, 3],
+            "system": ["You are a man.", None, ""],
+        }
+        answers = columns(
+            causal,
+            "generate",
+            inputs,
+            new_tokens=5,
+            chat=False,
+            temperature=0.5,
+        )
         expected = causal.replies(
             TEXTS,
             sampling=Sampling(max_new_tokens=5, temperature=0.5),
@@ -361,7 +372,11 @@ class TestOnePass:
         rows = pd.DataFrame({"id": ["a", "b", "c"]}, index=[7, 3, 7])
         batch = RequestBatch("answers", "loglikelihood", rows, {"text": ["x", "xy", "xyz"]})
         answers = answered(Counting(), batch)["answers"][["id", "nats"]]
-        assert answers.to_numpy().tolist() == [["a", 1.0], ["b", 2.0], ["c", 3.0]]
+        assert answers.to_numpy().tolist() == [
+            ["a", 1.0],
+            ["b", 2.0],
+            ["c", 3.0],
+        ]
 
     def test_a_model_of_the_store_is_asked_once(self, tmp_path) -> None:
         model = opened(save_tiny(tmp_path / "model"), tmp_path)
@@ -487,7 +502,11 @@ class TestStates:
         )
 
     def test_the_subject_answers_in_each(self) -> None:
-        places = [("gloom", 1, 1), ("gloom", 1, 2), ("joy", 3, 1)]
+        places = [
+            ("gloom", 1, 1),
+            ("gloom", 1, 2),
+            ("joy", 3, 1),
+        ]
         states = [None, *(State(ADAPTATION, *place) for place in places)]
         requests = [request("loglikelihood", {"text": ["xy"]}, state=state) for state in states]
         answers, model, way, seen = self.answers(*requests, *requests)
@@ -530,7 +549,11 @@ class TestSubject:
         )
 
     def test_of_one_that_only_chats(self) -> None:
-        catalogue = tiny_params({"tiny": Path("x")}, kind="chat", source="endpoint:big")
+        catalogue = tiny_params(
+            {"tiny": Path("x")},
+            kind="chat",
+            source="endpoint:big",
+        )
         subject = model_meta_of("tiny", catalogue)
         assert (subject.kind, subject.chats, subject.continues, subject.operations) == (
             "chat",

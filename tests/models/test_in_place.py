@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from evenruler.models import WordInPlace
 from evenruler.models.backends import encoders
@@ -31,24 +32,18 @@ ASKED = [
 def plain_masked(model: Model, placed: WordInPlace) -> np.ndarray:
     """[tokens] log-probability of each token of the word, a pass each, itself and those right of it
     masked."""
-    import torch
-
     tokenizer, network = model.backend.tokenizer, model.backend.model
     encoded = tokenizer(placed.before + placed.word + placed.after)
-    begin = len(placed.before)
-    end = begin + len(placed.word)
-    positions = list(
-        range(encoded.char_to_token(begin), encoded.char_to_token(end))
-    )  # letters of several bytes, too
+    begin = encoded.char_to_token(len(placed.before))
+    end = encoded.char_to_token(len(placed.before + placed.word))
+    ids = torch.tensor(encoded["input_ids"])
     nats = []
-    for n, position in enumerate(positions):
-        ids = list(encoded["input_ids"])
-        for hidden in positions[n:]:
-            ids[hidden] = tokenizer.mask_token_id
+    for place in range(begin, end):  # letters of several bytes, too
+        masked = ids.clone()
+        masked[place:end] = tokenizer.mask_token_id
         with torch.inference_mode():
-            logits = network(input_ids=torch.tensor([ids])).logits[0, position].double()
-        token = encoded["input_ids"][position]
-        nats.append(float(logits.log_softmax(-1)[token]))
+            logits = network(input_ids=masked[None]).logits[0, place].double()
+        nats.append(float(logits.log_softmax(-1)[ids[place]]))
     return np.array(nats)
 
 

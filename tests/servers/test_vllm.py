@@ -27,7 +27,11 @@ from evenruler.models.store import RowStore
 from tests.figures import find_figure
 from tests.servers.conftest import START_TOKEN
 
-pytestmark = [pytest.mark.servers, pytest.mark.enable_socket, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.servers,
+    pytest.mark.enable_socket,
+    pytest.mark.timeout(3600),
+]
 
 CLOSE, FLOAT32, APART = 1e-4, 2e-4, 5e-4
 """Nats a sentence: ours from float64; vLLM's from transformers' with PyTorch's float32 softmax;
@@ -215,7 +219,11 @@ def test_the_likeliest_replies_in_a_chat(both, say) -> None:
     of_requests = (request.inputs["prompt"] for request in requests)
     prompts = list(chain.from_iterable(of_requests))[:40]
     sampling = Sampling(max_new_tokens=20, temperature=0)
-    served = both.hosted("chat").generate(prompts, sampling=sampling, chat=True)
+    served = both.hosted("chat").generate(
+        prompts,
+        sampling=sampling,
+        chat=True,
+    )
     here = both.local.generate(prompts, sampling=sampling, chat=True)
     replies = zip(served, here, strict=True)
     n_same = sum(reply.strip() == other.strip() for reply, other in replies)

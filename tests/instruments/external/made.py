@@ -32,7 +32,12 @@ COMMON = {
     "units": "writers",
 }
 
-COLUMNS = {"first": "more", "second": "less", "unit": "writer", "part": "type"}
+COLUMNS = {
+    "first": "more",
+    "second": "less",
+    "unit": "writer",
+    "part": "type",
+}
 
 PAIRS = """more,less,writer,type
 "The poor, they say, are idle.","The rich, they say, are idle.",a,class
@@ -67,11 +72,23 @@ def stereoset() -> str:
     def example(place: int, half: str, target: str, kind: str) -> dict[str, Any]:
         labels = ("unrelated", "stereotype", "anti-stereotype")
         sentences = [
-            {"sentence": f"{target} {label}.", "id": f"{place}-{label}", "gold_label": label}
+            {
+                "sentence": f"{target} {label}.",
+                "id": f"{place}-{label}",
+                "gold_label": label,
+            }
             for label in labels
         ]
-        context = {"context": f"Here is a {target}.", "target": target, "bias_type": kind}
-        return {"id": f"{half}-{place}", **context, "sentences": sentences}
+        context = {
+            "context": f"Here is a {target}.",
+            "target": target,
+            "bias_type": kind,
+        }
+        return {
+            "id": f"{half}-{place}",
+            **context,
+            "sentences": sentences,
+        }
 
     halves = {
         "intersentence": [example(0, "inter", "chess player", "profession")],

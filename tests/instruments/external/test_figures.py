@@ -52,9 +52,19 @@ def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) 
 
 def test_the_share_of_pairs(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    values = {"0": 2.0, "1": -1.0, "2": 0.5, "3": 0.0}
+    values = {
+        "0": 2.0,
+        "1": -1.0,
+        "2": 0.5,
+        "3": 0.0,
+    }
     items = made.items(built, likelier("first", **values)).set_index("item")
-    assert items["lean"].to_dict() == {"0": 1, "1": -1, "2": 1, "3": 0}
+    assert items["lean"].to_dict() == {
+        "0": 1,
+        "1": -1,
+        "2": 1,
+        "3": 0,
+    }
     assert items["won"].to_dict() == {"0": True, "1": False, "2": True, "3": False}
     assert items["length"].to_dict() == {"0": 0, "1": 0, "2": 3, "3": 0}
     figures = made.figures(built, items.reset_index())
@@ -77,7 +87,11 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
         "intra-2": {"first": 2.0, "second": 1.0, "third": 0.0},
         "intra-3": {"first": 1.0, "second": 1.0, "third": 2.0},
     }
-    items = made.items(built, lambda row: nats[row["item"]][row["role"]], tokens=lambda row: 1)
+    items = made.items(
+        built,
+        lambda row: nats[row["item"]][row["role"]],
+        tokens=lambda row: 1,
+    )
     figures = made.figures(built, items)
     assert made.find_row(figures, "ss")["value"] == pytest.approx(50)  # the mean of 50, 100 and 0
     assert made.find_row(figures, "lms")["value"] == pytest.approx(175 / 3)  # of 75, 100 and 0
@@ -111,10 +125,23 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
             tmp_path, "bbq", {"age": info, "more": twice.splitlines()[0], "metadata": metadata}
         )
     )
-    chosen = {"Age/1/0": "first", "Age/1/1": "second", "Age/1/2": "third", "Age/3/0": "second"}
-    items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"]))
+    chosen = {
+        "Age/1/0": "first",
+        "Age/1/1": "second",
+        "Age/1/2": "third",
+        "Age/3/0": "second",
+    }
+    items = made.items(
+        built,
+        lambda row: float(chosen[row["item"]] == row["role"]),
+    )
     items = items.set_index("item")
-    assert items["lean"].to_dict() == {"Age/1/0": 1, "Age/1/1": -1, "Age/1/2": 0, "Age/3/0": -1}
+    assert items["lean"].to_dict() == {
+        "Age/1/0": 1,
+        "Age/1/1": -1,
+        "Age/1/2": 0,
+        "Age/3/0": -1,
+    }
     assert items["right"].to_dict() == {
         "Age/1/0": False,
         "Age/1/1": True,
@@ -155,7 +182,13 @@ def test_a_model_that_never_knows(tmp_path: Path) -> None:
 
 
 def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
-    shares = {"nurse": 89.58, "mover": 5.0, "baker": 50.0, "cook": 41.0, "clerk": 70.0}
+    shares = {
+        "nurse": 89.58,
+        "mover": 5.0,
+        "baker": 50.0,
+        "cook": 41.0,
+        "clerk": 70.0,
+    }
     sentences, stats = "sentid\tsentence\n", "occupation\tbls_pct_female\n"
     for job, share in shares.items():
         sentences += f"{job}.someone.0.male.txt\tThe {job} said he was late.\n"
@@ -164,8 +197,17 @@ def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
     built = made.built(
         made.source(tmp_path, "winogender", {"texts": sentences, "occupations": stats})
     )
-    leans = {"nurse": -2.0, "mover": 3.0, "baker": 0.0, "cook": 0.5, "clerk": -1.0}
-    items = made.items(built, lambda row: leans[row["unit"]] if row["role"] == "first" else 0.0)
+    leans = {
+        "nurse": -2.0,
+        "mover": 3.0,
+        "baker": 0.0,
+        "cook": 0.5,
+        "clerk": -1.0,
+    }
+    items = made.items(
+        built,
+        lambda row: leans[row["unit"]] if row["role"] == "first" else 0.0,
+    )
     men = [100 - shares[job] for job in leans]
     figures = made.figures(built, items)
     r = np.corrcoef(list(leans.values()), men)[0, 1]
@@ -199,9 +241,18 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
 def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
     """Units of three pairs, two in each part: means of 1 and 1/3, and of -1/3 and -1."""
     text = made.numbered_pairs(4, 3)
-    shared_trait = {"unit": "writer", "trait": "age", "reversed": ["b"]}
+    shared_trait = {
+        "unit": "writer",
+        "trait": "age",
+        "reversed": ["b"],
+    }
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}, agreement=shared_trait))
-    leans = [[1.0, 1, 1], [-1.0, -1, 1], [1.0, 1, -1], [-1.0, -1, -1]]
+    leans = [
+        [1.0, 1, 1],
+        [-1.0, -1, 1],
+        [1.0, 1, -1],
+        [-1.0, -1, -1],
+    ]
     nats = {str(item): lean for item, lean in enumerate(chain(*leans))}
     items = made.items(built, likelier("first", **nats))
     apart = made.find_row(made.figures(built, items), "parts_apart")
@@ -215,7 +266,14 @@ def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> No
     assert by_concept["value"].to_dict() == pytest.approx(
         {"writer:w0": 1, "writer:w1": 1 / 3, "writer:w2": 1 / 3, "writer:w3": 1}
     )
-    assert by_concept["error"].tolist() == pytest.approx([0, 4 / 9, 4 / 9, 0])
+    assert by_concept["error"].tolist() == pytest.approx(
+        [
+            0,
+            4 / 9,
+            4 / 9,
+            0,
+        ]
+    )
     assert set(concepts["trait"]) == {"age"}
 
 
@@ -233,7 +291,11 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "stereoset", {"dev": json.dumps(content)}))
     noise = np.random.default_rng(1)
     nats = {"first": 0.0, "second": 0.1, "third": 1.0}
-    items = made.items(built, lambda row: nats[row["role"]] + 1e-3 * noise.normal(), lambda row: 1)
+    items = made.items(
+        built,
+        lambda row: nats[row["role"]] + 1e-3 * noise.normal(),
+        lambda row: 1,
+    )
     figures = made.figures(built, items)
     assert made.find_row(figures, "lms")["value"] == 0
     assert made.find_row(figures, "lean")["verdict"] == "invalid on this model"
@@ -275,7 +337,12 @@ def test_parts_are_dimensions(layout: str, tmp_path: Path) -> None:
 
 def test_a_table_says_whether_its_pairs_have_a_direction_or_a_condition(tmp_path: Path) -> None:
     for role in ("direction", "condition"):
-        columns = {"first": "more", "second": "less", "unit": "writer", role: "type"}
+        columns = {
+            "first": "more",
+            "second": "less",
+            "unit": "writer",
+            role: "type",
+        }
         built = made.built(made.source(tmp_path, "pairs", columns=columns))
         figures = made.figures(built, made.items(built, likelier("first")))
         assert made.find_row(figures, "share", **{role: "age"})["value"] == 1
@@ -329,7 +396,15 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
     items = made.items(built, lambda row: float(len(row["text"])))
 
     def share(*rules: str) -> pd.Series:
-        rows = [(str(place), rule, f"reply {place}", None) for place, rule in enumerate(rules)]
+        rows = [
+            (
+                str(place),
+                rule,
+                f"reply {place}",
+                None,
+            )
+            for place, rule in enumerate(rules)
+        ]
         replies = pd.DataFrame(rows, columns=schemas.REPLIES.names)
         none = items[:0]
         scores = {

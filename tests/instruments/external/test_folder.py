@@ -79,7 +79,12 @@ def by_model(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Re
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv("EVENRULER_CACHE", str(place / "cache"))
     model = save_tiny(place / "tiny")
-    result = measure(f"local:{model}", folder, out=place / "results", size="full")
+    result = measure(
+        f"local:{model}",
+        folder,
+        out=place / "results",
+        size="full",
+    )
     monkeypatch.undo()
     (scores,) = (place / "results").rglob("items.parquet")
     return result, pd.read_parquet(scores)
@@ -91,7 +96,11 @@ def rows_of(folder: Path) -> pd.DataFrame:
 
 def samples(folder: Path, values: Any) -> list[dict[str, Any]]:
     """A log of lm-evaluation-harness of its pairs, with likelihoods by text."""
-    pairs = rows_of(folder).pivot(index="item", columns="role", values="text")
+    pairs = rows_of(folder).pivot(
+        index="item",
+        columns="role",
+        values="text",
+    )
     texts = pairs[["first", "second"]].itertuples(index=False, name=None)
     rows = []
     for place, both in enumerate(texts):

@@ -49,7 +49,12 @@ def test_likelihoods_share_and_log(
     theirs = lm_eval(model, tmp_path / "benchmark", "made_pairs", tmp_path / "run", "--log_samples")
     (samples,) = (tmp_path / "run").rglob("samples_made_pairs*.jsonl")
 
-    measured = measure(f"local:{model}", folder, out=tmp_path / "asked", size="full")
+    measured = measure(
+        f"local:{model}",
+        folder,
+        out=tmp_path / "asked",
+        size="full",
+    )
     logged = measure(
         f"recorded:{samples}", folder, out=tmp_path / "logged", size="full", name="logged"
     )

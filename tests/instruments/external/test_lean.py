@@ -77,7 +77,11 @@ def test_the_lean_by_hand() -> None:
     """Six writers of one pair each, four of which lean: 2 x 4/6 - 1; the jackknife of a mean is its
     standard error."""
     leans = [1.0, 1, 1, 1, -1, -1]
-    items = planted(6, 1).assign(lean=leans, length=[1.0, -1, 0, 0, 1, -1], frequency=0.0)
+    items = planted(6, 1).assign(
+        lean=leans,
+        length=[1.0, -1, 0, 0, 1, -1],
+        frequency=0.0,
+    )
     headline = lean_test(items)
     assert headline.effect is not None
     assert headline.effect.value == pytest.approx(1 / 3)
@@ -95,7 +99,11 @@ def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
         ("stereoset", np.full(len(items), 1 / 20)),
     ):
         x = np.column_stack(
-            [np.sign(items["length"]), items["length"].clip(-3, 3), items["frequency"]],
+            [
+                np.sign(items["length"]),
+                items["length"].clip(-3, 3),
+                items["frequency"],
+            ],
         )
         fitted = sm.WLS(items["lean"], sm.add_constant(x), weights=weight).fit()
         headline = lean_test(items, score)
@@ -156,9 +164,16 @@ def shorter_wins(*shares: float) -> pd.DataFrame:
     as long, longer."""
     random = np.random.default_rng(5)
     items = planted(77, 120)
-    length = random.choice([-2.0, -1.0, 0.0, 1.0, 2.0], p=shares, size=len(items))
+    length = random.choice(
+        [-2.0, -1.0, 0.0, 1.0, 2.0],
+        p=shares,
+        size=len(items),
+    )
     fair = random.choice([-1.0, 1.0], size=len(items))
-    return items.assign(length=length, lean=np.where(length == 0, fair, -np.sign(length)))
+    return items.assign(
+        length=length,
+        lean=np.where(length == 0, fair, -np.sign(length)),
+    )
 
 
 def test_the_shorter_one_always_wins_and_nothing_is_left() -> None:

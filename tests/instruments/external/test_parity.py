@@ -49,7 +49,12 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
     tables, plan = built(name)
     store = RowStore(folder)
     subject = resolve_model(f"recorded:{PUBLISHED / source}", store)
-    model = load_model(subject.name, subject.catalogue, store=store, where=source)
+    model = load_model(
+        subject.name,
+        subject.catalogue,
+        store=store,
+        where=source,
+    )
     model_meta = model_meta_of(subject.name, subject.catalogue)
     answers = collect_answers(
         {name: (tables, plan)},
@@ -135,7 +140,11 @@ def _options(text: str) -> str:
 def test_bbq(column: str, tmp_path: Path) -> None:
     """Bias scores and accuracy of UnifiedQA, whole and by category, to 1e-9 of a count that shares
     no code."""
-    metadata = pd.read_csv(_file("metadata"), dtype=str, keep_default_na=False)
+    metadata = pd.read_csv(
+        _file("metadata"),
+        dtype=str,
+        keep_default_na=False,
+    )
     columns = ["category", "example_id", "question_index", "target_loc"]
     biased = {tuple(row): place for *row, place in metadata[columns].to_numpy()}
     counts: dict[str, Counter[tuple[str, str]]] = {}

@@ -68,14 +68,21 @@ def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_
     assert len(prompts) == 2 * (1 + 5)
     assert sum(len(request.rows) for request in requests) == 12 * 6
     rows = pd.concat([request.rows for request in requests])
-    assert set(rows["framing"]) == {"bare", *(f"placebo-{n}" for n in range(1, 6))}
+    assert set(rows["framing"]) == {
+        "bare",
+        *(f"placebo-{n}" for n in range(1, 6)),
+    }
     assert not rows.duplicated("id").any()
     assert not rows.duplicated(["text_id", "framing"]).any()
 
 
 def test_of_some_items_alone(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
+    plan = {
+        **built.plan,
+        "prefixed": 7,
+        "prefixes": {"placebo-1": "It was a Tuesday."},
+    }
     (request,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
     assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
     plan["prefixed"] = 0
@@ -85,7 +92,10 @@ def test_of_some_items_alone(tmp_path: Path) -> None:
 
 def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    figures = figures_of(built, lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)
+    figures = figures_of(
+        built,
+        lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1,
+    )
     turned, moved = (made.find_row(figures, name) for name in ("turned", "moved"))
     assert turned[["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
     assert moved[["value", "control", "n"]].tolist() == [0, 0, 40]
@@ -230,7 +240,12 @@ def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
         "Another sentence before the texts changes the direction of some items: 100% on made. "
     )
     assert '"It was a Tuesday."' in words
-    unasked = {"figure": "turned", "model": "made", "value": None, "reason": "not asked"}
+    unasked = {
+        "figure": "turned",
+        "model": "made",
+        "value": None,
+        "reason": "not asked",
+    }
     for none in ([], [unasked]):
         words = card.card(declaration, made.frames(built), built.plan, none).limits[1]
         assert words == "The effect of another sentence before the texts was not measured."
@@ -325,7 +340,10 @@ class TestOtherStart:
         assert (flips["n"], flips["unit"]) == (40, "items")
         # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t
         # with nine degrees.
-        reach = stats.t.ppf(0.975, 9) * np.sqrt(0.3 * 0.7 / 9)
+        reach = stats.t.ppf(
+            0.975,
+            9,
+        ) * np.sqrt(0.3 * 0.7 / 9)
         assert flips["low"] == pytest.approx(0)
         assert flips["high"] == pytest.approx(0.3 + reach)
 

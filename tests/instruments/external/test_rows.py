@@ -144,7 +144,11 @@ def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> 
     text = made.numbered_pairs(3, 6, "young")
     instrument = made.built(made.source(tmp_path, "pairs", {"texts": text}), most=2)
     texts = made.frames(instrument)["texts"]
-    assert texts.groupby("unit")["item"].nunique().to_dict() == {"w0": 2, "w1": 2, "w2": 2}
+    assert texts.groupby("unit")["item"].nunique().to_dict() == {
+        "w0": 2,
+        "w1": 2,
+        "w2": 2,
+    }
     assert set(texts["item"]) == {"1", "4", "7", "10", "13", "16"}
     assert instrument.messages == [
         "6 items in 3 writers, 0 rejected, 12 beyond 2 a unit and condition"

@@ -200,7 +200,11 @@ def test_every_reply_has_a_seed_of_its_own_that_more_repetitions_do_not_change()
     few, many = (asked_replies(prompts(), n, 0, "plain") for n in (2, 5))
     assert many["seed"].is_unique
     assert len(many) == 5 * 2 * 5
-    both = few.merge(many, on=["seed"], suffixes=("", "_many"))
+    both = few.merge(
+        many,
+        on=["seed"],
+        suffixes=("", "_many"),
+    )
     assert len(both) == len(few)
     assert (both["id"] == both["id_many"]).all()
     other = asked_replies(prompts(), 2, 1, "plain")

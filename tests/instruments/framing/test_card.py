@@ -53,7 +53,11 @@ def test_coverage_and_cells_below_it_are_the_errors() -> None:
     declared = declaration()
     coverage = {"figure": "coverage", "model": "m"}
     excluded = {"figure": "excluded_cells", "model": "m", "value": 4.0}
-    evidence = [{**coverage, "value": 0.166}, {**coverage, "cell": "bare", "value": 0.9}, excluded]
+    evidence = [
+        {**coverage, "value": 0.166},
+        {**coverage, "cell": "bare", "value": 0.9},
+        excluded,
+    ]
     validity = card_of(declared, *built(declared), evidence).validity
     assert validity is not None
     assert validity.errors.startswith(
@@ -156,7 +160,11 @@ def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
     shown = [(column.figure, *column.dimensions.values()) for column in columns[:5]]
     assert shown == expected
     rest = [(column.figure, column.dimensions.get("outcome")) for column in columns[5:]]
-    of_classes = [("shift", "he"), ("shift", "she"), ("continuation", "he")]
+    of_classes = [
+        ("shift", "he"),
+        ("shift", "she"),
+        ("continuation", "he"),
+    ]
     assert rest == [("excluded_cells", None), *of_classes]
 
 
@@ -241,7 +249,11 @@ def lettered(placebos: bool = True) -> ContrastSource:
         "cells": {"gender-salience": "On {PLACEBO}, {STIMULUS}: {OPTIONS} {ANSWER}"},
         "texts": ["rain", "tea"],
     }
-    task: dict[str, Any] = {"title": "Choosing", "cells": both, "option": "{LETTER}: {OPTION}"}
+    task: dict[str, Any] = {
+        "title": "Choosing",
+        "cells": both,
+        "option": "{LETTER}: {OPTION}",
+    }
     task |= {
         "options": {"they": "They", "he": "He"},
         "placebos": {"gender-salience": placebo} if placebos else {},
@@ -256,7 +268,13 @@ def limits_of(contrast: ContrastSource, **changes: Any) -> list[str]:
 
 
 def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:
-    sizes = {"stimuli": 12, "placebo_stimuli": 12, "orders": 6, "generations": 10, "least": 8}
+    sizes = {
+        "stimuli": 12,
+        "placebo_stimuli": 12,
+        "orders": 6,
+        "generations": 10,
+        "least": 8,
+    }
     needs, letters, drawn, rough, verdicts = limits_of(lettered(), **sizes)
     assert needs == NEEDS.format(wordings=1, placebos=2)
     assert verdicts == TOKEN
@@ -275,7 +293,13 @@ def test_without_a_headline_nothing_is_said_of_verdicts() -> None:
 
 
 def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> None:
-    sizes = {"stimuli": 6, "placebo_stimuli": 3, "orders": 2, "calibrated": False, "generations": 0}
+    sizes = {
+        "stimuli": 6,
+        "placebo_stimuli": 3,
+        "orders": 2,
+        "calibrated": False,
+        "generations": 0,
+    }
     assert limits_of(lettered(), **sizes) == [
         "Figures are for 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",
@@ -293,7 +317,13 @@ def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> 
 
 
 def test_where_words_are_read_and_nothing_stands_beside_the_cues() -> None:
-    texts = limits_of(source(), least=2, generations=1, confirmed="choice", mass="first_token")
+    texts = limits_of(
+        source(),
+        least=2,
+        generations=1,
+        confirmed="choice",
+        mass="first_token",
+    )
     assert (
         texts[0]
         == "A form counts by its first token alone, so words that only begin like it count too."

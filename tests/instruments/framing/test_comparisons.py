@@ -18,8 +18,16 @@ from evenruler.instruments.framing.diagnose.comparisons import compare_classes
 from evenruler.measurement import Resampling
 
 RESAMPLING = Resampling(level=0.9, resamples=200, seed=3)
-PLANTED = {"he": -0.1, "she": 0.0, "they": 0.15}
-PAIRS = {("she", "he"): 0.1, ("they", "he"): 0.25, ("they", "she"): 0.15}
+PLANTED = {
+    "he": -0.1,
+    "she": 0.0,
+    "they": 0.15,
+}
+PAIRS = {
+    ("she", "he"): 0.1,
+    ("they", "he"): 0.25,
+    ("they", "she"): 0.15,
+}
 
 
 def simulated(
@@ -35,7 +43,11 @@ def simulated(
     for model, stimulus, framing in product(range(models), range(stimuli), ("bare", "instruction")):
         noise = rng.normal(scale=0.1, size=3)
         shifts = means + intercepts[model] + joint[stimulus] + noise
-        cell = {"model": f"m{model}", "stimulus": f"s{stimulus}", "at": framing}
+        cell = {
+            "model": f"m{model}",
+            "stimulus": f"s{stimulus}",
+            "at": framing,
+        }
         rows += [
             {**cell, "outcome": outcome, "shift": shift}
             for outcome, shift in zip(PLANTED, shifts, strict=True)
@@ -289,7 +301,10 @@ def test_a_single_model_and_stimulus_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize("models", [2, 6])
-@pytest.mark.parametrize(("by_class", "by_model"), [(1.0, 0.0), (1.0, 0.01), (0.0, 0.0)])
+@pytest.mark.parametrize(
+    ("by_class", "by_model"),
+    [(1.0, 0.0), (1.0, 0.01), (0.0, 0.0)],
+)
 def test_shifts_without_spread_are_null_in_models_and_degenerate_in_the_jackknife(
     models, by_class, by_model
 ) -> None:

@@ -96,7 +96,11 @@ def moving(
         ] or [0]
         share = 0.3 + colour / 100 + MOVED * prompt.startswith(prompts)
         whole = other if other is not None and "Options: " in prompt else mass
-        return {"He": whole * share, "She": whole * (1 - share), "Rabbit": 0.05}
+        return {
+            "He": whole * share,
+            "She": whole * (1 - share),
+            "Rabbit": 0.05,
+        }
 
     return masses
 

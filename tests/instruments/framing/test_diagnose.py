@@ -109,7 +109,10 @@ def _arguments(
     return seen
 
 
-@pytest.mark.parametrize(("generations", "readouts"), [(1, {"token"}), (2, {"token", "choice"})])
+@pytest.mark.parametrize(
+    ("generations", "readouts"),
+    [(1, {"token"}), (2, {"token", "choice"})],
+)
 def test_one_reply_to_a_question_has_no_shifts(generations: int, readouts: set[str]) -> None:
     assert set(record(generations=generations).found["shifts"]["readout"]) == readouts
 
@@ -135,5 +138,10 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
 def test_evidence_is_rows_by_contrast() -> None:
     rows = evidence(record().found)["hair"]
     part = {"prompt_format": "plain", "readout": "token"}
-    coverage = {"figure": "coverage", "model": "m", **part, "value": pytest.approx(0.356)}
+    coverage = {
+        "figure": "coverage",
+        "model": "m",
+        **part,
+        "value": pytest.approx(0.356),
+    }
     assert {**coverage, "n": 2, "unit": "stimuli"} in rows

@@ -70,7 +70,12 @@ def masses(
         pd.DataFrame(forms), pd.DataFrame(prompts), without_content, OUTCOMES, **options
     )
     return {
-        row["outcome"]: (row["mass"], row["share"], row["coverage"], row["n"])
+        row["outcome"]: (
+            row["mass"],
+            row["share"],
+            row["coverage"],
+            row["n"],
+        )
         for row in distribution.to_dict("records")
     }
 
@@ -102,7 +107,14 @@ def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> Non
     by_class = masses(forms, [prompt(id_, order) for id_, order in orders.items()])
     # Of a median they would have .5 and .1.
     assert by_class["he"] == pytest.approx((0.4, 0.75, 1.6 / 3, 3))
-    assert by_class["she"] == pytest.approx((0.4 / 3, 0.25, 1.6 / 3, 3))
+    assert by_class["she"] == pytest.approx(
+        (
+            0.4 / 3,
+            0.25,
+            1.6 / 3,
+            3,
+        )
+    )
 
 
 def test_a_letter_has_what_stands_alone_and_what_goes_on_with_the_word_of_its_option() -> None:
@@ -135,7 +147,12 @@ def test_whatever_follows_counts_for_forms_and_a_letter_holds_what_goes_on_after
 
 
 def free(id_: str, framing: str = "bare", letters: int = 2) -> dict:
-    return {"id": id_, "task": "choice", "framing": framing, "letters": letters}
+    return {
+        "id": id_,
+        "task": "choice",
+        "framing": framing,
+        "letters": letters,
+    }
 
 
 def letters_after(id_: str, *masses: float) -> list[dict]:
@@ -154,7 +171,11 @@ class TestCalibration:
         assert by_class["she"] == pytest.approx((0.15, 1 / 3, 0.45, 1))
 
     def test_a_prior_is_the_mean_share_over_prompts_without_content(self) -> None:
-        without_content = {"n": (0.06, 0.02), "m": (0.5, 0.5), "k": (0.04, 0.36)}
+        without_content = {
+            "n": (0.06, 0.02),
+            "m": (0.5, 0.5),
+            "k": (0.04, 0.36),
+        }
         forms = letters_after("a", 0.3, 0.3)
         for id_, letter_masses in without_content.items():
             forms += letters_after(id_, *letter_masses)
@@ -255,8 +276,17 @@ def test_a_class_without_a_first_token_of_its_own_is_said() -> None:
         masses(forms, [prompt("a")], mass="first_token")
 
 
-PRONOUNS = {"he": ["he"], "she": ["she"], "they": ["they", "their"]}
-CELL = {"benchmark": "hair", "model": "m", "lineage": "l", "prompt_format": "chat"}
+PRONOUNS = {
+    "he": ["he"],
+    "she": ["she"],
+    "they": ["they", "their"],
+}
+CELL = {
+    "benchmark": "hair",
+    "model": "m",
+    "lineage": "l",
+    "prompt_format": "chat",
+}
 
 PROMPTS = pd.DataFrame(
     {
@@ -317,7 +347,11 @@ class TestRead:
         assert count_continuations(choices, [], "they", ["he"])["n"].tolist() == [1]
 
     def test_each_reply_by_the_options_of_its_own_prompt(self) -> None:
-        replies = self.replies(p0=["They sing.", "A", "A"], p1=["A", "B"], p2=["A", "B: He"])
+        replies = self.replies(
+            p0=["They sing.", "A", "A"],
+            p1=["A", "B"],
+            p2=["A", "B: He"],
+        )
 
         choices = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS)
 

@@ -157,7 +157,12 @@ def test_where_placebos_alone_are_left_of_choices_there_is_no_effect_and_no_shif
 
 
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
-    measured = rows(readout="choice").assign(share=np.nan, mass=0.0, coverage=0.0, n=10)
+    measured = rows(readout="choice").assign(
+        share=np.nan,
+        mass=0.0,
+        coverage=0.0,
+        n=10,
+    )
     figures = figures_of(measured)
     effects = figures[figures["figure"] == "effect"]
     assert effects["value"].isna().all()
@@ -297,7 +302,11 @@ class TestCoverageBelowTheFloor:
 
     def figures(self, *low: tuple[str, str]) -> pd.DataFrame:
         names = ["salience", "salience, say", "salience, hear"]
-        return figures_of(self.measured(*low), factors=["salience"], headlines=names)
+        return figures_of(
+            self.measured(*low),
+            factors=["salience"],
+            headlines=names,
+        )
 
     def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean(self) -> None:
         figures = self.figures(("say", "bare"))
@@ -322,8 +331,18 @@ class TestCoverageBelowTheFloor:
 
 
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_placebos() -> None:
-    identity = {"benchmark": "pronouns", "prompt_format": "plain", "model": "m0", "n": 12}
-    numbers = {"readout": "token", "before": 0.9, "after": 0.6, "change": -0.3}
+    identity = {
+        "benchmark": "pronouns",
+        "prompt_format": "plain",
+        "model": "m0",
+        "n": 12,
+    }
+    numbers = {
+        "readout": "token",
+        "before": 0.9,
+        "after": 0.6,
+        "change": -0.3,
+    }
     measures = [
         {"measure": "S", **numbers, "low": -0.4, "high": -0.2, "control": -0.1},
         {"measure": "H", **numbers, "before_low": 0.8, "before_high": 0.95},
@@ -398,7 +417,11 @@ class TestShiftsOfClasses:
         figures = shifted([*bald, ("long", "he", 0.1), ("long", "she", -0.3)])
         # (.5 + .1) / 2, (.5 - .3) / 2, and (.0 - .4) / 2.
         he, she = ("shift", "he", None), ("shift", "she", None)
-        expected = {he: 0.3, she: 0.1, ("shift_difference", "she", "he"): -0.2}
+        expected = {
+            he: 0.3,
+            she: 0.1,
+            ("shift_difference", "she", "he"): -0.2,
+        }
         values = {key: figure.value for key, figure in figures.items()}
         assert values == pytest.approx(expected)
         for figure in figures.values():

@@ -76,13 +76,25 @@ class Scripted(AnsweringModels):
             for prompt, form in zip(inputs["prompt"], inputs["surface_form"], strict=True)
         ]
         one = [-1.0] * n
-        return {"nats": nats, "ends": one, "alone": one, "first_nats": one, "first_token": [0] * n}
+        return {
+            "nats": nats,
+            "ends": one,
+            "alone": one,
+            "first_nats": one,
+            "first_token": [0] * n,
+        }
 
 
 def scripted(prompt: str, form: str) -> float:
     """Few of the answers after prompts of some length are of any class, so that some cells have no
     coverage."""
-    drawn = int(hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12], 16) / 16**12
+    drawn = (
+        int(
+            hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12],
+            16,
+        )
+        / 16**12
+    )
     return math.log(
         (drawn + 1e-3) / (5 if len(form.strip()) == 1 else 50) / (40 if "mind" in prompt else 1)
     )
@@ -90,7 +102,13 @@ def scripted(prompt: str, form: str) -> float:
 
 def even(prompt: str, form: str) -> float:
     """As `scripted`, with enough of the answers of a class everywhere."""
-    drawn = int(hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12], 16) / 16**12
+    drawn = (
+        int(
+            hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12],
+            16,
+        )
+        / 16**12
+    )
     return math.log((drawn + 1e-3) / (5 if len(form.strip()) == 1 else 20))
 
 
@@ -171,11 +189,21 @@ class TestMetrics:
         contrast_task = ContrastTask(published.planned().folder)
         docs = [doc for doc in contrast_task.load_docs()["test"] if doc["stimulus"]]
         given = [
-            contrast_task.metric_inputs(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"]
+            contrast_task.metric_inputs(
+                doc,
+                [(-1.0, False)] * (1 + len(doc["forms"])),
+            )["coverage"]
             for doc in docs
         ]
         cells = contrast_task.collect_cell_masses(given)
-        assert set(cells) == {(doc["task"], doc["framing"]) for doc in docs if not doc["order"]}
+        assert set(cells) == {
+            (
+                doc["task"],
+                doc["framing"],
+            )
+            for doc in docs
+            if not doc["order"]
+        }
         lacking = {(doc["task"], doc["framing"]) for doc in docs if doc["order"]}
         assert (f"{len(lacking)} cells lack" in caplog.text) == bool(lacking)
 
@@ -222,5 +250,11 @@ class TestTask:
         assert f"effect_{first}" in metrics
         assert f"control_{first}" not in metrics
         contrast_task = ContrastTask(gender.planned(placebos=plan["placebos"]).folder)
-        doc = {"task": "t", "framing": "bare", "stimulus": "s", "order": [], "forms": []}
+        doc = {
+            "task": "t",
+            "framing": "bare",
+            "stimulus": "s",
+            "order": [],
+            "forms": [],
+        }
         assert set(contrast_task.metric_inputs(doc, [(-1.0, False)])) == metrics

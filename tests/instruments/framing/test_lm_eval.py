@@ -36,7 +36,12 @@ def test_its_numbers_are_ours(
     own = Published("register", tmp_path / "my copy")
     plan = own.plan
     outcomes = [outcome | {"forms": WORDS[outcome["outcome"]]} for outcome in plan["outcomes"]]
-    own.planned(stimuli=plan["stimuli"][:2], placebo_stimuli=1, orders=2, outcomes=outcomes)
+    own.planned(
+        stimuli=plan["stimuli"][:2],
+        placebo_stimuli=1,
+        orders=2,
+        outcomes=outcomes,
+    )
 
     # Of single log-probabilities the harness sums whole texts.
     doubles = ("--model_args", f"pretrained={model},dtype=float32,softmax_dtype=float64")

@@ -15,7 +15,12 @@ from tests.instruments.framing.tables import Cells, distributions
 
 LEVEL = 0.9
 CLASSES = {"male": ["he", "his", "man"], "female": ["she", "her", "woman"]}
-GROUPS = {"algebra": "math", "number": "math", "poem": "arts", "dance": "arts"}
+GROUPS = {
+    "algebra": "math",
+    "number": "math",
+    "poem": "arts",
+    "dance": "arts",
+}
 
 # By task: without and with the cue.
 PROBED: Cells = {
@@ -261,7 +266,13 @@ class TestIndirectProbing:
         assert pd.isna(row["reason"])
 
     def test_a_class_without_mass_has_no_distribution(self) -> None:
-        cells = {cell: dict.fromkeys(stimuli, (1.0, 0.0)) for cell, stimuli in PROBED.items()}
+        cells = {
+            cell: dict.fromkeys(
+                stimuli,
+                (1.0, 0.0),
+            )
+            for cell, stimuli in PROBED.items()
+        }
         measures = probed(shares_of(cells), replies(SAID))
         assert measures.loc["ADD", "reason"] == "a class has no mass"
         assert measures.loc["AS", "reason"] == "ADD is null: a class has no mass"
@@ -401,7 +412,14 @@ class TestIntervals:
         assert pd.isna(row["reason"])
 
     def test_a_change_of_s_is_between_minus_two_and_two(self) -> None:
-        preferences = {"a0": 0.9, "a1": 0.5, "a2": 0.1, "b0": -0.8, "b1": -0.6, "b2": -0.1}
+        preferences = {
+            "a0": 0.9,
+            "a1": 0.5,
+            "a2": 0.1,
+            "b0": -0.8,
+            "b1": -0.6,
+            "b2": -0.1,
+        }
         cells: Cells = {
             ("choose", "bare"): dict.fromkeys(preferences, (0.5, 0.5)),
             ("choose", "salience"): {name: apart(by) for name, by in preferences.items()},
@@ -490,7 +508,12 @@ class TestPlacebos:
         """H of all stimuli is another than H of few: the control is a mean of what placebos do on
         theirs."""
         male, female, even = [0.95, 0.05], [0.05, 0.95], [0.5, 0.5]
-        bare = {"algebra": male, "number": male, "poem": female, "dance": female}
+        bare = {
+            "algebra": male,
+            "number": male,
+            "poem": female,
+            "dance": female,
+        }
         cells: dict = {("choose", "bare"): bare, ("choose", "salience"): dict.fromkeys(bare, even)}
         # The first two placebos are asked about one group each, and make its answers even.
         for number, names in ((1, ("algebra", "number")), (2, ("poem", "dance"))):
@@ -509,7 +532,14 @@ class TestPlacebos:
     def test_the_control_of_as_is_what_placebos_give(self) -> None:
         rows = shares_of(self.cells(0.1))
         # By placebo, of which of the five stimuli it is asked.
-        stimuli = {"": "01234", "1": "01234", "2": "1234", "3": "234", "4": "034", "5": "014"}
+        stimuli = {
+            "": "01234",
+            "1": "01234",
+            "2": "1234",
+            "3": "234",
+            "4": "034",
+            "5": "014",
+        }
         numbers = rows["framing"].str.partition("~")[2]
         cells = zip(numbers, rows["stimulus"].str[1], strict=True)
         is_asked = [stimulus in stimuli[number] for number, stimulus in cells]

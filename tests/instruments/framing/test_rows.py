@@ -71,7 +71,10 @@ def test_published_orders_stay(prompts: list[dict]) -> None:
     ]
 
 
-@pytest.mark.parametrize(("k", "orders"), [(1, 1), (3, 6), (4, 4)])
+@pytest.mark.parametrize(
+    ("k", "orders"),
+    [(1, 1), (3, 6), (4, 4)],
+)
 def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
     k: int, orders: int
 ) -> None:
@@ -110,7 +113,11 @@ def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(
 
 def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     text = "A person with {STIMULUS}. {ANSWER}"
-    cells = {"bare": text, "instruction": text, "salience+instruction": f"On gender: {text}"}
+    cells = {
+        "bare": text,
+        "instruction": text,
+        "salience+instruction": f"On gender: {text}",
+    }
     composed = compose_tables(
         "hair", hair(tasks={"one": {"title": "One", "cells": cells}}), SETTINGS
     )
@@ -122,7 +129,11 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
 
 
 def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> None:
-    she = {"forms": ["she"], "terms": ["woman"], "not": ["she-wolf"]}
+    she = {
+        "forms": ["she"],
+        "terms": ["woman"],
+        "not": ["she-wolf"],
+    }
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose_tables("hair", declared.source, SETTINGS)
     assert list(map(itemgetter("outcome", "surface_form", "use"), composed["outcomes"])) == [
@@ -286,7 +297,14 @@ class TestWithoutContent:
         assert {row["task"] for row in rows} == {"choice"}
 
 
-OF_SIX = {"he": "He", "she": "She", "a": "Apple", "b": "Bread", "c": "Cake", "d": "Door"}
+OF_SIX = {
+    "he": "He",
+    "she": "She",
+    "a": "Apple",
+    "b": "Bread",
+    "c": "Cake",
+    "d": "Door",
+}
 
 
 def asked_of(options: dict[str, str], **changes: object) -> tuple[pd.DataFrame, FramingPlan]:
@@ -324,7 +342,10 @@ class TestWhatIsAsked:
             n_orders = 12 if "~" in str(framing) else 24
             assert letters(cell["order"]) == {n_orders // options}, framing
 
-    @pytest.mark.parametrize(("options", "times"), [(3, {2, 3, 4}), (4, {2})])
+    @pytest.mark.parametrize(
+        ("options", "times"),
+        [(3, {2, 3, 4}), (4, {2})],
+    )
     def test_with_a_placebo_as_evenly_as_four_stimuli_allow(
         self, options: int, times: set[int]
     ) -> None:

@@ -44,19 +44,37 @@ def by_stimulus(effects: pd.DataFrame) -> ByStimulus:
 class TestDistance:
     def test_on_paper(self) -> None:
         # |.7 - .2| + |.2 - .3| + |.1 - .5| = 1, and half of it.
-        assert apd([0.7, 0.2, 0.1], [0.2, 0.3, 0.5]) == pytest.approx(0.5, abs=1e-15)
-        assert apd([0.4, 0.4, 0.1, 0.1], [0.1, 0.1, 0.4, 0.4]) == pytest.approx(0.6, abs=1e-15)
+        assert apd(
+            [0.7, 0.2, 0.1],
+            [0.2, 0.3, 0.5],
+        ) == pytest.approx(0.5, abs=1e-15)
+        assert apd(
+            [0.4, 0.4, 0.1, 0.1],
+            [0.1, 0.1, 0.4, 0.4],
+        ) == pytest.approx(0.6, abs=1e-15)
         assert apd([1.0, 0.0], [0.0, 1.0]) == 1.0
         assert apd([0.3, 0.7], [0.3, 0.7]) == 0.0
 
     def test_every_row_of_a_batch_has_its_own(self) -> None:
-        p = [[[1.0, 0.0], [0.5, 0.5]], [[0.2, 0.8], [math.nan, 0.5]]]
-        q = [[[0.0, 1.0], [0.25, 0.75]], [[math.nan, math.nan], [0.5, 0.5]]]
+        p = [
+            [[1.0, 0.0], [0.5, 0.5]],
+            [[0.2, 0.8], [math.nan, 0.5]],
+        ]
+        q = [
+            [[0.0, 1.0], [0.25, 0.75]],
+            [[math.nan, math.nan], [0.5, 0.5]],
+        ]
         distances = apd(p, q)
         assert (distances.shape, distances.dtype) == ((2, 2), np.float64)
         np.testing.assert_array_equal(distances, [[1.0, 0.25], [math.nan, math.nan]])
 
-    @given(st.lists(st.tuples(*[st.floats(1e-3, 1)] * 2), min_size=1, max_size=9))
+    @given(
+        st.lists(
+            st.tuples(*[st.floats(1e-3, 1)] * 2),
+            min_size=1,
+            max_size=9,
+        )
+    )
     def test_is_symmetric_and_never_above_one(self, weights) -> None:
         p, q = np.array(weights).T
         p, q = p / p.sum(), q / q.sum()
@@ -108,7 +126,12 @@ class TestEffects:
     def test_the_mean_of_a_stimulus_is_over_all_its_pairs(self) -> None:
         # Salience moves 0 and .1 without the third cue, .2 and .9 with it: mean .3, where the
         # median is .15.
-        moved = {"bare": 0.0, "instruction": 0.1, "age": 0.2, "instruction+age": 0.9}
+        moved = {
+            "bare": 0.0,
+            "instruction": 0.1,
+            "age": 0.2,
+            "instruction+age": 0.9,
+        }
         cells = {("completion", framing): {"bald": [1.0, 0.0, 0.0]} for framing in moved}
         for framing, by in moved.items():
             cells["completion", "salience" if framing == "bare" else f"salience+{framing}"] = {

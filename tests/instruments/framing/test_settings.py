@@ -36,7 +36,11 @@ def test_one_line_with_key_and_remedy(file_with, error_of) -> None:
 
 
 def test_models_that_say_how_likely_a_text_is_or_that_write_are_asked() -> None:
-    local: dict[str, Any] = {"source": "local:folder", "licence": "mit", "origin": "ours"}
+    local: dict[str, Any] = {
+        "source": "local:folder",
+        "licence": "mit",
+        "origin": "ours",
+    }
     served = local | {"source": "endpoint:name"}
     kinds = {
         "causal": local,

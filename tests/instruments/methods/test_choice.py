@@ -122,7 +122,12 @@ def test_who_thinks_aloud_is_not_read_and_not_invalid() -> None:
         "Hm, this is about nurses",
         "So, well",
     ]
-    turns = [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
+    turns = [
+        ("one", 0),
+        ("one", 1),
+        ("two", 0),
+        ("two", 1),
+    ]
     replied = [(*turn, reply) for turn, reply in zip(turns, aloud, strict=True)]
     check = fitted(parse_choices(answers(*replied), PAIRS))
     assert check.failure is None

@@ -42,9 +42,17 @@ CRITERION = [
     20,
 ]  # about their mean 15, -15, 5, -5: sum of squares 500; with the biases 60, 10, 15
 R = 60 / math.sqrt(8 * 500)
-R_HALVED = [10 / math.sqrt(2 * 500), 15 / math.sqrt(0.75 * 500)]
+R_HALVED = [
+    10 / math.sqrt(2 * 500),
+    15 / math.sqrt(0.75 * 500),
+]
 
-IN_TWO = np.array([1.0, -1.0])[:, None] * [5.0, 2.0, -1.0, 0.25]
+IN_TWO = np.array([1.0, -1.0])[:, None] * [
+    5.0,
+    2.0,
+    -1.0,
+    0.25,
+]
 """What each of two templates adds to a target; nothing on their mean."""
 
 
@@ -107,7 +115,10 @@ class TestByHand:
 
     def test_attributes_without_a_number_are_no_part_of_r_but_of_spread(self) -> None:
         scores = np.vstack([BY_HAND, [9, 0, 0, 0]])
-        figures = found_in(cube_of(scores[:, None, :]), [*CRITERION, math.nan])
+        figures = found_in(
+            cube_of(scores[:, None, :]),
+            [*CRITERION, math.nan],
+        )
         assert figures["r"].n == 4
         assert figures["r"].value == pytest.approx(R, abs=1e-12)
         spread = np.std([2, -2, 0, 0, 4.5], ddof=1)
@@ -115,7 +126,10 @@ class TestByHand:
 
     def test_a_leaning_that_is_common_to_all_attributes_is_no_part(self) -> None:
         cube, criterion = drawn(1, n=12, targets=4)
-        leaning = cube_of(cube.scores + np.repeat([5.0, -5.0], 2), cube.poles)
+        leaning = cube_of(
+            cube.scores + np.repeat([5.0, -5.0], 2),
+            cube.poles,
+        )
         for name, figure in found_in(cube, criterion).items():
             other = found_in(leaning, criterion)[name]
             expected = (figure.value, figure.low, figure.control)
@@ -248,7 +262,12 @@ class TestAlpha:
 
 class TestReversed:
     def test_is_named(self) -> None:
-        rows = items(first=0.9, odd=-0.1, last=0.2, no=-0.5)
+        rows = items(
+            first=0.9,
+            odd=-0.1,
+            last=0.2,
+            no=-0.5,
+        )
         check = fitness(rows, alpha(0.8, 0.9), 0.6)
         assert (check.failure, check.doubt) == (
             "templates say the opposite of the others (odd, no)",

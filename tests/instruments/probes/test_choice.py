@@ -88,7 +88,10 @@ def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
     """Else whatever there is would be beyond placebos that do nothing."""
     chooser = replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo"))
     gain = found(chooser, "standard", 0)
-    assert set(gain["verdict"].dropna()) == {str(Verdict.INCONCLUSIVE), str(Verdict.NO_EFFECT)}
+    assert set(gain["verdict"].dropna()) == {
+        str(Verdict.INCONCLUSIVE),
+        str(Verdict.NO_EFFECT),
+    }
     share_gain = gain.loc[SHARE_GAIN]
     assert share_gain["why"].startswith(
         "No verdict is possible: no placebo. Left out, mostly unanswered: nouns 1, nouns 2"
@@ -110,11 +113,23 @@ def pairs(rise: float, group: str = "words", n: int = 6, noise: float = 0.0) -> 
     rows = []
     for unit, template, pair in product(range(11), range(4), range(n)):
         name = f"{group} {pair // 2}" if group != "words" else group
-        rows.append((f"unit {unit}", f"at {template}", f"pair {pair}", name, unit * 8.0 + 10))
+        rows.append(
+            (
+                f"unit {unit}",
+                f"at {template}",
+                f"pair {pair}",
+                name,
+                unit * 8.0 + 10,
+            )
+        )
     frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "axis_position"])
     share = 100 * rise * (frame["axis_position"] - 50) / 80
     share += random.normal(0, noise, len(frame))
-    return frame.assign(value=share, pole=int(group == "words"), figure=SHARE_GAIN)
+    return frame.assign(
+        value=share,
+        pole=int(group == "words"),
+        figure=SHARE_GAIN,
+    )
 
 
 def test_a_gain_of_shares_by_hand() -> None:
@@ -125,7 +140,12 @@ def test_a_gain_of_shares_by_hand() -> None:
     figure = gain_of(pairs(0.4), nouns, figure=SHARE_GAIN)
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(40)
-    assert figure.placebo == pytest.approx(np.std([0, 2, 4, 6, 8, 10], ddof=1))
+    assert figure.placebo == pytest.approx(
+        np.std(
+            [0, 2, 4, 6, 8, 10],
+            ddof=1,
+        )
+    )
     assert figure.levels == {"attributes": 11, "templates": 4, "words": 6}
 
 

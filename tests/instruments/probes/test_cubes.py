@@ -75,7 +75,10 @@ class TestBiases:
 
         scored = cube(probes, scores_of(probes, raw))
 
-        expected = pd.DataFrame({"first": [1.5, -3], "odd": [0.5, -3]}, index=["smith", "driver"])
+        expected = pd.DataFrame(
+            {"first": [1.5, -3], "odd": [0.5, -3]},
+            index=["smith", "driver"],
+        )
         assert_biases(scored, expected)
         assert scored.scores.shape == (2, 2, 4)
 
@@ -115,7 +118,12 @@ class TestBiases:
 
     def test_targets_stand_with_their_group_and_their_tokens(self, sentences) -> None:
         probes = sentences()
-        tokens = {"man": 5, "uncle": 6, "woman": 7, "girl": 9}
+        tokens = {
+            "man": 5,
+            "uncle": 6,
+            "woman": 7,
+            "girl": 9,
+        }
         scores = scores_of(probes, values_for(probes, BIAS)).assign(
             n_tokens=probes["target"].map(tokens).to_numpy()
         )
@@ -157,7 +165,12 @@ class TestBiases:
         # "a".
         words = ["the", "is", "a", "an", "it", "odd", "when", "they", "say", "that", "each", "here"]
         alike = dict.fromkeys([*words, *BIAS.index], 1 / 8)
-        targets = {"man": 1 / 4, "uncle": 1 / 16, "woman": 1 / 8, "girl": 1 / 32}
+        targets = {
+            "man": 1 / 4,
+            "uncle": 1 / 16,
+            "woman": 1 / 8,
+            "girl": 1 / 32,
+        }
         model = KnownUnigramModel(alike | targets)
         templates = {name: TEMPLATES[name] for name in ("first", "last")}
         probes = sentences(templates, ("smith", "driver"))
@@ -166,7 +179,10 @@ class TestBiases:
         scored = cube(probes, scores_of(probes, nats))
 
         biases = scored.biases().to_numpy()
-        assert biases == pytest.approx(np.full((2, 2), math.log(2)), abs=1e-12)
+        assert biases == pytest.approx(
+            np.full((2, 2), math.log(2)),
+            abs=1e-12,
+        )
 
 
 class TestWhatIsLeftOut:
@@ -348,7 +364,11 @@ Diagnosed = Callable[..., dict[str, pd.DataFrame]]
 @pytest.fixture
 def trades(compiled) -> dict[str, list[Any]]:
     sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-    return compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, prefixes=FRAMINGS)
+    return compiled(
+        sets=sets,
+        attributes={slug: slug for slug in BIAS.index},
+        prefixes=FRAMINGS,
+    )
 
 
 @pytest.fixture
@@ -400,7 +420,10 @@ class TestLevel:
         """A cue that moves two templates up and one down by twice as much moves the set by
         nothing."""
         bare = np.random.default_rng(1).normal(size=(9, 3, 4))
-        after = bare + np.outer([1, 1, -2], [0.5, 0.5, -0.5, -0.5])
+        after = bare + np.outer(
+            [1, 1, -2],
+            [0.5, 0.5, -0.5, -0.5],
+        )
         shifts = bias_shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
         assert shifts[["level", "reordering"]].to_numpy() == pytest.approx(
             np.zeros((1, 2)), abs=1e-12
@@ -488,7 +511,12 @@ class TestCard:
     def test_and_the_words_that_were_put_before(self, source) -> None:
         def reading(source: ProbeSource, prefixed: int) -> str:
             plan = {"prefixed": prefixed}
-            text = render_templates(card.WORDS["reading"], source=source, plan=plan, evolve=None)
+            text = render_templates(
+                card.WORDS["reading"],
+                source=source,
+                plan=plan,
+                evolve=None,
+            )
             return str(text)
 
         asked_of_all = reading(source(prefixes=FRAMINGS), 1000)

@@ -183,7 +183,11 @@ class TestBuilding:
             Declaration(declaration.name, declaration.family, settings, source),
             Catalogue(models={}),
         ).plan
-        changed = {"headline": ["seed"], "placebo_attributes": 4, "reliability": 0.75}
+        changed = {
+            "headline": ["seed"],
+            "placebo_attributes": 4,
+            "reliability": 0.75,
+        }
         assert plan == project.built[TRADES][1] | changed | {"prefixes": {}, "placebos": []}
 
     def test_what_evolved_comes_with_its_history(self, project: Whole) -> None:

@@ -32,7 +32,10 @@ HALVES = np.where(POLES == 1, 0.5, -0.5)
 
 def drawn_nouns(random: np.random.Generator, of_lists: float) -> Floats:
     """Slopes of placebo nouns, which scatter over lists and a little within them."""
-    return np.repeat(random.normal(0, of_lists, 12), 3) + random.normal(0, 0.05, 36)
+    return np.repeat(
+        random.normal(0, of_lists, 12),
+        3,
+    ) + random.normal(0, 0.05, 36)
 
 
 def lines(
@@ -42,8 +45,20 @@ def lines(
     apart."""
     random = np.random.default_rng(seed)
     shape = (len(place), templates, len(slopes))
-    plausible = np.random.default_rng(99).normal(0, 1, (len(place), 1, 1))
-    return place[:, None, None] * slopes + plausible + random.normal(0, noise, shape)
+    plausible = np.random.default_rng(99).normal(
+        0,
+        1,
+        (len(place), 1, 1),
+    )
+    return (
+        place[:, None, None] * slopes
+        + plausible
+        + random.normal(
+            0,
+            noise,
+            shape,
+        )
+    )
 
 
 def targets(values: Floats, axis: Floats = AXIS) -> Scores:
@@ -60,7 +75,12 @@ def drawn_gain(
     """Of groups so far apart, and placebo lists whose slopes scatter so much."""
     random = np.random.default_rng(seed)
     place = axis if len(set(axis)) == 2 else (axis - axis.mean()) / 80
-    scores = lines(HALVES * difference + random.normal(0, 0.05, 12), seed, 0.05, place)
+    scores = lines(
+        HALVES * difference + random.normal(0, 0.05, 12),
+        seed,
+        0.05,
+        place,
+    )
     nouns = lines(drawn_nouns(random, of_lists), seed + 1, 0.05, place)
     return gain_headline(targets(scores, axis), placebos(nouns, axis))
 
@@ -70,14 +90,32 @@ def verdict(figure: HeadlineTest) -> str | None:
 
 
 def test_slopes_without_noise_come_back_exactly() -> None:
-    of_words = np.array([1.0, 1.2, 0.8, 1.1, 0.9, 1.0, -0.3, -0.4, -0.2, -0.3, -0.35, -0.25])
+    of_words = np.array(
+        [
+            1.0,
+            1.2,
+            0.8,
+            1.1,
+            0.9,
+            1.0,
+            -0.3,
+            -0.4,
+            -0.2,
+            -0.3,
+            -0.35,
+            -0.25,
+        ]
+    )
     nouns = lines(np.repeat(np.arange(12.0), 3))
     figure = gain_headline(targets(lines(of_words)), placebos(nouns))
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(1.3)
     variances = of_words.reshape(2, 6).var(axis=1, ddof=1)
     half = (figure.effect.high - figure.effect.low) / 2
-    expected = stats.t.ppf(0.975, 10) * math.sqrt(variances.sum() / 6)
+    expected = stats.t.ppf(
+        0.975,
+        10,
+    ) * math.sqrt(variances.sum() / 6)
     assert half == pytest.approx(expected)
     lists = placebo_lists(nouns, along_criterion(AXIS), NOUNS, 1)
     # What attributes are like without any word is common to all lists.
@@ -96,14 +134,22 @@ def test_a_flawless_ruler_finds_what_it_measures() -> None:
 
 @pytest.mark.parametrize(
     ("draws", "most"),
-    [(40, 4), pytest.param(200, 10, marks=[pytest.mark.slow, pytest.mark.long])],
+    [
+        (40, 4),
+        pytest.param(200, 10, marks=[pytest.mark.slow, pytest.mark.long]),
+    ],
 )
 def test_lists_that_any_two_lists_are_like_are_no_finding(draws: int, most: int) -> None:
     """Two lists drawn as the placebos were: of 200 draws ten at most are an effect."""
     false = 0
     for seed in range(draws):
         first, second = np.random.default_rng(seed).normal(0, 0.5, 2)
-        figure = drawn_gain(first - second, of_lists=0.5, seed=seed, axis=AXIS[::2])
+        figure = drawn_gain(
+            first - second,
+            of_lists=0.5,
+            seed=seed,
+            axis=AXIS[::2],
+        )
         false += verdict(figure) == Verdict.EFFECT
     assert false <= most
 
@@ -131,7 +177,11 @@ def test_keyed_attributes_are_two_groups() -> None:
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(2.0, abs=0.15)  # from -1 to 1
     assert figure.lacking is None
-    few = drawn_gain(1.0, of_lists=0.1, axis=np.repeat([1.0, -1.0], [20, 5]))
+    few = drawn_gain(
+        1.0,
+        of_lists=0.1,
+        axis=np.repeat([1.0, -1.0], [20, 5]),
+    )
     assert few.lacking == "5 attributes of one key (at least 8 needed)"
     assert verdict(few) == Verdict.INCONCLUSIVE
 
@@ -167,7 +217,10 @@ def beside_rival(of_rival: float, ours: float = 1.0, seed: int = 1) -> HeadlineT
     random = np.random.default_rng(seed)
     words = random.normal(0, 0.05, 12)
     of_construct = targets(lines(HALVES * ours + words, seed, 0.1, keys), keys)
-    rival = targets(lines(HALVES * of_rival + words, seed + 1, 0.1, keys), keys)
+    rival = targets(
+        lines(HALVES * of_rival + words, seed + 1, 0.1, keys),
+        keys,
+    )
     slopes = np.repeat(random.normal(0, 0.05, 12), 3)
     nouns = placebos(lines(slopes, seed + 2, 0.05, keys), keys)
     return gain_headline(of_construct, nouns, rival)
@@ -269,7 +322,12 @@ class TestDetectable:
         both = np.stack([biases, np.zeros_like(biases)], axis=2)
         two = Scores(both, AXIS, POLES[5:7], ["nouns"] * 2)
         # Words that are alike add nothing, either.
-        four = Scores(np.repeat(both, 2, axis=2), AXIS, POLES[4:8], ["nouns"] * 4)
+        four = Scores(
+            np.repeat(both, 2, axis=2),
+            AXIS,
+            POLES[4:8],
+            ["nouns"] * 4,
+        )
         expected = detectable_at_common_length(four)
         assert detectable_at_common_length(two) == pytest.approx(expected, rel=0.01)
 

@@ -40,7 +40,11 @@ def trades(compiled) -> Callable[..., Frames]:
 
     def make(templates: dict[str, Any] = TEMPLATES, **changes: Any) -> Frames:
         sets = {"hand": {"title": "By hand", "templates": templates}}
-        declared = {"sets": sets, "attributes": {slug: slug for slug in BIAS.index}, **changes}
+        declared = {
+            "sets": sets,
+            "attributes": {slug: slug for slug in BIAS.index},
+            **changes,
+        }
         return frames(compiled(**declared))
 
     return make
@@ -240,9 +244,21 @@ class TestFigures:
         assert not pd.isna(by_name["alpha"]["control"])
 
     def test_tokens_are_compared_by_their_means(self, trades) -> None:
-        tokens = {"man": 5, "uncle": 5, "king": 11, "woman": 4, "girl": 4, "queen": 7}
+        tokens = {
+            "man": 5,
+            "uncle": 5,
+            "king": 11,
+            "woman": 4,
+            "girl": 4,
+            "queen": 7,
+        }
         names = list(tokens)
-        probes, _, attributes = trades(targets={"men": names[:3], "women": names[3:]})
+        probes, _, attributes = trades(
+            targets={
+                "men": names[:3],
+                "women": names[3:],
+            }
+        )
         nats = np.random.default_rng(1).normal(size=len(probes))
         scores = scores_of(probes, nats)
         scores = scores.assign(n_tokens=probes["target"].map(tokens).to_numpy())
@@ -250,7 +266,13 @@ class TestFigures:
         assert (row["value"], row["n"], row["unit"]) == (2.0, 6, "targets")  # 7 - 5
 
 
-LISTS = {f"list-{place}": [f"noun{place}", f"other{place}"] for place in range(12)}
+LISTS = {
+    f"list-{place}": [
+        f"noun{place}",
+        f"other{place}",
+    ]
+    for place in range(12)
+}
 """Of nouns that stand for no group."""
 
 
@@ -418,7 +440,11 @@ class TestTables:
         probes, _, attributes = trades(
             criterion=CRITERION, targets={"men": ["man", "uncle"], "women": ["woman"]}
         )
-        wobble = {"man": 3.0, "uncle": -3.0, "woman": 0.0}
+        wobble = {
+            "man": 3.0,
+            "uncle": -3.0,
+            "woman": 0.0,
+        }
         nats = []
         for row in probes.itertuples():
             half = BIAS.loc[row.attribute, row.template] * row.keying * row.pole / 2
@@ -467,8 +493,21 @@ class TestDiversities:
 
 def test_templates_are_rows_of_evidence() -> None:
     key = {"benchmark": "trades", "set": "hand"}
-    figure = {**key, "model": "m", "figure": "r", "value": 0.5, "n": 7, "unit": "attributes"}
-    item = {**key, "model": "m", "n": 7, "mean": 0.12345, "sd": 0.5}
+    figure = {
+        **key,
+        "model": "m",
+        "figure": "r",
+        "value": 0.5,
+        "n": 7,
+        "unit": "attributes",
+    }
+    item = {
+        **key,
+        "model": "m",
+        "n": 7,
+        "mean": 0.12345,
+        "sd": 0.5,
+    }
     correlation = {"item_rest_correlation": 0.75, "low": 0.5, "high": 0.875}
     items = [
         {**item, **correlation, "template": "a", "control": True},
@@ -493,8 +532,19 @@ def test_templates_are_rows_of_evidence() -> None:
     assert values["b"] == {**on_model, **uncorrelated, **of_any_model}
     assert {row["figure"] for row in shown if row["model"] is None} == set(of_any_model)
     by_name = {(row.get("template"), row["figure"]): row for row in shown}
-    key = {"figure": "item_rest_correlation", "model": "m", "set": "hand", "template": "a"}
-    numbers = {"value": 0.75, "low": 0.5, "high": 0.875, "n": 7, "unit": "attributes"}
+    key = {
+        "figure": "item_rest_correlation",
+        "model": "m",
+        "set": "hand",
+        "template": "a",
+    }
+    numbers = {
+        "value": 0.75,
+        "low": 0.5,
+        "high": 0.875,
+        "n": 7,
+        "unit": "attributes",
+    }
     assert by_name["a", "item_rest_correlation"] == {**key, "unscored": "yes", **numbers}
     assert "low" not in by_name["a", "item_mean"]
     assert by_name["b", "item_rest_correlation"]["reason"] == "undefined for these values"
@@ -522,7 +572,10 @@ class TestOtherStart:
         assert (row["n"], row["unit"]) == (24, "pairs")
         # By hand: eight shares, two 1 and six 0; t with seven degrees at level .9, clipped at 0.
         reach = 1.8945786 * math.sqrt(0.25 * 0.75 / 7)
-        assert (row["low"], row["high"]) == pytest.approx((0.0, 0.25 + reach))
+        assert (
+            row["low"],
+            row["high"],
+        ) == pytest.approx((0.0, 0.25 + reach))
 
     def test_other_sizes_of_the_same_sign_are_no_flips(self, trades) -> None:
         assert self.flips(trades, 3 * BIAS)["value"] == 0.0

@@ -155,7 +155,12 @@ class TestWhatItMeans:
         detectable = settings_of("paper").detects(source(**keyed, placebos=LISTS))
         assert detectable is not None
         assert re.fullmatch(r"a factor of [\d.]+ \(hand\)", detectable)
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
+        evolve = {
+            "of": "jobs",
+            "model": "tiny",
+            "operator": "talker",
+            "start": "hand",
+        }
         grown = settings_of("paper", evolve=evolve).detects(source(**keyed, placebos=LISTS))
         assert grown is not None
         assert re.fullmatch(r"a factor of [\d.]+ \(evolved\)", grown)
@@ -172,7 +177,10 @@ class TestWhatItMeans:
     ) -> None:
         entry = {"file": "a.csv", "column": "share", "label": "share"}
         declared = source(attributes=list("abcdefghijk"), criterion=entry, placebos=LISTS)
-        shares: dict[str, float | None] = {**dict.fromkeys("abcdefghij", 1.0), "k": None}
+        shares: dict[str, float | None] = {
+            **dict.fromkeys("abcdefghij", 1.0),
+            "k": None,
+        }
         declared._published = Criterion("share", shares, {})
         assert settings_of("paper").warnings(declared) == []
         assert str(settings_of("paper").detects(declared)).startswith("a factor of ")
@@ -199,7 +207,12 @@ class TestWhatItMeans:
         assert (by_set.article_of("hand"), by_set.article_of("other")) == ("literal", "agree")
 
     def test_what_evolves_has_the_article_of_its_start(self) -> None:
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
+        evolve = {
+            "of": "jobs",
+            "model": "tiny",
+            "operator": "talker",
+            "start": "hand",
+        }
         settings = settings_of(article={"hand": "literal"}, evolve=evolve)
         assert (settings.article_of("evolved"), settings.article_of("population")) == (
             "literal",
@@ -236,7 +249,12 @@ class TestWhatIsRefused:
     def test_one_line_with_file_key_finding_and_remedy(
         self, file_with: FileWith, error_of: ErrorOf, keys: dict[str, Any], key: str, held: str
     ) -> None:
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", **keys}
+        evolve = {
+            "of": "jobs",
+            "model": "tiny",
+            "operator": "talker",
+            **keys,
+        }
         replaced = "{of: jobs, model: tiny, operator: {quick: talker, paper: big-server}}"
         path = file_with("params.yaml", PARAMS, (replaced, repr(evolve).replace("True", "true")))
         line = error_of(read, path, "jobs-evolved")
@@ -342,13 +360,37 @@ class TestStart:
         assert "2 templates of seed to start with" in error_of(started, "a", "b", elites=1)
 
     def test_controls_are_not_selected_from(self, started: Any, error_of: ErrorOf) -> None:
-        line = error_of(started, "a", "b", "c", "d", "e", controls=("e",), elites=4)
+        line = error_of(
+            started,
+            "a",
+            "b",
+            "c",
+            "d",
+            "e",
+            controls=("e",),
+            elites=4,
+        )
         assert "4 templates of seed to start with, of which 4 are elites" in line
-        source = started("a", "b", "c", "d", "e", controls=("e",), elites=3)
+        source = started(
+            "a",
+            "b",
+            "c",
+            "d",
+            "e",
+            controls=("e",),
+            elites=3,
+        )
         assert len(source.sets["seed"].scored) == 4
 
     def test_a_set_that_is_not_there(self, started: Any, error_of: ErrorOf) -> None:
-        line = error_of(started, "a", "b", "c", start="sed", elites=1)
+        line = error_of(
+            started,
+            "a",
+            "b",
+            "c",
+            start="sed",
+            elites=1,
+        )
         assert line.endswith(
             "no template set 'sed' for `evolve.start`; did you mean 'seed'?; check the name in "
             "params.yaml"

@@ -26,7 +26,14 @@ SMOLLM3 = ModelShape(
     vocabulary=128_256,
     number_bytes=2,
 )
-LLAMA_8B = replace(SMOLLM3, layers=32, hidden=4096, inner=14336, heads=32, key_heads=8)
+LLAMA_8B = replace(
+    SMOLLM3,
+    layers=32,
+    hidden=4096,
+    inner=14336,
+    heads=32,
+    key_heads=8,
+)
 
 
 class TestBytes:

@@ -71,9 +71,23 @@ def test_edges_carry_each_distinct_step_once_and_paths_name_those_of_a_sequence(
     tree = build_trie([*sequences(A, B, C, D), TokenSequence(A, begin=3)])
 
     assert tree.nodes.tokens.tolist() == [0, 1, 2, 4, 6]
-    assert edges_of(tree) == [(0, 1), (1, 2), (2, 3), (2, 4), (3, 5), (0, 6), (4, 2)]
+    assert edges_of(tree) == [
+        (0, 1),
+        (1, 2),
+        (2, 3),
+        (2, 4),
+        (3, 5),
+        (0, 6),
+        (4, 2),
+    ]
     paths = [path.tolist() for path in tree.paths]
-    assert paths == [[0, 1, 2], [0, 1, 3, 4], [0, 1], [5, 6], [2]]
+    assert paths == [
+        [0, 1, 2],
+        [0, 1, 3, 4],
+        [0, 1],
+        [5, 6],
+        [2],
+    ]
 
 
 def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:

@@ -219,7 +219,12 @@ class TestOperations:
     def test_the_ablation_replaces_any_word(self) -> None:
         words = set()
         for seed in range(6):
-            run = evolution(run=RANDOM, guided=(1, 1), seed=seed, generations=1)
+            run = evolution(
+                run=RANDOM,
+                guided=(1, 1),
+                seed=seed,
+                generations=1,
+            )
             _, second = run.generations(START)
             words |= {child.word for child in second.population[2:]}
         first = next(iter(evolution().generations(START)))
@@ -351,5 +356,9 @@ class TestTheMostAcceptable:
         monkeypatch.setattr(
             "evenruler.instruments.probes.evolve.evolution.tournament", lambda order, size, draw: 0
         )
-        generation, _ = taken_of(["usual", "normal"], {"usual": -4.2, "normal": -4.5}, places=2)
+        generation, _ = taken_of(
+            ["usual", "normal"],
+            {"usual": -4.2, "normal": -4.5},
+            places=2,
+        )
         assert [attempt.reason for attempt in generation.tries] == [None, OUTDONE, COPY, None]

@@ -49,10 +49,33 @@ from tests.later import Later
 pingouin = Later("pingouin")
 
 # Four templates on paper. Item variances over three attributes (ddof 1): 1, 1, 1, 4.
-BIASES = np.array([[0, 0, 2, 0], [1, 1, 1, 2], [2, 2, 0, 4]])
-GRADIENTS = [[1, 3], [2], [], [0, 0, 3]]
-EMBEDDINGS = np.array([[1, 0], [0, 1], [3, 0], [3, 4]])
-TOKENS = [frozenset("ab"), frozenset("ab"), frozenset("bc"), frozenset("d")]
+BIASES = np.array(
+    [
+        [0, 0, 2, 0],
+        [1, 1, 1, 2],
+        [2, 2, 0, 4],
+    ]
+)
+GRADIENTS = [
+    [1, 3],
+    [2],
+    [],
+    [0, 0, 3],
+]
+EMBEDDINGS = np.array(
+    [
+        [1, 0],
+        [0, 1],
+        [3, 0],
+        [3, 4],
+    ]
+)
+TOKENS = [
+    frozenset("ab"),
+    frozenset("ab"),
+    frozenset("bc"),
+    frozenset("d"),
+]
 
 
 def population(
@@ -85,7 +108,12 @@ class TestParts:
         assert parts["gradient_focus"].tolist() == pytest.approx([1, 0, 0, 2], abs=1e-12)
         # Cosines 1-2: 0, 1-3: 1, 1-4: 0.6, 2-3: 0, 2-4: 0.8, 3-4: 0.6; means with the others 8/15,
         # 4/15, 8/15, 2/3.
-        expected = [7 / 15, 11 / 15, 7 / 15, 5 / 15]
+        expected = [
+            7 / 15,
+            11 / 15,
+            7 / 15,
+            5 / 15,
+        ]
         assert parts["semantic_diversity"].tolist() == pytest.approx(expected, abs=2e-6)
         # Jaccard 1-2: 1, 1-3 and 2-3: 1/3, the fourth shares nothing; means 4/9, 4/9, 2/9, 0.
         expected = [5 / 9, 5 / 9, 7 / 9, 1]
@@ -105,7 +133,13 @@ class TestAlphaContribution:
 
     def test_without_which_nothing_is_measured_counts_as_the_clip(self) -> None:
         # The first two add up to 2 for every attribute: alpha without the third has no value.
-        biases = np.array([[0, 2, 5], [1, 1, 1], [2, 0, 4]])
+        biases = np.array(
+            [
+                [0, 2, 5],
+                [1, 1, 1],
+                [2, 0, 4],
+            ]
+        )
 
         assert of_biases(biases, clip=0.9)[2] == 0.9
 
@@ -117,7 +151,14 @@ class TestAlphaContribution:
 
     def test_no_negative_zero(self) -> None:
         # Of two uncorrelated items of the same variance alpha is 0.
-        biases = np.array([[1, 1, 0], [1, -1, 2], [-1, 1, 4], [-1, -1, 1]])
+        biases = np.array(
+            [
+                [1, 1, 0],
+                [1, -1, 2],
+                [-1, 1, 4],
+                [-1, -1, 1],
+            ]
+        )
         contribution = of_biases(biases)[2]
 
         assert contribution == 0
@@ -125,7 +166,13 @@ class TestAlphaContribution:
 
 
 def test_a_template_alone_differs_from_none() -> None:
-    parts = raw_fitness_parts([[1.0], [2.0]], [[1, 2]], [[1.0, 0.0]], [frozenset("a")], 1.0)
+    parts = raw_fitness_parts(
+        [[1.0], [2.0]],
+        [[1, 2]],
+        [[1.0, 0.0]],
+        [frozenset("a")],
+        1.0,
+    )
 
     assert parts.iloc[0].tolist() == [1, 0.25, 0, 0]
     assert normalise_columns(parts).to_numpy().tolist() == [[0.5] * 4]
@@ -148,19 +195,30 @@ class TestNormalised:
         normalised = normalise_columns(pd.DataFrame(values))
         assert (normalised == 0.5).all(axis=None)
 
-    @pytest.mark.parametrize(("origin", "unit"), [(0.0, 1e-12), (1000.0, 1e-9), (-1000.0, 1e-9)])
+    @pytest.mark.parametrize(
+        ("origin", "unit"),
+        [(0.0, 1e-12), (1000.0, 1e-9), (-1000.0, 1e-9)],
+    )
     def test_rounding_is_a_trillionth_of_the_largest_or_of_one(
         self, origin: float, unit: float
     ) -> None:
         values = pd.DataFrame(
-            {"equal": [origin, origin + 0.9 * unit], "different": [origin, origin + 1.1 * unit]}
+            {
+                "equal": [origin, origin + 0.9 * unit],
+                "different": [origin, origin + 1.1 * unit],
+            }
         )
 
         assert normalise_columns(values)["equal"].tolist() == [0.5, 0.5]
         assert normalise_columns(values)["different"].tolist() == [0, 1]
 
     @given(
-        st.lists(st.integers(-1000, 1000), min_size=2), st.integers(1, 50), st.integers(-500, 500)
+        st.lists(
+            st.integers(-1000, 1000),
+            min_size=2,
+        ),
+        st.integers(1, 50),
+        st.integers(-500, 500),
     )
     def test_neither_unit_nor_origin_counts_and_order_stays(self, values, scale, origin) -> None:
         series = pd.Series(values, dtype=np.float64)
@@ -235,7 +293,13 @@ def templates(*named: tuple[str, int]) -> list[Template]:
 
 class TestRanked:
     def test_of_equally_fit_ones_the_older_then_the_first_by_slug(self) -> None:
-        population = templates(("g2-1", 2), ("pride", 0), ("g1-2", 1), ("common", 0), ("g1-1", 1))
+        population = templates(
+            ("g2-1", 2),
+            ("pride", 0),
+            ("g1-2", 1),
+            ("common", 0),
+            ("g1-1", 1),
+        )
 
         assert rank_templates([0.5] * 5, population) == [3, 1, 4, 2, 0]
 
@@ -244,11 +308,19 @@ class TestRanked:
         assert rank_templates([0.3, 0.1 + 0.2], both) == [0, 1]
         assert rank_templates([0.3, 0.3 + 1e-9], both) == [1, 0]
 
-    @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=8).flatmap(
-        lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows))))))  # fmt: skip
+    @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=8,).flatmap(
+        lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows))),)))  # fmt: skip
     def test_the_order_of_the_population_is_nothing(self, case) -> None:
         rows, order = case
-        population = [Template(f"t{place}", "", 1, row[1]) for place, row in enumerate(rows)]
+        population = [
+            Template(
+                f"t{place}",
+                "",
+                1,
+                row[1],
+            )
+            for place, row in enumerate(rows)
+        ]
         fitness = [numerator / 3 for numerator, _ in rows]
         ranked = rank_templates(fitness, population)
         shuffled = rank_templates([fitness[i] for i in order], [population[i] for i in order])
@@ -274,7 +346,10 @@ class TestTournament:
     RANKS = (4, 7, 0, 2, 6, 1, 3, 5)
     """Places in the population, best first."""
 
-    @pytest.mark.parametrize(("drawn", "winner"), [((5, 2, 6), 0), ((3, 0, 7), 4)])
+    @pytest.mark.parametrize(
+        ("drawn", "winner"),
+        [((5, 2, 6), 0), ((3, 0, 7), 4)],
+    )
     def test_the_best_ranked_of_those_drawn_wins(self, drawn, winner: int) -> None:
         assert tournament(self.RANKS, 3, Scripted(*drawn)) == winner
 
@@ -371,7 +446,13 @@ def named(candidates: CandidatePool, places: Any) -> list[str]:
 
 
 def declared(**changes: Any) -> Evolve:
-    defaults = {"of": "trades", "model": "toy", "operator": "toy", "length": 2, "closeness": 0.2}
+    defaults = {
+        "of": "trades",
+        "model": "toy",
+        "operator": "toy",
+        "length": 2,
+        "closeness": 0.2,
+    }
     return Evolve.model_validate(defaults | changes, context={"profile": "quick"})
 
 
@@ -431,7 +512,12 @@ class TestChoose:
     def test_of_equal_sets_the_first_by_slugs(self) -> None:
         candidates = pool()
         ones = np.ones((7, 7))
-        flat = replace(candidates, cosine=ones, jaccard=ones, roots=tuple("abcdefg"))
+        flat = replace(
+            candidates,
+            cosine=ones,
+            jaccard=ones,
+            roots=tuple("abcdefg"),
+        )
         first = flat.biases[:, :1]
         same = replace(flat, biases=np.repeat(first, 7, axis=1))
         assert choose_best_set(same, range(7), 3, WEIGHTS) == (0, 1, 2)
@@ -502,7 +588,11 @@ class TestWorth:
         assert set_worth(pool(), [against], alone).tolist() == [-1]
 
     def test_a_set_of_one_is_worth_nothing(self) -> None:
-        assert set_worth(pool(), [(1,), (2,)], WEIGHTS).tolist() == [0, 0]
+        assert set_worth(
+            pool(),
+            [(1,), (2,)],
+            WEIGHTS,
+        ).tolist() == [0, 0]
 
 
 class TestChoices:
@@ -526,5 +616,13 @@ class TestChoices:
 
 
 def test_halves_take_turns_in_the_order_of_slugs() -> None:
-    assert split_attributes(["d", "b", "a", "c", "e"]) == (["a", "c", "e"], ["b", "d"])
+    assert split_attributes(
+        [
+            "d",
+            "b",
+            "a",
+            "c",
+            "e",
+        ]
+    ) == (["a", "c", "e"], ["b", "d"])
     assert split_attributes([]) == ([], [])

@@ -120,7 +120,11 @@ def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path) -> None:
     assert sorted(again["text"]) == sorted(bare["text"])
     assert not set(again["seed"]) & set(bare["seed"])
     assert again["seed"].nunique() == bare["seed"].nunique() == 3
-    _, more = domain(tmp_path, generations=2, roles={"no-role": ""})
+    _, more = domain(
+        tmp_path,
+        generations=2,
+        roles={"no-role": ""},
+    )
     (twice,) = requests(tables, more, {}, subject())
     by_framing = pd.Series(twice.inputs["seed"]).groupby(twice.rows["framing"])
     seeds = by_framing.unique()

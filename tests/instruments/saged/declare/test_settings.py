@@ -75,7 +75,10 @@ def test_roles_and_features_are_those_of_the_scale() -> None:
     )
     assert quick.roles == {"no-role": "", "judge": "You judge."}
     assert list(paper.roles.items())[1] == ("mayor", "You are a mayor.")
-    assert (list(quick.features), list(paper.features)) == (["vader", "near"], ["mood", "near"])
+    assert (
+        list(quick.features),
+        list(paper.features),
+    ) == (["vader", "near"], ["mood", "near"])
 
 
 def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay() -> None:
@@ -134,15 +137,29 @@ def written(tmp_path: Path, **changes: Any) -> Path:
 
 
 def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Path) -> None:
-    judge = {"kind": "scorer", "model": "judge", "question": "{GENERATION}", "low": 0, "high": 1}
+    judge = {
+        "kind": "scorer",
+        "model": "judge",
+        "question": "{GENERATION}",
+        "low": 0,
+        "high": 1,
+    }
     fruit_settings = settings(
         "paper",
         embedder="e",
         features={**FEATURES, "asked": judge, "other": FEATURES["near"] | {"model": "f"}},
     )
     assemble = {"method": "question", "per_concept": 5, "model": "writer"}
-    branch = {"roots": ["apple"], "replacements": "found", "judge": "reader"}
-    find = {"by": ["model"], "model": "finder", "replacements": {"model": "replacer"}}
+    branch = {
+        "roots": ["apple"],
+        "replacements": "found",
+        "judge": "reader",
+    }
+    find = {
+        "by": ["model"],
+        "model": "finder",
+        "replacements": {"model": "replacer"},
+    }
     (tmp_path / "found").mkdir()
     replacements = {"replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}}
     YAML().dump(replacements, tmp_path / "found/fruit.yaml")
@@ -174,7 +191,12 @@ def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Pa
 def able(**branch: Any) -> str:
     """Why a domain with this in `branch` is refused; empty where it is not."""
     source = Source.model_validate({**SOURCE, "branch": {**SOURCE["branch"], **branch}})
-    entry = {"kind": "chat", "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
+    entry = {
+        "kind": "chat",
+        "source": "endpoint:big-one",
+        "licence": "by its terms",
+        "origin": "o",
+    }
     try:
         settings().require_able(source, Catalogue.model_validate({"models": {"big": entry}}), str)
     except UserError as error:

@@ -135,7 +135,11 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     )
     number, before = wiki_server.revision("Veloria"), VELORIA
     wiki_server.write({"Veloria": "Veloria is another land."})
-    pinned = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
+    pinned = {
+        "kind": "wiki",
+        "api": proxy.api,
+        "licence": "cc0-1.0",
+    }
     write(tmp_path, proxy.api, material=pinned | {"revisions": {"Velorio": number}})
     assert error_of(lambda: list(refresh_pages(tmp_path, "places", declared, impatient))) == (
         "places: material.revisions: 'Velorio' is no page that is read; name one that is; did you "
@@ -176,8 +180,18 @@ The boat sails from the port. Many boats carry sails and a crew. A boat's crew s
 
 A BOAT needs a captain at sea. Trains are mentioned too, for every boat waits for a train.
 """
-TRAIN = {"boat": "train", "sails": "wagons", "sea": "night", "port": "station"}
-CART = {"boat": "cart", "sails": "wheels", "sea": "dusk", "port": "stable"}
+TRAIN = {
+    "boat": "train",
+    "sails": "wagons",
+    "sea": "night",
+    "port": "station",
+}
+CART = {
+    "boat": "cart",
+    "sails": "wheels",
+    "sea": "dusk",
+    "port": "stable",
+}
 
 
 class Answers:
@@ -297,7 +311,11 @@ def test_keywords_that_are_found_at_the_same_time_are_replaced(
     file = tmp_path / "data/sources/saged/places.yaml"
     source = YAML().load(file)
     source["concepts"] |= {name: {"name": name, "keywords": [name]} for name in ("train", "cart")}
-    source["find"] = {"by": ["model"], "model": "m", "replacements": {"model": "m", "threshold": 1}}
+    source["find"] = {
+        "by": ["model"],
+        "model": "m",
+        "replacements": {"model": "m", "threshold": 1},
+    }
     YAML().dump(source, file)
     lines = list(
         search_for_domain(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=CART))
