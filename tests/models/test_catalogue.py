@@ -79,7 +79,7 @@ class TestCan:
 
     def test_there_is_no_other_operation(self, llama_folder, store) -> None:
         with pytest.raises(ValueError, match="no operation 'loglikelihoods'"):
-            load("tiny", tiny_params({"tiny": llama_folder}), store=store).can("loglikelihoods")  # type: ignore[arg-type]
+            load("tiny", tiny_params({"tiny": llama_folder}), store=store).can("loglikelihoods")
 
     def test_what_it_cannot_do_is_one_line(self, tmp_path, store, shipped_params, error_of) -> None:
         embedder = load("all-minilm-l6-v2", shipped_params, store=store)

@@ -23,7 +23,7 @@ def test_a_continuation_is_the_sum_over_its_own_tokens(prompt, begin, llama) -> 
 
 
 def test_a_token_across_the_border_belongs_to_the_option(llama) -> None:
-    # " t" is the token Ġt alone; with "he" it becomes the one token Ġthe, which is all that counts.
+    # " t" is the token Ġt alone; with "he" it becomes the one token Ġthe, which alone counts.
     tokenizer = llama.backend.tokenizer
     assert (tokenizer.tokenize(" t"), tokenizer.tokenize(" the")) == (["Ġt"], ["Ġthe"])
 

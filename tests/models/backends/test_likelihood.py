@@ -322,7 +322,8 @@ class TestWordTokens:
         tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, eos_token="</s>")
         assert tokenizer.tokenize("he") == ["▁he"]
 
-        (after_space, whole, spaced) = word_tokens(tokenizer, ["x ", "x", "x"], ["he", "he", " he"])
+        prompts, words = ["x ", "x", "x"], ["he", "he", " he"]
+        (after_space, whole, spaced) = word_tokens(tokenizer, prompts, words)
 
         assert [tokenizer.convert_ids_to_tokens(t) for t in after_space] == [["▁x", "▁"], ["he"]]
         assert [tokenizer.convert_ids_to_tokens(t) for t in whole] == [["▁x"], ["he"]]

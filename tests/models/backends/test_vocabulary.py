@@ -79,11 +79,11 @@ class TestUnknownWords:
     def test_words_without_a_token_of_their_own_are_unknown(
         self, texts, drops, words, line
     ) -> None:
-        known = "With tea, mornings are calm."
-        unknown = UnknownWords(word_level(drops), [known, *texts])
+        known_text = "With tea, mornings are calm."
+        unknown = UnknownWords(word_level(drops), [known_text, *texts])
         assert unknown.words == words
         assert all(map(unknown.stand_in, texts))
-        assert not unknown.stand_in(known)
+        assert not unknown.stand_in(known_text)
         assert str(unknown) == f"unknown to its tokenizer: {line}"
 
     @pytest.mark.parametrize("text", ["東京 🎉", "a\u200bb"])
