@@ -360,7 +360,8 @@ class TestEncoders:
             masked = ids.copy()
             masked[places] = tokenizer.mask_token_id
             with torch.inference_mode():
-                states = encoder(input_ids=torch.tensor([masked])).last_hidden_state[0, places]
+                output = encoder(input_ids=torch.tensor(masked)[None])
+                states = output.last_hidden_state[0, places]
                 logits = objective._transform(states) @ words.T + objective._bias
             nats = logits.log_softmax(-1)
             for row, token in enumerate(ids[places]):

@@ -57,9 +57,10 @@ def accuracy(logits: np.ndarray, rows: list[dict[str, Any]], labels: list[str]) 
 
 
 def mood_accuracy(store: RowStore, declared: Any) -> float:
-    """Share of fresh texts whose mood an adapter tells."""
+    """Share of fresh texts whose mood an adapter tells: sad is 0, glad is 1."""
     logits = load("tiny", declared, store=store).classify([row["text"] for row in FRESH])
-    return accuracy(logits, FRESH, ["sad", "glad"])
+    numbers = [row["label"] for row in FRESH]
+    return float((logits.argmax(axis=1) == numbers).mean())
 
 
 FRESH = tiny.moods(60, seed=7)
