@@ -257,70 +257,57 @@ def recipe(**keys: Any) -> Finetune:
     return Finetune.model_validate({"data": ["one"], "validation": "one", "held_out": 60, **keys})
 
 
+TWO_SETS = {"one": labelled(300), "two": labelled(90, name="more")}
+
+
+def first_texts(rows: list[LabelledText]) -> set[str]:
+    return {row.texts[0] for row in rows}
+
+
 class TestSplit:
     def test_no_first_text_stands_on_both(self) -> None:
         other = [LabelledText((f"premise {number}", "another"), "neutral") for number in range(100)]
-        fitted_on, held_out = split_data(
-            {"one": labelled(300), "two": other}, recipe(data=["one", "two"])
-        )
-        texts = {row.texts[0] for row in held_out}
-        assert len(texts) == 20
-        assert texts.isdisjoint(row.texts[0] for row in fitted_on)
+        rows_by_name = {"one": labelled(300), "two": other}
+        fitted_on, held_out = split_data(rows_by_name, recipe(data=["one", "two"]))
+        assert len(first_texts(held_out)) == 20
+        assert first_texts(held_out).isdisjoint(first_texts(fitted_on))
         assert len(fitted_on) == 240 + 80
 
     def test_a_text_is_held_out_whole_although_that_is_more_than_asked(self) -> None:
         _, held_out = split_data({"one": labelled(300)}, recipe(held_out=61))
         assert len(held_out) == 63
 
-    def test_the_same_rows_whatever_else_the_recipe_says(self) -> None:
-        rows_by_name = {"one": labelled(300), "two": labelled(90, name="more")}
-        expected = split_data(rows_by_name, recipe())[1]
-        for keys in (
-            {"seed": 5},
-            {"half": 2},
-            {"data": ["two"]},
-            {"epochs": 9},
-        ):
-            assert split_data(rows_by_name, recipe(**keys))[1] == expected
+    @pytest.mark.parametrize("keys", [{"seed": 5}, {"half": 2}, {"data": ["two"]}, {"epochs": 9}])
+    def test_the_same_rows_whatever_else_the_recipe_says(self, keys) -> None:
+        assert split_data(TWO_SETS, recipe(**keys))[1] == split_data(TWO_SETS, recipe())[1]
 
     def test_the_same_rows_in_whatever_order_they_come(self) -> None:
-        labelled_rows = labelled(300)
-        held_out = split_data({"one": labelled_rows}, recipe())[1]
-        again = split_data({"one": labelled_rows[::-1]}, recipe())[1]
-        assert again == held_out[::-1]
+        turned = {"one": TWO_SETS["one"][::-1]}
+        assert split_data(turned, recipe())[1] == split_data(TWO_SETS, recipe())[1][::-1]
 
     def test_fewer_held_out_are_among_those_of_more(self) -> None:
-        rows_by_name = {"one": labelled(300)}
-        few = set(split_data(rows_by_name, recipe(held_out=30))[1])
-        many = set(split_data(rows_by_name, recipe(held_out=90))[1])
-        assert few < many
+        few, many = (split_data(TWO_SETS, recipe(held_out=n))[1] for n in (30, 90))
+        assert set(few) < set(many)
 
     def test_halves_are_parts_of_the_whole(self) -> None:
-        rows_by_name = {"one": labelled(300), "two": labelled(90, name="more")}
-        whole, first, second = (
-            split_data(rows_by_name, recipe(data=["one", "two"], half=half))[0]
-            for half in (None, 1, 2)
-        )
+        both = {"data": ["one", "two"]}
+        parts = [split_data(TWO_SETS, recipe(**both, half=half))[0] for half in (None, 1, 2)]
+        whole, first, second = parts
         assert sorted(first + second) == sorted(whole)
-        first_texts = {row.texts[0] for row in first}
-        assert first_texts.isdisjoint(row.texts[0] for row in second)
+        assert first_texts(first).isdisjoint(first_texts(second))
         assert 0.3 < len(first) / len(whole) < 0.7
 
     def test_every_row_stands_on_one_side_in_order_with_its_label(self) -> None:
-        rows = labelled(300)
-        parts = split_data({"one": rows}, recipe())
+        rows = TWO_SETS["one"]
+        parts = split_data(TWO_SETS, recipe())
         assert [len(part) for part in parts] == [240, 60]
-        places = []
         for part in parts:
-            part_places = [rows.index(row) for row in part]
-            assert part_places == sorted(part_places)
-            places += part_places
-        assert sorted(places) == list(range(300))
+            assert part == [row for row in rows if row in set(part)]
+        assert {*parts[0], *parts[1]} == {*rows}
 
     def test_validation_data_of_its_own_is_not_fitted_on(self) -> None:
-        rows_by_name = {"one": labelled(300), "two": labelled(90, name="more")}
-        fitted_on, held_out = split_data(rows_by_name, recipe(data=["two"]))
-        assert fitted_on == rows_by_name["two"]
+        fitted_on, held_out = split_data(TWO_SETS, recipe(data=["two"]))
+        assert fitted_on == TWO_SETS["two"]
         assert len(held_out) == 60
 
     def test_nothing_left_to_fit_on_is_refused(self, error_of) -> None:
