@@ -60,13 +60,8 @@ class TestBenchmark:
         evidence = json.loads((evolving.clone.folder / BENCHMARK / "evidence.json").read_text())
         rows = evidence["figures"]
         sets, models = ("evolved", "elites", "population"), ("tiny-a", "tiny-b", None)
-        assert {
-            (
-                row["set"],
-                row["model"],
-            )
-            for row in rows
-        } == set(product(sets, models))
+        by_set_and_model = {(row["set"], row["model"]) for row in rows}
+        assert by_set_and_model == set(product(sets, models))
         best = evolving.published("templates").query("set == 'evolved'")
         evolved = select_figures(rows, set="evolved", model="tiny-b")
         assert {row["template"] for row in evolved if "template" in row} == set(best["template"])

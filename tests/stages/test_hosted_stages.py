@@ -166,7 +166,7 @@ class TestBuilt:
         ("table", "columns"),
         [
             ("probes/{}/likelihoods", ["nats", "tokens"]),
-            ("questionnaires/{}/entailment", LABELS),  # by the verbaliser
+            ("questionnaires/{}/entailment", [*LABELS]),  # by the verbaliser
         ],
     )
     def test_answers_behind_the_server_are_those_of_the_same_model_here(
