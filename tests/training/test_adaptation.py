@@ -212,13 +212,8 @@ class TestKeys:
     def test_another_recipe_is_another_model(self, either) -> None:
         here = adapted(either)
         there = adapted(either, gloom=replace(RECIPE, learning_rate=2e-3))
-        for state, is_same in (
-            (("gloom", 1, 1), False),
-            (
-                ("dull", 1, 1),
-                True,
-            ),
-        ):
+        for corpus in CORPORA:
+            state, is_same = (corpus, 1, 1), corpus == "dull"
             assert (here.at(*state).engine == there.at(*state).engine) is is_same
         untouched = {model.at("gloom", 1, 0).engine for model in (here, there)}
         assert untouched == {load("tiny", either).engine}
@@ -428,16 +423,8 @@ class TestCausal:
             ids = torch.tensor([backend.tokenizer(sentence)["input_ids"]])
             with torch.inference_mode():
                 nats = backend.model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
-            losses += (
-                (
-                    -nats.gather(
-                        1,
-                        ids[0, 1:, None],
-                    )
-                )
-                .flatten()
-                .tolist()
-            )
+            of_tokens = nats.gather(1, ids[0, 1:, None])
+            losses += (-of_tokens).flatten().tolist()
         assert model.loss("gloom", 1, 0) == pytest.approx(np.mean(losses), rel=1e-5)
 
     @pytest.mark.slow

@@ -6,6 +6,7 @@ from itertools import chain, product
 import pytest
 import torch
 
+from evenruler.errors import UserError
 from evenruler.models import Sampling
 from evenruler.models.backends.batching import Batches, batched
 from evenruler.models.backends.likelihood import LikelihoodScorer
@@ -103,15 +104,12 @@ class TestHalves:
         with pytest.raises(RuntimeError, match="illegal memory access"):
             answered(llama.backend.loglikelihood, REQUESTS)
 
-    def test_one_text_that_does_not_fit_is_a_line_for_the_user(
-        self, llama, memory, error_of
-    ) -> None:
+    def test_one_text_that_does_not_fit_is_a_line_for_the_user(self, llama, memory) -> None:
         memory.tokens = 20
 
-        line = error_of(answered, llama.backend.loglikelihood, REQUESTS)
-
-        too_little = "the GPU has too little memory for one text alone; end what else runs there"
-        assert line.startswith(too_little)
+        too_little = "^the GPU has too little memory for one text alone; end what else runs there"
+        with pytest.raises(UserError, match=too_little):
+            answered(llama.backend.loglikelihood, REQUESTS)
 
     def test_parts_are_halves_of_halves(self) -> None:
         tried = []
@@ -141,16 +139,15 @@ class TestHalves:
 
 
 class TestTheModelItself:
-    def test_a_model_that_does_not_fit_is_a_line_for_the_user(
-        self, llama, monkeypatch, error_of
-    ) -> None:
+    def test_a_model_that_does_not_fit_is_a_line_for_the_user(self, llama, monkeypatch) -> None:
         def full(*args):
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
         monkeypatch.setattr(torch.nn.Module, "to", full)
 
-        line = error_of(llama.loglikelihood, TEXTS)
-        assert "tiny does not fit into the memory of the GPU; end what else runs there" in line
+        too_large = "tiny does not fit into the memory of the GPU; end what else runs there"
+        with pytest.raises(UserError, match=too_large):
+            llama.loglikelihood(TEXTS)
 
     def test_a_trial_that_runs_out_of_memory_says_nothing_about_masks(
         self, llama, monkeypatch

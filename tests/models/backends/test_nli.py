@@ -246,13 +246,8 @@ class TestLength:
     ) -> None:
         # A token a letter; 4 of the hypothesis and 3 around: the first 193 letters of the premise
         # are left.
-        whole, shorter, short = (
-            (
-                self.LONG[:n],
-                self.HYPOTHESIS,
-            )
-            for n in (193, 192, 20)
-        )
+        premises = [self.LONG[:n] for n in (193, 192, 20)]
+        whole, shorter, short = [(premise, self.HYPOTHESIS) for premise in premises]
         model = loaded(folder)
         fits = model.entailment([whole])
         assert "cut" not in capsys.readouterr().err
