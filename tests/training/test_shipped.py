@@ -21,7 +21,7 @@ def ours(shipped_params):
     return [
         name
         for name, model in shipped_params.models.items()
-        if model.finetune and (model.scale != "none" or (ADAPTERS / name).exists())
+        if model.finetune and (model.profile != "none" or (ADAPTERS / name).exists())
     ]
 
 
