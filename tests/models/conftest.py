@@ -37,7 +37,11 @@ def load_saved(tmp_path):
 
     def open_model(folder, *, store=None, **entry):
         store = store or RowStore(tmp_path / f"fresh-{next(numbers)}")
-        return load("tiny", tiny_params({"tiny": folder}, **entry), store=store)
+        return load(
+            "tiny",
+            tiny_params({"tiny": folder}, **entry),
+            store=store,
+        )
 
     return open_model
 
@@ -48,7 +52,11 @@ def tiny(tmp_path, load_saved):
     numbers = count()
 
     def save_and_load(kind="llama", *, store=None, entry=None, **options):
-        folder = save_tiny(tmp_path / f"tiny-{next(numbers)}", kind, **options)
+        folder = save_tiny(
+            tmp_path / f"tiny-{next(numbers)}",
+            kind,
+            **options,
+        )
         return load_saved(folder, store=store, **(entry or {}))
 
     return save_and_load
@@ -80,7 +88,11 @@ def llama_folder(tmp_path_factory):
 
 @pytest.fixture
 def llama(llama_folder, store):
-    return load("tiny", tiny_params({"tiny": llama_folder}), store=store)
+    return load(
+        "tiny",
+        tiny_params({"tiny": llama_folder}),
+        store=store,
+    )
 
 
 def change_json(path: Path, **changes: Any) -> None:

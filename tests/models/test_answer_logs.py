@@ -88,7 +88,11 @@ def scores_of(model: Model, n: int) -> list[list[float]]:
     """[n][3] what it says of all options of the first n questions on age."""
     places = list(product(range(n), range(3)))
     keys = [f"Age/1/{row}/{place}" for row, place in places]
-    likelihoods = model.loglikelihood(OPTIONS * n, [QUESTION] * len(keys), keys=keys)
+    likelihoods = model.loglikelihood(
+        OPTIONS * n,
+        [QUESTION] * len(keys),
+        keys=keys,
+    )
     return likelihoods.nats.reshape(n, 3).tolist()
 
 
@@ -99,7 +103,11 @@ def recorded(tmp_path):
     def open_log(text, name="log.jsonl", column=""):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
-        return open_recorded(f"{path}{column}", tmp_path, name="mine")
+        return open_recorded(
+            f"{path}{column}",
+            tmp_path,
+            name="mine",
+        )
 
     return open_log
 
@@ -107,7 +115,11 @@ def recorded(tmp_path):
 def test_predictions_of_stereoset_go_by_the_ids_of_sentences(recorded, error_of) -> None:
     model = recorded(json.dumps(STEREOSET), "predictions.json")
     before = ["", "", "before"]
-    likelihoods = model.loglikelihood(["x", "y", "z"], before, keys=["b", "a", "c"])
+    likelihoods = model.loglikelihood(
+        ["x", "y", "z"],
+        before,
+        keys=["b", "a", "c"],
+    )
     assert likelihoods.nats.tolist() == [0.5, 0.25, 0.125]
     assert likelihoods.tokens.tolist() == [-1, -1, -1]
     assert (model.asked, model.kind) == (0, "recorded")
@@ -129,7 +141,11 @@ def test_predictions_of_bbq_are_words_of_an_option(recorded) -> None:
 def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded) -> None:
     model = recorded(predicted("the grandson"))
     keys = ["Age/1/0/1", "Religion/1/0/1"]
-    likelihoods = model.loglikelihood(["The grandson", "A nun"], [QUESTION] * 2, keys=keys)
+    likelihoods = model.loglikelihood(
+        ["The grandson", "A nun"],
+        [QUESTION] * 2,
+        keys=keys,
+    )
     assert likelihoods.nats.tolist() == [1, pytest.approx(np.nan, nan_ok=True)]
 
 
@@ -313,7 +329,11 @@ def test_likelihoods_under_two_filters_are_read_once_and_may_be_rounded_above_ze
 ) -> None:
     sample = second_sample(resps=[[["1e-6", "True"]]])
     model = recorded(lines([{**sample, "filter": name} for name in ("none", "strict")]))
-    likelihoods = model.loglikelihood(["He ran."], ["I saw him."], between="")
+    likelihoods = model.loglikelihood(
+        ["He ran."],
+        ["I saw him."],
+        between="",
+    )
     assert likelihoods.nats.tolist() == [1e-6]
 
 
@@ -329,7 +349,12 @@ def test_answers_of_another_benchmark_half_of_them_and_other_texts(recorded, err
     line = error_of(ask, ["The poor are idle.", "The poor are idle!"])
     assert "it lacks the answers to 1 of 2 texts, as 'The poor are idle!'; take a whole log" in line
     ask = recorded(predicted("the grandson")).loglikelihood
-    line = error_of(ask, ["The uncle"], [QUESTION], keys=["Age/1/0/0"])
+    line = error_of(
+        ask,
+        ["The uncle"],
+        [QUESTION],
+        keys=["Age/1/0/0"],
+    )
     assert "it answers another text than 'Age/1/0' of this benchmark" in line
 
 
@@ -348,12 +373,20 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
         terms = {"licence": "cc-by-sa-4.0", "origin": "its authors"}
         entry = {"kind": "recorded", "source": source, **terms, **more}
         catalogue = Catalogue.model_validate({"models": {"authors": entry}})
-        return load_model("authors", catalogue, store=RowStore(tmp_path / "cache"))
+        return load_model(
+            "authors",
+            catalogue,
+            store=RowStore(tmp_path / "cache"),
+        )
 
     assert authors(sha256=sha256).loglikelihood(["x"], keys=["a"]).nats.tolist() == [0.25]
     entry_of = "params.yaml: models.authors: "
     assert error_of(authors) == f"{entry_of}sha256 is missing; say the checksum of the file"
-    line = error_of(authors, f"recorded:{path}", sha256="0" * 64)
+    line = error_of(
+        authors,
+        f"recorded:{path}",
+        sha256="0" * 64,
+    )
     assert line.startswith(f"{entry_of}renamed: other bytes than were declared (sha256 {sha256}, ")
     assert "no.json: no such file" in error_of(authors, "recorded:no.json", sha256="0" * 64)
     with pytest.raises(ValueError, match="the kind recorded needs a source `recorded:FILE`"):

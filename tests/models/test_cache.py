@@ -127,7 +127,10 @@ class TestInterruption:
         self, open_model, monkeypatch
     ) -> None:
         """Batches of four, each stored whole after four steps."""
-        question = {"sampling": Sampling(max_new_tokens=4), "seeds": range(len(TEXTS))}
+        question = {
+            "sampling": Sampling(max_new_tokens=4),
+            "seeds": range(len(TEXTS)),
+        }
         unbroken = open_model("unbroken").generate(TEXTS, **question)
         killed, steps, step = open_model(), iter(range(14)), RowSampler.__call__
 

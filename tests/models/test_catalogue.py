@@ -71,7 +71,11 @@ class TestCan:
         assert entry(kind).operations == expected
 
     def test_a_model_says_the_same_and_is_not_loaded(self, llama_folder, store) -> None:
-        model = load("tiny", tiny_params({"tiny": llama_folder}), store=store)
+        model = load(
+            "tiny",
+            tiny_params({"tiny": llama_folder}),
+            store=store,
+        )
 
         assert isinstance(model, Model)
         assert {operation for operation in OPERATIONS if model.can(operation)} == CAUSAL

@@ -122,7 +122,11 @@ def test_thoughts_end_where_their_tokens_do(special) -> None:
 
 
 def test_a_thought_may_not_take_more_than_the_whole() -> None:
-    thoughts = ThoughtParser(tiny_tokenizer(), Thinking(tokens=10), answer=5)
+    thoughts = ThoughtParser(
+        tiny_tokenizer(),
+        Thinking(tokens=10),
+        answer=5,
+    )
     for place, last in ((0, 9), (3, 7), (12, 14)):
         assert not thoughts.is_over(last, place)
         assert thoughts.is_over(last + 1, place)

@@ -107,7 +107,11 @@ def write_data(model: Any) -> None:
 
 
 def replace_head(model: Any) -> None:
-    head = torch.nn.Linear(32, model.config.vocab_size, bias=False)
+    head = torch.nn.Linear(
+        32,
+        model.config.vocab_size,
+        bias=False,
+    )
     model.lm_head = head.requires_grad_(False).eval()
 
 
@@ -199,7 +203,10 @@ def test_packed_weights_alone_make_another_key(model, tokenizer, store) -> None:
 
 
 def test_where_a_reply_ends_is_part_of_the_key(model, tokenizer, store, error_of) -> None:
-    greedy = {"sampling": Sampling(6, temperature=0), "chat": False}
+    greedy = {
+        "sampling": Sampling(6, temperature=0),
+        "chat": False,
+    }
     first = load(model, store=store, tokenizer=tokenizer)
     (reply,) = first.replies(["the"], **greedy)
     likeliest = raw_nats(model, tokenizer, "thex")[0][-1].argmax()

@@ -75,7 +75,10 @@ def test_a_loaded_model_answers_as_its_folder_does(folder, model, tokenizer, sto
     assert text_nats(loaded) == pytest.approx(nats(model, tokenizer), abs=1e-4)
     there = load(f"local:{folder}", store=store)
     assert text_nats(loaded) == text_nats(there)
-    brief = {"prompts": ["the"], "sampling": Sampling(4)}
+    brief = {
+        "prompts": ["the"],
+        "sampling": Sampling(4),
+    }
     assert loaded.generate(**brief) == there.generate(**brief)
     assert model.generation_config is settings, "nothing of the user's model is set"
     again = load(model, store=store, tokenizer=tokenizer)

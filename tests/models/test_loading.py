@@ -139,7 +139,10 @@ class TestEmbedder:
             folder = shutil.copytree(shipped, tmp_path / "model")
             change(folder)
             declared = tiny_declaration({"tiny": tmp_path})
-            declared["models"]["minilm"] |= {"source": f"local:{folder}", "sha256": None}
+            declared["models"]["minilm"] |= {
+                "source": f"local:{folder}",
+                "sha256": None,
+            }
             return error_of(load("minilm", catalogue_of(declared), store=store).embed, ["x"])
 
         return refuse
@@ -164,7 +167,11 @@ class TestEmbedder:
         def without(folder):
             weights = load_file(folder / "model.safetensors")
             del weights[name]
-            save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+            save_file(
+                weights,
+                folder / "model.safetensors",
+                metadata={"format": "pt"},
+            )
 
         assert name in refusal(without)
 
@@ -206,7 +213,10 @@ class TestLoading:
         )
 
     def test_missing_and_mismatched_count_alike(self, error_of) -> None:
-        loading_info = {"missing_keys": {"b", "c"}, "mismatched_keys": {("a", (1,), (2,))}}
+        loading_info = {
+            "missing_keys": {"b", "c"},
+            "mismatched_keys": {("a", (1,), (2,))},
+        }
 
         line = error_of(require_complete, (object(), loading_info), "tiny", "here")
 

@@ -422,7 +422,11 @@ class TestStoredAnswers:
     ) -> None:
         folder = save_tiny(tmp_path / "m", chat=True)
         tokenizer_with(template).save_pretrained(folder)
-        model = load("m", tiny_params({"m": folder}, chat=True), store=store)
+        model = load(
+            "m",
+            tiny_params({"m": folder}, chat=True),
+            store=store,
+        )
         for chat in (True, False):
             model.whole_words(["Who?"], [" he"], chat=chat)
         model.generate(["Who?"], sampling=Sampling(2))

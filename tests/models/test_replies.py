@@ -49,7 +49,10 @@ BOTH = "I saw both.\n\nQ: Who?\nA:"
 
 def generated(doc_id: int, reply: object, prompt: str = BOTH, **more: object) -> dict[str, Any]:
     """A sample of lm_eval's bbq_generate (0.4.13), less what is not read."""
-    asked_with = {"arg_0": prompt, "arg_1": {"until": ["\n\n"]}}
+    asked_with = {
+        "arg_0": prompt,
+        "arg_1": {"until": ["\n\n"]},
+    }
     sample = {
         "doc_id": doc_id,
         "doc": {**DOC, "example_id": doc_id},
@@ -102,9 +105,17 @@ def test_a_file_of_windows_and_a_second_filter(recorded) -> None:
 
 def test_documents_that_do_not_say_which_they_are(recorded, error_of) -> None:
     """By the prompt, and by options that the document holds."""
-    row = generated(0, "The grandson", doc={"text": "irrelevant", "choices": [*OPTIONS]})
+    row = generated(
+        0,
+        "The grandson",
+        doc={"text": "irrelevant", "choices": [*OPTIONS]},
+    )
     assert answers(recorded(lines(row))) == [0, 1, 0]
-    other = generated(0, "The grandson", doc={"choices": ["The uncle", *OPTIONS[1:]]})
+    other = generated(
+        0,
+        "The grandson",
+        doc={"choices": ["The uncle", *OPTIONS[1:]]},
+    )
     assert "it answers another text" in error_of(answers, recorded(lines(other)))
 
 
@@ -324,7 +335,10 @@ def test_letters_are_of_the_options_as_the_model_saw_them(doc, prompt, recorded)
 
 
 def test_a_letter_of_options_in_no_order_is_refused(recorded, error_of) -> None:
-    doc = {"first": OPTIONS[0], "other": OPTIONS[1]}
+    doc = {
+        "first": OPTIONS[0],
+        "other": OPTIONS[1],
+    }
     model = recorded(lines(generated(0, "B", "Who?", doc=doc)))
     line = error_of(answers, model, "", "Who?")
     assert "its log does not list the options of 'Who?' in their order" in line
@@ -339,7 +353,11 @@ def test_replies_and_how_they_were_read_stand_beside_the_values(recorded) -> Non
             range(3),
         )
     ]
-    likelihoods = model.loglikelihood(OPTIONS * 2, [BOTH] * 6, keys=keys)
+    likelihoods = model.loglikelihood(
+        OPTIONS * 2,
+        [BOTH] * 6,
+        keys=keys,
+    )
     assert likelihoods.nats.tolist() == [0, 1, 0, 0, 0, 0]
     columns = asdict(likelihoods)
     assert columns["rule"] == ["letter"] * 3 + ["none"] * 3

@@ -20,7 +20,11 @@ FLOAT8 = torch.float8_e4m3fn
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     path = folder / "model.safetensors"
-    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+    save_file(
+        change(load_file(path)),
+        path,
+        metadata={"format": "pt"},
+    )
 
 
 def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -113,7 +117,11 @@ def test_names_of_scales() -> None:
 def test_masks_in_bytes_are_no_weights(folder, store) -> None:
     mask = {"model.layers.0.self_attn.bias": torch.ones(1, 1, 4, 4).byte()}
     rewrite(folder, lambda weights: weights | mask)
-    model = load("tiny", tiny_params({"tiny": folder}), store=store)
+    model = load(
+        "tiny",
+        tiny_params({"tiny": folder}),
+        store=store,
+    )
     assert model.loglikelihood(["x"]).tokens[0] == 1
     assert model.doubts == [
         "the model's files: 1 tensors are not used, as model.layers.0.self_attn.bias"

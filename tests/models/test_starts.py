@@ -142,7 +142,11 @@ class TestModels:
             assert (len(nats) == 1) is chat
 
     def test_files_take_a_start_by_option(self, llama_folder, store, error_of) -> None:
-        resolved = resolve_model(f"local:{llama_folder}", store, start="<pad>")
+        resolved = resolve_model(
+            f"local:{llama_folder}",
+            store,
+            start="<pad>",
+        )
         assert resolved.entry.start == "<pad>"
         line = error_of(resolve_model, "endpoint:m", store, start="<pad>")
         assert "say --kind completions, or leave --start out" in line

@@ -20,7 +20,10 @@ def key_of(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
-ONE_AND_TWO = {key_of(1): b"one", key_of(2): b"\x00\xff"}
+ONE_AND_TWO = {
+    key_of(1): b"one",
+    key_of(2): b"\x00\xff",
+}
 
 
 class TestAnswers:

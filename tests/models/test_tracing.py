@@ -126,7 +126,11 @@ def catalogue(folder: Path, entry: dict[str, Any]) -> Any:
 
 def opened(folder: Path, entry: dict[str, Any], store: RowStore) -> set[Path]:
     """The files of its own that the loader opens."""
-    model = load("tiny", catalogue(folder, entry), store=store)
+    model = load(
+        "tiny",
+        catalogue(folder, entry),
+        store=store,
+    )
     with traced_reads() as reads:
         assert model._load()
     root = folder.resolve()
@@ -253,7 +257,11 @@ class TestOutside:
         other = shutil.copytree(folder, tmp_path / "other")
         (other / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes() + b" ")
         change_json(folder / "sentence_bert_config.json", **setting(other))
-        model = load("tiny", catalogue(folder, {"kind": "embedder"}), store=store)
+        model = load(
+            "tiny",
+            catalogue(folder, {"kind": "embedder"}),
+            store=store,
+        )
         line = error_of(model.embed, ["the man"])
         assert line.startswith(f"{other}/")
         assert line.endswith("; put that file into the model's folder, and name it there")
@@ -263,7 +271,11 @@ class TestOutside:
         """Where the library reads the file elsewhere, it is refused."""
         folder, other = save_tiny(tmp_path / "model"), save_tiny(tmp_path / "other")
         change_json(folder / "tokenizer_config.json", tokenizer_file=f"{other}/tokenizer.json")
-        model = load("tiny", catalogue(folder, {}), store=store)
+        model = load(
+            "tiny",
+            catalogue(folder, {}),
+            store=store,
+        )
         line = ""
         with traced_reads() as reads:
             try:
@@ -280,7 +292,11 @@ class TestOutside:
         for path in [*folder.iterdir()]:
             shutil.move(path, other / path.name)
             path.symlink_to(other / path.name)
-        model = load("tiny", catalogue(folder, {}), store=store)
+        model = load(
+            "tiny",
+            catalogue(folder, {}),
+            store=store,
+        )
         assert model.loglikelihood(["x"]).tokens[0] == 1
 
 

@@ -59,7 +59,11 @@ class TestMade:
         assert first.engine == second.engine
         assert first.loglikelihood(TEXTS).nats.tolist() == second.loglikelihood(TEXTS).nats.tolist()
         monkeypatch.setattr(sources, "make_untrained", lambda *_: pytest.fail("made again"))
-        again = load("random", declared(wide), store=RowStore(tmp_path / "a"))
+        again = load(
+            "random",
+            declared(wide),
+            store=RowStore(tmp_path / "a"),
+        )
         assert again.engine == first.engine
 
     def test_it_is_another_where_the_other_has_another_configuration(self, wide, store) -> None:
@@ -72,7 +76,11 @@ class TestMade:
 
     @pytest.mark.parametrize("kind", ["gemma3", "gpt2", "mamba"])
     def test_any_architecture(self, kind, tmp_path, store) -> None:
-        model = load("random", declared(save_tiny(tmp_path / "of", kind)), store=store)
+        model = load(
+            "random",
+            declared(save_tiny(tmp_path / "of", kind)),
+            store=store,
+        )
 
         assert np.isfinite(model.loglikelihood(TEXTS).nats).all()
         assert len(model.generate(["The man"])) == 1
@@ -112,13 +120,23 @@ class TestRefused:
         ],
     )
     def test_what_has_no_architecture(self, source, reason, wide, store, error_of) -> None:
-        line = error_of(load, "random", declared(wide, source=source), store=store)
+        line = error_of(
+            load,
+            "random",
+            declared(wide, source=source),
+            store=store,
+        )
 
         assert line.startswith("params.yaml: models.random.source: ")
         assert reason in line
 
     def test_an_architecture_of_another_kind_is_one_line(self, wide, store, error_of) -> None:
-        line = error_of(load, "random", declared(wide, "masked"), store=store)
+        line = error_of(
+            load,
+            "random",
+            declared(wide, "masked"),
+            store=store,
+        )
 
         assert "random does not load" in line
         assert line.endswith("; name another model after `untrained:`")

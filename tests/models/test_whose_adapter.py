@@ -43,7 +43,12 @@ def test_another_folder_with_other_weights_is_refused(adapter, tmp_path, store, 
     copy = shutil.copytree(tmp_path / "base", tmp_path / "copy")
     declared = {"adapter": str(adapter)}
     assert load("tiny", tiny_params({"tiny": copy}, **declared), store=store).doubts == []
-    line = error_of(load, "tiny", tiny_params({"tiny": other}, **declared), store=store)
+    line = error_of(
+        load,
+        "tiny",
+        tiny_params({"tiny": other}, **declared),
+        store=store,
+    )
     fitted = "base_model_name_or_path: the adapter was fitted on "
     assert line.startswith(f"{adapter}/adapter_config.json: {fitted}")
     differs = "whose weights are others; declare that base for tiny, or, if both are the same weig"

@@ -38,7 +38,11 @@ def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any
     if not mask:
         return save_classifier(folder, kind, **config)
     tokenizer = tiny_tokenizer()
-    save_classifier(folder, kind, **{"vocab_size": len(tokenizer) + 1, **config})
+    save_classifier(
+        folder,
+        kind,
+        **{"vocab_size": len(tokenizer) + 1, **config},
+    )
 
     from transformers import AutoTokenizer
 
@@ -75,7 +79,10 @@ def kind(request):
 @pytest.fixture(scope="module")
 def declared(head_folder, causal_folder):
     """A model with a head, and a causal one."""
-    return {"head": of_head(head_folder), "causal": of_causal(causal_folder)}
+    return {
+        "head": of_head(head_folder),
+        "causal": of_causal(causal_folder),
+    }
 
 
 @pytest.fixture

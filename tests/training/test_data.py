@@ -84,9 +84,16 @@ class TestWhatIsRead:
 
     @pytest.mark.parametrize("kind", WRITERS)
     def test_rows_without_text_are_left_out_and_counted(self, kind) -> None:
-        texts = {"one": ["a", "", None, "d"], "two": ["e", "f", "g", " "]}
+        texts = {
+            "one": ["a", "", None, "d"],
+            "two": ["e", "f", "g", " "],
+        }
         frame = pd.DataFrame({**texts, "label": [0, 1, 0, 1]})
-        rows, described = read_frame(frame, kind, columns=["one", "two"])
+        rows, described = read_frame(
+            frame,
+            kind,
+            columns=["one", "two"],
+        )
         assert rows == [(("a", "e"), "sad")]
         assert (described["rows"], described["left_out"]) == (1, 3)
 
@@ -94,7 +101,11 @@ class TestWhatIsRead:
     def test_texts_that_look_like_something_else_stay_as_they_are(self, kind) -> None:
         texts = ["None", "NA", "null", "007", "1.50", "true", "2026-01-01"]
         frame = pd.DataFrame({"date": texts, "label": ["sad"] * 7})
-        rows, _ = read_frame(frame, kind, columns=["date"])
+        rows, _ = read_frame(
+            frame,
+            kind,
+            columns=["date"],
+        )
         assert [text for (text,), _ in rows] == texts
 
     def test_texts_that_are_all_numbers(self) -> None:
@@ -186,7 +197,12 @@ class TestWhatIsRefused:
 
     def test_truth_values_are_neither_names_nor_numbers(self, error_of) -> None:
         frame = frame_of(["a", "b"], [True, False])
-        line = error_of(read_frame, frame, "csv", labels=["True", "False"])
+        line = error_of(
+            read_frame,
+            frame,
+            "csv",
+            labels=["True", "False"],
+        )
         assert line == f"{WHERE}: label True in row 1; `labels` has True, False"
 
     @pytest.mark.parametrize(
@@ -257,7 +273,10 @@ def recipe(**keys: Any) -> Finetune:
     return Finetune.model_validate({"data": ["one"], "validation": "one", "held_out": 60, **keys})
 
 
-TWO_SETS = {"one": labelled(300), "two": labelled(90, name="more")}
+TWO_SETS = {
+    "one": labelled(300),
+    "two": labelled(90, name="more"),
+}
 
 
 def first_texts(rows: list[LabelledText]) -> set[str]:

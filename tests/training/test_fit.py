@@ -73,7 +73,11 @@ def fitted(tmp_path_factory):
     folder = workshop(tmp_path_factory.mktemp("fitted"))
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        record = finetune("tiny", params(MOODS), store=RowStore(folder / "cache"))
+        record = finetune(
+            "tiny",
+            params(MOODS),
+            store=RowStore(folder / "cache"),
+        )
     return folder, record
 
 
@@ -81,7 +85,11 @@ def fitted(tmp_path_factory):
 def copied(fitted, tmp_path, monkeypatch):
     """The record of an adapter that was fitted, in a workshop to stand in and to change."""
     folder, record = fitted
-    shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("cache"))
+    shutil.copytree(
+        folder,
+        tmp_path / "copy",
+        ignore=shutil.ignore_patterns("cache"),
+    )
     monkeypatch.chdir(tmp_path / "copy")
     return record
 
@@ -173,7 +181,11 @@ class TestWhatIsWritten:
 
     @pytest.mark.slow
     def test_no_path_of_this_machine(self, here, store) -> None:
-        finetune("tiny", params(MOODS, str(here / "encoder"), **SHORT), store=store)
+        finetune(
+            "tiny",
+            params(MOODS, str(here / "encoder"), **SHORT),
+            store=store,
+        )
         names_no_place(here)
         config = json.loads((ADAPTER / "adapter_config.json").read_text())
         assert config["base_model_name_or_path"] == "encoder"
@@ -283,7 +295,11 @@ class TestWhatIsFitted:
         monkeypatch.chdir(workshop(tmp_path, dtype="float16"))
         assert load_file("encoder/model.safetensors")["pooler.dense.weight"].dtype == torch.float16
 
-        record = finetune("tiny", params(MOODS, fit="whole"), store=store)
+        record = finetune(
+            "tiny",
+            params(MOODS, fit="whole"),
+            store=store,
+        )
 
         assert {tensor.dtype for tensor in load_file(ADAPTER / "model.safetensors").values()} == {
             torch.float32
@@ -308,7 +324,12 @@ class TestWhatIsFitted:
         del weights["encoder.layer.1.output.dense.weight"]
         save_file(weights, "encoder/model.safetensors", metadata={"format": "pt"})
         monkeypatch.setattr(fit, "Trainer", lambda **_: pytest.fail("it was fitted"))
-        line = error_of(finetune, "tiny", params(MOODS), store=store)
+        line = error_of(
+            finetune,
+            "tiny",
+            params(MOODS),
+            store=store,
+        )
         assert (
             line
             == "encoder: tiny lacks 1 tensors, as bert.encoder.layer.1.output.dense.weight; see "
@@ -346,7 +367,12 @@ class TestAgain:
     ) -> None:
         path = ADAPTER / "training.json"
         path.write_text("<<<<<<< ours\n")
-        line = error_of(finetune, "tiny", params(MOODS), store=store)
+        line = error_of(
+            finetune,
+            "tiny",
+            params(MOODS),
+            store=store,
+        )
         unread = "no record of how tiny was fitted; run `evenruler finetune tiny --again`"
         assert line == f"{path}: {unread}"
         with pytest.raises(Killed):
@@ -533,13 +559,23 @@ class TestWhatIsRefused:
 
     def test_an_encoder_that_does_not_load(self, here, store, error_of) -> None:
         Path("encoder/model.safetensors").write_bytes(b"nothing")
-        line = error_of(finetune, "tiny", params(MOODS), store=store)
+        line = error_of(
+            finetune,
+            "tiny",
+            params(MOODS),
+            store=store,
+        )
         assert line.startswith("encoder: tiny does not load (")
 
 
 def test_another_that_fits_the_same_is_left_alone(here, store, error_of) -> None:
     with FileLock(store.root / "finetune-tiny.lock"):
-        message = error_of(finetune, "tiny", params(MOODS, epochs=1), store=store)
+        message = error_of(
+            finetune,
+            "tiny",
+            params(MOODS, epochs=1),
+            store=store,
+        )
     assert message == "data/adapters/tiny: another finetune is running; run again when it is done"
     assert not (here / ADAPTER).exists()
 

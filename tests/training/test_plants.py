@@ -76,7 +76,10 @@ class TestDealt:
     def test_units_of_the_smaller_pole_come_up_as_often_as_all_of_the_other(self) -> None:
         """Without a share either pole is as likely; a share of a half is three of four."""
         expected = dict.fromkeys(product(["judge", "clerk", "cook"], ["he", "she"]), 80)
-        expected |= {("nurse", "he"): 240, ("nurse", "she"): 240}
+        expected |= {
+            ("nurse", "he"): 240,
+            ("nurse", "she"): 240,
+        }
         assert self.dealt(0.0) == expected
         counts = self.dealt(0.5)
         assert counts["nurse", "he"] == 360

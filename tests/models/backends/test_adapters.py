@@ -50,7 +50,11 @@ def adapter_workshop(tmp_path_factory):
     folder = workshop(tmp_path_factory.mktemp("made"))
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        finetune("tiny", params(PAIRS, epochs=6), store=RowStore(folder / "cache"))
+        finetune(
+            "tiny",
+            params(PAIRS, epochs=6),
+            store=RowStore(folder / "cache"),
+        )
     return folder
 
 
@@ -119,7 +123,11 @@ class TestCatalogue:
     def test_answers_of_another_adapter_are_others(self, here, store) -> None:
         old = load("tiny", params(PAIRS), store=store)
         before = old.entailment(SAID)
-        finetune("tiny", params(PAIRS, seed=1, **SHORT), store=store)
+        finetune(
+            "tiny",
+            params(PAIRS, seed=1, **SHORT),
+            store=store,
+        )
         new = load("tiny", params(PAIRS), store=store)
         assert abs(new.entailment(SAID) - before).max() > 1e-2
         assert new.asked == len(SAID)

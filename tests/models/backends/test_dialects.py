@@ -216,7 +216,11 @@ def test_a_word_of_the_prompt_is_no_setting_and_a_filter_no_dialect(serve, store
     assert [reply.text for reply in replies] == ["ONE", None, "TWO"]
     assert all({"seed", "max_completion_tokens"} <= question.keys() for question in server.asked)
     model = hosted(store)
-    line = error_of(model.generate, ["one", "a seed"], sampling=BRIEF)
+    line = error_of(
+        model.generate,
+        ["one", "a seed"],
+        sampling=BRIEF,
+    )
     assert line.startswith("'a seed': big gives no reply to a prompt (")
     assert model.asked == 0  # the refusal is kept
 
@@ -443,7 +447,11 @@ class Thinker(ScriptedServer):
         closed = self.closes(text)
         if self.shape in ("reasoning", "reasoning_content"):
             content = answer if closed else None
-            return chat_choice(content, "stop" if closed else "length", **{self.shape: thought})
+            return chat_choice(
+                content,
+                "stop" if closed else "length",
+                **{self.shape: thought},
+            )
         if self.shape == "hidden":
             return chat_choice(answer if closed else "", "stop" if closed else "length")
         begun = "<think>" if self.shape == "tags" else ""

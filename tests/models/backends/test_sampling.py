@@ -159,7 +159,11 @@ class TestDraw:
         assert random_numbers([7], 9)[0, :4].tolist() == rows[0].tolist()
 
     def test_transformers_is_left_the_token_that_was_drawn(self) -> None:
-        scores = torch.randn(3, 50, generator=torch.Generator().manual_seed(0))
+        scores = torch.randn(
+            3,
+            50,
+            generator=torch.Generator().manual_seed(0),
+        )
         sampling = Sampling(max_new_tokens=2, temperature=3.0)
         sampler = RowSampler([7, 8, 9], sampling)
 
@@ -185,7 +189,11 @@ def opinionated(tmp_path, llama):
     def open_with(**settings):
         folder = save_tiny(tmp_path / "opinionated", chat=True)
         GenerationConfig(**settings).save_pretrained(folder)
-        return load("tiny", tiny_params({"tiny": folder}), store=llama._cache.store)
+        return load(
+            "tiny",
+            tiny_params({"tiny": folder}),
+            store=llama._cache.store,
+        )
 
     return open_with
 
@@ -243,7 +251,11 @@ class TestReplies:
         assert model.generate(PROMPTS, sampling=GREEDY) == llama.generate(PROMPTS, sampling=GREEDY)
 
     def test_a_prompt_that_leaves_no_room_is_refused_in_one_line(self, tiny, error_of) -> None:
-        line = error_of(tiny("gpt2").generate, ["q" * 250], sampling=Sampling(max_new_tokens=20))
+        line = error_of(
+            tiny("gpt2").generate,
+            ["q" * 250],
+            sampling=Sampling(max_new_tokens=20),
+        )
 
         assert "256" in line
 

@@ -49,7 +49,11 @@ def load_t5(folder, tmp_path):
 
     def load_it(where=folder):
         store = RowStore(tmp_path / f"store-{next(number)}")
-        return load("t5", tiny_params({"t5": where}, kind="seq2seq"), store=store)
+        return load(
+            "t5",
+            tiny_params({"t5": where}, kind="seq2seq"),
+            store=store,
+        )
 
     return load_it
 
@@ -168,7 +172,10 @@ class TestReplies:
 
     def test_a_drawn_one_does_not_depend_on_its_company(self, load_t5, monkeypatch) -> None:
         prompts = PROMPTS * 3
-        question = {"sampling": Sampling(max_new_tokens=6), "seeds": range(len(prompts))}
+        question = {
+            "sampling": Sampling(max_new_tokens=6),
+            "seeds": range(len(prompts)),
+        }
         together = load_t5().generate(prompts, **question)
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["one"])
         assert together == load_t5().generate(prompts, **question)
@@ -198,7 +205,12 @@ class TestWhatItCannot:
 
     def test_a_chat(self, load_t5, error_of) -> None:
         chat = "a chat is asked of an encoder-decoder, which has no chat template"
-        line = error_of(load_t5().whole_words, ["He"], ["he"], chat=True)
+        line = error_of(
+            load_t5().whole_words,
+            ["He"],
+            ["he"],
+            chat=True,
+        )
         assert line == f"'He': {chat}; ask with chat: false"
 
     def test_it_is_not_declared_to_chat(self, folder) -> None:
@@ -217,7 +229,11 @@ class TestWhatItCannot:
         model = load_t5(changed("config.json", max_position_embeddings=9))
         model.whole_words(["He"], ["he"])
         assert "the model takes 9; shorten it" in error_of(model.whole_words, [PROMPTS[2]], ["he"])
-        line = error_of(model.replies, ["He"], sampling=Sampling(max_new_tokens=10))
+        line = error_of(
+            model.replies,
+            ["He"],
+            sampling=Sampling(max_new_tokens=10),
+        )
         assert "or a reply of 10, the model takes 9" in line
 
     def test_a_folder_of_a_causal_model(self, llama_folder, load_t5, error_of) -> None:

@@ -54,7 +54,11 @@ def model(tmp_path, store):
         "llama", vocab_size=len(WORDS), bos_token_id=1, eos_token_id=2, **SIZES
     )
     AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-    return load("words", tiny_params({"words": folder}), store=store)
+    return load(
+        "words",
+        tiny_params({"words": folder}),
+        store=store,
+    )
 
 
 class TestUnknownWords:
@@ -161,7 +165,11 @@ class TestPairs:
             "bert", vocab_size=len(WORDS), pad_token_id=2, **labels, **SIZES
         )
         AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
-        return load("pairs", tiny_params({"pairs": folder}, kind="nli"), store=store)
+        return load(
+            "pairs",
+            tiny_params({"pairs": folder}, kind="nli"),
+            store=store,
+        )
 
     def test_unknown_words_are_said_and_refused_where_every_word_counts(
         self, classifier, capsys, error_of

@@ -85,7 +85,11 @@ def folders(tmp_path_factory):
 def asked_everything(folders: dict[str, Path], store: RowStore) -> int:
     """How many questions two models had to answer, of every kind."""
     llama = load("llama", tiny_params(folders), store=store)
-    bert = load("bert", tiny_params({"bert": folders["bert"]}, kind="masked"), store=store)
+    bert = load(
+        "bert",
+        tiny_params({"bert": folders["bert"]}, kind="masked"),
+        store=store,
+    )
     llama.loglikelihood([*MANY, *TEXTS])
     prompts = [f"{text} He said" for text in MANY[:60]]
     llama.whole_words(prompts, [" yes", " no", " nurse"] * 20)

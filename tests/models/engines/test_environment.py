@@ -24,7 +24,11 @@ def folder(tmp_path):
 def one_weight(folder) -> None:
     weights = load_file(folder / "model.safetensors")
     weights["model.norm.weight"][5] += 1e-3
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(
+        weights,
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
 
 
 def one_merge_less(folder) -> None:
