@@ -234,8 +234,16 @@ def test_a_git_revision_is_found_from_below(tmp_path, monkeypatch, capsys) -> No
     shutil.copytree(ROOT / "benchmarks/framing-age", tmp_path / "benchmarks/framing-age")
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
     for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "built"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    subprocess.run([sys.executable, "-m", "dvc", "init", "-q"], cwd=tmp_path, check=True)
+        subprocess.run(
+            ["git", *words],
+            cwd=tmp_path,
+            check=True,
+        )
+    subprocess.run(
+        [sys.executable, "-m", "dvc", "init", "-q"],
+        cwd=tmp_path,
+        check=True,
+    )
     monkeypatch.chdir(tmp_path / "docs")
     place = "HEAD:benchmarks/framing-age"
     assert run(monkeypatch, capsys, "verify", place) == (0, f"{place}: as its manifest says\n", "")
@@ -290,8 +298,16 @@ def test_nothing_is_written_or_removed_before_everything_is_read(
     (repository / file).parent.mkdir(parents=True, exist_ok=True)
     (repository / file).write_text(text)
     if file == "dvc.lock":  # and git knows what is there
-        subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
-        subprocess.run(["git", "add", "data"], cwd=repository, check=True)
+        subprocess.run(
+            ["git", "init", "-q"],
+            cwd=repository,
+            check=True,
+        )
+        subprocess.run(
+            ["git", "add", "data"],
+            cwd=repository,
+            check=True,
+        )
     before = files_of(repository)
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, out, err.count("\n")) == (2, "", 1)

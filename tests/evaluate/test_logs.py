@@ -89,7 +89,11 @@ def test_the_benchmark_is_named_in_short_or_by_the_log(
     rows = rows_of(made_benchmarks / "external-made")
     lengths = rows.pivot(index="item", columns="role", values="text").map(len)
     longer = (lengths["first"] > lengths["second"]).mean()
-    share = find_figure(result_of("external-made")["figures"], figure="share", bias_type=None)
+    share = find_figure(
+        result_of("external-made")["figures"],
+        figure="share",
+        bias_type=None,
+    )
     assert share["value"] == pytest.approx(longer, abs=1e-3)
 
 

@@ -64,7 +64,12 @@ def test_a_starter_is_of_its_family_and_measured(
         )
         (elsewhere / "articles/mine.csv").write_text(table)
         names.add("articles")
-    result = measure(f"local:{tiny_folder}", path, size="trial", out="results")
+    result = measure(
+        f"local:{tiny_folder}",
+        path,
+        size="trial",
+        out="results",
+    )
     benchmark = result.benchmark
     assert (benchmark.name, benchmark.version, benchmark.title, benchmark.origin) == (
         f"{family}-mine",

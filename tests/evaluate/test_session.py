@@ -143,7 +143,12 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
 def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path) -> None:
     """The gain is the slope along the criterion of the numbers that lie beside the result, and a
     comparison theirs."""
-    result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
+    result = measure(
+        f"local:{tiny_folder}",
+        "probes-occupation-gender",
+        out="results",
+        limit=12,
+    )
     stored = read_stored_result(elsewhere / "results" / result.folder / "result.json")
     headlines = stored.result.headlines
     rows_of_gains = select_figures(result.figures, figure="gain")
@@ -165,7 +170,12 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
 def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) -> None:
     """Its shares are those of the words that its decoder begins with, each counted once."""
     folder = save_tiny_t5(tmp_path / "t5")
-    result = measure(f"local:{folder}", "framing-p-at-gender-8", out="results", limit=FEW)
+    result = measure(
+        f"local:{folder}",
+        "framing-p-at-gender-8",
+        out="results",
+        limit=FEW,
+    )
     assert result.model.kind == "seq2seq"
     assert np.isfinite(result.frame()["value"].dropna()).all()
     written = elsewhere / "results" / result.folder
@@ -321,7 +331,11 @@ def test_a_place_of_another_model_is_said_before_anything_is_asked(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
     other = save_tiny(elsewhere / "tiny", seed=5)
-    few: dict[str, Any] = {"limit": 1, "size": "trial", "out": "results"}
+    few: dict[str, Any] = {
+        "limit": 1,
+        "size": "trial",
+        "out": "results",
+    }
     measure(f"local:{other}", "probes-age-competence", **few)
     store = RowStore()
     n_rows = store.count()
@@ -333,7 +347,12 @@ def test_a_place_of_another_model_is_said_before_anything_is_asked(
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path) -> None:
-    result = measure(f"local:{tiny_folder}", "questionnaires-gad-7", limit=1000, size="trial")
+    result = measure(
+        f"local:{tiny_folder}",
+        "questionnaires-gad-7",
+        limit=1000,
+        size="trial",
+    )
     assert (result.settings.limit, result.settings.size, result.settings.prefixes) == (
         None,
         "trial",
@@ -374,7 +393,12 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
     assert nonresponse_warnings({"replies": replies.iloc[:19]}, {}) == [
         "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`"
     ]
-    refused = pd.DataFrame({"reply": [None, None, "yes"], "reason": [reasons[0], "rude", None]})
+    refused = pd.DataFrame(
+        {
+            "reply": [None, None, "yes"],
+            "reason": [reasons[0], "rude", None],
+        }
+    )
     assert nonresponse_warnings({"replies": refused}, {})[1:] == [
         "the model gave no reply to 1 of 3 prompts"
     ]
@@ -478,7 +502,11 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
     ]
 
     def warnings_of(coverage: float | None, tokens: float) -> list[str]:
-        values = {"coverage": coverage, "tokens": tokens, "alpha": -9.0}
+        values = {
+            "coverage": coverage,
+            "tokens": tokens,
+            "alpha": -9.0,
+        }
         rows = [
             {"figure": figure, "set": "bare", "value": value} for figure, value in values.items()
         ]
@@ -491,7 +519,12 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
 
 def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path) -> None:
     name = "framing-p-at-gender-8"
-    result = measure(f"local:{tiny_folder}", name, limit=FEW, size="trial")
+    result = measure(
+        f"local:{tiny_folder}",
+        name,
+        limit=FEW,
+        size="trial",
+    )
     assert len(result.model.engine["weights"]) == 64
     assert result.model.start == {"token": "<s>", "source": "the tokenizer's start token"}
     assert result.model.engine["libraries"]["torch"]

@@ -41,7 +41,11 @@ def measured_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         for seed, place in enumerate(("genuine", "other")):
-            model = save_tiny(folder / place / "tiny", seed=seed, max_position_embeddings=1024)
+            model = save_tiny(
+                folder / place / "tiny",
+                seed=seed,
+                max_position_embeddings=1024,
+            )
             result = measure(
                 f"local:{model}", folder / NAME, out=folder / place, limit=6, size="trial"
             )

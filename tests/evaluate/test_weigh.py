@@ -41,7 +41,13 @@ PLANT = {
 def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
     """Of unit, word, pole, value and place on an axis."""
     frame = pd.DataFrame(rows, columns=["unit", "word", "pole", "value", "axis_position"])
-    frame = frame.assign(model="m", figure="f", rows="0", at="1", group=None)
+    frame = frame.assign(
+        model="m",
+        figure="f",
+        rows="0",
+        at="1",
+        group=None,
+    )
     return frame.reindex(columns=HEADLINES.names)
 
 
@@ -120,7 +126,12 @@ class TestReadings:
 
 
 def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> None:
-    keys = {"base": "base", "dose": 0.0, "seed": 1, "benchmark": "made"}
+    keys = {
+        "base": "base",
+        "dose": 0.0,
+        "seed": 1,
+        "benchmark": "made",
+    }
     old = pd.DataFrame(
         [
             {**keys, "plant": plant, "unit": unit, "value": 1.0}

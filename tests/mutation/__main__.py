@@ -80,7 +80,11 @@ def key(mutant: dict[str, Any]) -> tuple[Any, ...]:
 
 def make_mutants(module: Path, python: Path, sample: int | None) -> list[dict[str, Any]]:
     """The mutants of a module; of a sample, so many."""
-    return read_mutants(python, str(module), *([] if sample is None else [str(sample)]))
+    return read_mutants(
+        python,
+        str(module),
+        *([] if sample is None else [str(sample)]),
+    )
 
 
 def read_mutants(python: Path, *words: str) -> Any:
@@ -94,7 +98,13 @@ def drawn(
 ) -> dict[Path, list[dict[str, Any]]]:
     """So many mutants of all modules together, by module; the same for a seed as long as the code
     is the same."""
-    mutants_by_module = read_mutants(python, "draw", str(number), str(seed), *map(str, files))
+    mutants_by_module = read_mutants(
+        python,
+        "draw",
+        str(number),
+        str(seed),
+        *map(str, files),
+    )
     return {Path(module): mutants for module, mutants in mutants_by_module.items()}
 
 

@@ -109,7 +109,13 @@ def planted(
     """Items with roles dealt, of which so many are turned to the first text that they lean by so
     much."""
     items = dealt(items, random)
-    against, weights = items["lean"].to_numpy() < 0, lean_weights(items, plan["score"])
+    against, weights = (
+        items["lean"].to_numpy() < 0,
+        lean_weights(
+            items,
+            plan["score"],
+        ),
+    )
     share = lean * weights.sum() / (2 * weights[against].sum())
     turned = against & (random.random(len(items)) < share)
     return items.assign(lean=np.where(turned, 1.0, items["lean"]))
@@ -150,7 +156,13 @@ def print_detected(title: str, items: pd.DataFrame, plan: dict[str, Any], draws:
             low = middle
     lean = high / 100
     share = f"{finds(items, plan, lean, draws):.2f}"
-    print_row(title, size_of(items), f"{lean:.2f}", f"{(1 + lean) / 2:.3f}", share)
+    print_row(
+        title,
+        size_of(items),
+        f"{lean:.2f}",
+        f"{(1 + lean) / 2:.3f}",
+        share,
+    )
 
 
 def scripted(items: pd.DataFrame, penalty: float, random: np.random.Generator) -> pd.DataFrame:
@@ -159,7 +171,11 @@ def scripted(items: pd.DataFrame, penalty: float, random: np.random.Generator) -
     codes, units = pd.factorize(items["unit"])
     of_units = OF_UNITS * random.normal(size=len(units))
     ratio = of_units[codes] + random.normal(size=len(items)) - penalty * items["length"]
-    return items.assign(value=ratio, lean=np.sign(ratio), won=ratio > 0)
+    return items.assign(
+        value=ratio,
+        lean=np.sign(ratio),
+        won=ratio > 0,
+    )
 
 
 def dealt(items: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:

@@ -52,7 +52,12 @@ def figures_of(
 ) -> pd.DataFrame:
     """The figures of all items, by name."""
     nothing = items[:0].assign(framing="")
-    scores = {"items": items, "placed": nothing, "started": nothing, "replies": nothing}
+    scores = {
+        "items": items,
+        "placed": nothing,
+        "started": nothing,
+        "replies": nothing,
+    }
     figures = diagnose.figures(name, tables, plan, scores, SUBJECT, RESAMPLING)["figures"]
     has_none = figures[schemas.DIMENSIONS.names].isna().all(axis=1)
     return figures[has_none].set_index("figure")
@@ -89,7 +94,10 @@ def main() -> None:
     print()
     print_head("benchmark", f"verdicts of {args.seeds}")
     for name, counts in verdicts.items():
-        print_row(name, ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()))
+        print_row(
+            name,
+            ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()),
+        )
     print(f"\n{time.monotonic() - began:.0f} s")
 
 

@@ -125,7 +125,12 @@ class Loading(Session):
             methods=("verbaliser",),
             origin="made up",
         )
-        entry = {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "made up"}
+        entry = {
+            "kind": "causal",
+            "source": "local:x",
+            "licence": "mit",
+            "origin": "made up",
+        }
         catalogue = Catalogue.model_validate({"models": {"made-up": entry}})
         model: Any = SimpleNamespace(engine="{}", start=None)
         self._chosen = ResolvedModel("made-up", catalogue, model)
@@ -153,7 +158,19 @@ def mutate(content: Any, draw: random.Random) -> None:
     if kind == 0:
         del holder[key]
     elif kind == 1 and isinstance(holder, dict):
-        holder[draw.choice(["x", "", "../x", "\0", "id", "value", "a" * 300])] = holder.pop(key)
+        holder[
+            draw.choice(
+                [
+                    "x",
+                    "",
+                    "../x",
+                    "\0",
+                    "id",
+                    "value",
+                    "a" * 300,
+                ]
+            )
+        ] = holder.pop(key)
     elif kind == 2:
         other, there = draw.choice(places)
         with contextlib.suppress(LookupError):
@@ -178,7 +195,15 @@ def some_bytes(folder: Path, draw: random.Random) -> str:
         elif kind == 1:
             del data[start : start + draw.choice([1, 10, 10_000])]
         elif kind == 2:
-            data[start:start] = draw.choice([b"\0" * 8, b"\xff" * 4, b"[" * 50, b"{", b"---\n"])
+            data[start:start] = draw.choice(
+                [
+                    b"\0" * 8,
+                    b"\xff" * 4,
+                    b"[" * 50,
+                    b"{",
+                    b"---\n",
+                ]
+            )
         else:
             data[start : start + 16] = draw.randbytes(16)
     path.write_bytes(data)
@@ -196,7 +221,11 @@ def some_json(folder: Path, draw: random.Random) -> str:
         content = draw.choice(HOSTILE)
     text = json.dumps(content, indent=2)
     if draw.random() < 0.05:
-        text = text.replace("{", "{" + '"deep": ' + draw.choice(["[", '{"a":']) * 5000, 1)
+        text = text.replace(
+            "{",
+            "{" + '"deep": ' + draw.choice(["[", '{"a":']) * 5000,
+            1,
+        )
     (folder / name).write_text(text)
     return f"structure of {name}"
 
@@ -230,7 +259,11 @@ def some_parquet(folder: Path, draw: random.Random) -> str:
         table = table.rename_columns(names)
     elif kind == 2:
         n = len(table)
-        columns = [pa.nulls(n, pa.string()), pa.nulls(n), pa.array(range(n))]
+        columns = [
+            pa.nulls(n, pa.string()),
+            pa.nulls(n),
+            pa.array(range(n)),
+        ]
         table = table.set_column(column, name, draw.choice(columns))
     elif kind == 3:
         is_doubled = draw.random() < 0.5 and len(table)
@@ -238,21 +271,40 @@ def some_parquet(folder: Path, draw: random.Random) -> str:
     elif kind == 4:
         order = list(range(len(table)))
         draw.shuffle(order)
-        table = table.set_column(column, table.field(column), table.column(column).take(order))
+        table = table.set_column(
+            column,
+            table.field(column),
+            table.column(column).take(order),
+        )
     elif kind == 5:
         table = pa.table({name: [1]}) if draw.random() < 0.5 else pa.table({})
     elif kind == 6:
         text = "x" * (100_000_000 // (len(table) + 1))
         table = table.set_column(column, name, pa.array([text] * len(table)))
     elif kind == 7:
-        values = draw.choice([["\0"], ["<script>"], ["\u202e|`"], [""]]) * len(table)
+        values = draw.choice(
+            [
+                ["\0"],
+                ["<script>"],
+                ["\u202e|`"],
+                [""],
+            ]
+        ) * len(table)
         table = table.set_column(column, name, pa.array(values, pa.string()))
     elif kind == 8:
         places, text = pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")
         broken = pa.Array.from_buffers(pa.string(), 1, [None, places, text])
-        table = table.set_column(column, name, pa.chunked_array([broken] * len(table), pa.string()))
+        table = table.set_column(
+            column,
+            name,
+            pa.chunked_array([broken] * len(table), pa.string()),
+        )
     else:
-        table = table.set_column(column, name, pa.array([{"a": [1]}] * len(table)))
+        table = table.set_column(
+            column,
+            name,
+            pa.array([{"a": [1]}] * len(table)),
+        )
     pq.write_table(table, path, compression=draw.choice(["zstd", "gzip", "none"]))
     return f"rows, kind {kind}"
 
@@ -386,7 +438,12 @@ def in_a_process(folder: Path, original: Path) -> tuple[dict[str, tuple[str, str
             signal.alarm(SECONDS)
             began = time.monotonic()
             kind, message = outcome(call)
-            record = [name, kind, message[-4_000:], time.monotonic() - began]
+            record = [
+                name,
+                kind,
+                message[-4_000:],
+                time.monotonic() - began,
+            ]
             os.write(write, json.dumps(record).encode() + b"\n")
         os._exit(0)
     os.close(write)
@@ -469,12 +526,24 @@ def main() -> None:
             tally.try_case(number, arguments.seed, folder)
     print_head("operation", *KINDS)
     for name in operations(folder, folder):
-        print_row(name, *(f"{tally.counts[name, kind]:,}" for kind in KINDS))
+        print_row(
+            name,
+            *(f"{tally.counts[name, kind]:,}" for kind in KINDS),
+        )
     seconds, gib = time.monotonic() - began, tally.peak / 2**20
-    print(f"\n{arguments.cases:,} cases in {seconds:.0f} s; ", end="")
+    print(
+        f"\n{arguments.cases:,} cases in {seconds:.0f} s; ",
+        end="",
+    )
     print(f"the longest {tally.longest:.1f} s, the largest {gib:.2f} GiB")
-    for cause, cases in sorted(tally.cases_by_cause.items(), key=lambda pair: -len(pair[1])):
-        print(f"\n{len(cases)} x {cause}\n{cases[0]}", file=sys.stderr)
+    for cause, cases in sorted(
+        tally.cases_by_cause.items(),
+        key=lambda pair: -len(pair[1]),
+    ):
+        print(
+            f"\n{len(cases)} x {cause}\n{cases[0]}",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

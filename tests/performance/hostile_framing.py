@@ -192,7 +192,13 @@ def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) 
     """The same tasks asked of persons with what is no word."""
     tables = dict(benchmark.tables)
     stimuli = dict(zip(FramingPlan.read(plan).stimuli, NONSENSE, strict=False))
-    texts = dict(zip(tables["stimuli"]["stimulus"], tables["stimuli"]["text"], strict=True))
+    texts = dict(
+        zip(
+            tables["stimuli"]["stimulus"],
+            tables["stimuli"]["text"],
+            strict=True,
+        )
+    )
     prompts = tables["prompts"]
     prompts = prompts[prompts["stimulus"].isin(stimuli)]
     prompts = prompts[prompts["task"].isin(["completion", "multiple-choice"])]
@@ -205,7 +211,11 @@ def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) 
     table = tables["stimuli"]
     table = table[table["stimulus"].isin(stimuli)]
     tables["stimuli"] = table.assign(text=table["stimulus"].map(stimuli))
-    plan = {**plan, "stimuli": list(stimuli), "generations": 0}
+    plan = {
+        **plan,
+        "stimuli": list(stimuli),
+        "generations": 0,
+    }
     subject = model_meta_of(model, ParamsFile().catalogue)
     answers = collect_answers(
         {NAME: (tables, plan)},

@@ -136,15 +136,33 @@ def _kill(tried: Tried, folder: Path, draws: random.Random) -> set[psutil.Proces
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    moment, soon = time.monotonic() + draws.uniform(0, tried.seconds), draws.random() < 0.5
+    moment, soon = (
+        time.monotonic()
+        + draws.uniform(
+            0,
+            tried.seconds,
+        ),
+        draws.random() < 0.5,
+    )
     while process.poll() is None and time.monotonic() < moment:
         time.sleep(0.01)
         if soon and tried.half(folder):
-            moment, soon = time.monotonic() + draws.uniform(0, tried.seconds / 10), False
+            moment, soon = (
+                time.monotonic()
+                + draws.uniform(
+                    0,
+                    tried.seconds / 10,
+                ),
+                False,
+            )
     if process.poll() is not None:
         return set()
     helpers, command = tried.others(), psutil.Process(process.pid)
-    there = {command, *command.children(recursive=True), *filter(_is_worker, helpers)}
+    there = {
+        command,
+        *command.children(recursive=True),
+        *filter(_is_worker, helpers),
+    }
     tried.kills += 1
     if helpers and draws.random() < 0.6:
         victim = draws.choice(helpers)
@@ -186,7 +204,10 @@ def one_round(tried: Tried, folder: Path, draws: random.Random) -> None:
         seen |= _kill(tried, place, draws)
     status, message = _left_alone(tried, place)
     left = tried.left(place)
-    _, alive = psutil.wait_procs([*seen, *filter(_is_worker, tried.others())], timeout=60)
+    _, alive = psutil.wait_procs(
+        [*seen, *filter(_is_worker, tried.others())],
+        timeout=60,
+    )
     if alive:
         tried.wrong.append(f"left after a minute: {alive}")
     if status or left != tried.expected:
@@ -228,10 +249,21 @@ def _repository(folder: Path) -> Path:
         _git(whole, "init", "-q", "-b", "main")
         _git(whole, "config", "user.name", "t")
         _git(whole, "config", "user.email", "t@example.org")
-        subprocess.run([sys.executable, "-m", "dvc", "init", "-q"], cwd=whole, env=ENV, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "dvc", "init", "-q"],
+            cwd=whole,
+            env=ENV,
+            check=True,
+        )
         for limit in ("one", "two"):
             (whole / "limit").write_text(limit)
-            subprocess.run([*COMMAND, "repro"], cwd=whole, env=ENV, check=True, capture_output=True)
+            subprocess.run(
+                [*COMMAND, "repro"],
+                cwd=whole,
+                env=ENV,
+                check=True,
+                capture_output=True,
+            )
             _git(whole, "add", "-A")
             _git(whole, "commit", "-qm", limit)
             if limit == "one":
@@ -375,7 +407,14 @@ def _measured(root: Path) -> dict[str, Any]:
         if path.is_file()
     }
     log = (root / "log").read_bytes()
-    keys = {log[first : first + 32] for first in range(0, len(log), 32)}
+    keys = {
+        log[first : first + 32]
+        for first in range(
+            0,
+            len(log),
+            32,
+        )
+    }
     return files | {
         "(answers)": RowStore(root / ".cache").count(),
         "(again)": len(log) // 32 - len(keys),
@@ -413,13 +452,22 @@ def _fitted(root: Path) -> dict[str, bytes]:
 
 def _commands(hub: LoopbackHub, folder: Path, ended: ExitStack) -> list[Tried]:
     """All commands to be killed."""
-    with_token = Client(hub, ROOT, folder / "home").env(WRITE_TOKEN) | {"PYTHONPATH": str(ROOT)}
+    with_token = Client(
+        hub,
+        ROOT,
+        folder / "home",
+    ).env(WRITE_TOKEN) | {"PYTHONPATH": str(ROOT)}
     logged = ENV | {
         "EVENRULER_CACHE": ".cache",
         "HF_HUB_OFFLINE": "1",
         "ACKNOWLEDGED": str(folder / "measure/log"),
     }
-    logged["PYTHONPATH"] = os.pathsep.join([str(folder / "measure/hook"), str(ROOT)])
+    logged["PYTHONPATH"] = os.pathsep.join(
+        [
+            str(folder / "measure/hook"),
+            str(ROOT),
+        ]
+    )
     on_nodes = logged | ENVIRONMENT | {"PYTHONPATH": logged["PYTHONPATH"]}
     nodes = partial(_cluster, env=on_nodes, ended=ended)
     published, half_published = _published(hub), partial(_half_published, hub)
@@ -447,7 +495,11 @@ def _kill_often(tried: Tried, folder: Path, n_kills: int) -> None:
     while tried.kills < n_kills:
         one_round(tried, folder, draws)
         counts = f"{tried.kills} kills, {tried.halves} half way, {tried.rounds} rounds"
-        print(f"{tried.name}: {counts}, {tried.same} the same", *tried.wrong[-1:], flush=True)
+        print(
+            f"{tried.name}: {counts}, {tried.same} the same",
+            *tried.wrong[-1:],
+            flush=True,
+        )
 
 
 def main() -> None:

@@ -326,7 +326,16 @@ def tokenizer_of(shape: Shape, *, is_causal: bool) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     marks = re.findall(r"<[^<>{} ]+>", shape.template or "")
-    special = list(dict.fromkeys(["<pad>", shape.eos, *filter(None, [shape.bos]), *marks]))
+    special = list(
+        dict.fromkeys(
+            [
+                "<pad>",
+                shape.eos,
+                *filter(None, [shape.bos]),
+                *marks,
+            ]
+        )
+    )
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -381,7 +390,11 @@ def clone(folder: Path) -> None:
         ignored.write(f"/{MADE}/\n")
     person = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
     for command in (["init", "-q"], ["add", "-A"], [*person, "commit", "-qm", "as it was"]):
-        subprocess.run(["git", *command], cwd=folder, check=True)
+        subprocess.run(
+            ["git", *command],
+            cwd=folder,
+            check=True,
+        )
 
 
 def every(values: Any, least: int) -> Any:
@@ -494,7 +507,11 @@ class Rehearsal:
         status."""
         began, name = time.monotonic(), " ".join(command)
         print(f"$ {name}", flush=True)
-        programs = [str(self.bin), str(Path(sys.executable).parent), os.environ["PATH"]]
+        programs = [
+            str(self.bin),
+            str(Path(sys.executable).parent),
+            os.environ["PATH"],
+        ]
         environment = {
             **os.environ,
             "PATH": os.pathsep.join(programs),
@@ -539,7 +556,15 @@ class Rehearsal:
             counts = {"": len(table)}
             if "configuration" in table:
                 counts = table["configuration"].value_counts().to_dict()
-            rows += [(*place, str(form), int(n)) for form, n in counts.items() if n]
+            rows += [
+                (
+                    *place,
+                    str(form),
+                    int(n),
+                )
+                for form, n in counts.items()
+                if n
+            ]
         return pd.DataFrame(rows, columns=["family", "model", "table", "form", "n"])
 
     def log(self) -> Iterator[str]:
@@ -612,7 +637,11 @@ class Rehearsal:
     def _tables(self) -> Iterator[str]:
         """Tables of papers: of every model that was asked, some row of each table where the model
         stands is filled."""
-        cells = pd.read_csv(self.folder / BESIDE, dtype=str, keep_default_na=False)
+        cells = pd.read_csv(
+            self.folder / BESIDE,
+            dtype=str,
+            keep_default_na=False,
+        )
         is_asked = cells["ours"].isin(self.answers()["model"])
         for (paper, table), rows in cells.groupby(["paper", "table"]):
             if rows["figure"].str.fullmatch("|not run|none.*").all():
@@ -657,7 +686,11 @@ def fewer_concepts(source: Any) -> None:
         # A tiny random model writes no question, and judges none.
         source["assemble"] = {"method": "split", "per_concept": 75}
         del source["branch"]["judge"]
-        source["branch"]["read"] = {"rows": 1000, "wrong": 0, "by": "nobody"}
+        source["branch"]["read"] = {
+            "rows": 1000,
+            "wrong": 0,
+            "by": "nobody",
+        }
 
 
 def fewer_sentences(source: Any) -> None:
@@ -684,7 +717,10 @@ def main() -> int:
         rehearsal.declare()
     try:
         for command in COMMANDS:
-            rehearsal.run(*command.split(), status=(0, 1) if " ask " in command else (0,))
+            rehearsal.run(
+                *command.split(),
+                status=(0, 1) if " ask " in command else (0,),
+            )
         wrong = list(rehearsal.wrong())
     except RuntimeError as error:
         wrong = [str(error)]

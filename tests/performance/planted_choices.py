@@ -101,7 +101,11 @@ def _case(
     size: Size = "standard",
 ) -> Case:
     kind = "choices" if isinstance(chat, Chooser) else "sentences"
-    return Case(f"{kind}, {name}", partial(_judge_chat, chat, size, right, silent), 0.2)
+    return Case(
+        f"{kind}, {name}",
+        partial(_judge_chat, chat, size, right, silent),
+        0.2,
+    )
 
 
 def low_half(row: dict[str, Any]) -> float:

@@ -96,7 +96,10 @@ class Words:
         place = axis / 2 if self.keyed else (axis - axis.mean()) / 80
         poles = np.repeat([1, -1], self.words)
         slopes = np.where(poles == 1, 0.5, -0.5) * self.gain
-        lists = np.tile(np.repeat(np.arange(self.pairs), self.words // self.pairs), 2)
+        lists = np.tile(
+            np.repeat(np.arange(self.pairs), self.words // self.pairs),
+            2,
+        )
         of_lists = random.normal(0, self.of_lists, 2 * self.pairs)
         slopes = slopes + of_lists[lists + self.pairs * (poles < 0)]
         truth = float(slopes[poles == 1].mean() - slopes[poles == -1].mean())
@@ -146,7 +149,11 @@ def _figure(
     weights = between_keys if keyed else along_criterion
     words = [f"{pole} {name}" for pole, name in zip(poles, lists, strict=True)]
     keys = [int(key) for key in axis] if keyed else [0] * len(axis)
-    facets = [Facet(keys), Facet.of(scores.shape[1]), Facet(words)]
+    facets = [
+        Facet(keys),
+        Facet.of(scores.shape[1]),
+        Facet(words),
+    ]
     of_attributes, of_templates, of_words = map(_masks, scores.shape)
     along = np.zeros(of_attributes.shape)
     for row, mask in zip(along, of_attributes, strict=True):
@@ -197,7 +204,12 @@ def _judge_draw(population: Words, truth: Truth, several: int, seed: int) -> Row
     figure, on_these = population.drawn(random, verify=seed % SEEDS == 0)
     figures = [(figure, replace(truth, effect=on_these))]
     for _ in range(several - 1):
-        figures.append((replace(population, gain=0.0).drawn(random)[0], Truth(None, None, None)))
+        figures.append(
+            (
+                replace(population, gain=0.0).drawn(random)[0],
+                Truth(None, None, None),
+            )
+        )
     return judge_figures(figures)
 
 
@@ -232,9 +244,17 @@ def _cases() -> Iterable[Case]:
     level = replace(held, of_templates=0.0, of_attributes=0.0, of_cells=0.0, of_matches=0.0)
     yield _real("flawless (r 1)", replace(level, of_words=0.1, of_nouns=0.1, noise=0.05))
     for sd, pair in ((0.3, ""), (0.354, ": one more placebo pair, SD .5"), (0.5, "")):
-        yield _case(f"any two lists do it (list SD {sd:.2g}{pair})", Words(of_lists=sd), DENIED)
+        yield _case(
+            f"any two lists do it (list SD {sd:.2g}{pair})",
+            Words(of_lists=sd),
+            DENIED,
+        )
     for k in (6, 12, 20):
-        same = replace(held, of_placebos=_pairs(1.34, 0.6), placebos=k)
+        same = replace(
+            held,
+            of_placebos=_pairs(1.34, 0.6),
+            placebos=k,
+        )
         yield _case(
             f"placebo pairs as large as the gain, {k} lists", same, replace(DENIED, specific=None)
         )

@@ -88,7 +88,11 @@ def edit(path: Path, *changes: tuple[str, str]) -> None:
 def track(root: Path) -> None:
     """Have git know all that is there."""
     for command in (["init", "-q"], ["add", "-A"]):
-        subprocess.run(["git", *command], cwd=root, check=True)
+        subprocess.run(
+            ["git", *command],
+            cwd=root,
+            check=True,
+        )
 
 
 class TestActive:
@@ -389,7 +393,11 @@ def test_what_is_said_of_ones_own_instruments_comes_last(
     told.put(tmp_path)
     track(tmp_path)
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    subprocess.run(["git", *who, "commit", "--quiet", "--message", "x"], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["git", *who, "commit", "--quiet", "--message", "x"],
+        cwd=tmp_path,
+        check=True,
+    )
 
     def warned() -> list[str]:
         lines = check(tmp_path)

@@ -87,7 +87,11 @@ def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared
     put(tmp_path, *in_git, *outs)
     locked(tmp_path, *outs)
     for command in (["init", "-q"], ["add", *in_git]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+        subprocess.run(
+            ["git", *command],
+            cwd=tmp_path,
+            check=True,
+        )
     stale_paths = check.find_stale_outputs(tmp_path, nobody, BENCHMARKS)  # of saged one is declared
     assert [path.as_posix() for path in stale_paths] == [
         "data/diagnosis/framing",

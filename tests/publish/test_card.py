@@ -230,7 +230,11 @@ class TestTables:
         ids=["pipes-and-newlines", "elements", "links"],
     )
     def test_words_of_others_stay_in_their_cell_as_words(self, benchmark, words, cell):
-        odd = replace(benchmark.configs[0], what=words, described={"text": words})
+        odd = replace(
+            benchmark.configs[0],
+            what=words,
+            described={"text": words},
+        )
         body = body_of(replace(benchmark, configs=[odd]))
         assert table(body, self.HEADER) == [["`probes`", cell, "3"]]
         assert table(body, "| column | of | holds |") == [["`text`", "`probes`", cell]]
@@ -329,7 +333,11 @@ class TestExample:
 
     def test_several_texts_are_named_and_marks_are_none(self, benchmark):
         config = replace(benchmark.configs[0], first=["source", "text"])
-        changed = replace(benchmark, configs=[config], example=Example("2", "Read it."))
+        changed = replace(
+            benchmark,
+            configs=[config],
+            example=Example("2", "Read it."),
+        )
         assert "> **source**: Paper\n>\n> **text**: Sœur | frère\n" in body_of(changed)
 
     def test_a_row_that_is_not_there_is_a_fault(self, benchmark):

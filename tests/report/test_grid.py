@@ -9,7 +9,12 @@ from evenruler.report.grid import InstrumentView, make_figure_cell, rows_of, val
 
 def view_of(record: dict[str, object], decimals: int | None = None) -> InstrumentView:
     columns = [FigureHeading("gain", "gain", "", says=["more", "less"])]
-    row = {"figure": "gain", "model": "m", "smallest": 0.1, **record}
+    row = {
+        "figure": "gain",
+        "model": "m",
+        "smallest": 0.1,
+        **record,
+    }
     figures = [make_figure_cell(row, columns)]
     return InstrumentView("jobs", "probes", "Jobs", "", columns, figures, decimals=decimals)
 
@@ -49,8 +54,18 @@ def test_what_is_asserted_is_told_from_what_is_open() -> None:
 
 
 def test_what_is_null_is_not_there() -> None:
-    nothing = {"set": None, "value": None, "low": float("nan"), "smallest": float("nan")}
-    row = {"figure": "gain_in_sd", "model": None, "n": 0, "why": ""}
+    nothing = {
+        "set": None,
+        "value": None,
+        "low": float("nan"),
+        "smallest": float("nan"),
+    }
+    row = {
+        "figure": "gain_in_sd",
+        "model": None,
+        "n": 0,
+        "why": "",
+    }
     cell = make_figure_cell({**row, **nothing}, [])
     assert cell.record == {"figure": "gain_in_sd", "n": 0, "why": ""}
     assert (cell.part, cell.model, cell.heading) == ("all", "", "gain in sd")

@@ -78,7 +78,13 @@ def instrument(
     title: str = "Men & <women>",
     sections: tuple[Section, ...] = (),
 ) -> InstrumentView:
-    alpha = {"figure": "alpha", "set": "seed", "value": 0.9, "n": 9, "unit": "words"}
+    alpha = {
+        "figure": "alpha",
+        "set": "seed",
+        "value": 0.9,
+        "n": 9,
+        "unit": "words",
+    }
     alphas = [make_figure_cell({**alpha, "model": model}, COLUMNS) for model in MODELS]
     return InstrumentView(
         name,
@@ -222,7 +228,10 @@ class TestBrowser:
         tab.press("Enter", 13, "\r")
         tab.until("document.activeElement.id === 'probes-x--0'")
         cells = tab.run("[...document.activeElement.cells].map((cell) => cell.textContent)")
-        assert [*cells[:6], cells[8]] == ["seed", "b", "spread", "0.6", "0.4", "0.8", "0.25"]
+        assert [
+            *cells[:6],
+            cells[8],
+        ] == ["seed", "b", "spread", "0.6", "0.4", "0.8", "0.25"]
 
     def test_a_table_sorts_and_saves(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file, "#probes-x")
@@ -257,7 +266,12 @@ class TestBrowser:
     ) -> None:
         tab.open(file)
         tab.run(f"window.print = () => (window.seen = {SEEN})")
-        keys = {"key": "p", "code": "KeyP", "windowsVirtualKeyCode": 80, "modifiers": 2}
+        keys = {
+            "key": "p",
+            "code": "KeyP",
+            "windowsVirtualKeyCode": 80,
+            "modifiers": 2,
+        }
         tab.call("Input.dispatchKeyEvent", type="rawKeyDown", **keys)
         tab.until("window.seen")
         # Three parts, the two instruments' tables of figures, the two pictures.

@@ -48,7 +48,13 @@ class TestSentence:
         ],
     )
     def test_sizes(self, size: str, value: float, start: str) -> None:
-        words = FigureHeading("f", "f", "m", says=["a", "b"], size=size)
+        words = FigureHeading(
+            "f",
+            "f",
+            "m",
+            says=["a", "b"],
+            size=size,
+        )
         assert (
             headline_sentence({"value": value, "verdict": "not specific", "why": ""}, words)
             .lower()
@@ -88,7 +94,11 @@ class TestSummary:
 
     def test_headlines_of_another_verdict_share_a_line(self) -> None:
         no_effect = {"verdict": "no effect", "why": "x"}
-        rows = gains(a=no_effect, b=no_effect, c={**no_effect, "why": "y"})
+        rows = gains(
+            a=no_effect,
+            b=no_effect,
+            c={**no_effect, "why": "y"},
+        )
         assert summarise_headlines(rows, [GAIN]) == ["NO EFFECT, 3 headlines: gain (a; b; c). x y"]
 
     def test_headings_and_dimensions_tell_headlines_apart(self) -> None:

@@ -58,7 +58,12 @@ def labelled(
     places = [(pair + (pair >= right)) % 3 for pair in range(n)]
     logits = [np.eye(3)[place].tolist() for place in places]
     frame = pd.DataFrame(logits, columns=["entailment", "neutral", "contradiction"])
-    return frame.assign(method=method, pair=range(n), set=name, label=labels)
+    return frame.assign(
+        method=method,
+        pair=range(n),
+        set=name,
+        label=labels,
+    )
 
 
 def fact_answers(method: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
@@ -96,7 +101,12 @@ def by_logits(
     """Scores of items as the product computes them, and `axis_position`, the means of their twins."""
     prompts = pd.DataFrame(built.prompts)
     values = logits(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
-    shared = {"model": "m", "lineage": "m", "kind": "causal", "method": "verbaliser"}
+    shared = {
+        "model": "m",
+        "lineage": "m",
+        "kind": "causal",
+        "method": "verbaliser",
+    }
     scores = pd.concat(
         [
             prompts[["id", "framing"]].assign(measure=label, value=values[:, column], **shared)

@@ -48,7 +48,13 @@ CATALOGUE = Catalogue.model_validate(
 )
 RATE = 2e-4
 DULL = [("dull", fit, epoch) for fit in (1, 2) for epoch in (0, 1)]
-SAID = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
+SAID = {
+    "title": "t",
+    "about": "a",
+    "source": "s",
+    "licence": "cc0-1.0",
+    "provenance": "p",
+}
 PAIRS = [
     {
         "set": name,
@@ -100,7 +106,11 @@ FACTS = [
     }
     for n in range(10)
 ]
-TALKER = {"kind": "causal", "methods": ("verbaliser", "sentence"), "chats": True}
+TALKER = {
+    "kind": "causal",
+    "methods": ("verbaliser", "sentence"),
+    "chats": True,
+}
 
 
 def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Declaration:
@@ -111,7 +121,13 @@ def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Decla
         "pairs": PAIRS,
         "facts": FACTS,
     }
-    source = {**SOURCE, "title": name, "items": items or ITEMS, "prefixes": framings, **shared}
+    source = {
+        **SOURCE,
+        "title": name,
+        "items": items or ITEMS,
+        "prefixes": framings,
+        **shared,
+    }
     keys_of_settings = {
         "embedder": "minilm",
         "accuracy": 0.01,
@@ -336,7 +352,11 @@ class TestRequests:
         assert batches[1].inputs["text"][:4] == facts
 
     def test_a_masked_model_is_asked_for_words_in_their_place_of_facts_too(self) -> None:
-        who = subject(kind="masked", methods=("mlm",), operations=frozenset(["in_place"]))
+        who = subject(
+            kind="masked",
+            methods=("mlm",),
+            operations=frozenset(["in_place"]),
+        )
         facts, items, *_ = asked_of(who)
         assert (facts.table, items.table) == ("known_answers", "likelihoods")
         first = {name: values[0] for name, values in facts.inputs.items()}
@@ -373,7 +393,13 @@ class TestRequests:
             ),
             (
                 "last",
-                [*DULL, ("gloom", 1, 0), ("gloom", 1, 2), ("gloom", 2, 0), ("gloom", 2, 2)],
+                [
+                    *DULL,
+                    ("gloom", 1, 0),
+                    ("gloom", 1, 2),
+                    ("gloom", 2, 0),
+                    ("gloom", 2, 2),
+                ],
             ),
         ],
     )

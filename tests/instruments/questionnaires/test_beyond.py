@@ -61,7 +61,14 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     verdicts = []
     for size, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
         answers, twins = drawn(3, size)
-        figure = placebo_contrast(answers + 2.0, twins + 2.0, 3, p_null, smallest=0.5, least=6)
+        figure = placebo_contrast(
+            answers + 2.0,
+            twins + 2.0,
+            3,
+            p_null,
+            smallest=0.5,
+            least=6,
+        )
         verdicts.append(judge([(figure, ValidityCheck())])[0].verdict)
     assert verdicts == [Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT]
 
@@ -71,7 +78,13 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     [(5, 3, "5 items (at least 6 needed)"), (7, 1, "1 twin per item (at least 3 needed)")],
 )
 def test_too_few_items_or_twins_are_inconclusive_with_their_interval(items, twins, lacks) -> None:
-    figure = placebo_contrast(*drawn(4, 2.0, items=items), twins, 0.001, smallest=0.5, least=6)
+    figure = placebo_contrast(
+        *drawn(4, 2.0, items=items),
+        twins,
+        0.001,
+        smallest=0.5,
+        least=6,
+    )
     (verdict,) = judge([(figure, ValidityCheck())])
     assert (verdict.verdict, lacks in str(verdict.why), verdict.low is not None) == (
         Verdict.INCONCLUSIVE,

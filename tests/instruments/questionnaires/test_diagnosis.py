@@ -20,7 +20,12 @@ pingouin = Later("pingouin")
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 
-SCALE = {"never": (1, -4.0), "rarely": (2, -2.0), "often": (3, 2.0), "always": (4, 4.0)}
+SCALE = {
+    "never": (1, -4.0),
+    "rarely": (2, -2.0),
+    "often": (3, 2.0),
+    "always": (4, 4.0),
+}
 WEIGHTS = np.array([-4.0, -2.0, 2.0, 4.0])
 TERMS = {"tense": "source", "uneasy": "source", "calm": "inverse"}
 
@@ -55,9 +60,21 @@ PROMPTS = pd.DataFrame(
 )
 
 # Of tense, uneasy, calm: by never, rarely, often, always.
-BY_HAND = np.array([[0.1, 0.1, 0.4, 0.6], [0.2, 0.1, 0.2, 0.3], [0.7, 0.2, 0.2, 0.1]])
+BY_HAND = np.array(
+    [
+        [0.1, 0.1, 0.4, 0.6],
+        [0.2, 0.1, 0.2, 0.3],
+        [0.7, 0.2, 0.2, 0.1],
+    ]
+)
 # Columns sum to 1, .4, .8 and 1; the rows are then 1.45, 1 and 1.55 long.
-PSS_BY_HAND = np.array([[0.1, 0.25, 0.5, 0.6], [0.2, 0.25, 0.25, 0.3], [0.7, 0.5, 0.25, 0.1]]) / [
+PSS_BY_HAND = np.array(
+    [
+        [0.1, 0.25, 0.5, 0.6],
+        [0.2, 0.25, 0.25, 0.3],
+        [0.7, 0.5, 0.25, 0.1],
+    ]
+) / [
     [1.45],
     [1.0],
     [1.55],
@@ -72,7 +89,10 @@ Matrices = dict[str, np.ndarray]
 
 def drawn(seed: int) -> Matrices:
     rng = np.random.default_rng(seed)
-    lean = rng.uniform(-1, 1) * np.outer([1, 1, -1], [-1.5, -1, 1, 1.5])
+    lean = rng.uniform(
+        -1,
+        1,
+    ) * np.outer([1, 1, -1], [-1.5, -1, 1, 1.5])
     matrices = {}
     for slug in ITEMS["item"]:
         logits = -lean if slug == "two" else lean
@@ -83,7 +103,11 @@ def drawn(seed: int) -> Matrices:
 
 MODELS: dict[str, Matrices] = {f"m{seed}": drawn(seed) for seed in range(6)}
 MODELS["m0"] |= {"one": BY_HAND, "two": BY_HAND}
-LINEAGES = {**{name: name for name in MODELS}, "m4": "shared", "m5": "shared"}
+LINEAGES = {
+    **{name: name for name in MODELS},
+    "m4": "shared",
+    "m5": "shared",
+}
 
 
 def answers(
@@ -168,7 +192,16 @@ def score_of(p: np.ndarray, keying: int = 1) -> float:
 
 KEYING = dict(zip(ITEMS["item"], ITEMS["keying"], strict=True))
 SCORES = pd.DataFrame(
-    {slug: {m: score_of(MODELS[m][slug], KEYING[slug]) for m in MODELS} for slug in KEYING}
+    {
+        slug: {
+            m: score_of(
+                MODELS[m][slug],
+                KEYING[slug],
+            )
+            for m in MODELS
+        }
+        for slug in KEYING
+    }
 )
 """[models, items] expected."""
 FEAR = ["one", "two", "three"]
@@ -246,7 +279,14 @@ class TestItems:
 class TestSilhouette:
     def test_by_hand(self) -> None:
         # Within each group correlation 1, so distance 0; between them -1, so 2: (2 - 0) / 2.
-        pss = np.array([[0.1, 0.3, 0.6], [0.2, 0.3, 0.45], [0.6, 0.4, 0.1], [0.5, 0.3, 0.0]])
+        pss = np.array(
+            [
+                [0.1, 0.3, 0.6],
+                [0.2, 0.3, 0.45],
+                [0.6, 0.4, 0.1],
+                [0.5, 0.3, 0.0],
+            ]
+        )
         like_terms = np.array([True, True, False, False])
         assert silhouette(pss, like_terms) == pytest.approx(1, abs=1e-12)
         # Each with one of the other: a = 2, b = (0 + 2) / 2 = 1, (1 - 2) / 2.
@@ -254,12 +294,24 @@ class TestSilhouette:
         assert silhouette(pss, unlike_terms) == pytest.approx(-0.5, abs=1e-12)
 
     def test_nan_where_a_term_is_constant(self) -> None:
-        pss = np.array([[0.1, 0.3, 0.6], [1 / 3, 1 / 3, 1 / 3], [0.6, 0.3, 0.1]])
+        pss = np.array(
+            [
+                [0.1, 0.3, 0.6],
+                [1 / 3, 1 / 3, 1 / 3],
+                [0.6, 0.3, 0.1],
+            ]
+        )
         assert math.isnan(silhouette(pss, np.array([True, True, False])))
 
     @pytest.mark.parametrize("is_source", [[True] * 3, [True, False]])
     def test_nan_where_nothing_can_be_told_apart(self, is_source) -> None:
-        pss = np.array([[0.1, 0.3, 0.6], [0.2, 0.2, 0.6], [0.6, 0.3, 0.1]])[: len(is_source)]
+        pss = np.array(
+            [
+                [0.1, 0.3, 0.6],
+                [0.2, 0.2, 0.6],
+                [0.6, 0.3, 0.1],
+            ]
+        )[: len(is_source)]
         assert math.isnan(silhouette(pss, np.array(is_source)))
 
 

@@ -41,7 +41,12 @@ ITEMS = pd.DataFrame(
         "pss_high": [0.2, 0.3, 0.4, 0.5, 1.0],
     }
 )
-TWINS = ITEMS.head(2).assign(score=[0.25, 0.5], silhouette=np.nan, pss_low=0.0, pss_high=[0.5, 0.7])
+TWINS = ITEMS.head(2).assign(
+    score=[0.25, 0.5],
+    silhouette=np.nan,
+    pss_low=0.0,
+    pss_high=[0.5, 0.7],
+)
 
 # By polarity and intensifier, what terms take in each item.
 TAKEN = {
@@ -105,7 +110,11 @@ class TestOfOneModel:
         assert figure_rows["control"].tolist() == pytest.approx([3 * 0.25])
 
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
-        parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
+        parts = [
+            ("m1", "nli"),
+            ("m1", "head"),
+            ("m0", "mlm"),
+        ]
         subscales = ["mind", "mind", "body", "body", None]
         items = [
             ITEMS.assign(model=model, method=method, subscale=subscales, score=score)
@@ -134,7 +143,11 @@ class TestOfOneModel:
         )
         figure_rows = figure_table(rows)
         answers = figure_rows[figure_rows["figure"] == "mean_response"]
-        answer_by_model = {("m0", "mlm"): 6, ("m1", "nli"): 3, ("m1", "head"): 0}
+        answer_by_model = {
+            ("m0", "mlm"): 6,
+            ("m1", "nli"): 3,
+            ("m1", "head"): 0,
+        }
         assert records(answers, "model", "method", "subscale", "value") == [
             (model, method if method == "mlm" else "", subscale, answer)
             for (model, method), answer in answer_by_model.items()
@@ -178,7 +191,14 @@ def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFra
     """Scores of models [models, items], each with its lineage."""
     rows = []
     for (number, place), score in np.ndenumerate(values):
-        rows.append((f"m{number}", lineages[number], f"i{place}", score))
+        rows.append(
+            (
+                f"m{number}",
+                lineages[number],
+                f"i{place}",
+                score,
+            )
+        )
     return pd.DataFrame(rows, columns=["model", "lineage", "item", "score"]).assign(
         **{"questionnaire": "fear", "subscale": None, "method": "head", **more}
     )
@@ -188,7 +208,12 @@ def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFra
 LINEAGES = ["a", "b", "c", "d", "e", "e", "e", "e"]
 DRAWN = np.random.default_rng(5).normal(size=(8, 3)) + np.arange(8)[:, None]
 DRAWN[7] += [9, -8, 30]
-BY_LINEAGE = np.vstack([DRAWN[:4], DRAWN[4:].mean(axis=0)])
+BY_LINEAGE = np.vstack(
+    [
+        DRAWN[:4],
+        DRAWN[4:].mean(axis=0),
+    ]
+)
 NO_SCALES = pd.DataFrame(
     columns=["questionnaire", "subscale", "model", "lineage", "score", "method"]
 )
@@ -248,7 +273,10 @@ class TestOverModels:
         [
             (DRAWN[:, :1], "a scale of one item has no internal consistency"),
             (DRAWN * [1, 0, 1], "an item has the same score on all models"),
-            (np.column_stack([DRAWN[:, 0], -DRAWN[:, 0]]), "undefined for these values"),
+            (
+                np.column_stack([DRAWN[:, 0], -DRAWN[:, 0]]),
+                "undefined for these values",
+            ),
         ],
     )
     def test_alpha_that_has_no_meaning_is_null_with_the_reason(
@@ -274,7 +302,11 @@ class TestOverModels:
         assert figure_rows["value"].isna().all()
 
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
-        rows = [("acceptability_of_twins", 0.1), ("similarity_to_paraphrase", 0.2), ("slor", 0.5)]
+        rows = [
+            ("acceptability_of_twins", 0.1),
+            ("similarity_to_paraphrase", 0.2),
+            ("slor", 0.5),
+        ]
         rows += [("similarity", value) for value in (0.1, 0.1, 0.7)]
         content = pd.DataFrame(rows, columns=["measure", "value"]).assign(questionnaire="fear")
         tables = (answered(DRAWN, LINEAGES), NO_SCALES, content)
@@ -302,9 +334,17 @@ class TestOverModels:
         figure_rows = over_models(
             answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS
         ).iloc[1:]
-        pairs = [(0, 1), (0, 2), (1, 2)]
+        pairs = [
+            (0, 1),
+            (0, 2),
+            (1, 2),
+        ]
         rho = {
-            (a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs
+            (a, b): stats.spearmanr(
+                BY_LINEAGE[:, a],
+                BY_LINEAGE[:, b],
+            ).statistic
+            for a, b in pairs
         }
         assert len({round(rho_of_pair, 6) for rho_of_pair in rho.values()}) > 1
         columns = ("other", "value", "n")

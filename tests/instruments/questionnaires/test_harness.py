@@ -182,7 +182,11 @@ class TestDocs:
     def test_what_a_prompt_brings(self, build_task) -> None:
         task = build_task()
         docs = task.load_docs()["test"].to_list()
-        results = [(-1.0, False), (-2.0, True), (-3.5, False)]
+        results = [
+            (-1.0, False),
+            (-2.0, True),
+            (-3.5, False),
+        ]
         metrics = ["score", "answer", "beyond_twins", "score_body-and-mind"]
         assert list(task.entailment(docs[-1], results)) == metrics  # one without content
         assert json.dumps(task.entailment(docs[0], results))
@@ -192,7 +196,10 @@ class TestDocs:
         assert "beyond_twins" not in task_text(source)
         task = build_task(source)
         doc = task.load_docs()["test"].to_list()[0]
-        inputs = task.entailment(doc, [(-1.0, False), (-2.0, True), (-3.5, False)])
+        inputs = task.entailment(
+            doc,
+            [(-1.0, False), (-2.0, True), (-3.5, False)],
+        )
         assert list(inputs) == ["score", "answer", "score_body-and-mind"]
 
 
@@ -224,7 +231,10 @@ class TestScores:
         assert abs(beyond) > 1e-2
         assert task.item_scores(answers["score"]) == pytest.approx(expected.to_dict(), abs=1e-4)
         assert task.score(answers["score"]) == pytest.approx(expected.mean(), abs=1e-4)
-        assert task.answer(answers["answer"]) == pytest.approx(expected.mean() * 4, abs=1e-4)
+        assert task.answer(answers["answer"]) == pytest.approx(
+            expected.mean() * 4,
+            abs=1e-4,
+        )
         assert task.score(answers["score_body-and-mind"]) == pytest.approx(
             expected["tense"], abs=1e-4
         )
@@ -234,7 +244,12 @@ class TestScores:
         """Shares of entailment .1, .4 of the source term and .3, .6 of the inverse."""
         task = build_task()
         task.n_prompts = Counter({("one", 0): 4})
-        row = {"item": "one", "twin": 0, "keying": -1, "premise": "p"}
+        row = {
+            "item": "one",
+            "twin": 0,
+            "keying": -1,
+            "premise": "p",
+        }
         never, always = (
             {**row, "intensifier": word, "hypothesis": word} for word in ("never", "always")
         )
@@ -244,7 +259,11 @@ class TestScores:
                 **prompt,
                 "term": term,
                 "polarity": polarity,
-                "nats": [math.log(p) - 30, 0.0, math.log(1 - p) - 30],
+                "nats": [
+                    math.log(p) - 30,
+                    0.0,
+                    math.log(1 - p) - 30,
+                ],
             }
             for prompt, term, polarity, p in (
                 (never, "s", "source", 0.1),
@@ -260,7 +279,10 @@ class TestScores:
         # Over terms .25 and .4; over intensifiers .25 / .65 and .4 / .65; weighted (-1 + 1.6) /
         # .65, over 2, keyed.
         assert task.score(answers) == pytest.approx(-0.6 / 0.65 / 2, abs=1e-12)
-        assert task.answer(answers[::-1]) == pytest.approx(-0.6 / 0.65, abs=1e-12)
+        assert task.answer(answers[::-1]) == pytest.approx(
+            -0.6 / 0.65,
+            abs=1e-12,
+        )
 
     @pytest.mark.parametrize("lost", ["a prompt", "a hypothesis without content"])
     def test_an_item_that_lacks_prompts_is_left_out_and_that_is_logged(

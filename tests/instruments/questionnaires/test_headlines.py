@@ -30,11 +30,19 @@ def cells(source: np.ndarray, inverse: np.ndarray) -> pd.DataFrame:
         for slug, means in zip(ITEMS, table, strict=False):
             for term, mean in enumerate(means):
                 always = (mean + 4) / 8
-                cell = {"item": slug, "polarity": polarity, "term": f"{polarity}-{term}"}
+                cell = {
+                    "item": slug,
+                    "polarity": polarity,
+                    "term": f"{polarity}-{term}",
+                }
                 shares = (1 - always, 0.0, 0.0, always)
                 for word, weight, pss in zip(WORDS, WEIGHTS, shares, strict=True):
                     rows.append({**cell, "intensifier": word, "weight": weight, "pss": pss})
-    return pd.DataFrame(rows).assign(method="head", level=0, p=0.5)
+    return pd.DataFrame(rows).assign(
+        method="head",
+        level=0,
+        p=0.5,
+    )
 
 
 def scored(answers: np.ndarray) -> pd.DataFrame:
@@ -79,7 +87,12 @@ def accuracies_of(name: str, right: int) -> pd.DataFrame:
 
 
 def fit(name: str, seed: int, *tables: np.ndarray, right: int = 20) -> Record:
-    return record(name, *tables, right=right, recipe={"seed": seed, "epochs": 3})
+    return record(
+        name,
+        *tables,
+        right=right,
+        recipe={"seed": seed, "epochs": 3},
+    )
 
 
 RANDOM = np.random.default_rng(3)
@@ -190,7 +203,12 @@ class TestTellsApart:
             if whole:
                 stays = random.random((len(both), 1)) < 0.5
                 mixed = np.where(stays, both, np.roll(both, 4, axis=1))
-            swapped = record("m0", mixed[:, :4], mixed[:, 4:], NONE)
+            swapped = record(
+                "m0",
+                mixed[:, :4],
+                mixed[:, 4:],
+                NONE,
+            )
             p_values.append(polarity_permutation_p([swapped], "head"))
         assert sum(p < 0.05 for p in p_values) <= 3
         for p in p_values:

@@ -48,8 +48,18 @@ def items(scores: Sequence[float], **stage: Any) -> pd.DataFrame:
         "kind": "nli",
         "framing": "bare",
     }
-    rows = [{"item": f"item-{number}", "score": score} for number, score in enumerate(scores)]
-    return pd.DataFrame(rows).assign(method="head", **of_model, **stage)
+    rows = [
+        {
+            "item": f"item-{number}",
+            "score": score,
+        }
+        for number, score in enumerate(scores)
+    ]
+    return pd.DataFrame(rows).assign(
+        method="head",
+        **of_model,
+        **stage,
+    )
 
 
 def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataFrame:
@@ -127,7 +137,14 @@ class TestChanges:
         assert intervention_changes(nothing, PLAN).empty
 
 
-SIX = [(1.2, 0.1), (1.0, -0.1), (1.4, 0.2), (0.9, 0.1), (1.1, 0.0), (1.3, 0.3)]
+SIX = [
+    (1.2, 0.1),
+    (1.0, -0.1),
+    (1.4, 0.2),
+    (0.9, 0.1),
+    (1.1, 0.0),
+    (1.3, 0.3),
+]
 
 
 class TestFigures:

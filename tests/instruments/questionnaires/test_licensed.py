@@ -167,7 +167,12 @@ def test_validity_is_told_from_the_evidence(declaration) -> None:
         {"figure": "similarity", "value": 0.5},
         {"figure": "similarity", "reference": "paraphrase", "value": 0.25},
     ]
-    moved = {"figure": "moved", "corpus": "x", "verdict": "inconclusive", "unit": "fits"}
+    moved = {
+        "figure": "moved",
+        "corpus": "x",
+        "verdict": "inconclusive",
+        "unit": "fits",
+    }
     labelled: list[Any] = [
         {"figure": "accuracy", "item_set": "pairs", "value": 0.8, "low": 0.72},
         {"figure": "accuracy", "item_set": "statements", "value": 0.3, "low": 0.2},
@@ -200,7 +205,13 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
     tables, plan = built(declaration)
     words = card(declaration, tables, plan, [])
     source: Source = declaration.source
-    row = {"figure": "similarity", "model": None, "value": 0.6, "n": 2, "unit": "items"}
+    row = {
+        "figure": "similarity",
+        "model": None,
+        "value": 0.6,
+        "n": 2,
+        "unit": "items",
+    }
     write_benchmark(
         BenchmarkFolder(
             name=declaration.benchmark,

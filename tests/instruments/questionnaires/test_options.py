@@ -44,9 +44,23 @@ def published(name: str = "gad-7") -> tuple[Tables, Plan]:
     rows = fill_templates(name, source, scale)
     facts = [fact.model_dump() for fact in load_facts(SOURCES / "shared/pairs/facts.csv")]
     words = {word: level.weight for level in scale.levels for word in level.words.values()}
-    accuracy = {**PLAN["accuracy"], "threshold": 0.7, "facts": facts, "words": words}
-    tables = {"items": rows.items, "terms": rows.terms, "prompts": rows.prompts}
-    plan = {**PLAN, "least": 6, "orders": 4, "accuracy": accuracy}
+    accuracy = {
+        **PLAN["accuracy"],
+        "threshold": 0.7,
+        "facts": facts,
+        "words": words,
+    }
+    tables = {
+        "items": rows.items,
+        "terms": rows.terms,
+        "prompts": rows.prompts,
+    }
+    plan = {
+        **PLAN,
+        "least": 6,
+        "orders": 4,
+        "accuracy": accuracy,
+    }
     return {name: pd.DataFrame(table) for name, table in tables.items()}, plan
 
 
@@ -89,7 +103,18 @@ class TestQuestions:
 
     @pytest.mark.parametrize("orders", [2, 8])
     def test_each_letter_stands_for_both_ends_alike(self, orders: int) -> None:
-        weights = np.array([-4, -3, -2, -2, 2, 2, 3, 4])
+        weights = np.array(
+            [
+                -4,
+                -3,
+                -2,
+                -2,
+                2,
+                2,
+                3,
+                4,
+            ]
+        )
         listed = np.array(
             [weights[options.option_order(8, order, orders)] for order in range(orders)]
         )
@@ -108,7 +133,11 @@ class TestQuestions:
 
     def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(self) -> None:
         tables, plan = published()
-        local = replace(CHAT, kind="causal", operations=frozenset({"words", "generate"}))
+        local = replace(
+            CHAT,
+            kind="causal",
+            operations=frozenset({"words", "generate"}),
+        )
         batches = [
             request
             for request in requests(tables, plan, no_answers_of_tools(), local)
@@ -240,7 +269,13 @@ class TestScripted:
             words_in_order["ABCDEFGH".index(letter)]
             for words_in_order, letter in zip(rows["words"], letters, strict=True)
         ]
-        filled = [gap.replace(options.GAP, word) for gap, word in zip(gaps, words, strict=True)]
+        filled = [
+            gap.replace(
+                options.GAP,
+                word,
+            )
+            for gap, word in zip(gaps, words, strict=True)
+        ]
         tables, plan = published()
         by_letter, by_sentence = (
             options.parse_option_answers(tables, plan, no_answers() | replied(rows, replies))

@@ -36,7 +36,11 @@ def accuracies_of(*frames: pd.DataFrame) -> pd.DataFrame:
 class TestAccuracies:
     def test_the_share_that_is_right_beside_chance(self) -> None:
         (row,) = accuracies_of(labelled(right=340, n=501)).to_dict("records")
-        assert (row["n"], row["accuracy"], row["chance"]) == (501, 340 / 501, 1 / 3)
+        assert (
+            row["n"],
+            row["accuracy"],
+            row["chance"],
+        ) == (501, 340 / 501, 1 / 3)
 
     def test_sets_and_forms_are_told_apart(self) -> None:
         rows = accuracies_of(
@@ -244,7 +248,11 @@ class TestNormalScores:
 
 def test_answers_that_no_term_changes_measure_nothing() -> None:
     """However well the model tells labelled pairs apart."""
-    flat = [("one", "calm", "a", 0.0), ("one", "calm", "b", 0.25), ("one", "calm", "c", 0.5)]
+    flat = [
+        ("one", "calm", "a", 0.0),
+        ("one", "calm", "b", 0.25),
+        ("one", "calm", "c", 0.5),
+    ]
     flat += [(slug, "tense", word, pss) for slug, _, word, pss in flat]
     cells = pd.DataFrame(flat, columns=["item", "term", "intensifier", "pss"]).assign(method="head")
     of_model = {"accuracy_of_any": accuracies_of(labelled()), "cells": cells}
@@ -276,7 +284,11 @@ def items(scores: dict[str, list[float]], method: str = "head") -> pd.DataFrame:
     return pd.DataFrame(rows).assign(**same)
 
 
-SCORES = {"a": [1.0, 2.0, 3.0], "b": [3.0, 4.0, -7.0], "c": [0.0, 0.0, 3.0]}
+SCORES = {
+    "a": [1.0, 2.0, 3.0],
+    "b": [3.0, 4.0, -7.0],
+    "c": [0.0, 0.0, 3.0],
+}
 
 
 class TestScaleScores:
@@ -311,7 +323,11 @@ def of_all(scales: pd.DataFrame) -> pd.DataFrame:
 
 
 class TestMembers:
-    MORE = {**SCORES, "d": [90.0, 90.0, 90.0], "e": [-99.0, -99.0, -99.0]}  # noqa: RUF012
+    MORE = {
+        **SCORES,
+        "d": [90.0, 90.0, 90.0],
+        "e": [-99.0, -99.0, -99.0],
+    }  # noqa: RUF012
 
     def test_others_get_no_place_and_shift_nobody(self) -> None:
         alone = of_all(scale_scores(items(SCORES)))
@@ -335,7 +351,10 @@ class TestMembers:
         assert scales["score"].notna().all()
 
     def test_those_of_one_configuration_are_counted_apart(self) -> None:
-        few = items({"d": [90.0] * 3, "e": [99.0] * 3, "f": [93.0] * 3}, "verbaliser")
+        few = items(
+            {"d": [90.0] * 3, "e": [99.0] * 3, "f": [93.0] * 3},
+            "verbaliser",
+        )
         everyone = pd.concat([items(SCORES), few])
         z = of_all(scale_scores(everyone, members=["a", "b", "c", "d", "e"]))["z"]
         assert z[["a", "b", "c"]].tolist() == [1.0, -1.0, 0.0]

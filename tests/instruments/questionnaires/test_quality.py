@@ -136,10 +136,18 @@ SCORES = {"fear": 7, "joy": 6}
 
 
 def fit(name: str, seed: int, lineage: str = "base", **recipe: Any) -> Any:
-    return subject(name, lineage=lineage, recipe={"seed": seed, "epochs": 3, **recipe})
+    return subject(
+        name,
+        lineage=lineage,
+        recipe={"seed": seed, "epochs": 3, **recipe},
+    )
 
 
-FITS = [fit("a", 1), fit("b", 2), fit("c", 3)]
+FITS = [
+    fit("a", 1),
+    fit("b", 2),
+    fit("c", 3),
+]
 
 
 def scores(models: list[str], seed: int) -> pd.DataFrame:

@@ -14,7 +14,12 @@ from evenruler.tables import read_frame, write_table
 STIMULI = [f"s{number}" for number in range(6)]
 TEXTS = {stimulus: f"hair of length {stimulus}" for stimulus in [*STIMULI, "s6", "s7"]}
 WORDS = {"gender-salience": "the prompt names gender", "instruction": "the prompt asks"}
-KEY = {"benchmark": "pronouns", "model": "m", "lineage": "m", "prompt_format": "plain"}
+KEY = {
+    "benchmark": "pronouns",
+    "model": "m",
+    "lineage": "m",
+    "prompt_format": "plain",
+}
 TASKS = {"going-on": "Going on", "choosing": "Choosing"}
 
 
@@ -56,7 +61,11 @@ def effects() -> list[dict[str, Any]]:
             "stimulus": stimulus,
             "n": 1,
         }
-        placebos = {1: (0.05, 5), 2: (0.15, 5), 3: (0.9, 4)}
+        placebos = {
+            1: (0.05, 5),
+            2: (0.15, 5),
+            3: (0.9, 4),
+        }
         rows += [
             {
                 **here,
@@ -77,7 +86,12 @@ def effects() -> list[dict[str, Any]]:
             {**here, "factor": "instruction", "task": "going-on", "apd": 0.5},
         ]
         if prompt_format == "chat" and number < 5:
-            choice = {**here, "readout": "choice", "factor": "gender-salience", "task": "choosing"}
+            choice = {
+                **here,
+                "readout": "choice",
+                "factor": "gender-salience",
+                "task": "choosing",
+            }
             rows.append({**choice, "apd": number / 4})
     return rows
 
@@ -96,32 +110,60 @@ def figures() -> list[dict[str, Any]]:
         if prompt_format == "plain":
             whole["control"], going_on["control"] = 0.3, 0.1
             choosing |= {"verdict": "invalid on this model", "why": "Hardly any answer."}
-        rows += [whole, going_on, choosing, {**instruction, "value": 0.5}]
+        rows += [
+            whole,
+            going_on,
+            choosing,
+            {**instruction, "value": 0.5},
+        ]
         rows.append({**instruction, "task": "going-on", **interval(0.5)})
         rows.append({**here, "figure": "shift_probability", **interval(0.5)})
         coverage = {**here, "figure": "coverage"}
-        of_cell = {**coverage, "task": "choosing", "cell": "bare", "value": 0.9}
+        of_cell = {
+            **coverage,
+            "task": "choosing",
+            "cell": "bare",
+            "value": 0.9,
+        }
         rows += [{**coverage, **interval(0.25)}, of_cell]
         for outcome, estimate in {"they": 0.35, "he": -0.2}.items():
             rows.append({**here, "figure": "shift", "outcome": outcome, **interval(estimate)})
-    choice = {**ROW, "prompt_format": "chat", "readout": "choice", "figure": "effect"}
+    choice = {
+        **ROW,
+        "prompt_format": "chat",
+        "readout": "choice",
+        "figure": "effect",
+    }
     lacking = {"cue": "instruction", "n": 0, "reason": "no reply was valid"}
     rows.append({**choice, "cue": "gender-salience", "task": "choosing", **interval(0.5)})
     rows.append({**choice, **lacking})
     return rows
 
 
-ROW: dict[str, Any] = {"benchmark": "pronouns", "model": "m", "unit": "stimuli", "n": 6}
+ROW: dict[str, Any] = {
+    "benchmark": "pronouns",
+    "model": "m",
+    "unit": "stimuli",
+    "n": 6,
+}
 
 
 def interval(estimate: float) -> dict[str, float]:
     """An estimate between its ends."""
-    return {"value": estimate, "low": estimate - 0.05, "high": estimate + 0.05}
+    return {
+        "value": estimate,
+        "low": estimate - 0.05,
+        "high": estimate + 0.05,
+    }
 
 
 def shifts() -> list[dict[str, Any]]:
     """`they` moves by .1 to .6, `he` by -.2."""
-    here: dict[str, Any] = {**KEY, "readout": "token", "task": "choosing"}
+    here: dict[str, Any] = {
+        **KEY,
+        "readout": "token",
+        "task": "choosing",
+    }
     here |= {"factor": "gender-salience", "at": "instruction"}
     rows = []
     for number, stimulus in enumerate(STIMULI):
@@ -154,12 +196,24 @@ def exclusions() -> list[dict[str, Any]]:
         ("going-on", "gender-salience~1+instruction"): 0.0,
         ("choosing", "instruction"): 1.0,
     }
-    sampled = {**KEY, "prompt_format": "chat", "readout": "choice", "n": 12, "least": 0.4}
+    sampled = {
+        **KEY,
+        "prompt_format": "chat",
+        "readout": "choice",
+        "n": 12,
+        "least": 0.4,
+    }
     rows = [
         {**sampled, "task": task, "framing": framing, "coverage": share, "excluded": share < 0.4}
         for (task, framing), share in covered.items()
     ]
-    tokens = {**KEY, "readout": "token", "n": 6, "least": 0.1, "task": "choosing"}
+    tokens = {
+        **KEY,
+        "readout": "token",
+        "n": 6,
+        "least": 0.1,
+        "task": "choosing",
+    }
     rows.append({**tokens, "framing": "instruction", "coverage": 0.0625, "excluded": True})
     return rows
 
@@ -171,9 +225,18 @@ def comparisons() -> list[dict[str, Any]]:
         "readout": "token",
         "n": 12,
     }
-    here |= {"n_models": 1, "outcome": "they", "against": "he", "reason": None}
+    here |= {
+        "n_models": 1,
+        "outcome": "they",
+        "against": "he",
+        "reason": None,
+    }
     estimate = {"difference": 0.55, "low": 0.25, "high": 0.85}
-    lacking = {**dict.fromkeys(estimate), "p": None, "reason": "it did not converge"}
+    lacking = {
+        **dict.fromkeys(estimate),
+        "p": None,
+        "reason": "it did not converge",
+    }
     return [
         {**here, **estimate, "model_of_shifts": "fixed effects", "p": 0.00004},
         {**here, **lacking, "model_of_shifts": "tukey"},
@@ -198,7 +261,11 @@ def continuations() -> list[dict[str, Any]]:
 def replications() -> list[dict[str, Any]]:
     """GAS with intervals and a control, ADD and GLD without intervals."""
     rows = []
-    values = {"GAS": (0.4, 0.6), "GLD": (0.5, 0.25), "ADD": (0.3, 0.3)}
+    values = {
+        "GAS": (0.4, 0.6),
+        "GLD": (0.5, 0.25),
+        "ADD": (0.3, 0.3),
+    }
     here: dict[str, Any] = {
         **KEY,
         "benchmark": "probing",
@@ -216,7 +283,11 @@ def replications() -> list[dict[str, Any]]:
             "change": after - before,
         }
         if measure == "GAS":
-            row |= {"low": -0.5, "high": 0.5, "control": 0.05}
+            row |= {
+                "low": -0.5,
+                "high": 0.5,
+                "control": 0.05,
+            }
             for name, share in (("before", before), ("after", after)):
                 row[f"{name}_low"] = share - 0.1
                 row[f"{name}_high"] = share + 0.1

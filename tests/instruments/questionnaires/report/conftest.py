@@ -14,7 +14,12 @@ from evenruler.instruments.questionnaires.declare.shared import CorpusSource
 from evenruler.instruments.questionnaires.declare.source import ResponseScale
 from evenruler.tables import read_frame, write_table
 
-INTENSIFIERS = {"never": (1, -4.0), "very-rarely": (2, -3.0), "often": (3, 2.0), "always": (4, 4.0)}
+INTENSIFIERS = {
+    "never": (1, -4.0),
+    "very-rarely": (2, -3.0),
+    "often": (3, 2.0),
+    "always": (4, 4.0),
+}
 TERMS = {
     "source": {"nervous": "nervous", "on-edge": "on edge"},
     "inverse": {"calm": "calm", "at-ease": "at ease"},
@@ -169,9 +174,21 @@ def scales() -> list[dict[str, Any]]:
 def quality() -> list[dict[str, Any]]:
     """worry: one works, two does not; trust: one works for the models that count."""
     ratings = {
-        ("worry", "one"): (0.7, "good", [(0.8, "good"), (0.7, "good"), (0.65, "good")]),
-        ("worry", "two"): (0.4, "poor", [(0.3, "weak"), (-0.1, "poor"), (0.9, "good")]),
-        ("trust", "one"): (0.3, "told", [(0.9, "good"), (None, "told"), (-0.2, "poor")]),
+        ("worry", "one"): (
+            0.7,
+            "good",
+            [(0.8, "good"), (0.7, "good"), (0.65, "good")],
+        ),
+        ("worry", "two"): (
+            0.4,
+            "poor",
+            [(0.3, "weak"), (-0.1, "poor"), (0.9, "good")],
+        ),
+        ("trust", "one"): (
+            0.3,
+            "told",
+            [(0.9, "good"), (None, "told"), (-0.2, "poor")],
+        ),
     }
     rows = []
     for (name, slug), (similarity, verdict, by_model) in ratings.items():
@@ -201,7 +218,12 @@ def quality() -> list[dict[str, Any]]:
 def population() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for model, (lineage, kind, method) in MODELS.items():
-        row = {"model": model, "lineage": lineage, "kind": kind, "method": method}
+        row = {
+            "model": model,
+            "lineage": lineage,
+            "kind": kind,
+            "method": method,
+        }
         below = model == "head-low"
         measured = (
             {"accuracy": 0.55, "low": 0.5, "high": 0.6}
@@ -259,7 +281,13 @@ def figures() -> list[dict[str, Any]]:
         alpha = {"figure": "alpha", "method": "head"}
         rows.append({**of_any, "benchmark": name, **alpha, **none})
         for model in MODELS:
-            measured = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
+            measured = {
+                "value": 0.5,
+                "low": 0.25,
+                "high": 0.75,
+                "n": 7,
+                "unit": "items",
+            }
             labels = {**of_any, "benchmark": name, "model": model}
             rows.append({**labels, "figure": "mean_response", **measured, "control": 0.125})
     rho = {"figure": "rho", "other": "worry", "method": "verbaliser"}
@@ -332,7 +360,13 @@ def trajectories() -> list[dict[str, Any]]:
 
 
 def changes() -> list[dict[str, Any]]:
-    change = {"corpus": "gloom", "control": "bolts", "expected": "up", "before": 0.0, "after": 0.2}
+    change = {
+        "corpus": "gloom",
+        "control": "bolts",
+        "expected": "up",
+        "before": 0.0,
+        "after": 0.2,
+    }
     of_fit = {"after_control": 0.1, "difference": 0.1}
     return [{**of_model("head-a", "worry"), **change, "fit": fit, **of_fit} for fit in (1, 2)]
 
@@ -349,7 +383,14 @@ def course() -> list[dict[str, Any]]:
             "reason": None,
         }
         rows.append({**here, "measure": "accuracy", "value": 0.9 - epoch / 10, "n": 30})
-        rows.append({**here, "measure": "loss", "value": 3.5 - epoch - fit / 10, "n": 48})
+        rows.append(
+            {
+                **here,
+                "measure": "loss",
+                "value": 3.5 - epoch - fit / 10,
+                "n": 48,
+            }
+        )
         if model == "speaker" and epoch != 1:
             reply = (
                 {"text": f"<i>Reply</i> {epoch}"}

@@ -59,7 +59,11 @@ def test_a_model_below_its_bar_is_marked(questionnaires: list[Section]) -> None:
         ["head-a", "nli", "encoder", "head", "0.70", *of_high, "counts"],
         ["head-low", "nli", "encoder", "head", "0.70", *of_low, "below, does not count"],
     ]
-    assert [marks(row[-1:]) for row in rows] == [["found"], ["found"], ["unfit"]]
+    assert [marks(row[-1:]) for row in rows] == [
+        ["found"],
+        ["found"],
+        ["unfit"],
+    ]
 
 
 def test_scores_come_with_their_place_and_figures_with_their_reason(
@@ -138,7 +142,12 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(
 
 
 def test_items_are_analysed_beside_their_twins(declared: Any, tables: Any) -> None:
-    shared = {"benchmark": "worry", "item": "one", "model": "head-a", "unit": "items"}
+    shared = {
+        "benchmark": "worry",
+        "item": "one",
+        "model": "head-a",
+        "unit": "items",
+    }
     answer = {
         **shared,
         "figure": "item_response",
@@ -148,7 +157,12 @@ def test_items_are_analysed_beside_their_twins(declared: Any, tables: Any) -> No
         "n": 6,
         "control": 0.25,
     }
-    without = {**shared, "figure": "without_item", "value": 0.75, "n": 1}
+    without = {
+        **shared,
+        "figure": "without_item",
+        "value": 0.75,
+        "n": 1,
+    }
     figures = pd.concat([tables["figures"], pd.DataFrame([answer, without])], ignore_index=True)
     sections = of_questionnaires(declared, {**tables, "figures": figures})
     table = table_of(section(sections, "Questionnaires: items"), "Quality of the items")
@@ -243,7 +257,14 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
         return pd.concat([table, apart], ignore_index=True)
 
     of_both = tables["figures"][tables["figures"]["figure"] == "rho"]
-    apart = of_both.assign(method="sentence", value=0.5, low=0.25, high=0.75, n=6, reason=None)
+    apart = of_both.assign(
+        method="sentence",
+        value=0.5,
+        low=0.25,
+        high=0.75,
+        n=6,
+        reason=None,
+    )
     both = {name: again(tables[name]) for name in tables if name in OF_MODELS}
     both["figures"] = pd.concat([both["figures"], apart], ignore_index=True)
     shown = of_questionnaires(declared, both)

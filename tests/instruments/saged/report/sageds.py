@@ -26,7 +26,13 @@ CONCEPTS = {
     "fruit": {"apple": "Apple", "banana": "Banana", "cherry": "Cherry <b>", "pear": "Pear"},
 }
 MODELS, ROLES = ["bloom", "smollm2"], ["no-role", "assistant"]
-LEVELS = {"vader": 0.4, "toxicity": 0.02, "distance": 0.6, "topics-0": 0.8, "topics-1": 0.7}
+LEVELS = {
+    "vader": 0.4,
+    "toxicity": 0.02,
+    "distance": 0.6,
+    "topics-0": 0.8,
+    "topics-1": 0.7,
+}
 """Means of features before anything is added; the first two have baselines."""
 BASELINED = ["vader", "toxicity"]
 NO_BASELINE = "no baseline has this feature"
@@ -199,7 +205,11 @@ def shapes() -> list[dict[str, Any]]:
     rows = []
     for cell in cells():
         names = list(CONCEPTS[cell["domain"]])
-        row = {**cell, "statistic": "mean", "n_groups": len(names)}
+        row = {
+            **cell,
+            "statistic": "mean",
+            "n_groups": len(names),
+        }
         if cell["calibration"] == "calibrated" and cell["feature"] not in BASELINED:
             rows.append({**row, "n_groups": 0, "reason": NO_BASELINE})
         elif planted(cell) and cell["domain"] == "countries":
@@ -225,7 +235,13 @@ def rates() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, model, role in product(CONCEPTS, MODELS, ROLES):
         n_cut = 6 if (model, role) == ("smollm2", "no-role") else 0
-        row = {"domain": name, "model": model, "role": role, "template": "plain", "n": N}
+        row = {
+            "domain": name,
+            "model": model,
+            "role": role,
+            "template": "plain",
+            "n": N,
+        }
         row |= {"other_language": 0, "cut": n_cut, "withheld": 0}
         for concept in CONCEPTS[name]:
             place = (concept, model, role)
@@ -330,7 +346,12 @@ def figures() -> list[dict[str, Any]]:
         "figure": "level_shift",
         "unit": "root items",
     }
-    numbers = {"value": 0.12, "low": 0.08, "high": 0.2, "n": 4}
+    numbers = {
+        "value": 0.12,
+        "low": 0.08,
+        "high": 0.2,
+        "n": 4,
+    }
     lacking = {"value": None, "n": 1, "reason": "fewer than 2 root items"}
     return [
         {**row, "model": "bloom", **numbers},

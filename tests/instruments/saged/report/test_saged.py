@@ -62,8 +62,17 @@ def test_where_nothing_is_computed_the_reason_is_said(table_by_name: Any) -> Non
     shapes = table_by_name["shapes"].assign(
         shape=None, group=None, end=None, z=nothing, reason=lacking
     )
-    summaries = table_by_name["summaries"].assign(value=nothing, n=0, reason=lacking)
-    tables = {**table_by_name, "disparities": disparities, "shapes": shapes, "summaries": summaries}
+    summaries = table_by_name["summaries"].assign(
+        value=nothing,
+        n=0,
+        reason=lacking,
+    )
+    tables = {
+        **table_by_name,
+        "disparities": disparities,
+        "shapes": shapes,
+        "summaries": summaries,
+    }
     shown_sections = sections(tables)
     assert "Nothing could be compared: all replies are empty." in shown_sections[0].text
 
@@ -134,7 +143,11 @@ def test_figures_of_quality_have_a_column_a_model(table_by_name: Any) -> None:
 
 
 def test_figures_that_nobody_has_are_one_row(table_by_name: Any) -> None:
-    row = {"figure": "reordering", "value": float("nan"), "reason": "no framings are declared"}
+    row = {
+        "figure": "reordering",
+        "value": float("nan"),
+        "reason": "no framings are declared",
+    }
     none = pd.concat(
         [
             table_by_name["figures"].assign(**row, feature=feature)

@@ -92,7 +92,12 @@ def hosted(
     monkeypatch.setenv("EVENRULER_CACHE", str(folder / "cache"))
     monkeypatch.setenv(URL, server.url)
     monkeypatch.setenv(KEY, "secret-word")
-    entry = {"kind": kind, "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
+    entry = {
+        "kind": kind,
+        "source": "endpoint:big-one",
+        "licence": "by its terms",
+        "origin": "o",
+    }
     return Catalogue.model_validate({"models": {"big": entry}})
 
 
@@ -180,7 +185,13 @@ def test_a_judge_reads_every_branched_row_and_an_item_without_any_left_is_none(
 
 
 KEYWORDS = ["French"] * 10 + ["Paris"] * 3 + ["Seine"]
-ITEMS = [{"id": f"{number:02d}", "keyword": keyword} for number, keyword in enumerate(KEYWORDS)]
+ITEMS = [
+    {
+        "id": f"{number:02d}",
+        "keyword": keyword,
+    }
+    for number, keyword in enumerate(KEYWORDS)
+]
 
 
 def drawn(most: int, seed: int = 0) -> Counter:

@@ -57,7 +57,11 @@ def built(
         "licence": "cc-by-sa-4.0",
         "revisions": revisions,
     }
-    declared["assemble"] = {"method": "split", "per_concept": 15, "seed": 3}
+    declared["assemble"] = {
+        "method": "split",
+        "per_concept": 15,
+        "seed": 3,
+    }
     path = root / FILE
     path.parent.mkdir(parents=True)
     YAML().dump(declared, path)
