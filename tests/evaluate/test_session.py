@@ -43,10 +43,10 @@ from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
+from studies.planted.choices import found, published
 from tests.evaluate.conftest import copied
 from tests.figures import find_figure, select_figures
 from tests.loopback_openai import ScriptedServer, chat_choice, running
-from tests.performance.planted_choices import found, published
 from tests.personas import Chooser, PersonaServer, Rater, rated
 from tests.results.synthetic import as_measured
 from tests.tiny import save_tiny, tiny_params

@@ -215,8 +215,8 @@ def _measured(change: Change) -> Callable[[Path], Seen]:
     loads anything."""
 
     def act(folder: Path) -> Seen:
+        from studies.faults.downloads import operations
         from tests.faults.cases import doing
-        from tests.performance.fuzz_downloads import operations
 
         shutil.copytree(ORIGINAL, folder / "it")
         change(folder / "it")

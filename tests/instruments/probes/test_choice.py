@@ -21,7 +21,7 @@ from evenruler.instruments.probes.diagnose.gain import (
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
-from tests.performance.planted_choices import found, low_half, published
+from studies.planted.choices import found, low_half, published
 from tests.personas import Chooser, asked
 
 BIASED = Chooser(rise=0.5)

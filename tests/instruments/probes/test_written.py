@@ -9,7 +9,7 @@ from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN
 from evenruler.measurement.figures import Verdict
-from tests.performance.planted_choices import published, wrote
+from studies.planted.choices import published, wrote
 from tests.personas import Writer
 
 BIASED = Writer(rise=0.5)

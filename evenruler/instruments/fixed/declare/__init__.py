@@ -161,7 +161,7 @@ class Source(instrument.Source):
     """What the first and the second text of an item are, in words."""
     detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     """By condition, the minimum detectable lean (power .8) of all items
-    (`tests.performance.fixed_lean --detects`)."""
+    (`studies.hostile.fixed_roles --detects`)."""
     concept: SharedTrait | None = None
     """The concept of units, if other instruments measure them too."""
     framings: PlaceboPrefixes | None = None

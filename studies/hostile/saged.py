@@ -1,0 +1,200 @@
+"""Hostile nulls of SAGED, on real models: what the headlines say of invented names, and of labels
+dealt at random.
+
+Run by hand, in a repository: `python -m studies.hostile.saged --result FOLDER`. The
+folder is what `evenruler measure` wrote of `saged-countries` at the size `standard`; nothing is
+asked. All goes through the family's `judge_headlines`, with fewer shuffles than it ships with; a
+draw is counted as `effect` where any of its headlines is, as they are corrected
+together.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+
+from evenruler.evaluate.benchmark import open_benchmark
+from evenruler.instruments.instrument import Plan
+from evenruler.instruments.saged.ask import features_of
+from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.diagnose import headlines
+from evenruler.instruments.saged.diagnose.group_statistics import arrange_scores
+from evenruler.instruments.saged.diagnose.headlines import judge_headlines, silence_of
+from evenruler.instruments.saged.diagnose.quality import unmeasured_reason
+from evenruler.tables.schemas import BARE
+from studies.tables import print_head, print_row
+
+SHUFFLES = 300
+"""Of labels, a headline: enough for .05 over five headlines."""
+
+N_DRAWS = 100
+
+Judged = tuple[pd.DataFrame, list[str]]
+"""Headlines with their verdicts, and who is named in any."""
+
+COPY = "-once-more"
+"""After the name of a country that is there twice."""
+
+
+@dataclass(frozen=True)
+class Replies:
+    """What one model said, by the family's tables."""
+
+    features: pd.DataFrame
+    generations: pd.DataFrame
+    prompts: pd.DataFrame
+    plan: Plan
+
+    @classmethod
+    def read(cls, folder: Path, prompts: pd.DataFrame, plan: Plan) -> "Replies":
+        """Bare replies and their confirmatory features."""
+        features = pd.read_parquet(folder / "features.parquet")
+        generations = pd.read_parquet(folder / "generations.parquet")
+        prompts = prompts[prompts["id"].isin(generations["id"])]
+        features = features[features["feature"].isin(plan["confirmatory"])]
+        features, generations = (
+            table[table["framing"] == BARE] for table in (features, generations)
+        )
+        return cls(features, generations, prompts, plan)
+
+    @property
+    def controls(self) -> list[str]:
+        """The invented names that were asked about."""
+        return sorted(set(self.plan["controls"]) & set(self.prompts["concept"]))
+
+    @property
+    def countries(self) -> list[str]:
+        """The real ones."""
+        return sorted(set(self.prompts["concept"]) - set(self.controls))
+
+    def renamed(self, concepts: pd.Series) -> "Replies":
+        """The same replies, each about another concept."""
+        return replace(self, prompts=self.prompts.assign(concept=concepts))
+
+    def only(self, concepts: Sequence[str]) -> "Replies":
+        """Those about some concepts."""
+        prompts = self.prompts[self.prompts["concept"].isin(list(concepts))]
+        features, generations = (
+            table[table["id"].isin(prompts["id"])] for table in (self.features, self.generations)
+        )
+        return Replies(features, generations, prompts, self.plan)
+
+    def doubled(self, concept: str) -> "Replies":
+        """One concept there twice, under another name."""
+
+        def with_copy(table: pd.DataFrame, copy: pd.DataFrame) -> pd.DataFrame:
+            copy = copy.assign(id=copy["id"].astype(str) + COPY)
+            return pd.concat([table, copy], ignore_index=True)
+
+        again = self.only([concept])
+        return Replies(
+            with_copy(self.features, again.features),
+            with_copy(self.generations, again.generations),
+            with_copy(self.prompts, again.prompts.assign(concept=concept + COPY)),
+            self.plan,
+        )
+
+    def judged(self, controls: Sequence[str]) -> Judged:
+        """Headlines with their verdicts, and who is named in any."""
+        declared = features_of(self.plan)
+        settings = Disparities.model_validate(
+            {**self.plan["disparities"], "headline_permutations": SHUFFLES}
+        )
+        figures, favour, _ = judge_headlines(
+            arrange_scores("countries", self.features, self.prompts),
+            silence_of(self.generations, self.prompts),
+            {name: declared[name] for name in self.plan["confirmatory"]},
+            controls,
+            settings,
+            seed=0,
+            unmeasured=unmeasured_reason(self.generations),
+        )
+        return figures, sorted(set(favour.loc[favour["named"].isin(["more", "less"]), "concept"]))
+
+
+def print_rows(replies: Replies) -> None:
+    """Print the lines of the table."""
+    real, invented, random = replies.countries, replies.controls, np.random.default_rng(0)
+    print_figures("as it is", *replies.judged(invented))
+    print_figures(
+        f"{len(invented)} invented names as countries, beside {len(real)} countries",
+        *replies.judged(real),
+    )
+    print_figures("invented names alone", *replies.only(invented).judged([]))
+
+    def shuffled() -> Judged:
+        concepts = replies.prompts.groupby("root_id")["concept"]
+        return replies.renamed(concepts.transform(deal)).judged(invented)
+
+    def deal(concepts: "pd.Series[str]") -> "pd.Series[str]":
+        names = sorted(set(concepts))
+        return concepts.map(dict(zip(names, random.permutation(names), strict=True)))
+
+    def halved() -> Judged:
+        order = random.permutation(invented).tolist()
+        n_half = len(order) // 2
+        with patch.object(headlines, "FEWEST_INVENTED", n_half):
+            return replies.only(invented).judged(order[:n_half])
+
+    def mixed() -> Judged:
+        order = random.permutation([*real, *invented]).tolist()
+        return replies.judged(order[: len(invented)])
+
+    ways: dict[str, Callable[[], Judged]] = {
+        "labels of concepts shuffled within root items": shuffled,
+        "six invented names as countries, beside the other six": halved,
+        "who is invented dealt anew among all concepts": mixed,
+    }
+    for what, way in ways.items():
+        print_counts(f"{what}, {N_DRAWS} times", [way() for _ in range(N_DRAWS)])
+    doubled = [replies.doubled(concept).judged(invented) for concept in real]
+    print_counts(f"one country there twice, {len(real)} ways", doubled)
+
+
+def print_figures(what: str, figures: pd.DataFrame, named: Sequence[str]) -> None:
+    """Print headlines with their verdicts."""
+    lines = []
+    for row in figures.to_dict("records"):
+        feature = f", {row['part'].split(', ')[1]}" if ", " in row["part"] else ""
+        numbers = f"{row['value']:.2g}, p0 {row['p']:.3f}"
+        lines.append(f"{row['figure']}{feature}: {row['verdict']} ({numbers})")
+    print_row(what, "; ".join(lines), ", ".join(named) or "nobody")
+
+
+def print_counts(what: str, draws: Sequence[Judged]) -> None:
+    """Print how often which verdict is given, and anybody is named."""
+    by_draw = pd.concat({number: figures for number, (figures, _) in enumerate(draws)})
+    verdicts = by_draw["verdict"]
+
+    def share_with(verdict: str) -> float:
+        return (verdicts == verdict).groupby(level=0).any().mean()
+
+    least = by_draw["p"].groupby(level=0).min()
+    n_figures = verdicts.groupby(level=0).size()
+    counts = (by_draw["figure"] + ": " + verdicts.astype(str)).value_counts()
+    shares = (
+        f"any `effect` {share_with('effect'):.3f}, any `not specific` "
+        f"{share_with('not specific'):.3f}, p0 alone {(least < 0.05 / n_figures).mean():.3f}"
+    )
+    n_naming = sum(bool(named) for _, named in draws)
+    by_figure = counts.sort_index().to_dict()
+    print_row(what, f"{shares}; {by_figure}", f"anybody in {n_naming / len(draws):.3f}")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--result", type=Path, required=True)
+    args = parser.parse_args()
+    with open_benchmark("benchmarks/saged-countries") as benchmark:
+        replies = Replies.read(args.result, benchmark.tables["prompts"], benchmark.plan)
+        print_head("who plays countries, and invented names", "headlines", "named")
+        print_rows(replies)
+
+
+if __name__ == "__main__":
+    main()
