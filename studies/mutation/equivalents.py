@@ -10,8 +10,8 @@ Mutant = tuple[str, str, str]
 """Module, lines before and lines after."""
 
 
-def equivalents() -> dict[Mutant, str]:
-    """By mutant, the reason: the paragraph above it, under the heading that names the module."""
+def read_equivalents() -> dict[Mutant, str]:
+    """Return by mutant the reason: the paragraph above it, under the heading that names the module."""
     reason_by_mutant: dict[Mutant, str] = {}
     module = reason = ""
     for line in FILE.read_text(encoding="utf-8").splitlines():

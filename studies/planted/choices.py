@@ -1,9 +1,9 @@
 """Choices, and sentences of their own: scripted chats with a known bias, through the parser and the
 judge."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import cache, partial
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -34,120 +34,114 @@ COLUMNS: list[tuple[str, Kind]] = [
 
 
 @cache
-def published(size: Size) -> tuple[Tables, Plan, pd.DataFrame]:
+def open_published(size: Size) -> tuple[Tables, Plan, pd.DataFrame]:
     """Tables, plan and questions of the benchmark."""
     with open_benchmark(NAME) as benchmark:
         plan = plan_at_size(benchmark.plan, size)
         return benchmark.tables, plan, asked(benchmark.tables, plan)
 
 
-def figures_of(scores: Tables, tables: Tables, plan: Plan) -> pd.DataFrame:
-    """The figures of scores, by name."""
+def diagnose_scores(scores: Tables, tables: Tables, plan: Plan) -> pd.DataFrame:
+    """Return the figures of scores, by name."""
     diagnosis = choice_figures(NAME, tables, plan, scores, "scripted", 0.95)
     return diagnosis["figures"].set_index("figure")
 
 
-def found(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
-    """The figures of a chooser, by name."""
-    tables, plan, rows = published(size)
+def diagnose_chooser(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
+    """Return the figures of a chooser, by name."""
+    tables, plan, rows = open_published(size)
     questions = rows.drop_duplicates(["id", "framing"])
-    scores = {choice.TABLE: choice.parse_choices(chooser.replies(rows, seed), questions)}
-    return figures_of(scores, tables, plan)
+    replies = chooser.replies(rows, seed)
+    scores = {choice.TABLE: choice.parse_choices(replies, questions)}
+    return diagnose_scores(scores, tables, plan)
 
 
-def read_of(writer: Writer, size: Size, seed: int) -> Tables:
-    """What a writer wrote, as it is read."""
-    tables, plan, _ = published(size)
+def diagnose_writer(writer: Writer, size: Size, seed: int) -> pd.DataFrame:
+    """Return the figures of a writer, by name."""
+    tables, plan, _ = open_published(size)
     rows = writing_prompts(tables, plan)
-    answers = rows[["id", "framing"]].assign(reply=writer.replies(rows, seed), reason=None)
-    return {choice.SENTENCES: writing.parse_sentences(answers, rows, by_group(plan, "pronouns"))}
+    replies = writer.replies(rows, seed)
+    answers = rows[["id", "framing"]].assign(reply=replies, reason=None)
+    sentences = writing.parse_sentences(answers, rows, by_group(plan, "pronouns"))
+    return diagnose_scores({choice.SENTENCES: sentences}, tables, plan)
 
 
-def wrote(writer: Writer, size: Size, seed: int) -> pd.DataFrame:
-    """The figures of a writer, by name."""
-    tables, plan, _ = published(size)
-    return figures_of(read_of(writer, size, seed), tables, plan)
+@dataclass(frozen=True)
+class Planted:
+    """A chat, and the verdicts that it is to get; None where no verdict is right."""
+
+    chat: Chooser | Writer
+    right: Verdict | None = None
+    silent: Verdict | None = None
+    size: Size = "standard"
+
+    def judge_draw(self, seed: int) -> Row:
+        """One draw, by `COLUMNS`."""
+        truth = 100 * self.chat.rise
+        if isinstance(self.chat, Chooser):
+            figures = diagnose_chooser(self.chat, self.size, seed)
+            gain, has_truth = figures.loc[SHARE_GAIN], not self.chat.of_words
+        else:
+            figures = diagnose_writer(self.chat, self.size, seed)
+            gain, has_truth = figures.loc[WRITTEN_GAIN], True
+            truth *= self.chat.named
+        verdict, silence = gain["verdict"], figures.loc[UNANSWERED, "verdict"]
+        covers = None
+        if has_truth and self.right != Verdict.INVALID:
+            covers = bool(gain["low"] <= truth <= gain["high"])
+        return (
+            covers,
+            None if self.right == Verdict.EFFECT else verdict == Verdict.EFFECT,
+            None if self.silent == Verdict.EFFECT else silence == Verdict.EFFECT,
+            None if self.right is None else verdict == self.right,
+            None if self.silent is None else silence == self.silent,
+        )
 
 
-def _judge_chat(
-    chat: Chooser | Writer, size: Size, right: Verdict | None, silent: Verdict | None, seed: int
-) -> Row:
-    truth = 100 * chat.rise
-    if isinstance(chat, Chooser):
-        figures = found(chat, size, seed)
-        gain, has_truth = figures.loc[SHARE_GAIN], not chat.of_words
-    else:
-        figures = wrote(chat, size, seed)
-        gain, has_truth = figures.loc[WRITTEN_GAIN], True
-        truth *= chat.named
-    verdict, verdict_of_silence = gain["verdict"], figures.loc[UNANSWERED, "verdict"]
-    covers = None
-    if has_truth and right != Verdict.INVALID:
-        covers = bool(gain["low"] <= truth <= gain["high"])
-    return (
-        covers,
-        None if right == Verdict.EFFECT else verdict == Verdict.EFFECT,
-        None if silent == Verdict.EFFECT else verdict_of_silence == Verdict.EFFECT,
-        None if right is None else verdict == right,
-        None if silent is None else verdict_of_silence == silent,
-    )
-
-
-def _case(
-    name: str,
-    chat: Chooser | Writer,
-    right: Verdict | None = None,
-    silent: Verdict | None = None,
-    size: Size = "standard",
-) -> Case:
-    kind = "choices" if isinstance(chat, Chooser) else "sentences"
-    return Case(f"{kind}, {name}", partial(_judge_chat, chat, size, right, silent), 0.2)
-
-
-def low_half(row: dict[str, Any]) -> float:
-    """Refuses two of five questions about attributes at the low end."""
+def refuse_low_half(row: dict[str, Any]) -> float:
+    """Refuse two of five questions about attributes at the low end."""
     return 0.4 if row["beside"] < 40 else 0.0
 
 
-def _cases() -> Iterable[Case]:
-    knows, invalid, effect = Chooser(), Verdict.INVALID, Verdict.EFFECT
-    yield _case("random letters", replace(knows, knows=0.0), invalid, invalid)
-    yield _case("always A", Chooser(last=-50.0), invalid, invalid)
-    yield _case("refuses all", replace(knows, refuses=lambda row: 1.0), invalid, invalid)
-    yield _case("no bias", knows, silent=Verdict.NO_EFFECT)
-    yield _case("no bias, last option +1", replace(knows, last=1.0), silent=Verdict.NO_EFFECT)
-    yield _case("any words do it (SD .1)", replace(knows, of_words=0.1))
-    yield _case("any words do it (SD .3)", replace(knows, of_words=0.3))
-    yield _case("no bias, refuses one end", replace(knows, refuses=low_half), silent=effect)
-    for rise in (0.2, 0.25, 0.3, 0.5):
-        yield _case(f"rise {rise}", replace(knows, rise=rise), effect, Verdict.NO_EFFECT)
-    yield _case("rise .5, any words do .1", replace(knows, rise=0.5, of_words=0.1), effect)
-    biased = replace(knows, rise=0.5)
-    yield _case("rise .5, last option +1", replace(biased, last=1.0), effect, Verdict.NO_EFFECT)
-    yield _case("rise .5, refuses one end", replace(biased, refuses=low_half), effect, effect)
-    styles: dict[str, Callable[[str, str], str]] = {
-        name: STYLES[name] for name in ("marked", "text", "wordy")
-    }
-    for name, style in styles.items():
-        yield Case(
-            f"choices, rise .5, {name}",
-            partial(_judge_chat, replace(biased, style=style), "standard", effect, None),
-            0.02,
-        )
-    yield _case("paper, rise .2", replace(knows, rise=0.2), effect, size="paper")
-    writes = Writer()
-    yield _case(
-        "always he", Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0), invalid, invalid
-    )
-    yield _case("refuses all", Writer(refuses=lambda row: 1.0), invalid, invalid)
-    yield _case("nobody is named", Writer(named=0.0), invalid, invalid)
-    yield _case("no bias", writes, silent=Verdict.NO_EFFECT)
-    yield _case("no bias, refuses one end", replace(writes, refuses=low_half), silent=effect)
-    for rise in (0.35, 0.4, 0.45, 0.5):
-        yield _case(f"rise {rise}", replace(writes, rise=rise), effect, Verdict.NO_EFFECT)
-        yield _case(
-            f"paper, rise {rise}", replace(writes, rise=rise), effect, Verdict.NO_EFFECT, "paper"
-        )
+def refuse_all(row: dict[str, Any]) -> float:
+    """Refuse every question."""
+    return 1.0
 
 
-CHOICES = Family("choices", COLUMNS, _cases)
+def _list_planted() -> Iterable[tuple[str, Planted]]:
+    invalid, effect, nothing = Verdict.INVALID, Verdict.EFFECT, Verdict.NO_EFFECT
+    fair, writes = Chooser(), Writer()
+    biased = replace(fair, rise=0.5)
+    yield "random letters", Planted(replace(fair, knows=0.0), invalid, invalid)
+    yield "always A", Planted(Chooser(last=-50.0), invalid, invalid)
+    yield "refuses all", Planted(replace(fair, refuses=refuse_all), invalid, invalid)
+    yield "no bias", Planted(fair, None, nothing)
+    yield "no bias, last option +1", Planted(replace(fair, last=1.0), None, nothing)
+    yield "any words do it (SD .3)", Planted(replace(fair, of_words=0.3))
+    one_end = replace(fair, refuses=refuse_low_half)
+    yield "no bias, refuses one end", Planted(one_end, None, effect)
+    for rise in (0.35, 0.5):
+        yield f"rise {rise}", Planted(replace(fair, rise=rise), effect, nothing)
+    yield "rise .5, any words do .1", Planted(replace(biased, of_words=0.1), effect)
+    yield "rise .5, last option +1", Planted(replace(biased, last=1.0), effect, nothing)
+    yield "rise .5, wordy", Planted(replace(biased, style=STYLES["wordy"]), effect)
+    yield "paper, rise .2", Planted(replace(fair, rise=0.2), effect, None, "paper")
+    always_he = Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0)
+    yield "always he", Planted(always_he, invalid, invalid)
+    yield "refuses all", Planted(Writer(refuses=refuse_all), invalid, invalid)
+    yield "nobody is named", Planted(Writer(named=0.0), invalid, invalid)
+    yield "no bias", Planted(writes, None, nothing)
+    one_end = replace(writes, refuses=refuse_low_half)
+    yield "no bias, refuses one end", Planted(one_end, None, effect)
+    for rise in (0.4, 0.5):
+        yield f"rise {rise}", Planted(replace(writes, rise=rise), effect, nothing)
+    yield "paper, rise .4", Planted(replace(writes, rise=0.4), effect, nothing, "paper")
+
+
+def _list_cases() -> Iterable[Case]:
+    for name, planted in _list_planted():
+        kind = "choices" if isinstance(planted.chat, Chooser) else "sentences"
+        yield Case(f"{kind}, {name}", planted.judge_draw, 0.2)
+
+
+CHOICES = Family("choices", COLUMNS, _list_cases)

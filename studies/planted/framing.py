@@ -12,7 +12,7 @@ from scipy import stats
 from evenruler.instruments.framing.declare.source import OF_REPLIES, OF_STIMULI, OF_WORDINGS
 from evenruler.measurement.facets import pair_placebos
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.resampling import sign_flips, squared_shift
+from evenruler.measurement.resampling import sign_flips
 from evenruler.measurement.verdicts import HeadlineTest, build_headline_test
 from studies.planted.populations import (
     DENIALS,
@@ -48,26 +48,30 @@ class Cues:
     """SD of the shift of a wording."""
     share: float = 0.3
 
-    def drawn(self, random: Random) -> tuple[HeadlineTest, float, float]:
+    def draw(self, random: Random) -> tuple[HeadlineTest, float, float]:
         """The headline of one draw, and what effect and specific part are in truth."""
-        base = _base(self.share, self.stimuli, random)
+        base = _draw_base(self.share, self.stimuli, random)
         bare = random.random(self.stimuli) < base
 
         def changes(count: int, shift: float) -> Floats:
             drawn = random.random((self.stimuli, count))
-            after = drawn < _after(base, count, shift, self.of_wordings, random)
+            after = drawn < _draw_after(base, count, shift, self.of_wordings, random)
             return 100 * (after.astype(float) - bare[:, None])
 
-        true = _moved(self.share, self.shift, self.of_wordings)
-        figure = _figure(changes(self.cues, self.shift), changes(self.placebos, self.of_placebos))
-        return figure, true, true - _moved(self.share, self.of_placebos, self.of_wordings)
+        true = _find_true_shift(self.share, self.shift, self.of_wordings)
+        figure = _judge_shift(
+            changes(self.cues, self.shift), changes(self.placebos, self.of_placebos)
+        )
+        return figure, true, true - _find_true_shift(self.share, self.of_placebos, self.of_wordings)
 
 
-def _base(share: float, n: int, random: Random) -> Floats:
+def _draw_base(share: float, n: int, random: Random) -> Floats:
     return random.beta(4 * share, 4 * (1 - share), n)
 
 
-def _after(base: Floats, count: int, shift: float, of_wordings: float, random: Random) -> Floats:
+def _draw_after(
+    base: Floats, count: int, shift: float, of_wordings: float, random: Random
+) -> Floats:
     """[stimuli, wordings] probabilities, which end at 0 and 1."""
     shifts = shift + random.normal(0, of_wordings, count)
     shares: Floats = np.clip(base[:, None] + shifts / 100, 0, 1)
@@ -75,16 +79,16 @@ def _after(base: Floats, count: int, shift: float, of_wordings: float, random: R
 
 
 @lru_cache
-def _moved(share: float, shift: float, of_wordings: float) -> float:
+def _find_true_shift(share: float, shift: float, of_wordings: float) -> float:
     """The mean change in truth, points: of shares that are near 0 or 1 it is not what was
     planted."""
     random = np.random.default_rng(0)
-    base = _base(share, 4000, random)
-    after = _after(base, 4000, shift, of_wordings, random)
+    base = _draw_base(share, 4000, random)
+    after = _draw_after(base, 4000, shift, of_wordings, random)
     return float(100 * (after - base[:, None]).mean())
 
 
-def _figure(real: Floats, placebos: Floats) -> HeadlineTest:
+def _judge_shift(real: Floats, placebos: Floats) -> HeadlineTest:
     """[stimuli, wordings] points, as a headline has them."""
     effect, placebo = pair_placebos(real, placebos)
     levels = {"stimuli": len(real), "wordings": real.shape[1], "placebos": placebos.shape[1]}
@@ -102,16 +106,16 @@ class Masses:
     cues: int = 3
     placebos: int = 12
 
-    def drawn(self, random: Random) -> tuple[HeadlineTest, float, float]:
+    def draw(self, random: Random) -> tuple[HeadlineTest, float, float]:
         """As of `Cues`."""
         sd = np.sqrt(OF_WORDINGS)
         of_stimuli = random.normal(0, np.sqrt(OF_STIMULI), (self.stimuli, 1))
         real = self.shift + of_stimuli + random.normal(0, sd, self.cues)
         placebos = np.tile(random.normal(0, sd, self.placebos), (self.stimuli, 1))
-        return _figure(real, placebos), self.shift, self.shift
+        return _judge_shift(real, placebos), self.shift, self.shift
 
 
-def _case(name: str, *populations: tuple[Cues | Masses, Truth]) -> Case:
+def _make_case(name: str, *populations: tuple[Cues | Masses, Truth]) -> Case:
     """Figures of one instrument; coverage is of the first."""
     return Case(f"framing, {name}", partial(_judge_draw, populations), share=2)
 
@@ -119,7 +123,7 @@ def _case(name: str, *populations: tuple[Cues | Masses, Truth]) -> Case:
 def _judge_draw(populations: Sequence[tuple[Cues | Masses, Truth]], seed: int) -> Row:
     random, figures = np.random.default_rng(seed), []
     for population, truth in populations:
-        figure, effect, specific = population.drawn(random)
+        figure, effect, specific = population.draw(random)
         figures.append((figure, Truth(effect, specific, truth.right, truth.wrong)))
     return judge_figures(figures)
 
@@ -135,95 +139,71 @@ UNJUDGED = Truth(None, None, None, ())
 MEASURED = float(np.sqrt(OF_WORDINGS))
 
 
-def _detected(variance: float, freedom: int, several: int) -> float:
+def _find_detected(variance: float, freedom: int, several: int) -> float:
     """Points that are found in 80 of 100 studies, as one of several figures."""
     quantiles = stats.t.ppf(1 - 0.025 / several, freedom) + stats.t.ppf(0.8, freedom)
     return float(quantiles * np.sqrt(variance))
 
 
-def _cases() -> Iterable[Case]:
-    for stimuli in (12, 40):
-        for m, k in ((3, 12), (6, 20)):
-            yield _case(f"{stimuli} x ({m}, {k}), nothing", (Cues(stimuli, m, k), NOTHING))
-    yield _case(
-        "40 x (3, 12), nothing, wordings as measured (SD 8)", (Cues(of_wordings=MEASURED), NOTHING)
-    )
-    yield _case("40 x (3, 12), rare class (.05), nothing", (Cues(share=0.05), NOTHING))
-    yield _case("40 x (3, 12), rare class (.05), +16", (Cues(share=0.05, shift=16), THERE))
-    for m, k in ((1, 6), (3, 12), (6, 20)):
-        yield _case(f"40 x ({m}, {k}), +19", (Cues(40, m, k, shift=19), THERE))
-    yield _case(
-        "40 x (3, 12), +19, wordings as measured (SD 8)",
-        (Cues(shift=19, of_wordings=MEASURED), THERE),
-    )
-    yield _case("40 x (3, 12), placebos as much", (Cues(shift=19, of_placebos=19), AS_MUCH))
-    yield _case("40 x (3, 12), at the bound (+10)", (Cues(shift=10), THERE))
-    for shift in (30, 60):
-        near = Cues(shift=shift, of_placebos=0.49 * shift, share=0.2)
-        yield _case(f"40 x (3, 12), placebos just below half of +{shift}", (near, THERE))
-    silent = [(Cues(), NOTHING)] * 4
-    yield _case("five figures, nothing", (Cues(), NOTHING), *silent)
-    yield _case("five figures, one effect", (Cues(shift=25), THERE), *silent)
-    mixed = (
-        (Cues(shift=25), THERE),
+def _list_cases() -> Iterable[Case]:
+    large = (Cues(shift=25), THERE)
+    yield _make_case("40 x (3, 12), nothing", (Cues(), NOTHING))
+    yield _make_case("12 x (6, 20), nothing", (Cues(12, 6, 20), NOTHING))
+    measured = Cues(of_wordings=MEASURED)
+    yield _make_case("40 x (3, 12), nothing, wordings as measured (SD 8)", (measured, NOTHING))
+    yield _make_case("40 x (3, 12), rare class (.05), nothing", (Cues(share=0.05), NOTHING))
+    yield _make_case("40 x (3, 12), rare class (.05), +16", (Cues(share=0.05, shift=16), THERE))
+    yield _make_case("40 x (3, 12), +19", (Cues(shift=19), THERE))
+    yield _make_case("40 x (3, 12), placebos as much", (Cues(shift=19, of_placebos=19), AS_MUCH))
+    yield _make_case("40 x (3, 12), at the bound (+10)", (Cues(shift=10), THERE))
+    near = Cues(shift=30, of_placebos=0.49 * 30, share=0.2)
+    yield _make_case("40 x (3, 12), placebos just below half of +30", (near, THERE))
+    yield _make_case("five figures, one effect", large, *[(Cues(), NOTHING)] * 4)
+    yield _make_case(
+        "five figures, mixed: +25, nothing, placebos as much, at the bound, nearly half",
+        large,
         (Cues(), NOTHING),
         (Cues(shift=25, of_placebos=25), AS_MUCH),
         (Cues(shift=10), OPEN),
         (Cues(shift=30, of_placebos=14), OPEN),
     )
-    yield _case(
-        "five figures, mixed: +25, nothing, placebos as much, at the bound, nearly half", *mixed
-    )
+    yield from _list_detected()
+    for share, name in ((0.0, "nothing"), (1 / 3, "a third of replies flips")):
+        judge_total = partial(_judge_total_shift, 40, share)
+        yield Case(f"framing, total shift of 40, {name}", judge_total, share=2)
+
+
+def _list_detected() -> Iterable[Case]:
+    """What the plan detects; by one reply, as `Settings.detects` has it of the form `sampled`."""
     for stimuli, several in ((24, 1), (12, 1), (24, 5)):
         variance = OF_WORDINGS * (1 / 3 + 1 / 12) + OF_STIMULI / stimuli
-        size = _detected(variance, 13, several)
-        more_figures = [(Masses(stimuli, 0.0), UNJUDGED)] * (several - 1)
-        name = f"what the plan detects ({size:.0f} points), {stimuli} stimuli"
-        yield _case(
-            name + f", one of {several} figures" * (several > 1),
-            (Masses(stimuli, size), THERE),
-            *more_figures,
-        )
-    # By one reply to a question, as `Settings.detects` has it of the form `sampled`.
+        size = _find_detected(variance, 13, several)
+        name = f"what the plan detects ({size:.0f} points), {stimuli} stimuli, one of {several}"
+        other = (Masses(stimuli, 0.0), UNJUDGED)
+        yield _make_case(name, (Masses(stimuli, size), THERE), *[other] * (several - 1))
     for several in (1, 5):
         of_stimuli = OF_STIMULI + OF_REPLIES / 2 * (1 + 1 / 4)
-        size = _detected(OF_WORDINGS * (1 / 4 + 1 / 12) + of_stimuli / 24, 14, several)
+        variance = OF_WORDINGS * (1 / 4 + 1 / 12) + of_stimuli / 24
+        size = _find_detected(variance, 14, several)
+        name = f"what the plan detects by one reply ({size:.0f} points), one of {several}"
         population = Cues(24, 4, 12, of_wordings=MEASURED, share=0.25)
-        more_figures = [(population, UNJUDGED)] * (several - 1)
-        name = f"what the plan detects by one reply ({size:.0f} points), one of {several} figures"
-        yield _case(name, (replace(population, shift=size), THERE), *more_figures)
-    for stimuli in (12, 40):
-        for share in (0.0, 1 / 3):
-            yield Case(
-                f"framing, total shift of {stimuli}, "
-                f"{'a third of replies flips' if share else 'nothing'}",
-                partial(_flipped, stimuli, share),
-                share=2,
-            )
+        planted = (replace(population, shift=size), THERE)
+        yield _make_case(name, planted, *[(population, UNJUDGED)] * (several - 1))
 
 
-def _flipped(stimuli: int, moved: float, seed: int) -> Row:
+def _judge_total_shift(stimuli: int, moved: float, seed: int) -> Row:
     """Of three classes, of which the last takes a share of the replies; "covers" is not said of
     it."""
     random = np.random.default_rng(seed)
-    first, second = _replies(stimuli, random), _replies(stimuli, random)
+    first, second = _draw_replies(stimuli, random), _draw_replies(stimuli, random)
     second = np.where(random.random((stimuli, 1)) < moved, np.eye(3)[2], second)
     is_effect = sign_flips(second - first, 0, FLIPS) < 0.05
     return None, None, None if moved else is_effect, None, is_effect if moved else None
 
 
-def _replies(stimuli: int, random: Random) -> Floats:
+def _draw_replies(stimuli: int, random: Random) -> Floats:
     """[stimuli, classes] replies, of three classes."""
     return np.eye(3)[random.integers(0, 3, stimuli)]
 
 
-def bias_of_total(stimuli: int, draws: int) -> tuple[float, float]:
-    """Mean squared shift where nothing moves, and its standard error; squared shares."""
-    random = np.random.default_rng(0)
-    shifts = []
-    for _ in range(draws):
-        shifts.append(squared_shift(_replies(stimuli, random) - _replies(stimuli, random)))
-    return float(np.mean(shifts)), float(np.std(shifts) / np.sqrt(draws))
-
-
-FRAMING = Family("framing", JUDGED, _cases)
+FRAMING = Family("framing", JUDGED, _list_cases)

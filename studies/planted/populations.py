@@ -12,6 +12,7 @@ from scipy import stats
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
+from studies.tables import print_head, print_row
 
 Random = np.random.Generator
 
@@ -35,7 +36,7 @@ class Case:
     """A population, and what one draw of it comes to."""
 
     name: str
-    drawn: Callable[[int], Row]
+    draw: Callable[[int], Row]
     """From a seed."""
     share: float = 1.0
     """Of the draws: what takes long is drawn less often."""
@@ -49,36 +50,33 @@ class Family:
     columns: Sequence[tuple[str, Kind]]
     cases: Callable[[], Iterable[Case]]
 
-    def head(self) -> str:
-        """Of the table."""
-        heads = ["planted", *(heading for heading, _ in self.columns), "draws"]
-        return f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}"
+    def print_head(self) -> None:
+        """Print the head of the table."""
+        print_head("planted", *(heading for heading, _ in self.columns), "draws")
 
-    def row(self, case: Case, draws: int) -> str:
-        """A case in shares of draws."""
+    def print_case(self, case: Case, draws: int) -> None:
+        """Print a case in shares of draws."""
         n = max(1, round(draws * case.share))
-        begin = SEEDS * zlib.crc32(case.name.encode())  # so that rows err each by itself
-        outcomes = zip(*map(case.drawn, range(begin, begin + n)), strict=True)
+        first = SEEDS * zlib.crc32(case.name.encode())  # so that rows err each by itself
+        rows = [case.draw(seed) for seed in range(first, first + n)]
+        outcomes = zip(*rows, strict=True)
         kinds = [kind for _, kind in self.columns]
-        cells = map(_cell, outcomes, kinds)
-        return f"| {case.name} | {' | '.join(cells)} | {n} |"
+        print_row(case.name, *map(describe_share, outcomes, kinds), n)
 
 
-def _cell(outcomes: Row, kind: Kind) -> str:
+def describe_share(outcomes: Row, kind: Kind) -> str:
+    """Return the share of draws in which something holds, and whether it FAILS."""
     stated = [outcome for outcome in outcomes if outcome is not None]
     if not stated:
         return ""
     share = sum(stated) / len(stated)
+    cell, fails = f"{share:.3f}", False
     if kind == "covers":
-        return _marked(f"{share:.3f}", not LEAST <= share <= MOST)
-    if kind == "power":
-        return f"{share:.3f}"
-    interval = stats.binomtest(int(sum(stated)), len(stated)).proportion_ci(method="wilson")
-    low = float(interval.low)
-    return _marked(f"{share:.3f} ({low:.3f})", low > ALPHA)
-
-
-def _marked(cell: str, fails: bool) -> str:
+        fails = not LEAST <= share <= MOST
+    elif kind == "false":
+        test = stats.binomtest(int(sum(stated)), len(stated))
+        low = float(test.proportion_ci(method="wilson").low)
+        cell, fails = f"{share:.3f} ({low:.3f})", low > ALPHA
     return f"**{cell} FAILS**" if fails else cell
 
 
@@ -121,16 +119,20 @@ def judge_figures(figures: Sequence[tuple[HeadlineTest, Truth]]) -> Row:
     judged = judge([(figure, ValidityCheck()) for figure, _ in figures])
     verdicts = [Verdict(str(figure.verdict)) for figure in judged]
     false: set[Verdict] = set()
-    may_be: set[Verdict] = set()
+    possible: set[Verdict] = set()
     for verdict, (_, truth) in zip(verdicts, figures, strict=True):
-        may_be |= {*truth.wrong}
-        false |= {*truth.wrong} & {verdict}
+        possible |= set(truth.wrong)
+        if verdict in truth.wrong:
+            false.add(verdict)
     first, truth = figures[0]
-    is_false_effect = Verdict.EFFECT in false if Verdict.EFFECT in may_be else None
-    is_false_denial = bool(false & {*DENIALS}) if may_be & {*DENIALS} else None
-    is_right = None if truth.right is None else verdicts[0] == truth.right
-    coverage = holds(first.effect, truth.effect), holds(first.specific, truth.specific)
-    return *coverage, is_false_effect, is_false_denial, is_right
+    denials = set(DENIALS)
+    return (
+        holds(first.effect, truth.effect),
+        holds(first.specific, truth.specific),
+        Verdict.EFFECT in false if Verdict.EFFECT in possible else None,
+        bool(false & denials) if possible & denials else None,
+        None if truth.right is None else verdicts[0] == truth.right,
+    )
 
 
 def holds(span: Interval | None, truth: float | None) -> bool | None:

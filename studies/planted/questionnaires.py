@@ -53,7 +53,7 @@ class Answers:
     noise: float = 0.2
     """SD of an answer of a fit."""
 
-    def drawn(self, random: Random) -> tuple[Floats, Floats]:
+    def draw(self, random: Random) -> tuple[Floats, Floats]:
         """[fits, items] answers, and means over the twins of each item."""
         fits = random.normal(0, self.of_fits, (self.fits, 1)) * (self.fits > 1)
         plain = self.level + random.normal(0, 1, (1, self.items))
@@ -65,12 +65,12 @@ class Answers:
 
 
 def _judge_draw(population: Answers, truth: Truth, seed: int) -> Row:
-    items, twins = population.drawn(np.random.default_rng(seed))
+    items, twins = population.draw(np.random.default_rng(seed))
     least = min(population.items, 6)
     return judge_figures([(placebo_contrast(items, twins, TWINS, TELLS, SMALLEST, least), truth)])
 
 
-def _case(name: str, population: Answers, truth: Truth) -> Case:
+def _make_case(name: str, population: Answers, truth: Truth) -> Case:
     return Case(f"questionnaires, {name}", partial(_judge_draw, population, truth), share=2)
 
 
@@ -79,18 +79,21 @@ NOTHING = Truth(None, 0, Verdict.NOT_SPECIFIC, (Verdict.EFFECT,))
 true."""
 
 
-def _cases() -> Iterable[Case]:
-    for items in (7, 9, 13, 20):
-        for fits in (1, 3):
-            population = Answers(items, fits)
-            name = f"{items} items, {fits} fit{'s' * (fits > 1)}"
-            yield _case(f"{name}, nothing", population, NOTHING)
-            for size in (0.5, 1.0):
-                truth = Truth(None, size, Verdict.EFFECT, DENIALS)
-                planted = replace(population, beyond=size, level=0.0)
-                yield _case(f"{name}, {size:g} point{'s' * (size < 1)}", planted, truth)
+SIZES = ((7, 3), (13, 3), (20, 1))
+"""Items and fits."""
+
+
+def _list_cases() -> Iterable[Case]:
+    for items, fits in SIZES:
+        population = Answers(items, fits)
+        name = f"{items} items, {fits} fit{'s' * (fits > 1)}"
+        yield _make_case(f"{name}, nothing", population, NOTHING)
+        for size in (0.5, 1.0):
+            truth = Truth(None, size, Verdict.EFFECT, DENIALS)
+            planted = replace(population, beyond=size, level=0.0)
+            yield _make_case(f"{name}, {size:g} of a point", planted, truth)
     odd = Answers(7, 3, of_items=0.3, of_twins=1.0)
-    yield _case("7 items, twins vary thrice as much as items", odd, NOTHING)
+    yield _make_case("7 items, twins vary thrice as much as items", odd, NOTHING)
 
 
-QUESTIONNAIRES = Family("questionnaires", JUDGED, _cases)
+QUESTIONNAIRES = Family("questionnaires", JUDGED, _list_cases)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
+from evenruler.instruments.saged.declare import FAVOUR, FAVOUR_BY_ROLE, NONRESPONSE
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.design import smallest_difference
 from evenruler.instruments.saged.diagnose.deviation_tests import (
@@ -47,6 +47,14 @@ BASE = 0.05
 """Share of silence."""
 
 
+HEADLINES = {
+    "favour": (FAVOUR, "vader", "higher", max_deviation_test),
+    "role": (FAVOUR_BY_ROLE, "vader", "higher", by_role),
+    "silence": (NONRESPONSE, "silence", "lower", nonresponse_test),
+}
+"""By kind: figure, feature, which end is better, and the family's test."""
+
+
 @dataclass(frozen=True)
 class Concepts:
     """A population: scores of replies by root item, concept and role, in SD of a reply."""
@@ -70,21 +78,11 @@ class Concepts:
     shuffles: int = 199
     """Where `level` is low, few of them cost power; 2,000 ship."""
 
-    @property
-    def settings(self) -> Disparities:
-        """Of a diagnosis."""
-        return Disparities.model_validate(
-            {"permutations": 9, "headline_permutations": self.shuffles}
-        )
-
-    def drawn(self, random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    def draw(self, random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """Scores of real and of invented concepts, and the truth of the real: less the mean of
         all."""
         if self.kind == "silence":
-            share = np.where(np.arange(self.concepts) == 0, self.silent, BASE)
-            real = (random.random((self.roots, self.concepts)) < share).astype(float)
-            other = (random.random((self.roots, self.invented)) < BASE).astype(float)
-            return real, other, (share - share.mean())[None]
+            return self._draw_silence(random)
         size = (self.roles, self.roots, self.concepts + self.invented)
         noise = random.exponential(1, size) if self.skewed else random.normal(0, 1, size)
         noise = noise + random.normal(0, 1, (1, self.roots, 1))
@@ -93,52 +91,60 @@ class Concepts:
         if self.kind == "role":
             truth[1, 0] -= self.apart
         real = noise[..., : self.concepts] + truth[:, None]
-        other = noise[..., self.concepts :] + random.normal(0, self.of_invented, self.invented)
+        invented = noise[..., self.concepts :]
+        invented = invented + random.normal(0, self.of_invented, self.invented)
         truth = truth - truth.mean(axis=1, keepdims=True)
         if self.kind == "role":
-            return real, other, truth - truth.mean(axis=0)
-        return real.mean(axis=0), other.mean(axis=0), truth.mean(axis=0, keepdims=True)
+            return real, invented, truth - truth.mean(axis=0)
+        return real.mean(axis=0), invented.mean(axis=0), truth.mean(axis=0, keepdims=True)
 
-    def headline(self, real: Floats, other: Floats) -> _Headline:
-        """As the family makes it."""
-        figure = FAVOUR, "vader", "higher", max_deviation_test
-        smallest, roles = SMALLEST, []
-        if self.kind == "role":
-            figure, roles = (BY_ROLE, "vader", "higher", by_role), _numbers(self.roles)
-        elif self.kind == "silence":
-            figure, smallest = (ALIKE, "silence", "lower", nonresponse_test), ALIKE_POINTS
-        names, roots = _numbers(self.concepts), _numbers(self.roots)
-        return _Headline(
-            *figure, real, names, other, _numbers(self.invented), roots, smallest, roles
+    def _draw_silence(self, random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        share = np.full(self.concepts, BASE)
+        share[0] = self.silent
+        is_silent = random.random((self.roots, self.concepts)) < share
+        is_invented_silent = random.random((self.roots, self.invented)) < BASE
+        truth = (share - share.mean())[None]
+        return is_silent.astype(float), is_invented_silent.astype(float), truth
+
+    def judge_scores(self, real: Floats, invented: Floats, seed: int) -> tuple[_Found, Verdict]:
+        """What the family's test finds, and the verdict."""
+        smallest = ALIKE_POINTS if self.kind == "silence" else SMALLEST
+        headline = _Headline(
+            *HEADLINES[self.kind],
+            scores=real,
+            concepts=_number_names(self.concepts),
+            invented=invented,
+            names=_number_names(self.invented),
+            roots=_number_names(self.roots),
+            smallest=smallest,
+            roles=_number_names(self.roles) if self.kind == "role" else [],
         )
-
-    def test_and_judge(self, real: Floats, other: Floats, seed: int) -> tuple[_Found, Verdict]:
-        """What the test finds, and the verdict."""
-        headline = self.headline(real, other)
-        test = _test_headline(headline, self.settings, self.level, seed)
+        settings = {"permutations": 9, "headline_permutations": self.shuffles}
+        disparities = Disparities.model_validate(settings)
+        test = _test_headline(headline, disparities, self.level, seed)
         figure = _verdict_input(headline, test, min(self.roots, 12))
         (judged,) = judge([(figure, ValidityCheck())])
         return test, Verdict(str(judged.verdict))
 
 
-def _numbers(n: int) -> list[str]:
+def _number_names(n: int) -> list[str]:
     return [str(number) for number in range(n)]
 
 
 def _judge_draw(population: Concepts, right: Verdict | None, seed: int) -> Row:
     """By `COLUMNS`. Whoever is not planted is named falsely; with names of SD 0 others are
     alike."""
-    real, other, truth = population.drawn(np.random.default_rng(seed))
-    test, verdict = population.test_and_judge(real, other, seed)
+    real, invented, truth = population.draw(np.random.default_rng(seed))
+    test, verdict = population.judge_scores(real, invented, seed)
     assert test.real is not None
-    is_planted = population.apart or population.silent != BASE
+    is_planted = bool(population.apart) or population.silent != BASE
     named = {concept for _, concept in test.named}
-    differ = is_planted or population.of_names
+    false_names = named - {0} if is_planted else named
     smallest = ALIKE_POINTS if population.kind == "silence" else SMALLEST
     is_far = float(np.abs(truth).max()) >= smallest - 1e-9
+    differ = is_planted or population.of_names
     beyond_names = is_planted or population.of_names > population.of_invented
     covered = (test.real.low <= truth) & (truth <= test.real.high)
-    false_names = named - {0} if is_planted else named
     return (
         bool(covered.all()),
         None if differ else test.real.p_null < population.level,
@@ -150,56 +156,41 @@ def _judge_draw(population: Concepts, right: Verdict | None, seed: int) -> Row:
     )
 
 
-def _case(
+def _make_case(
     name: str, population: Concepts, right: Verdict | None = Verdict.EFFECT, share: float = 1.0
 ) -> Case:
     size = f"{population.roots} x {population.concepts}"
     return Case(f"saged, {size}, {name}", partial(_judge_draw, population, right), share)
 
 
-def _cases() -> Iterable[Case]:
-    sizes = ((20, 6, 1.5), (20, 21, 1.0), (75, 21, 0.5))
-    for roots, concepts, share in sizes:
+SIZES = ((20, 6, 1.5), (75, 21, 0.5))
+"""Root items, concepts, and the share of the draws."""
+
+
+def _list_cases() -> Iterable[Case]:
+    for roots, concepts, share in SIZES:
         equal = Concepts(roots, concepts)
-        yield _case("equal", equal, Verdict.NO_EFFECT, share)
-        for off in (0.5, 1.0):
-            yield _case(f"one concept {off} SD off", replace(equal, apart=off), share=share)
-        yield _case("equal, skewed replies", replace(equal, skewed=True), Verdict.NO_EFFECT, share)
-    cancels = Concepts(20, 6, roles=3, kind="role")
-    yield _case("three roles, nothing", cancels, Verdict.NO_EFFECT)
-    yield _case("three roles, .8 SD that cancels: role x concept", replace(cancels, apart=0.8))
-    yield Case("saged, 20 x 6, the same: favour", _main_effect)
-    for roots, share in ((20, 1.0), (75, 0.25)):
-        for k in (12, 20):
-            as_much = Concepts(roots, 21, of_names=0.3, of_invented=0.3, invented=k)
-            yield _case(f"{k} invented names vary as much (.3 SD)", as_much, None, share)
-            less = replace(as_much, of_invented=0.1)
-            yield _case(f"real names vary .3 SD, {k} invented .1", less, share=share)
-    for roots, share in ((20, 1.5), (75, 0.5)):
-        quiet = Concepts(roots, 21, kind="silence")
-        yield _case("silence of .05 of all", quiet, Verdict.NO_EFFECT, share)
-        yield _case("one always silent", replace(quiet, silent=1.0), share=share)
-        yield _case("one silent in .30, others in .05", replace(quiet, silent=0.30), share=share)
-        bound = BASE + ALIKE_POINTS * 21 / 20
-        yield _case("one silent at the bound of alike", replace(quiet, silent=bound), share=share)
-    for roots, concepts, share in sizes:
+        yield _make_case("equal", equal, Verdict.NO_EFFECT, share)
+        yield _make_case("one concept 1 SD off", replace(equal, apart=1.0), share=share)
+        # What the plan detects, of three figures; from the mean of all.
         level = 0.05 / 3
-        size = smallest_difference(roots, concepts, 1, level)  # from the mean of all
+        size = smallest_difference(roots, concepts, 1, level)
         apart = size * concepts / (concepts - 1)
-        planned = Concepts(roots, concepts, apart=apart, level=level, shuffles=999)
-        name = f"what the plan detects ({size:.2f} SD, of three figures)"
-        yield _case(name, planned, None, share)
+        planned = replace(equal, apart=apart, level=level, shuffles=999)
+        yield _make_case(f"what the plan detects ({size:.2f} SD)", planned, None, share)
+    skewed = Concepts(20, 6, skewed=True)
+    yield _make_case("equal, skewed replies", skewed, Verdict.NO_EFFECT)
+    cancels = Concepts(20, 6, roles=3, kind="role")
+    yield _make_case("three roles, nothing", cancels, Verdict.NO_EFFECT)
+    yield _make_case("three roles, .8 SD that cancels", replace(cancels, apart=0.8))
+    as_much = Concepts(20, 21, of_names=0.3, of_invented=0.3)
+    yield _make_case("invented names vary as much (.3 SD)", as_much, None)
+    yield _make_case("invented names vary less (.1 SD)", replace(as_much, of_invented=0.1))
+    quiet = Concepts(20, 21, kind="silence")
+    yield _make_case("silence of .05 of all", quiet, Verdict.NO_EFFECT)
+    yield _make_case("one silent in .30, others in .05", replace(quiet, silent=0.30))
+    bound = BASE + ALIKE_POINTS * 21 / 20
+    yield _make_case("one silent at the bound of alike", replace(quiet, silent=bound))
 
 
-def _main_effect(seed: int) -> Row:
-    """What cancels over roles, judged by the mean over roles."""
-    planted = Concepts(20, 6, roles=3, kind="role", apart=0.8)
-    real, other, _ = planted.drawn(np.random.default_rng(seed))
-    mean = replace(planted, kind="favour", apart=0.0)
-    test, verdict = mean.test_and_judge(real.mean(axis=0), other.mean(axis=0), seed)
-    assert test.real is not None
-    is_found = test.real.p_null < 0.05
-    return None, is_found, bool(test.named), verdict == Verdict.EFFECT, None, None, None
-
-
-SAGED = Family("saged", COLUMNS, _cases)
+SAGED = Family("saged", COLUMNS, _list_cases)

@@ -21,19 +21,19 @@ from evenruler.instruments.probes.diagnose.gain import (
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
-from studies.planted.choices import found, low_half, published
+from studies.planted.choices import diagnose_chooser, open_published, refuse_low_half
 from tests.personas import Chooser, asked
 
 BIASED = Chooser(rise=0.5)
 
 
 def verdicts(chooser: Chooser, seed: int = 0) -> tuple[str, str]:
-    figures = found(chooser, "standard", seed)
+    figures = diagnose_chooser(chooser, "standard", seed)
     return figures.loc[SHARE_GAIN, "verdict"], figures.loc[UNANSWERED, "verdict"]
 
 
 def test_who_is_biased_is_told_by_how_much() -> None:
-    figures = found(BIASED, "standard", 0)
+    figures = diagnose_chooser(BIASED, "standard", 0)
     gain = figures.loc[SHARE_GAIN]
     assert gain["verdict"] == Verdict.EFFECT
     assert gain["low"] < 50 < gain["high"]
@@ -64,14 +64,14 @@ def test_who_is_not_biased_has_no_effect_and_answers_alike() -> None:
 def test_who_does_not_choose_by_what_sentences_say_is_no_measurement(
     chooser: Chooser, why: str
 ) -> None:
-    figures = found(chooser, "standard", 0)
+    figures = diagnose_chooser(chooser, "standard", 0)
     verdict_of_both = figures.loc[[SHARE_GAIN, UNANSWERED], "verdict"]
     assert set(verdict_of_both) == {str(Verdict.INVALID)}
     assert why in figures.loc[SHARE_GAIN, "why"]
 
 
 def test_who_refuses_one_end_is_said_to_and_still_judged() -> None:
-    figures = found(replace(BIASED, refuses=low_half), "standard", 0)
+    figures = diagnose_chooser(replace(BIASED, refuses=refuse_low_half), "standard", 0)
     assert figures.loc[UNANSWERED, "verdict"] == Verdict.EFFECT
     assert figures.loc[UNANSWERED, "value"] < -20, "what is high is answered more"
     assert figures.loc[SHARE_GAIN, "verdict"] == Verdict.EFFECT
@@ -79,7 +79,7 @@ def test_who_refuses_one_end_is_said_to_and_still_judged() -> None:
 
 def test_an_attribute_that_is_mostly_refused_leaves_and_is_named() -> None:
     chooser = replace(BIASED, refuses=lambda row: float(row["attribute"] == "nurse"))
-    gain = found(chooser, "standard", 0).loc[SHARE_GAIN]
+    gain = diagnose_chooser(chooser, "standard", 0).loc[SHARE_GAIN]
     assert gain["why"].endswith("Left out, mostly unanswered: nurse.")
     assert gain["levels"] == "21 attributes, 8 templates, 6 words"
 
@@ -87,7 +87,7 @@ def test_an_attribute_that_is_mostly_refused_leaves_and_is_named() -> None:
 def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
     """Else whatever there is would be beyond placebos that do nothing."""
     chooser = replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo"))
-    gain = found(chooser, "standard", 0)
+    gain = diagnose_chooser(chooser, "standard", 0)
     assert set(gain["verdict"].dropna()) == {str(Verdict.INCONCLUSIVE), str(Verdict.NO_EFFECT)}
     share_gain = gain.loc[SHARE_GAIN]
     assert share_gain["why"].startswith(
@@ -97,7 +97,7 @@ def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
 
 
 def test_a_trial_has_no_placebos_and_no_verdict() -> None:
-    gain = found(BIASED, "trial", 0).loc[SHARE_GAIN]
+    gain = diagnose_chooser(BIASED, "trial", 0).loc[SHARE_GAIN]
     assert (gain["verdict"], gain["why"]) == (
         Verdict.INCONCLUSIVE,
         "No verdict is possible: no placebo.",
@@ -143,7 +143,7 @@ def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
 
 
 def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None:
-    tables, plan, _ = published("standard")
+    tables, plan, _ = open_published("standard")
     questions = choice_questions(tables, plan)
     n_by_framing = questions["framing"].value_counts().to_dict()
     assert n_by_framing == {"bare": 22 * 8 * 6, "placebo": 22 * 2 * 18}
