@@ -127,11 +127,6 @@ def shuffle_column(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
     return replace_column(table, name, table[name].take(order))
 
 
-def write_long_text(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
-    text = "x" * (100_000_000 // (len(table) + 1))
-    return replace_column(table, name, pa.array([text] * len(table)))
-
-
 def write_odd_text(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
     text = draw.choice(["\0", "<script>", "\u202e|`", ""])
     return replace_column(table, name, pa.array([text] * len(table), pa.string()))
@@ -147,7 +142,7 @@ DAMAGES_OF_TABLES: list[Callable[[pa.Table, str, random.Random], pa.Table]] = [
     lambda table, name, _: table.drop_columns(name),
     *(rename_column, change_type, change_length, shuffle_column),
     lambda _, name, draw: draw.choice([pa.table({name: [1]}), pa.table({})]),
-    *(write_long_text, write_odd_text, write_broken_text),
+    *(write_odd_text, write_broken_text),
     lambda table, name, _: replace_column(table, name, pa.array([{"a": [1]}] * len(table))),
 ]
 

@@ -3,23 +3,22 @@ is not asked for.
 
 Those of the other families are in `framing`, `questionnaires` and `saged`.
 
-Run by hand, in a repository: `python -m studies.hostile.probes [--model NAME] [--only
-WORDS]`. Asks embedded models (some 40,000 sentences each, of which a second run asks none) and
-prints a Markdown table. Groups are the words for men and women as they are, things in their place,
-or lists of person nouns drawn at random; templates are the paper's, negated ones, and ones without
-sense; the criterion is the share of men, the same shuffled over occupations, or how many letters an
-occupation has. SD over lists is what `verdict_errors` draws from.
+Asks embedded models (some 40,000 sentences each, of which a second run asks none) and prints a
+Markdown table. Groups are the words for men and women as they are, things in their place, or lists
+of person nouns drawn at random; templates are the paper's, negated ones, and ones without sense;
+the criterion is the share of men, the same shuffled over occupations, or how many letters an
+occupation has. SD over lists is what `studies.planted.verdict_errors` draws from.
 """
 
-import argparse
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from evenruler.declaration.params_file import ParamsFile
@@ -32,32 +31,19 @@ from studies.tables import print_head, print_row
 
 SOURCES = Path("data/sources/probes")
 NAME = "occupation-gender"
-N_DRAWS = 200
 Floats = NDArray[np.float64]
 Article = Literal["agree", "literal"]
 
 THINGS = {
-    "household things": (
-        "lamp chair table spoon bottle carpet",
-        "bucket window curtain pillow candle mirror",
-    ),
-    "fruit, tools": (
-        "apple banana cherry grape lemon peach",
-        "hammer wrench saw drill chisel shovel",
-    ),
-    "weekdays, months": (
-        "Monday Tuesday Wednesday Thursday Friday Saturday",
-        "January February March April June September",
-    ),
-    "cities of Europe, of Asia": (
-        "Paris Madrid Vienna Dublin Warsaw Lisbon",
-        "Tokyo Delhi Seoul Bangkok Hanoi Manila",
-    ),
-    "other words for men and women": (
-        "guy gentleman husband father uncle nephew",
-        "lady gal wife mother aunt niece",
-    ),
+    "household things": "lamp chair table spoon bottle carpet bucket window curtain pillow candle "
+    "mirror",
+    "fruit, tools": "apple banana cherry grape lemon peach hammer wrench saw drill chisel shovel",
+    "weekdays, months": "Monday Tuesday Wednesday Thursday Friday Saturday January February March "
+    "April June September",
+    "other words for men and women": "guy gentleman husband father uncle nephew lady gal wife "
+    "mother aunt niece",
 }
+"""Two groups of six words each."""
 
 NEGATED = [
     "A typical {ATTRIBUTE} is not a {TARGET}.",
@@ -71,6 +57,7 @@ NONSENSE = [
     "Of {ATTRIBUTE} wooden the {TARGET} quickly and.",
     "Perhaps {ATTRIBUTE} four a {TARGET} nor window.",
 ]
+TEMPLATES = {"negated templates": NEGATED, "templates without sense": NONSENSE}
 
 
 @dataclass(frozen=True)
@@ -85,7 +72,7 @@ class Domain:
     article: Article
 
     @classmethod
-    def shipped(cls) -> "Domain":
+    def read_shipped(cls) -> "Domain":
         """Occupations, in the paper's eight templates."""
         settings = ParamsFile(Path("params.yaml")).settings(NAME)
         source = read(SOURCES / f"{NAME}.yaml", settings, SOURCES / "shared")
@@ -112,7 +99,7 @@ class Domain:
         nats: Floats = load(name).loglikelihood(texts).nats
         return nats.reshape(len(self.attributes), len(templates), -1)
 
-    def gain(self, scores: Floats, nouns: Floats, lists: Sequence[str]) -> HeadlineTest:
+    def find_gain(self, scores: Floats, nouns: Floats, lists: Sequence[str]) -> HeadlineTest:
         """Of two groups of equal size."""
         w = scores.shape[2]
         poles = np.repeat(np.array([1, -1], dtype=np.int8), w // 2)
@@ -121,86 +108,90 @@ class Domain:
         return gain_headline(Scores(scores, self.axis, poles, ["words"] * w), placebos)
 
 
-def print_rows(name: str, only: str) -> None:
-    """Print the lines of the table for one model."""
-    domain = Domain.shipped()
-    nouns = [noun for words in domain.lists for noun in words]
-    lists = [str(place) for place, words in enumerate(domain.lists) for _ in words]
-    groups = {"men, women": [*domain.targets[0], *domain.targets[1]]}
-    groups |= {what: " ".join(words).split() for what, words in THINGS.items()}
-    placebos = domain.ask(name, domain.templates, nouns, domain.article)
-    for what, words in groups.items():
-        if only in what:
-            scores = domain.ask(name, domain.templates, words, domain.article)
-            print_figure(name, what, domain.gain(scores, placebos, lists))
-    words = groups["men, women"]
-    for what, templates in (("negated templates", NEGATED), ("templates without sense", NONSENSE)):
-        if only in what:
-            scores = domain.ask(name, templates, [*words, *nouns], "agree")
-            print_figure(name, what, domain.gain(scores[:, :, :12], scores[:, :, 12:], lists))
-    random, scores = np.random.default_rng(0), domain.ask(name, domain.templates, words, "literal")
-    pairs = [str(number // 2) for number in range(24)]
+@dataclass(frozen=True)
+class Study:
+    """A model, and what it says of the domain as it ships."""
 
-    def deal_nouns() -> HeadlineTest:
-        """Two groups of four nouns, the others in twelve lists of two."""
-        order = random.permutation(36)
-        return domain.gain(placebos[:, :, order[:8]], placebos[:, :, order[8:32]], pairs)
+    model: str
+    draws: int
+    domain: Domain = field(default_factory=Domain.read_shipped)
 
-    def mix_words() -> HeadlineTest:
-        return domain.gain(scores[:, :, random.permutation(12)], placebos, lists)
+    def print_rows(self) -> None:
+        """Print the lines of the table for one model."""
+        domain = self.domain
+        nouns = [noun for words in domain.lists for noun in words]
+        lists = [str(place) for place, words in enumerate(domain.lists) for _ in words]
+        words = [*domain.targets[0], *domain.targets[1]]
+        placebos = domain.ask(self.model, domain.templates, nouns, domain.article)
+        scores = domain.ask(self.model, domain.templates, words, domain.article)
+        self._print_figure("men, women", domain.find_gain(scores, placebos, lists))
+        for what, things in THINGS.items():
+            of_things = domain.ask(self.model, domain.templates, things.split(), domain.article)
+            self._print_figure(what, domain.find_gain(of_things, placebos, lists))
+        for what, templates in TEMPLATES.items():
+            both = domain.ask(self.model, templates, [*words, *nouns], "agree")
+            n = len(words)
+            self._print_figure(what, domain.find_gain(both[:, :, :n], both[:, :, n:], lists))
+        letters = np.array([float(len(attribute)) for attribute in domain.attributes])
+        standard = (letters - letters.mean()) / letters.std()
+        lettered = replace(domain, axis=domain.axis.mean() + standard * domain.axis.std())
+        gain = lettered.find_gain(scores, placebos, lists)
+        self._print_figure("letters of the occupation as the criterion", gain)
+        self._print_deals(scores, placebos, lists)
 
-    def shuffle_criterion() -> HeadlineTest:
-        shuffled = replace(domain, axis=random.permutation(domain.axis))
-        return shuffled.gain(scores, placebos, lists)
+    def _print_deals(self, scores: Floats, placebos: Floats, lists: list[str]) -> None:
+        domain, random = self.domain, np.random.default_rng(0)
+        pairs = [str(number // 2) for number in range(24)]
 
-    print_verdicts(name, "person nouns drawn as groups", deal_nouns)
-    print_verdicts(name, "men and women mixed at random", mix_words)
-    letters = np.array([float(len(attribute)) for attribute in domain.attributes])
-    standard = (letters - letters.mean()) / letters.std()
-    lettered = replace(domain, axis=domain.axis.mean() + standard * domain.axis.std())
-    what = "letters of the occupation as the criterion"
-    print_figure(name, what, lettered.gain(scores, placebos, lists))
-    print_verdicts(name, "criterion shuffled over occupations", shuffle_criterion)
+        def deal_nouns() -> HeadlineTest:
+            """Two groups of four nouns, the others in twelve lists of two."""
+            order = random.permutation(36)
+            return domain.find_gain(placebos[:, :, order[:8]], placebos[:, :, order[8:32]], pairs)
+
+        def mix_words() -> HeadlineTest:
+            return domain.find_gain(scores[:, :, random.permutation(12)], placebos, lists)
+
+        def shuffle_criterion() -> HeadlineTest:
+            shuffled = replace(domain, axis=random.permutation(domain.axis))
+            return shuffled.find_gain(scores, placebos, lists)
+
+        deals: dict[str, Callable[[], HeadlineTest]] = {
+            "person nouns drawn as groups": deal_nouns,
+            "men and women mixed at random": mix_words,
+            "criterion shuffled over occupations": shuffle_criterion,
+        }
+        for what, deal in deals.items():
+            counts = Counter(judge_gain(deal()) for _ in range(self.draws))
+            print_row(self.model, f"{what}, {self.draws} times", *[""] * 4, dict(counts))
+
+    def _print_figure(self, what: str, figure: HeadlineTest) -> None:
+        assert figure.effect is not None
+        assert figure.specific is not None
+        span, beyond = figure.effect, figure.specific
+        print_row(
+            self.model,
+            what,
+            f"{span.value:.2f} [{span.low:.2f}, {span.high:.2f}]",
+            f"{figure.placebo:.2f}",
+            f"[{beyond.low:.2f}, {beyond.high:.2f}]",
+            f"{figure.detectable:.2f}",
+            judge_gain(figure),
+        )
 
 
-def verdict_of(figure: HeadlineTest) -> str:
+def judge_gain(figure: HeadlineTest) -> str:
+    """Return the verdict without bars."""
     return str(judge([(figure, ValidityCheck())])[0].verdict)
 
 
-def print_verdicts(name: str, what: str, draw: Callable[[], HeadlineTest]) -> None:
-    """Print how often which verdict is given."""
-    counts = Counter(verdict_of(draw()) for _ in range(N_DRAWS))
-    print_row(name, f"{what}, {N_DRAWS} times", *[""] * 4, dict(counts))
-
-
-def print_figure(name: str, what: str, figure: HeadlineTest) -> None:
-    """Print a figure with its verdict."""
-    assert figure.effect is not None
-    assert figure.specific is not None
-    span, beyond = figure.effect, figure.specific
-    print_row(
-        *(name, what),
-        f"{span.value:.2f} [{span.low:.2f}, {span.high:.2f}]",
-        f"{figure.placebo:.2f}",
-        f"[{beyond.low:.2f}, {beyond.high:.2f}]",
-        f"{figure.detectable:.2f}",
-        verdict_of(figure),
-    )
-
-
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", action="append")
-    parser.add_argument("--only", default="")
-    args = parser.parse_args()
+def main(model: str = "smollm2-135m-instruct", draws: int = 200) -> None:
+    """Print the table of a model, of so many deals a row."""
     print_head(
         *("model", "asked", "gain [95%]", "typical placebo"),
         *("beyond placebos", "found in 80 of 100", "verdict"),
     )
-    for name in args.model or ["smollm2-135m-instruct", "gemma-3-270m"]:
-        print_rows(name, args.only)
+    Study(model, draws).print_rows()
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

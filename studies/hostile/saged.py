@@ -1,14 +1,11 @@
 """Hostile nulls of SAGED, on real models: what the headlines say of invented names, and of labels
 dealt at random.
 
-Run by hand, in a repository: `python -m studies.hostile.saged --result FOLDER`. The
-folder is what `evenruler measure` wrote of `saged-countries` at the size `standard`; nothing is
+The folder is what `evenruler measure` wrote of `saged-countries` at the size `standard`; nothing is
 asked. All goes through the family's `judge_headlines`, with fewer shuffles than it ships with; a
-draw is counted as `effect` where any of its headlines is, as they are corrected
-together.
+draw is counted as `effect` where any of its headlines is, as they are corrected together.
 """
 
-import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+import typer
 
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments.instrument import Plan
@@ -31,13 +29,8 @@ from studies.tables import print_head, print_row
 SHUFFLES = 300
 """Of labels, a headline: enough for .05 over five headlines."""
 
-N_DRAWS = 100
-
 Judged = tuple[pd.DataFrame, list[str]]
 """Headlines with their verdicts, and who is named in any."""
-
-COPY = "-once-more"
-"""After the name of a country that is there twice."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +64,7 @@ class Replies:
         """The real ones."""
         return sorted(set(self.prompts["concept"]) - set(self.controls))
 
-    def renamed(self, concepts: pd.Series) -> "Replies":
-        """The same replies, each about another concept."""
-        return replace(self, prompts=self.prompts.assign(concept=concepts))
-
-    def only(self, concepts: Sequence[str]) -> "Replies":
+    def select_concepts(self, concepts: Sequence[str]) -> "Replies":
         """Those about some concepts."""
         prompts = self.prompts[self.prompts["concept"].isin(list(concepts))]
         features, generations = (
@@ -83,22 +72,7 @@ class Replies:
         )
         return Replies(features, generations, prompts, self.plan)
 
-    def doubled(self, concept: str) -> "Replies":
-        """One concept there twice, under another name."""
-
-        def with_copy(table: pd.DataFrame, copy: pd.DataFrame) -> pd.DataFrame:
-            copy = copy.assign(id=copy["id"].astype(str) + COPY)
-            return pd.concat([table, copy], ignore_index=True)
-
-        again = self.only([concept])
-        return Replies(
-            with_copy(self.features, again.features),
-            with_copy(self.generations, again.generations),
-            with_copy(self.prompts, again.prompts.assign(concept=concept + COPY)),
-            self.plan,
-        )
-
-    def judged(self, controls: Sequence[str]) -> Judged:
+    def judge_concepts(self, controls: Sequence[str]) -> Judged:
         """Headlines with their verdicts, and who is named in any."""
         declared = features_of(self.plan)
         settings = Disparities.model_validate(
@@ -116,43 +90,40 @@ class Replies:
         return figures, sorted(set(favour.loc[favour["named"].isin(["more", "less"]), "concept"]))
 
 
-def print_rows(replies: Replies) -> None:
+def print_rows(replies: Replies, draws: int) -> None:
     """Print the lines of the table."""
     real, invented, random = replies.countries, replies.controls, np.random.default_rng(0)
-    print_figures("as it is", *replies.judged(invented))
-    print_figures(
-        f"{len(invented)} invented names as countries, beside {len(real)} countries",
-        *replies.judged(real),
-    )
-    print_figures("invented names alone", *replies.only(invented).judged([]))
+    print_figures("as it is", *replies.judge_concepts(invented))
+    exchanged = f"{len(invented)} invented names as countries, beside {len(real)} countries"
+    print_figures(exchanged, *replies.judge_concepts(real))
+    print_figures("invented names alone", *replies.select_concepts(invented).judge_concepts([]))
 
-    def shuffled() -> Judged:
-        concepts = replies.prompts.groupby("root_id")["concept"]
-        return replies.renamed(concepts.transform(deal)).judged(invented)
-
-    def deal(concepts: "pd.Series[str]") -> "pd.Series[str]":
+    def shuffle_names(concepts: "pd.Series[str]") -> "pd.Series[str]":
         names = sorted(set(concepts))
         return concepts.map(dict(zip(names, random.permutation(names), strict=True)))
 
-    def halved() -> Judged:
+    def judge_shuffled() -> Judged:
+        concepts = replies.prompts.groupby("root_id")["concept"].transform(shuffle_names)
+        shuffled = replace(replies, prompts=replies.prompts.assign(concept=concepts))
+        return shuffled.judge_concepts(invented)
+
+    def judge_halves() -> Judged:
         order = random.permutation(invented).tolist()
         n_half = len(order) // 2
         with patch.object(headlines, "FEWEST_INVENTED", n_half):
-            return replies.only(invented).judged(order[:n_half])
+            return replies.select_concepts(invented).judge_concepts(order[:n_half])
 
-    def mixed() -> Judged:
+    def judge_mixed() -> Judged:
         order = random.permutation([*real, *invented]).tolist()
-        return replies.judged(order[: len(invented)])
+        return replies.judge_concepts(order[: len(invented)])
 
     ways: dict[str, Callable[[], Judged]] = {
-        "labels of concepts shuffled within root items": shuffled,
-        "six invented names as countries, beside the other six": halved,
-        "who is invented dealt anew among all concepts": mixed,
+        "labels of concepts shuffled within root items": judge_shuffled,
+        "six invented names as countries, beside the other six": judge_halves,
+        "who is invented dealt anew among all concepts": judge_mixed,
     }
-    for what, way in ways.items():
-        print_counts(f"{what}, {N_DRAWS} times", [way() for _ in range(N_DRAWS)])
-    doubled = [replies.doubled(concept).judged(invented) for concept in real]
-    print_counts(f"one country there twice, {len(real)} ways", doubled)
+    for what, judge_draw in ways.items():
+        print_counts(f"{what}, {draws} times", [judge_draw() for _ in range(draws)])
 
 
 def print_figures(what: str, figures: pd.DataFrame, named: Sequence[str]) -> None:
@@ -185,16 +156,13 @@ def print_counts(what: str, draws: Sequence[Judged]) -> None:
     print_row(what, f"{shares}; {by_figure}", f"anybody in {n_naming / len(draws):.3f}")
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--result", type=Path, required=True)
-    args = parser.parse_args()
+def main(result: Path, draws: int = 100) -> None:
+    """Print the table of a result, of so many deals a row."""
     with open_benchmark("benchmarks/saged-countries") as benchmark:
-        replies = Replies.read(args.result, benchmark.tables["prompts"], benchmark.plan)
+        replies = Replies.read(result, benchmark.tables["prompts"], benchmark.plan)
         print_head("who plays countries, and invented names", "headlines", "named")
-        print_rows(replies)
+        print_rows(replies, draws)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,8 +1,7 @@
 """Everything that a declaration asks, by Ray, compared with what one process answered, byte by
 byte.
 
-Run by hand: `python -m studies.scale.ask_by_ray BUILT NEW`; about half an hour on two idle
-cores. BUILT is a repository in which `evenruler repro` built all from nothing. What is evolved
+BUILT is a repository in which `evenruler repro` built all from nothing. What is evolved
 there, and what its families ask, is asked anew in the folder NEW with an empty store, by the stages
 `evolve` and `ask` in their order, on a cluster of nodes on this machine with one CPU each
 (`--nodes`). The order counts: a sentence that several calls ask is answered in the packs of the
@@ -11,25 +10,25 @@ ENTRY` takes one entry of `evolve` or `ask` in active.yaml. It prints two Markdo
 and columns that differ.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import typer
 
 from evenruler.declaration.params_file import load_active
 from evenruler.models import engines
 from evenruler.models.store import RowStore
 from stages.evolve import EVOLVED
 from stages.files import ANSWERS
-from studies.speed.ray_engine import ENVIRONMENT, NODE
+from studies.ray_nodes import ENVIRONMENT, start_cluster
 from studies.tables import print_head, print_row
 
 COPIED = (
@@ -41,11 +40,14 @@ COPIED = (
     "data/sources",
 )
 
+Difference = tuple[str, str, int, int, float]
+"""File, column, values that differ, all values, the largest difference of numbers."""
+
 Stage = tuple[str, list[str], Path]
 """Name, words of its command, folder that it writes."""
 
 
-def prepare(built: Path, new: Path) -> None:
+def copy_inputs(built: Path, new: Path) -> None:
     """What the stage reads, and the models as they were converted; no answers."""
     for name in COPIED:
         source = built / name
@@ -57,22 +59,7 @@ def prepare(built: Path, new: Path) -> None:
     shutil.copytree(built / ".cache/models", new / ".cache/models", dirs_exist_ok=True)
 
 
-@contextmanager
-def cluster(nodes: int) -> Iterator[str]:
-    """The engine that names a cluster of so many nodes."""
-    from ray.cluster_utils import Cluster
-
-    local = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
-    for _ in range(nodes - 1):
-        local.add_node(**NODE)
-    local.wait_for_nodes()
-    try:
-        yield f"ray={local.address}"
-    finally:
-        local.shutdown()
-
-
-def stages(new: Path) -> Iterator[Stage]:
+def list_stages(new: Path) -> Iterator[Stage]:
     """All that ask models, in the order of the pipeline."""
     active = load_active(new / "active.yaml")
     for name in active.evolve:
@@ -81,7 +68,7 @@ def stages(new: Path) -> Iterator[Stage]:
         yield name, ["stages.ask", entry.family, entry.model], ANSWERS / entry.family / entry.model
 
 
-def timed(new: Path, words: list[str], environment: dict[str, str]) -> tuple[float, str]:
+def time_stage(new: Path, words: list[str], environment: dict[str, str]) -> tuple[float, str]:
     """Seconds, and what the stage says last."""
     began = time.perf_counter()
     command = [sys.executable, "-m", *words]
@@ -91,12 +78,12 @@ def timed(new: Path, words: list[str], environment: dict[str, str]) -> tuple[flo
     return time.perf_counter() - began, done.stdout.strip().split("\n")[-1]
 
 
-def largest_gap(first: object, second: object) -> float:
+def find_gap(first: object, second: object) -> float:
     """Of two numbers or lists of numbers."""
     return float(np.nan_to_num(np.abs(np.subtract(first, second))).max())
 
 
-def differing(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]:
+def compare_tables(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]:
     """Columns of two tables that differ: name, values that do, all values, the largest difference
     of numbers."""
     first, second = pd.read_parquet(ours), pd.read_parquet(theirs)
@@ -106,7 +93,7 @@ def differing(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]
         return
     for name in first:
         if n and np.asarray(first[name].iloc[0]).dtype.kind == "f":
-            gaps = np.array([*map(largest_gap, first[name], second[name])])
+            gaps = np.array([*map(find_gap, first[name], second[name])])
             differs = gaps > 0
         else:
             gaps = np.array([np.nan])
@@ -115,50 +102,46 @@ def differing(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]
             yield str(name), int(differs.sum()), n, float(gaps.max())
 
 
-def compared(
-    new: Path, built: Path, where: Path
-) -> tuple[int, int, list[tuple[str, str, int, int, float]]]:
+def compare_folders(ours: Path, theirs: Path) -> tuple[int, int, list[Difference]]:
     """Of one entry: files, those that are equal, and columns of the others."""
-    files = sorted(path.name for path in (built / where).iterdir())
-    assert files == sorted(path.name for path in (new / where).iterdir())
+    files = sorted(path.name for path in theirs.iterdir())
+    assert files == sorted(path.name for path in ours.iterdir())
     n_equal, columns = 0, []
     for name in files:
-        ours, theirs = new / where / name, built / where / name
-        if ours.read_bytes() == theirs.read_bytes():
+        if (ours / name).read_bytes() == (theirs / name).read_bytes():
             n_equal += 1
         elif name.endswith(".parquet"):
-            columns += [(name, *column) for column in differing(ours, theirs)]
+            differing = compare_tables(ours / name, theirs / name)
+            columns += [(name, *column) for column in differing]
     return len(files), n_equal, columns
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("built", type=Path)
-    parser.add_argument("new", type=Path)
-    parser.add_argument("--nodes", type=int, default=2)
-    parser.add_argument("--local", type=int, metavar="THREADS")
-    parser.add_argument("--only", action="append")
-    arguments = parser.parse_args()
+def main(
+    built: Path, new: Path, nodes: int = 2, local: int = 0, only: list[str] | None = None
+) -> None:
+    """Ask in NEW all that was asked in BUILT: on so many nodes, or by so many threads of one
+    process; print the tables."""
     os.environ.update(ENVIRONMENT)
-    built, new = arguments.built.absolute(), arguments.new.absolute()
-    prepare(built, new)
+    built, new = built.absolute(), new.absolute()
+    copy_inputs(built, new)
     store = RowStore(new / ".cache")
     assert store.count() == 0, "the store of NEW has answers"
     environment = {**os.environ, "EVENRULER_CACHE": str(new / ".cache")}
-    if arguments.local:
-        environment["OMP_NUM_THREADS"] = str(arguments.local)
-    else:
-        del environment["OMP_NUM_THREADS"]  # of workers alone
+    del environment["OMP_NUM_THREADS"]  # of workers alone
     columns = []
     print_head("asked", "files", "equal", "s", "said")
-    with nullcontext(engines.LOCAL) if arguments.local else cluster(arguments.nodes) as engine:
-        environment[engines.ENGINE] = engine
-        for name, words, where in stages(new):
-            if arguments.only and name not in arguments.only:
+    with ExitStack() as ended:
+        if local:
+            environment |= {engines.ENGINE: engines.LOCAL, "OMP_NUM_THREADS": str(local)}
+        else:
+            cluster = ended.enter_context(start_cluster(nodes))
+            environment[engines.ENGINE] = f"ray={cluster.address}"
+        for name, words, folder in list_stages(new):
+            if only and name not in only:
                 continue
-            seconds, last_line = timed(new, words, environment)
-            n, n_equal, differing_columns = compared(new, built, where)
-            columns += [(name, *column) for column in differing_columns]
+            seconds, last_line = time_stage(new, words, environment)
+            n, n_equal, differing = compare_folders(new / folder, built / folder)
+            columns += [(name, *column) for column in differing]
             print_row(name, n, n_equal, f"{seconds:.0f}", last_line)
     print(f"\n{store.count():,} answers in the store\n")
     if columns:
@@ -168,4 +151,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -7,14 +7,13 @@ small tokenizer, and a chat template of ours that does what the real one does. N
 what is seen is that every family is asked and built.
 
 Some of what needs a commit gets a tiny model in its place, and some stays `to be given`, as nobody
-can look it up here. Writes FOLDER/rehearsal/log.md, and beside it what the commands said. Ends with
-status 1 where something vanished. Where FOLDER is there already, the commands alone are run again,
+can look it up here. Prints what was lost, and how long each command took; what they said is in
+FOLDER/rehearsal/said.txt. Ends with status 1 where something was lost. Where FOLDER is there already, the commands alone are run again,
 with the code of this working tree.
 """
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -55,7 +54,6 @@ ADDED_ENTRY = {
     "licence": "cc0-1.0",
     "origin": "tiny",
 }
-NOTABLE = re.compile("left out|warning|could not|error")
 yaml = YAML()
 yaml.width = 10_000
 
@@ -256,34 +254,6 @@ class Rehearsal:
             rows += [(*place, str(form), int(n)) for form, n in counts.items() if n]
         return pd.DataFrame(rows, columns=["family", "model", "table", "form", "n"])
 
-    def describe_run(self) -> Iterator[str]:
-        """Yield what was asked of each architecture, and what was left out."""
-        params, answers = self.read_params(), self.count_answers()
-        yield "# The scale `paper`, rehearsed\n"
-        times = [f"`{name}` {seconds / 60:.1f} minutes" for name, seconds in self.seconds.items()]
-        yield "; ".join(times) + "\n"
-        for name in dict.fromkeys([*SHAPES, *sorted(answers["model"].unique())]):
-            yield from self._describe_model(name, answers[answers["model"] == name])
-        yield "## Left out\n"
-        for stage, why in (params.get("left_out") or {}).items():
-            yield f"- {stage}: {why}"
-        models = params["models"].items()
-        lacking = [name for name, entry in models if entry.get("revision") == "to be given"]
-        yield f"- no commit: {', '.join(lacking)}"
-
-    def _describe_model(self, name: str, answers: pd.DataFrame) -> Iterator[str]:
-        shape = SHAPES.get(name)
-        yield f"## {name}\n"
-        yield f"{shape.type}: {shape.features}\n" if shape else "as it is\n"
-        for family, rows in answers.groupby("family"):
-            counts = [f"{row.n:,} {row.table} {row.form}".strip() for row in rows.itertuples()]
-            yield f"- {family}: {', '.join(counts)}"
-        names_it = re.compile(rf"(?<![\w-]){name}(?![\w-])")
-        for line in dict.fromkeys(filter(names_it.search, self.lines)):
-            if NOTABLE.search(line) and "tokens more" not in line:
-                yield f"- said: {line.strip()[:400]}"
-        yield ""
-
     def list_losses(self) -> Iterator[str]:
         """Yield what a rehearsal must not lose, and lost."""
         params = self.read_params()
@@ -366,9 +336,8 @@ def main(folder: Path) -> None:
         rehearsal.declare_few()
     losses = rehearse_commands(rehearsal)
     warm.close()
-    lines = [f"- {line}" for line in losses or ["nothing"]]
-    log = [*rehearsal.describe_run(), "", "## What was lost\n", *lines]
-    (folder / REHEARSAL / "log.md").write_text("\n".join(log) + "\n")
+    for command, seconds in rehearsal.seconds.items():
+        print(f"`{command}`: {seconds / 60:.1f} minutes")
     print("\n".join(losses) or "nothing was lost")
     raise typer.Exit(bool(losses))
 

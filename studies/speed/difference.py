@@ -1,23 +1,20 @@
 """Two benchmarks of a million rows compared: ours against an outer merge in pandas, in one run.
 
-Run by hand: `python -m studies.speed.difference [ROWS]`. Prints a Markdown table: seconds,
-and the counts found. Of the rows 1% were added, 1% removed, and 1% say
-something else. Making the folders and each contender run in processes of their own; importing
-libraries is not timed.
+Prints a Markdown table: seconds, and the counts found. Of the rows 1% were added, 1% removed, and
+1% say something else. Making the folders and each contender run in processes of their own;
+importing libraries is not timed.
 """
 
-import argparse
 import hashlib
-import json
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
+from studies.speed.apart import run_apart
 from studies.tables import print_head, print_row
 
 CONFIG = "probes"
@@ -42,139 +39,146 @@ NAME_OF_BENCHMARK = "occupation-gender"
 TARGETS = ["man", "woman", "boy", "girl", "father", "mother", "uncle", "aunt", "brother", "sister"]
 
 
-def make(folder: Path, n: int) -> None:
-    """Two folders `old` and `new`, and the true counts."""
+Counts = dict[str, int]
+"""Of rows, by what became of them."""
+
+
+def draw_kinds(n: int) -> tuple[list[str], Counts]:
+    """Return what becomes of each row, and how often."""
+    counts = dict.fromkeys(("added", "removed", "changed"), n // 100)
+    every = {**counts, "same": n - 2 * (n // 100)}
+    kinds = np.repeat(list(every), list(every.values()))
+    return np.random.default_rng(0).permutation(kinds).tolist(), counts
+
+
+def make_row(number: int) -> dict[str, Any]:
+    """Return a row of a table of probes."""
+    from evenruler.tables import row_id
+
+    template, target, attribute = number % 5, number // 5 % 10, number // 50
+    identity = {
+        "template": f"t{template}",
+        "attribute": f"worker-{attribute}",
+        "target": TARGETS[target],
+    }
+    text = TEMPLATES[template].format(f"worker {attribute}", TARGETS[target])
+    benchmark = {"family": "probes", "benchmark": NAME_OF_BENCHMARK}
+    return {
+        **SAME,
+        **identity,
+        "id": row_id(**benchmark, set="seed", variant="agree", **identity),
+        "group": ("men", "women")[target % 2],
+        "pole": (1, -1)[target % 2],
+        **make_text(text),
+    }
+
+
+def make_text(text: str) -> dict[str, Any]:
+    """Return the columns of a text."""
+    from evenruler.tables import content_sha256
+
+    return {"text": text, "content_sha256": content_sha256(text, 1)}
+
+
+def make_folders(folder: Path, n: int) -> Counts:
+    """Write two folders `old` and `new`, and return the true counts."""
+    kinds, counts = draw_kinds(n)
+    old, new = [], []
+    for number, kind in enumerate(kinds):
+        row = make_row(number)
+        if kind != "added":
+            old.append(row)
+        if kind == "changed":
+            row = row | make_text(row["text"].replace("worker", "expert"))
+        if kind != "removed":
+            new.append(row)
+    write_folder(folder / "old", old)
+    write_folder(folder / "new", new)
+    return counts
+
+
+def write_folder(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as a published benchmark."""
     import pyarrow as pa
 
     from evenruler.instruments.probes.schemas import PROBES
-    from evenruler.publish.manifest import NAME, Manifest, as_json, columns_of, data_file
-    from evenruler.tables import content_sha256, row_id, write_table
-
-    n_of_kind = n // 100
-    kinds = np.random.default_rng(0).permutation(
-        np.repeat(["added", "removed", "changed", "same"], [*[n_of_kind] * 3, n - 2 * n_of_kind])
+    from evenruler.publish.manifest import (
+        NAME,
+        Manifest,
+        as_json,
+        columns_of,
+        data_file,
+        evidence_as_json,
     )
-    sides: dict[str, list[dict[str, object]]] = {"old": [], "new": []}
-    for i, kind in enumerate(kinds):
-        template, target, attribute = i % 5, i // 5 % 10, i // 50
-        text = TEMPLATES[template].format(f"worker {attribute}", TARGETS[target])
-        identity = {
-            "template": f"t{template}",
-            "attribute": f"worker-{attribute}",
-            "target": TARGETS[target],
-        }
-        row_hash = row_id(
-            family="probes", benchmark=NAME_OF_BENCHMARK, set="seed", variant="agree", **identity
-        )
-        row = {
-            **SAME,
-            **identity,
-            "id": row_hash,
-            "content_sha256": content_sha256(text, 1),
-            "group": ("men", "women")[target % 2],
-            "pole": (1, -1)[target % 2],
-            "text": text,
-        }
-        if kind != "added":
-            sides["old"].append(row)
-        if kind == "changed":
-            text = text.replace("worker", "expert")
-            row = row | {"text": text, "content_sha256": content_sha256(text, 1)}
-        if kind != "removed":
-            sides["new"].append(row)
-    for side, rows in sides.items():
-        path = folder / side / data_file(CONFIG)
-        write_table(pa.Table.from_pylist(rows, schema=PROBES).to_pandas(), PROBES, path)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        manifest = Manifest(
-            name=NAME_OF_BENCHMARK,
-            version="1.0.0",
-            location=".",
-            content_sha256=digest,
-            rows={CONFIG: len(rows)},
-            rejected=0,
-            columns={CONFIG: columns_of(PROBES)},
-            sources=[SAME["source"]],
-            licences=[SAME["licence"]],
-            parameters={},
-            files={data_file(CONFIG): digest},
-        )
-        (folder / side / NAME).write_text(as_json(manifest.model_dump()), encoding="utf-8")
-        (folder / side / "evidence.json").write_text("{}", encoding="utf-8")
-    true = dict.fromkeys(("added", "removed", "changed"), n_of_kind)
-    (folder / "true.json").write_text(json.dumps(true), encoding="utf-8")
+    from evenruler.tables import write_table
+
+    path = folder / data_file(CONFIG)
+    write_table(pa.Table.from_pylist(rows, schema=PROBES).to_pandas(), PROBES, path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest = Manifest(
+        name=NAME_OF_BENCHMARK,
+        version="1.0.0",
+        location=".",
+        content_sha256=digest,
+        rows={CONFIG: len(rows)},
+        rejected=0,
+        columns={CONFIG: columns_of(PROBES)},
+        sources=[SAME["source"]],
+        licences=[SAME["licence"]],
+        parameters={},
+        files={data_file(CONFIG): digest},
+    )
+    (folder / NAME).write_text(as_json(manifest.model_dump()), encoding="utf-8")
+    (folder / "evidence.json").write_text(evidence_as_json([]), encoding="utf-8")
 
 
-def ours(old: Path, new: Path) -> tuple[dict[str, int], float]:
+def compare_ours(old: Path, new: Path) -> tuple[Counts, float]:
+    """Compare as `evenruler diff` does."""
+    import pandas  # noqa: F401  both import the same
+
     from evenruler.publish.difference import compare
 
     start = time.perf_counter()
-    (diff,) = compare(old, new).configs
+    (difference,) = compare(old, new).configs
     seconds = time.perf_counter() - start
-    return {"added": diff.added, "removed": diff.removed, "changed": diff.changed}, seconds
+    return {name: getattr(difference, name) for name in ("added", "removed", "changed")}, seconds
 
 
-def outer_merge(old: Path, new: Path) -> tuple[dict[str, int], float]:
+def merge_outer(old: Path, new: Path) -> tuple[Counts, float]:
+    """Compare by a merge of pandas."""
     import pandas as pd
 
+    import evenruler.publish.difference  # noqa: F401  both import the same
     from evenruler.publish.manifest import data_file
 
     start = time.perf_counter()
     before, after = (pd.read_parquet(folder / data_file(CONFIG)) for folder in (old, new))
     merged = before.merge(after, on="id", how="outer", suffixes=("", "_new"), indicator=True)
     both = merged[merged["_merge"] == "both"]
-    changed = np.zeros(len(both), dtype=bool)
+    is_changed = np.zeros(len(both), dtype=bool)
     for column in before.columns.drop("id"):
-        changed |= (both[column] != both[f"{column}_new"]).to_numpy(dtype=bool)
+        is_changed |= (both[column] != both[f"{column}_new"]).to_numpy(dtype=bool)
     counts = merged["_merge"].value_counts()
     seconds = time.perf_counter() - start
-    return {
-        "added": int(counts["right_only"]),
-        "removed": int(counts["left_only"]),
-        "changed": int(changed.sum()),
-    }, seconds
+    added, removed = int(counts["right_only"]), int(counts["left_only"])
+    return {"added": added, "removed": removed, "changed": int(is_changed.sum())}, seconds
 
 
-CONTENDERS = {"ours": ours, "pandas": outer_merge}
+CONTENDERS = {"ours": compare_ours, "pandas": merge_outer}
 
 
-def run_contender(contender: str, folder: Path) -> None:
-    """Write what a contender counts, and how long it took."""
-    import pandas  # noqa: F401  both import the same
-
-    import evenruler.publish.difference  # noqa: F401
-
-    counts, seconds = CONTENDERS[contender](folder / "old", folder / "new")
-    record = {"seconds": seconds, "counts": counts}
-    (folder / f"{contender}.json").write_text(json.dumps(record), encoding="utf-8")
-
-
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rows", nargs="?", type=int, default=1_000_000)
-    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.child:
-        what, folder = arguments.child
-        if what == "make":
-            make(Path(folder), arguments.rows)
-        else:
-            run_contender(what, Path(folder))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        for what in ("make", *CONTENDERS):
-            command = [sys.executable, "-m", "studies.speed.difference", str(arguments.rows)]
-            subprocess.run([*command, "--child", what, folder], check=True)
-        true = json.loads(Path(folder, "true.json").read_text())
-        print(f"{arguments.rows:,} rows each; true: {true}\n")
+def main(rows: int = 1_000_000) -> None:
+    """Print the table, of so many rows."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        true = run_apart(make_folders, folder, rows).returned
+        print(f"{rows:,} rows each; true: {true}\n")
         print_head("", "seconds", "found")
-        for contender in CONTENDERS:
-            record = json.loads(Path(folder, f"{contender}.json").read_text())
-            counts = record["counts"]
+        for contender, compare in CONTENDERS.items():
+            counts, seconds = run_apart(compare, folder / "old", folder / "new").returned
             wrong = "" if counts == true else " WRONG"
-            print_row(contender, f"{record['seconds']:.1f}", f"{counts}{wrong}")
+            print_row(contender, f"{seconds:.1f}", f"{counts}{wrong}")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)
