@@ -3,7 +3,10 @@
 
 def print_row(*cells: object) -> None:
     """Print a row."""
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+    print(
+        f"| {' | '.join(map(str, cells))} |",
+        flush=True,
+    )
 
 
 def print_head(*headings: str) -> None:

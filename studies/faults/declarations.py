@@ -177,7 +177,10 @@ class Tally:
             self.cases_by_cause[f"{outcome}: {message}"].append(number)
             seconds = time.monotonic() - began
             name = path.relative_to(copy.folder)
-            print(f"{number} {name} {edit}: {outcome} {message} ({seconds:.1f} s)", flush=True)
+            print(
+                f"{number} {name} {edit}: {outcome} {message} ({seconds:.1f} s)",
+                flush=True,
+            )
         elif outcome == "one line" and changed:
             self.counts[kind][CHANGED] += 1
             self.cases_by_cause[f"{CHANGED}: {changed}"].append(number)
@@ -187,7 +190,11 @@ class Tally:
         print_head("file and edit", "cases", *OUTCOMES, CHANGED)
         for kind, counts in sorted(self.counts.items()):
             n_cases = counts.total() - counts[CHANGED]
-            print_row(kind, n_cases, *(counts[outcome] for outcome in (*OUTCOMES, CHANGED)))
+            print_row(
+                kind,
+                n_cases,
+                *(counts[outcome] for outcome in (*OUTCOMES, CHANGED)),
+            )
         for cause, numbers in self.cases_by_cause.items():
             print(f"{len(numbers)} x {cause}: cases {numbers[:5]}")
 

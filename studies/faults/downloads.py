@@ -50,7 +50,15 @@ SECONDS, BYTES, LARGE = 10, 6 * 2**30, 10**8
 
 OUTCOMES = ("passed", "passed wrongly", "one line", "traceback", "hang", "died")
 
-FILE_NAMES = (b"caf\xe9", b"\x1b[2Jx", b"a" * 250, b"x\ny", "ünï".encode(), b"..x", b"README.MD")
+FILE_NAMES = (
+    b"caf\xe9",
+    b"\x1b[2Jx",
+    b"a" * 250,
+    b"x\ny",
+    "ünï".encode(),
+    b"..x",
+    b"README.MD",
+)
 
 Damage = Callable[[Path, random.Random], str]
 """Damages something in a folder, and says what."""
@@ -86,7 +94,10 @@ def damage_bytes(folder: Path, draw: random.Random) -> str:
 
 
 def damage_json(folder: Path, draw: random.Random) -> str:
-    name = draw.choices(["manifest.json", "plan.json", "evidence.json"], [2, 3, 1])[0]
+    name = draw.choices(
+        ["manifest.json", "plan.json", "evidence.json"],
+        [2, 3, 1],
+    )[0]
     content = json.loads((folder / name).read_text())
     for _ in range(draw.choice([1, 1, 1, 3])):
         change_value(content, draw)
@@ -98,7 +109,15 @@ def damage_front_matter(folder: Path, draw: random.Random) -> str:
     page = folder / "README.md"
     _, front, rest = page.read_bytes().split(b"---\n", 2)
     edit = draw.choice([edit_yaml, edit_bytes])
-    page.write_bytes(b"---\n".join([b"", edit(front, draw) or b"", rest]))
+    page.write_bytes(
+        b"---\n".join(
+            [
+                b"",
+                edit(front, draw) or b"",
+                rest,
+            ]
+        )
+    )
     return "front matter"
 
 
@@ -113,12 +132,21 @@ def rename_column(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
 
 def change_type(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
     n = len(table)
-    columns = [pa.nulls(n, pa.string()), pa.nulls(n), pa.array(range(n))]
+    columns = [
+        pa.nulls(n, pa.string()),
+        pa.nulls(n),
+        pa.array(range(n)),
+    ]
     return replace_column(table, name, draw.choice(columns))
 
 
 def change_length(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
-    return draw.choice([pa.concat_tables([table] * 2), table.slice(0, 0)])
+    return draw.choice(
+        [
+            pa.concat_tables([table] * 2),
+            table.slice(0, 0),
+        ]
+    )
 
 
 def shuffle_column(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
@@ -129,21 +157,42 @@ def shuffle_column(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
 
 def write_odd_text(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
     text = draw.choice(["\0", "<script>", "\u202e|`", ""])
-    return replace_column(table, name, pa.array([text] * len(table), pa.string()))
+    return replace_column(
+        table,
+        name,
+        pa.array([text] * len(table), pa.string()),
+    )
 
 
 def write_broken_text(table: pa.Table, name: str, draw: random.Random) -> pa.Table:
     offsets, text = pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")
-    broken = pa.Array.from_buffers(pa.string(), 1, [None, offsets, text])
-    return replace_column(table, name, pa.chunked_array([broken] * len(table), pa.string()))
+    broken = pa.Array.from_buffers(
+        pa.string(),
+        1,
+        [None, offsets, text],
+    )
+    return replace_column(
+        table,
+        name,
+        pa.chunked_array([broken] * len(table), pa.string()),
+    )
 
 
 DAMAGES_OF_TABLES: list[Callable[[pa.Table, str, random.Random], pa.Table]] = [
     lambda table, name, _: table.drop_columns(name),
     *(rename_column, change_type, change_length, shuffle_column),
-    lambda _, name, draw: draw.choice([pa.table({name: [1]}), pa.table({})]),
+    lambda _, name, draw: draw.choice(
+        [
+            pa.table({name: [1]}),
+            pa.table({}),
+        ]
+    ),
     *(write_odd_text, write_broken_text),
-    lambda table, name, _: replace_column(table, name, pa.array([{"a": [1]}] * len(table))),
+    lambda table, name, _: replace_column(
+        table,
+        name,
+        pa.array([{"a": [1]}] * len(table)),
+    ),
 ]
 
 
@@ -172,7 +221,16 @@ def replace_file(folder: Path, draw: random.Random) -> str:
     path.unlink()
     kind = draw.choice(["link", "pipe", "folder", "size"])
     if kind == "link":
-        path.symlink_to(draw.choice(["/etc/passwd", "/dev/zero", str(path), "/" + "x" * 300]))
+        path.symlink_to(
+            draw.choice(
+                [
+                    "/etc/passwd",
+                    "/dev/zero",
+                    str(path),
+                    "/" + "x" * 300,
+                ]
+            )
+        )
     elif kind == "pipe":
         os.mkfifo(path)
     elif kind == "folder":
@@ -190,7 +248,12 @@ DAMAGES: list[Damage] = [*OF_CONTENT, damage_table, rename_file, replace_file]
 def damage_folder(folder: Path, draw: random.Random) -> list[str]:
     """Damage a folder in one or two ways, and say how; links and names last, since what they lead
     to is not written."""
-    kinds = dict.fromkeys(draw.choices(DAMAGES, k=draw.choice([1, 1, 2])))
+    kinds = dict.fromkeys(
+        draw.choices(
+            DAMAGES,
+            k=draw.choice([1, 1, 2]),
+        )
+    )
     descriptions = []
     for damage in sorted(kinds, key=lambda damage: damage not in OF_CONTENT):
         # The second damage of a file that the first left unreadable fails.
@@ -278,7 +341,12 @@ def try_operations(folder: Path, original: Path) -> tuple[Outcomes, int]:
             signal.alarm(SECONDS)
             began = time.monotonic()
             outcome, message = try_operation(call)
-            record = [name, outcome, message[-4_000:], time.monotonic() - began]
+            record = [
+                name,
+                outcome,
+                message[-4_000:],
+                time.monotonic() - began,
+            ]
             os.write(write, json.dumps(record).encode() + b"\n")
         os._exit(0)
     os.close(write)
@@ -341,7 +409,10 @@ class Tally:
             if outcome not in ("passed", "one line"):
                 last_line = line.strip().splitlines()[-1][:160] if line else ""
                 case = f"case {number} ({original.name}, {damages}), {operation}\n{line[-1500:]}"
-                self.cases_by_cause.setdefault(f"{outcome}: {last_line}", []).append(case)
+                self.cases_by_cause.setdefault(
+                    f"{outcome}: {last_line}",
+                    [],
+                ).append(case)
 
 
 def main(cases: int = 3000, seed: int = 0) -> None:
@@ -357,12 +428,21 @@ def main(cases: int = 3000, seed: int = 0) -> None:
             tally.try_case(number, seed, folder)
     print_head("operation", *OUTCOMES)
     for name in list_operations(folder, folder):
-        print_row(name, *(f"{tally.counts[name, outcome]:,}" for outcome in OUTCOMES))
+        print_row(
+            name,
+            *(f"{tally.counts[name, outcome]:,}" for outcome in OUTCOMES),
+        )
     seconds, gib = time.monotonic() - began, tally.peak / 2**20
-    print(f"\n{cases:,} cases in {seconds:.0f} s; ", end="")
+    print(
+        f"\n{cases:,} cases in {seconds:.0f} s; ",
+        end="",
+    )
     print(f"the longest {tally.longest:.1f} s, the largest {gib:.2f} GiB")
     for cause, cases_of_cause in tally.cases_by_cause.items():
-        print(f"\n{len(cases_of_cause)} x {cause}\n{cases_of_cause[0]}", file=sys.stderr)
+        print(
+            f"\n{len(cases_of_cause)} x {cause}\n{cases_of_cause[0]}",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

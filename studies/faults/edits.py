@@ -51,7 +51,15 @@ def change_value(content: Any, draws: random.Random) -> None:
     elif act == 3 and is_mapping:
         holder[draws.choice(NAMES)] = holder.pop(key)
     elif act == 4:
-        holder[key] = draws.choice(([inner], {"a": inner}, [inner] * 3, str(inner), [inner, above]))
+        holder[key] = draws.choice(
+            (
+                [inner],
+                {"a": inner},
+                [inner] * 3,
+                str(inner),
+                [inner, above],
+            )
+        )
     elif act == 5:
         holder[key] = draws.choice((content, above, holder))
     elif act == 6 and is_mapping:
@@ -61,7 +69,10 @@ def change_value(content: Any, draws: random.Random) -> None:
         holder[key], holder[other] = holder[other], holder[key]
     else:
         place = draws.randrange(len(holder) + 1)
-        holder.insert(place, draws.choice((inner, draws.choice(VALUES))))
+        holder.insert(
+            place,
+            draws.choice((inner, draws.choice(VALUES))),
+        )
 
 
 Edit = Callable[[bytes, int, int, random.Random], bytes]
@@ -100,13 +111,27 @@ def exchange_words(text: bytes, start: int, end: int, draws: random.Random) -> b
     """Put one word in the place of another."""
     words = text.split(b" ")
     word = draws.choice(words) or b"a"
-    return text.replace(word, draws.choice(words), draws.randrange(1, 9))
+    return text.replace(
+        word,
+        draws.choice(words),
+        draws.randrange(1, 9),
+    )
 
 
 def replace_all(text: bytes, start: int, end: int, draws: random.Random) -> bytes:
     """Put a bomb beside the text, or something else in its place."""
     bomb = BOMB.encode()
-    return draws.choice((text + bomb, bomb + text, b"", b"\n", b"- a\n", b"a\n", bomb))
+    return draws.choice(
+        (
+            text + bomb,
+            bomb + text,
+            b"",
+            b"\n",
+            b"- a\n",
+            b"a\n",
+            bomb,
+        )
+    )
 
 
 EDITS: tuple[Edit, ...] = (

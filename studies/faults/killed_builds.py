@@ -47,7 +47,10 @@ class Repro(Command):
         self.home = folder / "repro"
         self.clone = Clone(self.home / "now/clone", self.home / "now/cache")
         self.log = self.home / "log"
-        paths = [str(self.home / "hook"), str(self.clone.folder)]
+        paths = [
+            str(self.home / "hook"),
+            str(self.clone.folder),
+        ]
         self.environment = self.clone.env | {
             LOG: str(self.log),
             "PYTHONPATH": os.pathsep.join(paths),
@@ -132,7 +135,10 @@ class Repro(Command):
         """Declare two instruments of a tiny model."""
 
         def change_params(params: dict[str, Any]) -> None:
-            models = {"tiny": entry(self.home / "tiny"), ENCODER: params["models"][ENCODER]}
+            models = {
+                "tiny": entry(self.home / "tiny"),
+                ENCODER: params["models"][ENCODER],
+            }
             params["models"] = models
             params["diagnosis"]["resamples"] = resamples
             params["instruments"] = {

@@ -128,8 +128,22 @@ class Release(Command):
     def read_left(self, root: Path) -> Left:
         """Return every file of git's HEAD, but for dates."""
         names = run_git(root, "ls-tree", "-r", "--name-only", "HEAD").split()
-        files = {name: run_git(root, "show", f"HEAD:{name}") for name in names}
-        dateless = {name: re.sub(r"\d{4}-\d\d-\d\d", "DATE", files[name]) for name in names}
+        files = {
+            name: run_git(
+                root,
+                "show",
+                f"HEAD:{name}",
+            )
+            for name in names
+        }
+        dateless = {
+            name: re.sub(
+                r"\d{4}-\d\d-\d\d",
+                "DATE",
+                files[name],
+            )
+            for name in names
+        }
         tagged = run_git(root, "rev-parse", f"{TAG}^{{commit}}")
         return dateless | {
             "(commits)": run_git(root, "rev-list", "--count", "HEAD"),
@@ -219,7 +233,12 @@ class Measure(Command):
             "EVENRULER_CACHE": ".cache",
             "HF_HUB_OFFLINE": "1",
             LOG: str(self.root / "log"),
-            "PYTHONPATH": os.pathsep.join([str(self.root / "hook"), str(ROOT)]),
+            "PYTHONPATH": os.pathsep.join(
+                [
+                    str(self.root / "hook"),
+                    str(ROOT),
+                ]
+            ),
         }
 
     def begin(self) -> Path:
@@ -288,9 +307,15 @@ class Weigh(Command):
         if not whole.exists():
             (whole / "data/sources/plants").mkdir(parents=True)
             dump = YAML().dump
-            plant = {**PLANT, "units": {"he": OCCUPATIONS[:8], "she": OCCUPATIONS[8:]}}
+            plant = {
+                **PLANT,
+                "units": {"he": OCCUPATIONS[:8], "she": OCCUPATIONS[8:]},
+            }
             dump(plant, whole / "data/sources/plants/made.yaml")
-            dump(tiny_declaration({"tiny": save_tiny(whole / "tiny")}), whole / "params.yaml")
+            dump(
+                tiny_declaration({"tiny": save_tiny(whole / "tiny")}),
+                whole / "params.yaml",
+            )
             dump(PROBES, whole / "mine.yaml")
         return copy_anew(whole, self.folder / "weigh")
 

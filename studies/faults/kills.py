@@ -57,7 +57,10 @@ class Trial:
             assert status == 0, message
             self.seconds = time.monotonic() - began
             self.expected = self.command.read_left(root)
-        print(f"{self.command.name}: {self.seconds:.1f} s when nobody kills it", flush=True)
+        print(
+            f"{self.command.name}: {self.seconds:.1f} s when nobody kills it",
+            flush=True,
+        )
 
     def run_round(self) -> None:
         """Kill, run, and compare."""
@@ -67,7 +70,10 @@ class Trial:
             seen |= self.kill_once(root)
         status, message = self.run_to_the_end(root)
         left = self.command.read_left(root)
-        _, alive = psutil.wait_procs([*seen, *self.command.list_workers()], timeout=60)
+        _, alive = psutil.wait_procs(
+            [*seen, *self.command.list_workers()],
+            timeout=60,
+        )
         if alive:
             self.wrong.append(f"left after a minute: {alive}")
         differing = sorted({name for name, _ in as_items(left) ^ as_items(self.expected)})
@@ -115,7 +121,10 @@ class Trial:
             time.sleep(0.01)
             if is_early and self.command.is_half_done(root):
                 is_early = False
-                moment = time.monotonic() + self.draws.uniform(0, self.seconds / 10)
+                moment = time.monotonic() + self.draws.uniform(
+                    0,
+                    self.seconds / 10,
+                )
 
     def _choose_victims(
         self, process: psutil.Process, below: list[psutil.Process]
@@ -174,7 +183,11 @@ def main(folder: Path, kills: int = 30, only: str = "") -> None:
                 trial.run_round()
                 counts = f"{trial.n_kills} kills, {trial.n_half} half way, {trial.n_rounds} rounds"
                 same = f"{trial.n_same} the same"
-                print(f"{command.name}: {counts}, {same}", *trial.wrong[-1:], flush=True)
+                print(
+                    f"{command.name}: {counts}, {same}",
+                    *trial.wrong[-1:],
+                    flush=True,
+                )
     print_head("command", "kills", "of them half way", "last runs", "the same left", "locks")
     for trial in trials:
         counts = trial.n_kills, trial.n_half, trial.n_rounds, trial.n_same, trial.n_locks

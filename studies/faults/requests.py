@@ -104,7 +104,16 @@ class Faulty:
         if fault == "half a body":
             body = json.dumps(answer)
             half = body[: len(body) // 2]
-            writer.write((HEAD.format(200, len(body), "") + half).encode())
+            writer.write(
+                (
+                    HEAD.format(
+                        200,
+                        len(body),
+                        "",
+                    )
+                    + half
+                ).encode()
+            )
             await writer.drain()
             return False
         if fault in ("late", "too late"):
@@ -123,7 +132,16 @@ class Faulty:
     @staticmethod
     def _send(writer: asyncio.StreamWriter, status: int, body: object, headers: str = "") -> None:
         text = json.dumps(body)
-        writer.write((HEAD.format(status, len(text), headers) + text).encode())
+        writer.write(
+            (
+                HEAD.format(
+                    status,
+                    len(text),
+                    headers,
+                )
+                + text
+            ).encode()
+        )
 
 
 async def be_server() -> None:
@@ -149,7 +167,15 @@ def ask_all(folder: Path, n: int) -> None:
         replies = model.generate([f"question {i}" for i in range(n)])
     assert replies == [f"QUESTION {i}" for i in range(n)]
     seconds, used = time.monotonic() - start, current_budget().used
-    print(json.dumps({"asked": model.asked, "requests": used.requests, "seconds": seconds}))
+    print(
+        json.dumps(
+            {
+                "asked": model.asked,
+                "requests": used.requests,
+                "seconds": seconds,
+            }
+        )
+    )
 
 
 @contextmanager
@@ -206,7 +232,11 @@ class Asking:
     def require_nothing_left(self) -> None:
         """One more run finds every answer, and sends nothing."""
         before, after = self.read_counts()["requests"], self.run(0)
-        assert (after["asked"], after["requests"], self.read_counts()["requests"]) == (0, 0, before)
+        assert (
+            after["asked"],
+            after["requests"],
+            self.read_counts()["requests"],
+        ) == (0, 0, before)
         assert self.count_kept() == self.n
 
 
@@ -220,7 +250,10 @@ def ask_in_runs(url: str, folder: Path, n: int) -> None:
     counts = asking.read_counts()
     assert counts["requests"] == third, counts
     assert counts["times"] == {"1": n_first}, (n_first, counts)
-    print(f"a budget of {third:,}: {n_first:,} answers kept; {line}", flush=True)
+    print(
+        f"a budget of {third:,}: {n_first:,} answers kept; {line}",
+        flush=True,
+    )
     asking.run_killed(most - third, 2 * n // 3)
     n_second, counts = asking.count_kept(), asking.read_counts()
     n_lost = counts["times"]["1"] - n_second

@@ -61,14 +61,30 @@ POWER = 0.8
 
 VERDICTS = [str(verdict) for verdict in Verdict if verdict != Verdict.INVALID]
 
-SUBJECT = Subject("any", "recorded", "any", frozenset(("loglikelihood",)), False, True, (), "")
+SUBJECT = Subject(
+    "any",
+    "recorded",
+    "any",
+    frozenset(("loglikelihood",)),
+    False,
+    True,
+    (),
+    "",
+)
 
 
 def build_benchmark(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """All rows and the plan of a benchmark."""
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    source = declare.load(SOURCES / f"{name}.yaml", settings, SOURCES / "shared")
-    benchmark = rows.build(Declaration(name, "fixed", settings, source), Catalogue(models={}))
+    source = declare.load(
+        SOURCES / f"{name}.yaml",
+        settings,
+        SOURCES / "shared",
+    )
+    benchmark = rows.build(
+        Declaration(name, "fixed", settings, source),
+        Catalogue(models={}),
+    )
     return {name: table.to_pandas() for name, table in benchmark.tables.items()}, benchmark.plan
 
 
@@ -102,7 +118,10 @@ def read_published(
 def ask_bare(model: Model, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) -> pd.DataFrame:
     """Items as a model answers all of them, bare."""
     texts = tables["texts"]
-    answers = model.loglikelihood(texts["text"].tolist(), texts["prompt"].tolist())
+    answers = model.loglikelihood(
+        texts["text"].tolist(),
+        texts["prompt"].tolist(),
+    )
     return score_answers(tables, plan, answers.nats, answers.tokens)
 
 
@@ -120,7 +139,13 @@ def plant_lean(
 
 def judge_lean(items: pd.DataFrame, plan: dict[str, Any], seed: int) -> HeadlineFigure:
     """The lean with its verdict."""
-    lean = lean_headline(items, plan["score"], plan["units"], plan["smallest"], seed)
+    lean = lean_headline(
+        items,
+        plan["score"],
+        plan["units"],
+        plan["smallest"],
+        seed,
+    )
     (figure,) = judge([(lean, ValidityCheck())])
     assert isinstance(figure, HeadlineFigure)
     return figure
@@ -135,7 +160,12 @@ def find_power(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: in
     """Share of the draws in which a planted lean is an effect of its sign."""
     hits = 0
     for draw in range(draws):
-        leaning = plant_lean(items, plan, lean, np.random.default_rng([draw, len(items)]))
+        leaning = plant_lean(
+            items,
+            plan,
+            lean,
+            np.random.default_rng([draw, len(items)]),
+        )
         figure = judge_lean(leaning, plan, draw)
         hits += figure.verdict == Verdict.EFFECT and (figure.value or 0) > 0
     return hits / draws
@@ -153,7 +183,13 @@ def print_detected(title: str, items: pd.DataFrame, plan: dict[str, Any], draws:
             low = middle
     lean = high / 100
     share = f"{find_power(items, plan, lean, draws):.2f}"
-    print_row(title, describe_size(items), f"{lean:.2f}", f"{(1 + lean) / 2:.3f}", share)
+    print_row(
+        title,
+        describe_size(items),
+        f"{lean:.2f}",
+        f"{(1 + lean) / 2:.3f}",
+        share,
+    )
 
 
 def script_answers(
@@ -170,7 +206,10 @@ def script_answers(
 def deal_roles(items: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:
     """The same items with the roles of whole units dealt at random."""
     codes, units = pd.factorize(items["unit"])
-    sign = random.choice([-1.0, 1.0], size=len(units))[codes]
+    sign = random.choice(
+        [-1.0, 1.0],
+        size=len(units),
+    )[codes]
     columns = ["value", "lean", "length", "frequency"]
     return items.assign(**items[columns].mul(sign, axis=0))
 
@@ -183,12 +222,25 @@ def print_false(
     for draw in range(draws):
         random = np.random.default_rng([draw, len(items)])
         answered = items if penalty is None else script_answers(items, penalty, random)
-        counts[str(judge_lean(deal_roles(answered, random), plan, draw).verdict)] += 1
+        counts[
+            str(
+                judge_lean(
+                    deal_roles(answered, random),
+                    plan,
+                    draw,
+                ).verdict
+            )
+        ] += 1
     false = counts[Verdict.EFFECT] + counts[Verdict.NOT_SPECIFIC]
     low, _ = proportion_confint(false, draws, method="wilson")
     fails = " FAILS" if low > 0.05 else ""
     share = f"{false / draws:.3f} [{low:.3f}]{fails}"
-    print_row(title, describe_size(items), *(counts[verdict] for verdict in VERDICTS), share)
+    print_row(
+        title,
+        describe_size(items),
+        *(counts[verdict] for verdict in VERDICTS),
+        share,
+    )
 
 
 def list_published(

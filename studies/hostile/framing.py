@@ -127,7 +127,12 @@ def deal_placebos(placebos: Sequence[int]) -> list[Deal]:
     """Return every way in which three placebos play the cue."""
     deals = []
     for three in itertools.combinations(placebos, 3):
-        deals.append(make_deal(three, [number for number in placebos if number not in three]))
+        deals.append(
+            make_deal(
+                three,
+                [number for number in placebos if number not in three],
+            )
+        )
     return deals
 
 
@@ -135,7 +140,13 @@ def mix_all(wordings: Sequence[int], placebos: Sequence[int], draws: int) -> lis
     """Return random ways in which cue and placebos play each other."""
     random = np.random.default_rng(0)
     orders = [random.permutation([*wordings, *placebos]).tolist() for _ in range(draws)]
-    return [make_deal(order[:3], order[3:]) for order in orders]
+    return [
+        make_deal(
+            order[:3],
+            order[3:],
+        )
+        for order in orders
+    ]
 
 
 def print_deals(measured: Measured, draws: int) -> None:
@@ -164,7 +175,13 @@ def print_deals(measured: Measured, draws: int) -> None:
 
 def ask_nonsense(model: str, benchmark: Benchmark) -> Measured:
     """The same tasks asked of persons with what is no word."""
-    stimuli = dict(zip(FramingPlan.read(benchmark.plan).stimuli, NONSENSE, strict=False))
+    stimuli = dict(
+        zip(
+            FramingPlan.read(benchmark.plan).stimuli,
+            NONSENSE,
+            strict=False,
+        )
+    )
     table = benchmark.tables["stimuli"]
     texts = table.set_index("stimulus")["text"]
     prompts = benchmark.tables["prompts"]
@@ -187,8 +204,17 @@ def ask_nonsense(model: str, benchmark: Benchmark) -> Measured:
     models = AnsweringModels(load(model), tool_loader([], Path(".")))
     answers = collect_answers({NAME: (tables, plan)}, asking.requests, subject, models)
     replies = pd.DataFrame(columns=asking.ANSWERS["replies"].names)
-    scores = asking.scores(tables, plan, {"forms": answers["forms"], "replies": replies}, subject)
-    return Measured.read(scores["forms"], replace(benchmark, tables=tables), FramingPlan.read(plan))
+    scores = asking.scores(
+        tables,
+        plan,
+        {"forms": answers["forms"], "replies": replies},
+        subject,
+    )
+    return Measured.read(
+        scores["forms"],
+        replace(benchmark, tables=tables),
+        FramingPlan.read(plan),
+    )
 
 
 def print_headline(name: str, what: str, measured: Measured) -> None:
@@ -197,7 +223,14 @@ def print_headline(name: str, what: str, measured: Measured) -> None:
     low, high = getattr(unbarred, "specific_low", None), getattr(unbarred, "specific_high", None)
     beyond = "" if low is None or high is None else f"[{low:.1f}, {high:.1f}]"
     points = "" if unbarred.value is None else f"{unbarred.value:.1f}"
-    print_row(name, what, points, beyond, measured.judge_barred(name).verdict, unbarred.verdict)
+    print_row(
+        name,
+        what,
+        points,
+        beyond,
+        measured.judge_barred(name).verdict,
+        unbarred.verdict,
+    )
 
 
 def read_plain(path: Path) -> pd.DataFrame:

@@ -75,7 +75,11 @@ class Domain:
     def read_shipped(cls) -> "Domain":
         """Occupations, in the paper's eight templates."""
         settings = ParamsFile(Path("params.yaml")).settings(NAME)
-        source = read(SOURCES / f"{NAME}.yaml", settings, SOURCES / "shared")
+        source = read(
+            SOURCES / f"{NAME}.yaml",
+            settings,
+            SOURCES / "shared",
+        )
         assert source.published is not None
         share_by_slug = {
             slug: share for slug, share in source.published.values.items() if share is not None
@@ -102,10 +106,16 @@ class Domain:
     def find_gain(self, scores: Floats, nouns: Floats, lists: Sequence[str]) -> HeadlineTest:
         """Of two groups of equal size."""
         w = scores.shape[2]
-        poles = np.repeat(np.array([1, -1], dtype=np.int8), w // 2)
+        poles = np.repeat(
+            np.array([1, -1], dtype=np.int8),
+            w // 2,
+        )
         no_poles = np.zeros(len(lists), dtype=np.int8)
         placebos = Scores(nouns, self.axis, no_poles, lists)
-        return gain_headline(Scores(scores, self.axis, poles, ["words"] * w), placebos)
+        return gain_headline(
+            Scores(scores, self.axis, poles, ["words"] * w),
+            placebos,
+        )
 
 
 @dataclass(frozen=True)
@@ -126,15 +136,35 @@ class Study:
         scores = domain.ask(self.model, domain.templates, words, domain.article)
         self._print_figure("men, women", domain.find_gain(scores, placebos, lists))
         for what, things in THINGS.items():
-            of_things = domain.ask(self.model, domain.templates, things.split(), domain.article)
+            of_things = domain.ask(
+                self.model,
+                domain.templates,
+                things.split(),
+                domain.article,
+            )
             self._print_figure(what, domain.find_gain(of_things, placebos, lists))
         for what, templates in TEMPLATES.items():
-            both = domain.ask(self.model, templates, [*words, *nouns], "agree")
+            both = domain.ask(
+                self.model,
+                templates,
+                [*words, *nouns],
+                "agree",
+            )
             n = len(words)
-            self._print_figure(what, domain.find_gain(both[:, :, :n], both[:, :, n:], lists))
+            self._print_figure(
+                what,
+                domain.find_gain(
+                    both[:, :, :n],
+                    both[:, :, n:],
+                    lists,
+                ),
+            )
         letters = np.array([float(len(attribute)) for attribute in domain.attributes])
         standard = (letters - letters.mean()) / letters.std()
-        lettered = replace(domain, axis=domain.axis.mean() + standard * domain.axis.std())
+        lettered = replace(
+            domain,
+            axis=domain.axis.mean() + standard * domain.axis.std(),
+        )
         gain = lettered.find_gain(scores, placebos, lists)
         self._print_figure("letters of the occupation as the criterion", gain)
         self._print_deals(scores, placebos, lists)
@@ -146,10 +176,18 @@ class Study:
         def deal_nouns() -> HeadlineTest:
             """Two groups of four nouns, the others in twelve lists of two."""
             order = random.permutation(36)
-            return domain.find_gain(placebos[:, :, order[:8]], placebos[:, :, order[8:32]], pairs)
+            return domain.find_gain(
+                placebos[:, :, order[:8]],
+                placebos[:, :, order[8:32]],
+                pairs,
+            )
 
         def mix_words() -> HeadlineTest:
-            return domain.find_gain(scores[:, :, random.permutation(12)], placebos, lists)
+            return domain.find_gain(
+                scores[:, :, random.permutation(12)],
+                placebos,
+                lists,
+            )
 
         def shuffle_criterion() -> HeadlineTest:
             shuffled = replace(domain, axis=random.permutation(domain.axis))
@@ -162,7 +200,12 @@ class Study:
         }
         for what, deal in deals.items():
             counts = Counter(judge_gain(deal()) for _ in range(self.draws))
-            print_row(self.model, f"{what}, {self.draws} times", *[""] * 4, dict(counts))
+            print_row(
+                self.model,
+                f"{what}, {self.draws} times",
+                *[""] * 4,
+                dict(counts),
+            )
 
     def _print_figure(self, what: str, figure: HeadlineTest) -> None:
         assert figure.effect is not None

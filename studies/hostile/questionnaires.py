@@ -41,7 +41,10 @@ class Scale:
     def __init__(self, name: str) -> None:
         """Read them."""
         items, twins, self.cells = (
-            pd.read_parquet(TABLES / f"{table}.parquet", filters=[("questionnaire", "==", name)])
+            pd.read_parquet(
+                TABLES / f"{table}.parquet",
+                filters=[("questionnaire", "==", name)],
+            )
             for table in ("items", "twins", "cells")
         )
         n_words = self.cells["intensifier"].nunique()
@@ -114,7 +117,11 @@ def judge_twins(scale: Scale, random: Random) -> HeadlineFigure:
     fits, items, twins = scale.twins.shape
     chosen = random.integers(0, twins, items)
     is_chosen = np.arange(twins)[None, :] == chosen[:, None]
-    rest = scale.twins[:, ~is_chosen].reshape(fits, items, twins - 1)
+    rest = scale.twins[:, ~is_chosen].reshape(
+        fits,
+        items,
+        twins - 1,
+    )
     return judge_answers(scale.twins[:, is_chosen], rest, TOLD)
 
 
@@ -132,14 +139,29 @@ def print_scale(name: str, draws: int) -> None:
     scale, random = Scale(name), np.random.default_rng(0)
     meant = judge_answers(scale.items, scale.twins, scale.find_p(scale.cells))
     points = f"{meant.value:.2f} [{meant.low:.2f}, {meant.high:.2f}]"
-    print_row(f"{name}, as it is meant", points, f"{meant.p:.4f}", meant.verdict)
+    print_row(
+        f"{name}, as it is meant",
+        points,
+        f"{meant.p:.4f}",
+        meant.verdict,
+    )
     for what, deal in DEALS.items():
         figures = [deal(scale, random) for _ in range(draws)]
-        spread = np.std(np.array([figure.value for figure in figures], dtype=float))
+        spread = np.std(
+            np.array(
+                [figure.value for figure in figures],
+                dtype=float,
+            )
+        )
         n_null = sum(figure.p is not None and figure.p < 0.05 for figure in figures)
         counts = dict(Counter(str(figure.verdict) for figure in figures))
         null = f"p0 < .05 in {n_null / draws:.3f}"
-        print_row(f"{name}: {what}", f"SD {spread:.2f}", null, counts)
+        print_row(
+            f"{name}: {what}",
+            f"SD {spread:.2f}",
+            null,
+            counts,
+        )
 
 
 def main(draws: int = 200) -> None:

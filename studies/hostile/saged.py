@@ -100,7 +100,15 @@ def print_rows(replies: Replies, draws: int) -> None:
 
     def shuffle_names(concepts: "pd.Series[str]") -> "pd.Series[str]":
         names = sorted(set(concepts))
-        return concepts.map(dict(zip(names, random.permutation(names), strict=True)))
+        return concepts.map(
+            dict(
+                zip(
+                    names,
+                    random.permutation(names),
+                    strict=True,
+                )
+            )
+        )
 
     def judge_shuffled() -> Judged:
         concepts = replies.prompts.groupby("root_id")["concept"].transform(shuffle_names)
@@ -123,7 +131,10 @@ def print_rows(replies: Replies, draws: int) -> None:
         "who is invented dealt anew among all concepts": judge_mixed,
     }
     for what, judge_draw in ways.items():
-        print_counts(f"{what}, {draws} times", [judge_draw() for _ in range(draws)])
+        print_counts(
+            f"{what}, {draws} times",
+            [judge_draw() for _ in range(draws)],
+        )
 
 
 def print_figures(what: str, figures: pd.DataFrame, named: Sequence[str]) -> None:
@@ -133,7 +144,11 @@ def print_figures(what: str, figures: pd.DataFrame, named: Sequence[str]) -> Non
         feature = f", {row['part'].split(', ')[1]}" if ", " in row["part"] else ""
         numbers = f"{row['value']:.2g}, p0 {row['p']:.3f}"
         lines.append(f"{row['figure']}{feature}: {row['verdict']} ({numbers})")
-    print_row(what, "; ".join(lines), ", ".join(named) or "nobody")
+    print_row(
+        what,
+        "; ".join(lines),
+        ", ".join(named) or "nobody",
+    )
 
 
 def print_counts(what: str, draws: Sequence[Judged]) -> None:
@@ -153,7 +168,11 @@ def print_counts(what: str, draws: Sequence[Judged]) -> None:
     )
     n_naming = sum(bool(named) for _, named in draws)
     by_figure = counts.sort_index().to_dict()
-    print_row(what, f"{shares}; {by_figure}", f"anybody in {n_naming / len(draws):.3f}")
+    print_row(
+        what,
+        f"{shares}; {by_figure}",
+        f"anybody in {n_naming / len(draws):.3f}",
+    )
 
 
 def main(result: Path, draws: int = 100) -> None:

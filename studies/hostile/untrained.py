@@ -43,7 +43,11 @@ def make_model(seed: int, base: Path, place: Path) -> Model:
     entry = ModelEntry(
         kind="causal", source=f"local:{folder}", licence="apache-2.0", origin="nobody's"
     )
-    return load_model(folder.name, Catalogue(models={folder.name: entry}), store=RowStore(place))
+    return load_model(
+        folder.name,
+        Catalogue(models={folder.name: entry}),
+        store=RowStore(place),
+    )
 
 
 def find_figures(
@@ -77,7 +81,10 @@ def main(seeds: int = 10, only: str = "") -> None:
     print()
     print_head("benchmark", f"verdicts of {seeds}")
     for name, of_name in counts.items():
-        print_row(name, ", ".join(f"{n} {verdict}" for verdict, n in of_name.most_common()))
+        print_row(
+            name,
+            ", ".join(f"{n} {verdict}" for verdict, n in of_name.most_common()),
+        )
     print(f"\n{time.monotonic() - began:.0f} s")
 
 

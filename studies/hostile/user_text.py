@@ -101,9 +101,15 @@ def read_passages(addresses: Path) -> Iterator[str]:
 def branch_domain(domain: str, texts: list[str]) -> Rows:
     """What becomes of the sentences that hold a word of a domain, as many as are drawn."""
     source = declare_domain(domain)
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, source.names))})", re.IGNORECASE)
+    pattern = re.compile(
+        rf"\b(?:{'|'.join(map(re.escape, source.names))})",
+        re.IGNORECASE,
+    )
     held = [text for text in texts if pattern.search(text)]
-    some = random.Random(SEED).sample(held, min(PASSAGES, len(held)))
+    some = random.Random(SEED).sample(
+        held,
+        min(PASSAGES, len(held)),
+    )
     lines = dict.fromkeys(chain.from_iterable(map(split_sentences, some)))
     keywords_by_concept = {concept: source.keywords_of(concept) for concept in source.concepts}
     matches = match_keywords(list(filter(pattern.search, lines)), keywords_by_concept)

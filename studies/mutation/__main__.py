@@ -48,14 +48,23 @@ def install_mutmut() -> Path:
     python = HOME / "bin" / "python"
     if not list(HOME.glob("lib/*/site-packages/mutmut")):
         venv.create(HOME, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", *PINNED], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "-q", "--no-deps", *PINNED],
+            check=True,
+        )
     return python
 
 
 def make_mutants(modules: Sequence[Path], draw: int, seed: int) -> dict[Path, list[Mutant]]:
     """Return the mutants of modules; the same for a seed as long as the code is the same."""
     script = Path(__file__).with_name("mutants.py")
-    command = [str(install_mutmut()), str(script), str(draw), str(seed), *map(str, modules)]
+    command = [
+        str(install_mutmut()),
+        str(script),
+        str(draw),
+        str(seed),
+        *map(str, modules),
+    ]
     printed = subprocess.check_output(command, text=True)
     return {Path(module): mutants for module, mutants in json.loads(printed).items()}
 
@@ -107,7 +116,10 @@ def try_modules(
     for module, mutants in mutants_by_module.items():
         left, results = choose_left(module, mutants) if alive else (mutants, [])
         trials = Trials(files[module], baseline, budget)
-        print(f"{module}: {len(left)} mutants, {len(trials.using)} tests", file=sys.stderr)
+        print(
+            f"{module}: {len(left)} mutants, {len(trials.using)} tests",
+            file=sys.stderr,
+        )
         trials.check_unmutated()
         path = name_results(module)
         path.parent.mkdir(exist_ok=True)
@@ -141,7 +153,12 @@ def print_results(modules: Sequence[Path]) -> None:
         rows.append((f"`{module}`", counts))
         for mutant in sorted(unused):
             print(f"in equivalent.md, but not alive: {' | '.join(mutant)}")
-    rows.append(("together", sum((counts for _, counts in rows), Counter[str]())))
+    rows.append(
+        (
+            "together",
+            sum((counts for _, counts in rows), Counter[str]()),
+        )
+    )
     print()
     print_head("module", "mutants", "killed", "equivalent", "alive", "killed of those that differ")
     for name, counts in rows:

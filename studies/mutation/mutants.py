@@ -30,8 +30,16 @@ IS_ALL = m.Assign(targets=[m.AssignTarget(target=m.Name("__all__"))])
 IS_ASSERTION = m.Arg(keyword=m.Name("strict") | m.Name("validate"))
 IS_DOCSTRING = m.Expr(value=m.SimpleString() | m.ConcatenatedString() | m.FormattedString())
 IS_LEFT_OUT = IS_TYPE_VARIABLE | IS_ALL | IS_ASSERTION | IS_DOCSTRING
-IS_MEAN_OF_NUMPY = m.Attribute(value=m.Name("np"), attr=m.Name("mean") | m.Name("nanmean"))
-IS_MEAN = m.Call(func=m.Attribute(value=~m.Name("np"), attr=m.Name("mean")))
+IS_MEAN_OF_NUMPY = m.Attribute(
+    value=m.Name("np"),
+    attr=m.Name("mean") | m.Name("nanmean"),
+)
+IS_MEAN = m.Call(
+    func=m.Attribute(
+        value=~m.Name("np"),
+        attr=m.Name("mean"),
+    )
+)
 
 
 class Place(NamedTuple):
@@ -170,7 +178,10 @@ def main(draw: int, seed: int, *paths: str) -> None:
         every = []
         for path, module in modules.items():
             every += [(path, number) for number in module.list_in_functions()]
-        drawn = random.Random(seed).sample(every, min(draw, len(every)))
+        drawn = random.Random(seed).sample(
+            every,
+            min(draw, len(every)),
+        )
         numbers = {path: [] for path in sorted({path for path, _ in drawn})}
         for path, number in sorted(drawn):
             numbers[path].append(number)
@@ -179,4 +190,8 @@ def main(draw: int, seed: int, *paths: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    main(
+        int(sys.argv[1]),
+        int(sys.argv[2]),
+        *sys.argv[3:],
+    )

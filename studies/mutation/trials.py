@@ -177,7 +177,10 @@ def run_mutant(file: str, source: str, tests: Sequence[str], limit: float) -> tu
             )
             sys.path_hooks.insert(0, hook)
             sys.path_importer_cache.clear()
-            status = pytest.main([*OPTIONS, *tests], plugins=[Stop(killer.name)])
+            status = pytest.main(
+                [*OPTIONS, *tests],
+                plugins=[Stop(killer.name)],
+            )
             return KILLED if status else SURVIVED
 
         status = run_forked(run_tests, limit)

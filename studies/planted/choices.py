@@ -121,7 +121,14 @@ def _list_planted() -> Iterable[tuple[str, Planted]]:
     one_end = replace(fair, refuses=refuse_low_half)
     yield "no bias, refuses one end", Planted(one_end, None, effect)
     for rise in (0.35, 0.5):
-        yield f"rise {rise}", Planted(replace(fair, rise=rise), effect, nothing)
+        yield (
+            f"rise {rise}",
+            Planted(
+                replace(fair, rise=rise),
+                effect,
+                nothing,
+            ),
+        )
     yield "rise .5, any words do .1", Planted(replace(biased, of_words=0.1), effect)
     yield "rise .5, last option +1", Planted(replace(biased, last=1.0), effect, nothing)
     yield "rise .5, wordy", Planted(replace(biased, style=STYLES["wordy"]), effect)
@@ -134,7 +141,14 @@ def _list_planted() -> Iterable[tuple[str, Planted]]:
     one_end = replace(writes, refuses=refuse_low_half)
     yield "no bias, refuses one end", Planted(one_end, None, effect)
     for rise in (0.4, 0.5):
-        yield f"rise {rise}", Planted(replace(writes, rise=rise), effect, nothing)
+        yield (
+            f"rise {rise}",
+            Planted(
+                replace(writes, rise=rise),
+                effect,
+                nothing,
+            ),
+        )
     yield "paper, rise .4", Planted(replace(writes, rise=0.4), effect, nothing, "paper")
 
 

@@ -62,7 +62,16 @@ class Cues:
         figure = _judge_shift(
             changes(self.cues, self.shift), changes(self.placebos, self.of_placebos)
         )
-        return figure, true, true - _find_true_shift(self.share, self.of_placebos, self.of_wordings)
+        return (
+            figure,
+            true,
+            true
+            - _find_true_shift(
+                self.share,
+                self.of_placebos,
+                self.of_wordings,
+            ),
+        )
 
 
 def _draw_base(share: float, n: int, random: Random) -> Floats:
@@ -74,7 +83,11 @@ def _draw_after(
 ) -> Floats:
     """[stimuli, wordings] probabilities, which end at 0 and 1."""
     shifts = shift + random.normal(0, of_wordings, count)
-    shares: Floats = np.clip(base[:, None] + shifts / 100, 0, 1)
+    shares: Floats = np.clip(
+        base[:, None] + shifts / 100,
+        0,
+        1,
+    )
     return shares
 
 
@@ -91,7 +104,11 @@ def _find_true_shift(share: float, shift: float, of_wordings: float) -> float:
 def _judge_shift(real: Floats, placebos: Floats) -> HeadlineTest:
     """[stimuli, wordings] points, as a headline has them."""
     effect, placebo = pair_placebos(real, placebos)
-    levels = {"stimuli": len(real), "wordings": real.shape[1], "placebos": placebos.shape[1]}
+    levels = {
+        "stimuli": len(real),
+        "wordings": real.shape[1],
+        "placebos": placebos.shape[1],
+    }
     p_null = sign_flips(real.mean(axis=1), 0, FLIPS)
     return build_headline_test("change", "stimuli", levels, effect, p_null, placebo, SMALLEST)
 
@@ -109,9 +126,16 @@ class Masses:
     def draw(self, random: Random) -> tuple[HeadlineTest, float, float]:
         """As of `Cues`."""
         sd = np.sqrt(OF_WORDINGS)
-        of_stimuli = random.normal(0, np.sqrt(OF_STIMULI), (self.stimuli, 1))
+        of_stimuli = random.normal(
+            0,
+            np.sqrt(OF_STIMULI),
+            (self.stimuli, 1),
+        )
         real = self.shift + of_stimuli + random.normal(0, sd, self.cues)
-        placebos = np.tile(random.normal(0, sd, self.placebos), (self.stimuli, 1))
+        placebos = np.tile(
+            random.normal(0, sd, self.placebos),
+            (self.stimuli, 1),
+        )
         return _judge_shift(real, placebos), self.shift, self.shift
 
 
@@ -124,7 +148,12 @@ def _judge_draw(populations: Sequence[tuple[Cues | Masses, Truth]], seed: int) -
     random, figures = np.random.default_rng(seed), []
     for population, truth in populations:
         figure, effect, specific = population.draw(random)
-        figures.append((figure, Truth(effect, specific, truth.right, truth.wrong)))
+        figures.append(
+            (
+                figure,
+                Truth(effect, specific, truth.right, truth.wrong),
+            )
+        )
     return judge_figures(figures)
 
 
@@ -141,7 +170,10 @@ MEASURED = float(np.sqrt(OF_WORDINGS))
 
 def _find_detected(variance: float, freedom: int, several: int) -> float:
     """Points that are found in 80 of 100 studies, as one of several figures."""
-    quantiles = stats.t.ppf(1 - 0.025 / several, freedom) + stats.t.ppf(0.8, freedom)
+    quantiles = stats.t.ppf(
+        1 - 0.025 / several,
+        freedom,
+    ) + stats.t.ppf(0.8, freedom)
     return float(quantiles * np.sqrt(variance))
 
 
@@ -158,7 +190,11 @@ def _list_cases() -> Iterable[Case]:
     yield _make_case("40 x (3, 12), at the bound (+10)", (Cues(shift=10), THERE))
     near = Cues(shift=30, of_placebos=0.49 * 30, share=0.2)
     yield _make_case("40 x (3, 12), placebos just below half of +30", (near, THERE))
-    yield _make_case("five figures, one effect", large, *[(Cues(), NOTHING)] * 4)
+    yield _make_case(
+        "five figures, one effect",
+        large,
+        *[(Cues(), NOTHING)] * 4,
+    )
     yield _make_case(
         "five figures, mixed: +25, nothing, placebos as much, at the bound, nearly half",
         large,
@@ -175,12 +211,20 @@ def _list_cases() -> Iterable[Case]:
 
 def _list_detected() -> Iterable[Case]:
     """What the plan detects; by one reply, as `Settings.detects` has it of the form `sampled`."""
-    for stimuli, several in ((24, 1), (12, 1), (24, 5)):
+    for stimuli, several in (
+        (24, 1),
+        (12, 1),
+        (24, 5),
+    ):
         variance = OF_WORDINGS * (1 / 3 + 1 / 12) + OF_STIMULI / stimuli
         size = _find_detected(variance, 13, several)
         name = f"what the plan detects ({size:.0f} points), {stimuli} stimuli, one of {several}"
         other = (Masses(stimuli, 0.0), UNJUDGED)
-        yield _make_case(name, (Masses(stimuli, size), THERE), *[other] * (several - 1))
+        yield _make_case(
+            name,
+            (Masses(stimuli, size), THERE),
+            *[other] * (several - 1),
+        )
     for several in (1, 5):
         of_stimuli = OF_STIMULI + OF_REPLIES / 2 * (1 + 1 / 4)
         variance = OF_WORDINGS * (1 / 4 + 1 / 12) + of_stimuli / 24
@@ -188,7 +232,11 @@ def _list_detected() -> Iterable[Case]:
         name = f"what the plan detects by one reply ({size:.0f} points), one of {several}"
         population = Cues(24, 4, 12, of_wordings=MEASURED, share=0.25)
         planted = (replace(population, shift=size), THERE)
-        yield _make_case(name, planted, *[(population, UNJUDGED)] * (several - 1))
+        yield _make_case(
+            name,
+            planted,
+            *[(population, UNJUDGED)] * (several - 1),
+        )
 
 
 def _judge_total_shift(stimuli: int, moved: float, seed: int) -> Row:
@@ -196,7 +244,11 @@ def _judge_total_shift(stimuli: int, moved: float, seed: int) -> Row:
     it."""
     random = np.random.default_rng(seed)
     first, second = _draw_replies(stimuli, random), _draw_replies(stimuli, random)
-    second = np.where(random.random((stimuli, 1)) < moved, np.eye(3)[2], second)
+    second = np.where(
+        random.random((stimuli, 1)) < moved,
+        np.eye(3)[2],
+        second,
+    )
     is_effect = sign_flips(second - first, 0, FLIPS) < 0.05
     return None, None, None if moved else is_effect, None, is_effect if moved else None
 

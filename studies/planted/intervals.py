@@ -160,7 +160,12 @@ def list_reliabilities() -> Iterator[Kind]:
         name = f"{statistic.__name__}, jackknife"
         for n, k in SIZES_OF_SETS:
             draw = partial(draw_interval, statistic, scale, n, k)
-            yield Kind(name, f"{n} attributes x {k} templates", find_true(k), draw)
+            yield Kind(
+                name,
+                f"{n} attributes x {k} templates",
+                find_true(k),
+                draw,
+            )
 
 
 def list_differences() -> Iterator[Kind]:
@@ -240,7 +245,10 @@ def list_item_rests() -> Iterator[Kind]:
 
     def draw_interval(n: int, item: int, draw: Normal) -> Interval:
         biases = draw_biases(draw, n, 8)
-        return pearson(biases[:, item], biases.sum(axis=1) - biases[:, item])
+        return pearson(
+            biases[:, item],
+            biases.sum(axis=1) - biases[:, item],
+        )
 
     for n, item in product((50, 24), (0, 7)):
         size = f"{n} attributes x 8 templates, true r {find_r(item):.2f}"
@@ -255,7 +263,12 @@ def list_means() -> Iterator[Kind]:
         return jackknife(np.mean, draw(n), scale=PLAIN)
 
     for n in (7, 13):
-        yield Kind("beyond_twins, t", f"{n} items", 0.0, partial(draw_interval, n))
+        yield Kind(
+            "beyond_twins, t",
+            f"{n} items",
+            0.0,
+            partial(draw_interval, n),
+        )
 
 
 def draw_replies(draw: Normal, n: int, k: int, shares: tuple[float, ...]) -> Floats:
@@ -288,7 +301,12 @@ def list_shares() -> Iterator[Kind]:
             name = "share of replies" if len(shares) == 1 else "change of a share of replies"
             size = f"{n} stimuli, {k} replies each, {' to '.join(map(str, shares))}"
             draw = partial(draw_interval, n, k, shares)
-            yield Kind(f"{name}, jackknife in its range", size, partial(find_true, shares), draw)
+            yield Kind(
+                f"{name}, jackknife in its range",
+                size,
+                partial(find_true, shares),
+                draw,
+            )
 
 
 LISTS = (

@@ -86,13 +86,24 @@ class Words:
             axis = random.uniform(2, 98, self.attributes)
             place = (axis - axis.mean()) / 80
         poles = np.repeat([1, -1], self.words)
-        lists = np.tile(np.repeat(np.arange(self.pairs), self.words // self.pairs), 2)
+        lists = np.tile(
+            np.repeat(
+                np.arange(self.pairs),
+                self.words // self.pairs,
+            ),
+            2,
+        )
         shifts = random.normal(0, self.of_lists, 2 * self.pairs)
         slopes = poles * self.gain / 2 + shifts[lists + self.pairs * (poles < 0)]
         truth = float(slopes[poles == 1].mean() - slopes[poles == -1].mean())
         slopes = slopes + random.normal(0, self.of_words, len(slopes))
         scores = self._draw_scores(place, slopes, poles, random)
-        real = Scores(scores, axis, poles.astype(np.int8), [str(number) for number in lists])
+        real = Scores(
+            scores,
+            axis,
+            poles.astype(np.int8),
+            [str(number) for number in lists],
+        )
         return gain_headline(real, self._draw_placebos(axis, place, random)), truth
 
     def _draw_placebos(self, axis: Floats, place: Floats, random: Random) -> Scores:
@@ -105,7 +116,12 @@ class Words:
         ordered = [str(number) for number in np.argsort(axis, kind="stable")]
         along = [int(number) for number in evenly_spread(ordered, self.beside)]
         no_pole = np.zeros(len(numbers), dtype=np.int8)
-        return Scores(scores[along], axis[along], no_pole, [str(number) for number in numbers])
+        return Scores(
+            scores[along],
+            axis[along],
+            no_pole,
+            [str(number) for number in numbers],
+        )
 
     def _draw_scores(
         self, place: Floats, slopes: Floats, groups: NDArray[np.int_], random: Random
@@ -117,11 +133,27 @@ class Words:
         axis = place[:, None, None]
         scores: Floats = axis * slopes
         by_group = axis * random.normal(0, self.of_templates, (t, kinds))
-        by_group = by_group + random.normal(0, self.of_attributes, (n, 1, kinds))
-        by_group = by_group + random.normal(0, self.of_cells, (n, t, kinds))
+        by_group = by_group + random.normal(
+            0,
+            self.of_attributes,
+            (n, 1, kinds),
+        )
+        by_group = by_group + random.normal(
+            0,
+            self.of_cells,
+            (n, t, kinds),
+        )
         scores = scores + by_group[:, :, of_group]
-        scores = scores + random.normal(0, self.of_matches, (n, 1, w))
-        scores = scores + random.normal(0, self.noise, (n, t, w))
+        scores = scores + random.normal(
+            0,
+            self.of_matches,
+            (n, 1, w),
+        )
+        scores = scores + random.normal(
+            0,
+            self.noise,
+            (n, t, w),
+        )
         return scores + random.normal(0, 1, (n, t, 1))
 
 
@@ -130,7 +162,11 @@ def _make_case(
 ) -> Case:
     """Several figures of one instrument, of which the first has the truth and in the others is
     nothing."""
-    return Case(f"probes, {name}", partial(_judge_draw, population, truth, several), share)
+    return Case(
+        f"probes, {name}",
+        partial(_judge_draw, population, truth, several),
+        share,
+    )
 
 
 def _judge_draw(population: Words, truth: Truth, several: int, seed: int) -> Row:
@@ -138,7 +174,12 @@ def _judge_draw(population: Words, truth: Truth, several: int, seed: int) -> Row
     figure, on_these = population.draw(random)
     figures = [(figure, replace(truth, effect=on_these))]
     for _ in range(several - 1):
-        figures.append((replace(population, gain=0.0).draw(random)[0], Truth(None, None, None)))
+        figures.append(
+            (
+                replace(population, gain=0.0).draw(random)[0],
+                Truth(None, None, None),
+            )
+        )
     return judge_figures(figures)
 
 
@@ -173,7 +214,11 @@ def _list_cases() -> Iterable[Case]:
     yield _plant_gain("r .8, one of three figures", held, several=3, share=1.0)
     yield _plant_gain("r .8, 24 keyed", _key_words(held))
     for sd in (0.3, 0.354, 0.5):
-        yield _make_case(f"any two lists do it (list SD {sd:.2g})", Words(of_lists=sd), DENIED)
+        yield _make_case(
+            f"any two lists do it (list SD {sd:.2g})",
+            Words(of_lists=sd),
+            DENIED,
+        )
     as_large = replace(held, of_placebos=_size_lists(1.34, 0.6))
     name = "placebo pairs as large as the gain"
     yield _make_case(name, as_large, replace(DENIED, specific=None))
@@ -182,8 +227,16 @@ def _list_cases() -> Iterable[Case]:
     factor_two = float(np.log(2))
     bound = Words(gain=factor_two, of_lists=0, of_words=0.05)
     yield _plant_gain("gain at the bound, little noise", bound)
-    for sd, size in ((0.3, 1.34), (MEASURED, 1.34), (MEASURED, 2.0), (0.5, 2.0)):
-        yield _plant_gain(f"gain {size}, list SD {sd}", Words(gain=size, of_lists=sd))
+    for sd, size in (
+        (0.3, 1.34),
+        (MEASURED, 1.34),
+        (MEASURED, 2.0),
+        (0.5, 2.0),
+    ):
+        yield _plant_gain(
+            f"gain {size}, list SD {sd}",
+            Words(gain=size, of_lists=sd),
+        )
     wide = Words(templates=16, words=12, pairs=4)
     yield _plant_gain("4 pairs x 16 templates, factor 2", replace(wide, gain=factor_two), share=0.5)
     yield _make_case("4 pairs x 16 templates, nothing", wide, DENIED, share=0.5)
@@ -203,7 +256,10 @@ def _list_detected() -> Iterable[Case]:
     name = f"what the plan detects (factor {np.exp(size):.1f})"
     yield _plant_gain(f"{name}, 43 attributes", stated)
     for n in (24, 16):
-        yield _plant_gain(f"{name}, {n} keyed", _key_words(stated, n))
+        yield _plant_gain(
+            f"{name}, {n} keyed",
+            _key_words(stated, n),
+        )
     yield _plant_gain(f"{name}, lists of SD .5", replace(stated, of_lists=0.33))
 
 

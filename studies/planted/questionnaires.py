@@ -55,19 +55,55 @@ class Answers:
 
     def draw(self, random: Random) -> tuple[Floats, Floats]:
         """[fits, items] answers, and means over the twins of each item."""
-        fits = random.normal(0, self.of_fits, (self.fits, 1)) * (self.fits > 1)
-        plain = self.level + random.normal(0, 1, (1, self.items))
-        items = plain + self.beyond + fits + random.normal(0, self.of_items, (1, self.items))
-        twins = plain + random.normal(0, self.of_twins / TWINS**0.5, (1, self.items))
-        items = items + random.normal(0, self.noise, (self.fits, self.items))
-        noise = random.normal(0, self.noise / TWINS**0.5, (self.fits, self.items))
+        fits = random.normal(
+            0,
+            self.of_fits,
+            (self.fits, 1),
+        ) * (self.fits > 1)
+        plain = self.level + random.normal(
+            0,
+            1,
+            (1, self.items),
+        )
+        items = (
+            plain
+            + self.beyond
+            + fits
+            + random.normal(
+                0,
+                self.of_items,
+                (1, self.items),
+            )
+        )
+        twins = plain + random.normal(
+            0,
+            self.of_twins / TWINS**0.5,
+            (1, self.items),
+        )
+        items = items + random.normal(
+            0,
+            self.noise,
+            (self.fits, self.items),
+        )
+        noise = random.normal(
+            0,
+            self.noise / TWINS**0.5,
+            (self.fits, self.items),
+        )
         return items, twins + noise
 
 
 def _judge_draw(population: Answers, truth: Truth, seed: int) -> Row:
     items, twins = population.draw(np.random.default_rng(seed))
     least = min(population.items, 6)
-    return judge_figures([(placebo_contrast(items, twins, TWINS, TELLS, SMALLEST, least), truth)])
+    return judge_figures(
+        [
+            (
+                placebo_contrast(items, twins, TWINS, TELLS, SMALLEST, least),
+                truth,
+            )
+        ]
+    )
 
 
 def _make_case(name: str, population: Answers, truth: Truth) -> Case:
@@ -91,7 +127,11 @@ def _list_cases() -> Iterable[Case]:
         for size in (0.5, 1.0):
             truth = Truth(None, size, Verdict.EFFECT, DENIALS)
             planted = replace(population, beyond=size, level=0.0)
-            yield _make_case(f"{name}, {size:g} of a point", planted, truth)
+            yield _make_case(
+                f"{name}, {size:g} of a point",
+                planted,
+                truth,
+            )
     odd = Answers(7, 3, of_items=0.3, of_twins=1.0)
     yield _make_case("7 items, twins vary thrice as much as items", odd, NOTHING)
 

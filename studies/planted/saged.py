@@ -85,8 +85,15 @@ class Concepts:
             return self._draw_silence(random)
         size = (self.roles, self.roots, self.concepts + self.invented)
         noise = random.exponential(1, size) if self.skewed else random.normal(0, 1, size)
-        noise = noise + random.normal(0, 1, (1, self.roots, 1))
-        truth = np.tile(random.normal(0, self.of_names, self.concepts), (self.roles, 1))
+        noise = noise + random.normal(
+            0,
+            1,
+            (1, self.roots, 1),
+        )
+        truth = np.tile(
+            random.normal(0, self.of_names, self.concepts),
+            (self.roles, 1),
+        )
         truth[0, 0] += self.apart
         if self.kind == "role":
             truth[1, 0] -= self.apart
@@ -160,7 +167,11 @@ def _make_case(
     name: str, population: Concepts, right: Verdict | None = Verdict.EFFECT, share: float = 1.0
 ) -> Case:
     size = f"{population.roots} x {population.concepts}"
-    return Case(f"saged, {size}, {name}", partial(_judge_draw, population, right), share)
+    return Case(
+        f"saged, {size}, {name}",
+        partial(_judge_draw, population, right),
+        share,
+    )
 
 
 SIZES = ((20, 6, 1.5), (75, 21, 0.5))
@@ -177,7 +188,12 @@ def _list_cases() -> Iterable[Case]:
         size = smallest_difference(roots, concepts, 1, level)
         apart = size * concepts / (concepts - 1)
         planned = replace(equal, apart=apart, level=level, shuffles=999)
-        yield _make_case(f"what the plan detects ({size:.2f} SD)", planned, None, share)
+        yield _make_case(
+            f"what the plan detects ({size:.2f} SD)",
+            planned,
+            None,
+            share,
+        )
     skewed = Concepts(20, 6, skewed=True)
     yield _make_case("equal, skewed replies", skewed, Verdict.NO_EFFECT)
     cancels = Concepts(20, 6, roles=3, kind="role")

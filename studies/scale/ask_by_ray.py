@@ -93,7 +93,15 @@ def compare_tables(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, fl
         return
     for name in first:
         if n and np.asarray(first[name].iloc[0]).dtype.kind == "f":
-            gaps = np.array([*map(find_gap, first[name], second[name])])
+            gaps = np.array(
+                [
+                    *map(
+                        find_gap,
+                        first[name],
+                        second[name],
+                    )
+                ]
+            )
             differs = gaps > 0
         else:
             gaps = np.array([np.nan])
@@ -147,7 +155,12 @@ def main(
     if columns:
         print_head("asked", "file", "column", "differ", "of", "largest difference")
     for *names, n_differing, n, most in columns:
-        print_row(*names, f"{n_differing:,}", f"{n:,}", f"{most:.2g}")
+        print_row(
+            *names,
+            f"{n_differing:,}",
+            f"{n:,}",
+            f"{most:.2g}",
+        )
 
 
 if __name__ == "__main__":

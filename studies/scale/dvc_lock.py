@@ -53,7 +53,10 @@ def make_active(n_instruments: int) -> Active:
 def write_inputs(root: Path, active: Active) -> None:
     """Write everything that stages read but outputs of stages."""
     pipeline = yaml.load((ROOT / "dvc.yaml").read_text())
-    yaml.dump({key: pipeline[key] for key in ("vars", "stages")}, root / "dvc.yaml")
+    yaml.dump(
+        {key: pipeline[key] for key in ("vars", "stages")},
+        root / "dvc.yaml",
+    )
     content = {"active": active.model_dump(mode="json"), "root": "", "enter_root": ""}
     yaml.dump(content, root / "active.yaml")
     (root / "params.yaml").write_text("diagnosis: {seed: 1}\n")
@@ -151,7 +154,12 @@ def print_times(n_instruments: int) -> None:
         times = [time_command(root, "status"), time_command(root, "repro")]
         cells = [f"{cpu:.1f} s ({wall:.1f})" for wall, cpu in times]
         sizes = f"{n_stages:,}", f"{size / 1e3:,.0f} kB"
-        print_row(n_instruments, *sizes, f"{seconds:.1f} s", *cells)
+        print_row(
+            n_instruments,
+            *sizes,
+            f"{seconds:.1f} s",
+            *cells,
+        )
 
 
 def main(instruments: list[int]) -> None:

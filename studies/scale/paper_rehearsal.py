@@ -77,14 +77,21 @@ def clone_tree(folder: Path) -> None:
     with (folder / ".gitignore").open("a") as ignored:
         ignored.write(f"/{REHEARSAL}/\n")
     person = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    for command in (["init", "-q"], ["add", "-A"], [*person, "commit", "-qm", "as it was"]):
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        [*person, "commit", "-qm", "as it was"],
+    ):
         subprocess.run(["git", *command], cwd=folder, check=True)
 
 
 def take_few(values: Any, least: int) -> Any:
     """Return one in twenty of a list or mapping, evenly spread, but so many at least."""
     keys = list(values)
-    wanted = min(len(keys), max(least, len(keys) // 20))
+    wanted = min(
+        len(keys),
+        max(least, len(keys) // 20),
+    )
     left = [keys[place * len(keys) // wanted] for place in range(wanted)]
     return {key: values[key] for key in left} if isinstance(values, dict) else left
 
@@ -96,8 +103,14 @@ def shorten_probes(source: Any) -> None:
         return
     for words in ("keys", "rivals"):
         for pole in ("high", "low"):
-            source[words][pole] = take_few(source[words][pole], 8)
-    keys = {*source["keys"]["high"], *source["keys"]["low"]}
+            source[words][pole] = take_few(
+                source[words][pole],
+                8,
+            )
+    keys = {
+        *source["keys"]["high"],
+        *source["keys"]["low"],
+    }
     source["attributes"] = [word for word in source["attributes"] if word in keys]
 
 
@@ -208,7 +221,11 @@ class Rehearsal:
         """Pass on what a command says; RuntimeError where it fails."""
         began = time.monotonic()
         print(f"$ {command}", flush=True)
-        programs = [str(self.bin), str(Path(sys.executable).parent), os.environ["PATH"]]
+        programs = [
+            str(self.bin),
+            str(Path(sys.executable).parent),
+            os.environ["PATH"],
+        ]
         environment = {
             **os.environ,
             "PATH": os.pathsep.join(programs),
@@ -247,11 +264,22 @@ class Rehearsal:
         rows = []
         for path in sorted((self.folder / PIPELINE / "data/answers").glob("*/*/*.parquet")):
             table = pd.read_parquet(path)
-            place = (*path.parts[-3:-1], path.stem)
+            place = (
+                *path.parts[-3:-1],
+                path.stem,
+            )
             counts = {"": len(table)}
             if "configuration" in table:
                 counts = table["configuration"].value_counts().to_dict()
-            rows += [(*place, str(form), int(n)) for form, n in counts.items() if n]
+            rows += [
+                (
+                    *place,
+                    str(form),
+                    int(n),
+                )
+                for form, n in counts.items()
+                if n
+            ]
         return pd.DataFrame(rows, columns=["family", "model", "table", "form", "n"])
 
     def list_losses(self) -> Iterator[str]:
@@ -330,7 +358,10 @@ def main(folder: Path) -> None:
     rehearsal = Rehearsal(folder, warm.bin)
     if folder.exists():
         for code in ("evenruler", "stages", "docs/papers.py"):
-            subprocess.run(["cp", "-r", ROOT / code, (folder / code).parent], check=True)
+            subprocess.run(
+                ["cp", "-r", ROOT / code, (folder / code).parent],
+                check=True,
+            )
     else:
         clone_tree(folder)
         rehearsal.declare_few()

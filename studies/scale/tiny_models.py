@@ -42,7 +42,10 @@ SHAPES = {name: Shape(**shape) for name, shape in REHEARSED["shapes"].items()}
 def save_model(folder: Path, name: str, kind: str) -> None:
     """Save a tiny model with its tokenizer; weights differ between models."""
     if kind == "seq2seq":
-        save_tiny_t5(folder, len(name) + ord(name[-1]))
+        save_tiny_t5(
+            folder,
+            len(name) + ord(name[-1]),
+        )
         return
     import torch
     import transformers
@@ -75,7 +78,16 @@ def fit_tokenizer(shape: Shape, *, is_causal: bool) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     marks = MARK.findall(shape.template or "")
-    special = list(dict.fromkeys(["<pad>", shape.eos, *filter(None, [shape.bos]), *marks]))
+    special = list(
+        dict.fromkeys(
+            [
+                "<pad>",
+                shape.eos,
+                *filter(None, [shape.bos]),
+                *marks,
+            ]
+        )
+    )
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()

@@ -44,7 +44,10 @@ def print_contest(name: str, backend: object, contenders: Mapping[str, Contender
             for contender, run in contenders.items():
                 start = time.perf_counter()
                 answers[contender] = run(model)
-                seconds[contender] = min(seconds[contender], time.perf_counter() - start)
+                seconds[contender] = min(
+                    seconds[contender],
+                    time.perf_counter() - start,
+                )
     print(f"### {name}, {len(answers[OURS]):,} questions, {torch.get_num_threads()} threads\n")
     print_head("", "a second", "seconds", "largest difference", "ours is faster by")
     for contender, took in seconds.items():

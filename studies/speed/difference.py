@@ -61,7 +61,10 @@ def make_row(number: int) -> dict[str, Any]:
         "attribute": f"worker-{attribute}",
         "target": TARGETS[target],
     }
-    text = TEMPLATES[template].format(f"worker {attribute}", TARGETS[target])
+    text = TEMPLATES[template].format(
+        f"worker {attribute}",
+        TARGETS[target],
+    )
     benchmark = {"family": "probes", "benchmark": NAME_OF_BENCHMARK}
     return {
         **SAME,
@@ -161,7 +164,11 @@ def merge_outer(old: Path, new: Path) -> tuple[Counts, float]:
     counts = merged["_merge"].value_counts()
     seconds = time.perf_counter() - start
     added, removed = int(counts["right_only"]), int(counts["left_only"])
-    return {"added": added, "removed": removed, "changed": int(is_changed.sum())}, seconds
+    return {
+        "added": added,
+        "removed": removed,
+        "changed": int(is_changed.sum()),
+    }, seconds
 
 
 CONTENDERS = {"ours": compare_ours, "pandas": merge_outer}
@@ -175,9 +182,17 @@ def main(rows: int = 1_000_000) -> None:
         print(f"{rows:,} rows each; true: {true}\n")
         print_head("", "seconds", "found")
         for contender, compare in CONTENDERS.items():
-            counts, seconds = run_apart(compare, folder / "old", folder / "new").returned
+            counts, seconds = run_apart(
+                compare,
+                folder / "old",
+                folder / "new",
+            ).returned
             wrong = "" if counts == true else " WRONG"
-            print_row(contender, f"{seconds:.1f}", f"{counts}{wrong}")
+            print_row(
+                contender,
+                f"{seconds:.1f}",
+                f"{counts}{wrong}",
+            )
 
 
 if __name__ == "__main__":

@@ -31,7 +31,10 @@ def prompts_by_item() -> list[list[EntailmentPair]]:
     for name, entry in load_params().instruments.items():
         if entry["family"] != "questionnaires":
             continue
-        source, scale = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")
+        source, scale = load_questionnaire(
+            SOURCES / f"{name}.yaml",
+            SOURCES / "shared/scales",
+        )
         for row in fill_templates(name, source, scale).prompts:
             pairs_by_item[name, row["item"]].append((row["premise"], row["hypothesis"]))
     return list(pairs_by_item.values())

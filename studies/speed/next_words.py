@@ -85,15 +85,24 @@ def ask_ours(model: Model, pairs: Pairs) -> NDArray[np.float64]:
 def ask_one_by_one(backend: Causal, pairs: Pairs, batch: int) -> NDArray[np.float64]:
     """[n, 2] nats of the word and of its end, by batches of sequences of like length."""
     sequences = [
-        ((backend._start, *prompt, *word), len(prompt) + 1)
+        (
+            (backend._start, *prompt, *word),
+            len(prompt) + 1,
+        )
         for prompt, word in word_tokens(backend.tokenizer, *pairs)
     ]
-    order = sorted(range(len(sequences)), key=lambda i: len(sequences[i][0]))
+    order = sorted(
+        range(len(sequences)),
+        key=lambda i: len(sequences[i][0]),
+    )
     answers = np.zeros((len(order), 2))
     with torch.inference_mode():
         for first in range(0, len(order), batch):
             indices = order[first : first + batch]
-            ids, mask = pad_sequences([sequences[i][0] for i in indices], backend.model.device)
+            ids, mask = pad_sequences(
+                [sequences[i][0] for i in indices],
+                backend.model.device,
+            )
             output = backend.model.base_model(input_ids=ids, attention_mask=mask, use_cache=False)
             for row, index in enumerate(indices):
                 tokens, begin = sequences[index]

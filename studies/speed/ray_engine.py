@@ -27,7 +27,14 @@ TEXT = "In the {}th story, the main character is a {} who works as a {}."
 
 def make_texts(n: int) -> list[str]:
     """Return sentences of which some begin alike, as probes do."""
-    return [TEXT.format(*words) for words in product(range(n // 20), PEOPLE, JOBS)]
+    return [
+        TEXT.format(*words)
+        for words in product(
+            range(n // 20),
+            PEOPLE,
+            JOBS,
+        )
+    ]
 
 
 def time_call(ask: Callable[[], object]) -> float:
@@ -64,7 +71,12 @@ def print_turns(
     times = [(time_call(local), time_call(remote)) for _ in range(repeats)]
     seconds = np.array(times)
     ratios = seconds[:, 1] / seconds[:, 0]
-    numbers = [*np.median(seconds, axis=0), np.median(ratios), ratios.min(), ratios.max()]
+    numbers = [
+        *np.median(seconds, axis=0),
+        np.median(ratios),
+        ratios.min(),
+        ratios.max(),
+    ]
     print_row(n_threads, *(f"{number:.2f}" for number in numbers))
 
 
