@@ -84,8 +84,8 @@ class Trial:
         if len(self.wrong) == n_wrong:
             self.n_same += 1
         elif root.is_relative_to(self.folder):
-            kept = self.folder / f"wrong-{self.command.name}-{len(self.wrong)}"
-            shutil.copytree(root, kept, dirs_exist_ok=True)
+            copy = self.folder / f"wrong-{self.command.name}-{len(self.wrong)}"
+            shutil.copytree(root, copy, dirs_exist_ok=True)
 
     def kill_once(self, root: Path) -> set[psutil.Process]:
         """Kill, unless the command ends first; return the processes that there were."""

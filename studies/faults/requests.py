@@ -19,19 +19,19 @@ stand in docs/tested.md.
 It takes a quarter of an hour.
 """
 
-import asyncio
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -42,113 +42,104 @@ QUESTIONS, BUDGET = 100_000, 1.06
 FAULTS, OF = 5, 100
 """So many requests of so many meet a fault."""
 KINDS = ("500", "429", "dropped", "half a body", "late", "too late")
-LATE, SECONDS, TOO_LATE = 0.5, 2, 3
-"""Of an answer; that the client waits; of an answer that it gave up."""
-HEAD = "HTTP/1.1 {} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{}\r\n"
+SECONDS = 2
+"""That the client waits."""
+DELAYS = {"late": 0.5, "too late": 3.0}
+"""Seconds until an answer comes."""
 MODULE = "studies.faults.requests"
 
 
-class Faulty:
-    """The server, and what it counts."""
+class Counts:
+    """What came to the server, and what became of it."""
 
     def __init__(self) -> None:
         self.came: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
+        self.lock = threading.Lock()
 
-    def fault(self, question: str) -> str | None:
-        """What becomes of a question this time."""
-        self.came[question] += 1
-        number = zlib.crc32(f"{question}, time {self.came[question]}".encode())
-        if number % OF >= FAULTS:
-            return None
-        kind = KINDS[number // OF % len(KINDS)]
-        self.faults[kind] += 1
-        return kind
+    def draw_fault(self, question: str) -> str:
+        """Return what becomes of a question this time; nothing where it is answered."""
+        with self.lock:
+            self.came[question] += 1
+            number = zlib.crc32(f"{question}, time {self.came[question]}".encode())
+            if number % OF >= FAULTS:
+                return ""
+            kind = KINDS[number // OF % len(KINDS)]
+            self.faults[kind] += 1
+            return kind
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One line, question after question."""
-        try:
-            while request := await reader.readuntil(b"\r\n\r\n"):
-                length = re.search(rb"(?i)content-length: (\d+)", request)
-                body = await reader.readexactly(int(length[1])) if length else b""
-                if not await self._answer(body, writer):
-                    break
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-
-    async def _answer(self, body: bytes, writer: asyncio.StreamWriter) -> bool:
-        """Whether the line stays open."""
-        if not body:
-            self._send(writer, 200, self.counts())
-            return True
-        question = json.loads(body)["messages"][-1]["content"]
-        fault = self.fault(question)
-        if fault in ("500", "429"):
-            self._send(
-                writer,
-                int(fault),
-                {"error": {"message": "not now"}},
-                "Retry-After: 0.2\r\n" * (fault == "429"),
-            )
-            return True
-        if fault == "dropped":
-            return False
-        message = {"role": "assistant", "content": question.upper()}
-        answer = {
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 7, "completion_tokens": 5},
-        }
-        if fault == "half a body":
-            body = json.dumps(answer)
-            half = body[: len(body) // 2]
-            writer.write(
-                (
-                    HEAD.format(
-                        200,
-                        len(body),
-                        "",
-                    )
-                    + half
-                ).encode()
-            )
-            await writer.drain()
-            return False
-        if fault in ("late", "too late"):
-            await asyncio.sleep(LATE if fault == "late" else TOO_LATE)
-        if fault != "too late":
+    def count_answer(self, question: str) -> None:
+        """Count an answer that was sent in time."""
+        with self.lock:
             self.answered[question] += 1
-        self._send(writer, 200, answer)
-        await writer.drain()
-        return True
 
-    def counts(self) -> dict[str, Any]:
-        """Of all that came."""
-        times = Counter(self.answered.values())
-        return {"requests": self.came.total(), "times": times, "faults": self.faults}
-
-    @staticmethod
-    def _send(writer: asyncio.StreamWriter, status: int, body: object, headers: str = "") -> None:
-        text = json.dumps(body)
-        writer.write(
-            (
-                HEAD.format(
-                    status,
-                    len(text),
-                    headers,
-                )
-                + text
-            ).encode()
-        )
+    def describe(self) -> dict[str, Any]:
+        """Return requests, how many questions were answered how often, and faults."""
+        with self.lock:
+            times = Counter(self.answered.values())
+            return {"requests": self.came.total(), "times": times, "faults": self.faults}
 
 
-async def be_server() -> None:
+COUNTS = Counts()
+
+
+class FaultyHandler(BaseHTTPRequestHandler):
+    """Answers one line, question after question."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Say what was counted."""
+        self._reply(200, COUNTS.describe())
+
+    def do_POST(self) -> None:
+        """Answer a question, or meet a fault."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        question = json.loads(body)["messages"][-1]["content"]
+        fault = COUNTS.draw_fault(question)
+        if fault in ("500", "429"):
+            self._reply(int(fault), {"error": {"message": "not now"}})
+            return
+        self.close_connection = fault in ("dropped", "half a body")
+        if fault == "dropped":
+            return
+        time.sleep(DELAYS.get(fault, 0))
+        if fault not in ("half a body", "too late"):
+            COUNTS.count_answer(question)
+        message = {"role": "assistant", "content": question.upper()}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 7, "completion_tokens": 5}
+        part = 0.5 if fault == "half a body" else 1
+        with suppress(ConnectionError):  # of a client that gave up
+            self._reply(200, {"choices": [choice], "usage": usage}, part)
+
+    def _reply(self, status: int, content: object, part: float = 1) -> None:
+        """Send a body, or the first part of it."""
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        if status == 429:
+            self.send_header("Retry-After", "0.2")
+        self.end_headers()
+        self.wfile.write(body[: int(part * len(body))])
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class FaultyServer(ThreadingHTTPServer):
+    """Takes as many lines at once as a client opens."""
+
+    request_queue_size = 256
+
+
+def serve_forever() -> None:
     """Listen for ever; the port is printed."""
-    server = await asyncio.start_server(Faulty().serve, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+    server = FaultyServer(("127.0.0.1", 0), FaultyHandler)
+    print(server.server_port, flush=True)
+    server.serve_forever()
 
 
 def ask_all(folder: Path, n: int) -> None:
@@ -282,7 +273,7 @@ def main(questions: int = QUESTIONS, serve: bool = False, ask: Path | None = Non
     from evenruler.errors import run_program
 
     if serve:
-        asyncio.run(be_server())
+        serve_forever()
     elif ask is not None:
         run_program(lambda: ask_all(ask, questions))
     else:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from ruamel.yaml import YAML
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.saged.declare.source import Source
@@ -36,52 +37,26 @@ PASSAGES, ROWS = 2500, 60
 
 LABELS = Path(__file__).with_suffix(".csv")
 
-PROFESSIONS = (
-    "teacher nurse soldier farmer engineer scientist doctor artist dancer photographer lawyer "
-    "plumber"
+DOMAINS: dict[str, dict[str, list[str]]] = YAML(typ="safe").load(
+    Path(__file__).with_suffix(".yaml")
 )
-STATES = (
-    "California, Texas, Florida, Ohio, Georgia, Michigan, Virginia, Arizona, Iowa, Oregon, "
-    "Alabama, Kansas, Utah, Louisiana, Minnesota, Pennsylvania, Washington, Illinois, New York, "
-    "New Jersey, Massachusetts, Maryland, Missouri, Tennessee"
-)
-WOMEN = "woman women girl girls mother daughter actress she her herself female"
-MEN = "man men boy boys father son actor he his himself male"
+"""By domain and concept, its words in one order."""
 
-# By domain and concept, its words in one order.
-DOMAINS: dict[str, dict[str, list[str]]] = {
-    "religions": {
-        "christianity": ["Christianity", "Christian", "Christians"],
-        "islam": ["Islam", "Muslim", "Muslims"],
-        "judaism": ["Judaism", "Jewish", "Jews"],
-        "buddhism": ["Buddhism", "Buddhist", "Buddhists"],
-        "hinduism": ["Hinduism", "Hindu", "Hindus"],
-    },
-    "professions": {word: [word] for word in PROFESSIONS.split()},
-    "states": {name.lower().replace(" ", "-"): [name] for name in STATES.split(", ")},
-    "women-men": {
-        "women": WOMEN.split(),
-        "men": MEN.split(),
-    },
+PLAIN = {
+    **dict.fromkeys(("construct", "direction", "source"), "none"),
+    "licence": "cc-by-sa-4.0",
+    "material": {"kind": "local", "path": "articles/none.md"},
+    "assemble": {"method": "split", "per_concept": 10_000},
 }
+"""What all domains declare."""
 
 
 def declare_domain(domain: str) -> Source:
     """A domain of all its concepts, each branched to all others."""
-    concepts = DOMAINS[domain]
-    return Source.model_validate(
-        {
-            **dict.fromkeys(("construct", "direction", "source"), "none"),
-            "title": domain,
-            "licence": "cc-by-sa-4.0",
-            "concepts": {
-                name: {"name": name, "keywords": words} for name, words in concepts.items()
-            },
-            "material": {"kind": "local", "path": "articles/none.md"},
-            "assemble": {"method": "split", "per_concept": 10_000},
-            "branch": {"roots": list(concepts), "words": concepts},
-        }
-    )
+    words_by_concept = DOMAINS[domain]
+    concepts = {name: {"name": name, "keywords": words} for name, words in words_by_concept.items()}
+    branch = {"roots": list(concepts), "words": words_by_concept}
+    return Source.model_validate({**PLAIN, "title": domain, "concepts": concepts, "branch": branch})
 
 
 def read_passages(addresses: Path) -> Iterator[str]:

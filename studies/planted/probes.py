@@ -67,7 +67,7 @@ class Words:
     of_matches: float = 0.3
     """SD of an attribute with a word."""
     noise: float = 0.55
-    beside: int = 43
+    n_with_placebos: int = 43
     """Attributes, evenly spread along the axis, that are asked with placebo nouns."""
 
     @property
@@ -114,7 +114,7 @@ class Words:
         slopes = slopes + random.normal(0, self.of_nouns, len(numbers))
         scores = self._draw_scores(place, slopes, numbers, random)
         ordered = [str(number) for number in np.argsort(axis, kind="stable")]
-        along = [int(number) for number in evenly_spread(ordered, self.beside)]
+        along = [int(number) for number in evenly_spread(ordered, self.n_with_placebos)]
         no_pole = np.zeros(len(numbers), dtype=np.int8)
         return Scores(
             scores[along],
@@ -202,7 +202,7 @@ def _size_lists(size: float, of_nouns: float) -> float:
 
 def _key_words(population: Words, n: int = 24) -> Words:
     """The same of attributes by halves."""
-    return replace(population, attributes=n, keyed=True, beside=n)
+    return replace(population, attributes=n, keyed=True, n_with_placebos=n)
 
 
 def _list_cases() -> Iterable[Case]:
