@@ -72,9 +72,13 @@ with replace_folder(Path("benchmarks/framing-hair")) as folder:
     (folder / "evidence.json").write_text('{"schema": 1, "figures": []}')
     time.sleep(0.5)
     empty = {key: {} for key in ("rows", "columns", "files")}
-    made = Manifest(name="framing-hair", version=version, location=".", content_sha256="-", rejected=0, sources=[],
-                    licences=[], parameters={"limit": limit}, **empty)
-    (folder / "manifest.json").write_text(as_json(made.model_dump(mode="json")))
+    lists = {"sources": [], "licences": []}
+    parameters = {"limit": limit}
+    manifest = Manifest(
+        name="framing-hair", version=version, location=".", content_sha256="-", rejected=0,
+        parameters=parameters, **lists, **empty,
+    )
+    (folder / "manifest.json").write_text(as_json(manifest.model_dump(mode="json")))
 """
 """A stage that takes half a second."""
 

@@ -134,6 +134,11 @@ class FaultyServer(ThreadingHTTPServer):
 
     request_queue_size = 256
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that were killed or gave up."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
 
 def serve_forever() -> None:
     """Listen for ever; the port is printed."""
@@ -192,8 +197,13 @@ class Asking:
         env = {**os.environ, "OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "any"}
         command = [sys.executable, "-m", MODULE, "--ask", str(self.folder)]
         command += ["--questions", str(self.n)]
-        piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen(command, env={**env, "EVENRULER_MAX_REQUESTS": str(most)}, **piped)  # type: ignore[call-overload, no-any-return]
+        return subprocess.Popen(
+            command,
+            env=env | {"EVENRULER_MAX_REQUESTS": str(most)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def run(self, most: int, status: int = 0) -> dict[str, Any]:
         """What a run said of itself, or its last line."""

@@ -11,7 +11,8 @@ Mutant = tuple[str, str, str]
 
 
 def read_equivalents() -> dict[Mutant, str]:
-    """Return by mutant the reason: the paragraph above it, under the heading that names the module."""
+    """Return by mutant the reason: the paragraph above it, below the heading that names the
+    module."""
     reason_by_mutant: dict[Mutant, str] = {}
     module = reason = ""
     for line in FILE.read_text(encoding="utf-8").splitlines():

@@ -7,6 +7,7 @@ and write, and a `dvc.lock` that fits; ten models in five families are asked. Ti
 each after a first one: of the processor, and in brackets wall.
 """
 
+import json
 import resource
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def write_inputs(root: Path, active: Active) -> None:
     }
     declared["code"] |= {"agree": "0123456789ab", "report": "0123456789ab"}
     (root / "data").mkdir()
-    yaml.dump(declared, root / "data/declared.json")
+    (root / "data/declared.json").write_text(json.dumps(declared))
     folders = [f"data/sources/{family}/shared" for family in FAMILIES]
     for folder in ("data/adapters", "data/sources/changelogs", "evenruler", "stages", *folders):
         (root / folder).mkdir(parents=True)
