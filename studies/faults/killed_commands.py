@@ -2,7 +2,7 @@
 
 `release` works on a small repository with real git and DVC, `publish` on the loopback Hub,
 `finetune` fits a tiny encoder, `measure` asks a tiny model for three benchmarks, on nodes for two
-on a new Ray cluster of two nodes with a CPU each, and `weigh --record` reads a benchmark on the
+on a new Ray cluster of two nodes with a CPU each, and `planted test --record` reads a benchmark on the
 weights of a plant in a tiny model.
 """
 
@@ -300,11 +300,11 @@ class MeasureOnNodes(Measure):
         return processes
 
 
-class Weigh(Command):
+class PlantedTest(Command):
     """In a repository with a plant, a tiny model and a benchmark of eight units."""
 
-    name = "weigh"
-    words = ("weigh", "mine.yaml", "--base", "tiny", "--record")
+    name = "planted-test"
+    words = ("planted", "test", "mine.yaml", "--base", "tiny", "--record")
 
     def begin(self) -> Path:
         whole = self.folder / "scales"
@@ -321,7 +321,7 @@ class Weigh(Command):
                 whole / "params.yaml",
             )
             dump(PROBES, whole / "mine.yaml")
-        return copy_anew(whole, self.folder / "weigh")
+        return copy_anew(whole, self.folder / "planted-test")
 
     def is_half_done(self, root: Path) -> bool:
         """Something was fitted or read, and the figures are not there."""

@@ -27,9 +27,9 @@ from studies.faults.killed_commands import (
     Finetune,
     Measure,
     MeasureOnNodes,
+    PlantedTest,
     Publish,
     Release,
-    Weigh,
 )
 from studies.tables import print_head, print_row
 
@@ -164,7 +164,7 @@ def make_commands(folder: Path, ended: ExitStack) -> Iterator[Command]:
     yield Finetune(folder)
     yield Measure(folder)
     yield MeasureOnNodes(folder, ended)
-    yield Weigh(folder)
+    yield PlantedTest(folder)
 
 
 def main(folder: Path, kills: int = 30, only: str = "") -> None:

@@ -27,6 +27,7 @@ from evenruler.instruments.asking import (
 )
 from evenruler.instruments.framing import ask as asking
 from evenruler.instruments.framing.declare import FramingPlan
+from evenruler.instruments.framing.declare.source import ConfirmedEffect
 from evenruler.instruments.framing.diagnose.distributions import (
     TOKEN,
     compute_exclusions,
@@ -78,27 +79,27 @@ class Measured:
         exclusions = compute_exclusions(distributions, plan.least_coverage)
         return cls(distributions, exclusions, plan)
 
-    def judge_barred(self, name: str) -> Figure:
+    def judge_barred(self, effect: ConfirmedEffect) -> Figure:
         """One headline with its verdict, as a user gets it."""
-        plan = self.plan.model_copy(update={"confirmatory": [name]})
+        plan = self.plan.model_copy(update={"headlines": [effect]})
         figure, fitness, *_ = next(part_headlines(self.distributions, self.exclusions, plan))
         return judge([(figure, fitness)])[0]
 
-    def find_changes(self, name: str) -> pd.DataFrame:
+    def find_changes(self, effect: ConfirmedEffect) -> pd.DataFrame:
         """[placebo x stimulus, classes] points by which the cue of a headline (0 and below) and its
         placebos move."""
-        factor, _, task = name.partition(", ")
-        of_task = self.distributions[self.distributions["task"] == task]
-        changes = changes_of(of_task, self.plan)
-        return over_tasks(changes[changes["factor"] == factor])
+        changes = changes_of(self.distributions, self.plan)
+        changes = changes[changes["factor"] == effect.cue]
+        if effect.task is not None:
+            changes = changes[changes["task"] == effect.task]
+        return over_tasks(changes)
 
     def judge_unbarred(
-        self, name: str, changes: pd.DataFrame, numbers: Mapping[int, int] | None = None
+        self, changes: pd.DataFrame, numbers: Mapping[int, int] | None = None
     ) -> Figure:
         """What p would say by itself.
 
         Args:
-            name: Of the headline.
             changes: By `changes`.
             numbers: By number of a wording or placebo: whose place it takes.
         """
@@ -106,8 +107,8 @@ class Measured:
         if numbers is not None:
             changes = changes[changes["placebo"].isin(list(numbers))]
             changes = changes.assign(placebo=changes["placebo"].map(numbers))
-        points = changes.pivot(index="stimulus", columns="placebo", values=plan.headline)
-        figure = headline_from_points(name, points, plan.smallest, plan.least, plan.seed)
+        points = changes.pivot(index="stimulus", columns="placebo", values=plan.focal_outcome)
+        figure = headline_from_points("change", points, plan.smallest, plan.least, plan.seed)
         if figure.p is not None:
             figure = replace(figure, lacking=None)
         return judge([(figure, ValidityCheck())])[0]
@@ -151,9 +152,9 @@ def mix_all(wordings: Sequence[int], placebos: Sequence[int], draws: int) -> lis
 
 def print_deals(measured: Measured, draws: int) -> None:
     """Print the lines of every headline."""
-    for name in measured.plan.confirmatory:
-        changes = measured.find_changes(name)
-        print_headline(name, "as it is", measured)
+    for effect in measured.plan.headlines:
+        changes = measured.find_changes(effect)
+        print_headline(effect, "as it is", measured)
         numbers = sorted(set(changes.index.get_level_values("placebo")), reverse=True)
         placebos = [number for number in numbers if number > 0]
         wordings = [number for number in numbers if number <= 0]
@@ -165,12 +166,12 @@ def print_deals(measured: Measured, draws: int) -> None:
             f"cue and placebos mixed at random, {draws} times": mix_all(wordings, placebos, draws),
         }
         for what, deals in ways.items():
-            figures = [measured.judge_unbarred(name, changes, deal) for deal in deals]
+            figures = [measured.judge_unbarred(changes, deal) for deal in deals]
             values = [figure.value for figure in figures if figure.value is not None]
             n_null = sum(figure.p is not None and figure.p < 0.05 for figure in figures)
             counts = dict(Counter(str(figure.verdict) for figure in figures))
             spread, null = f"SD {np.std(values):.1f}", f"p0 < .05 in {n_null / len(figures):.2f}"
-            print_row(name, what, spread, null, "", counts)
+            print_row(effect.to_text(), what, spread, null, "", counts)
 
 
 def ask_nonsense(model: str, benchmark: Benchmark) -> Measured:
@@ -217,26 +218,20 @@ def ask_nonsense(model: str, benchmark: Benchmark) -> Measured:
     )
 
 
-def print_headline(name: str, what: str, measured: Measured) -> None:
+def print_headline(effect: ConfirmedEffect, what: str, measured: Measured) -> None:
     """Print a headline with its verdicts, with bars and without."""
-    unbarred = measured.judge_unbarred(name, measured.find_changes(name))
+    unbarred = measured.judge_unbarred(measured.find_changes(effect))
     low, high = getattr(unbarred, "specific_low", None), getattr(unbarred, "specific_high", None)
     beyond = "" if low is None or high is None else f"[{low:.1f}, {high:.1f}]"
     points = "" if unbarred.value is None else f"{unbarred.value:.1f}"
-    print_row(
-        name,
-        what,
-        points,
-        beyond,
-        measured.judge_barred(name).verdict,
-        unbarred.verdict,
-    )
+    verdict = measured.judge_barred(effect).verdict
+    print_row(effect.to_text(), what, points, beyond, verdict, unbarred.verdict)
 
 
 def read_plain(path: Path) -> pd.DataFrame:
     """Rows of the probability of words, as the prompt is."""
     table = pd.read_parquet(path)
-    return table[(table["configuration"] == PLAIN) & (table["metric"] == TOKEN)]
+    return table[(table["prompt_format"] == PLAIN) & (table["readout"] == TOKEN)]
 
 
 def main(result: Path, draws: int = 200, ask: bool = False) -> None:
@@ -255,9 +250,9 @@ def main(result: Path, draws: int = 200, ask: bool = False) -> None:
             return
         nonsense = ask_nonsense(MODEL, benchmark)
         tasks = set(nonsense.distributions["task"])
-        for name in plan.confirmatory:
-            if name.partition(", ")[2] in tasks and "instruction" not in name:
-                print_headline(name, "nonsense for looks", nonsense)
+        for effect in plan.headlines:
+            if effect.task in tasks and effect.cue != "instruction":
+                print_headline(effect, "nonsense for looks", nonsense)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Replies:
         features = pd.read_parquet(folder / "features.parquet")
         generations = pd.read_parquet(folder / "generations.parquet")
         prompts = prompts[prompts["id"].isin(generations["id"])]
-        features = features[features["feature"].isin(plan["confirmatory"])]
+        features = features[features["feature"].isin(plan["headline_features"])]
         features, generations = (
             table[table["framing"] == BARE] for table in (features, generations)
         )
@@ -81,7 +81,7 @@ class Replies:
         figures, favour, _ = judge_headlines(
             arrange_scores("countries", self.features, self.prompts),
             silence_of(self.generations, self.prompts),
-            {name: declared[name] for name in self.plan["confirmatory"]},
+            {name: declared[name] for name in self.plan["headline_features"]},
             controls,
             settings,
             seed=0,

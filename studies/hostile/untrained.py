@@ -19,7 +19,7 @@ import pandas as pd
 import typer
 
 from evenruler.declaration.params import load_params
-from evenruler.instruments.fixed import diagnose, schemas
+from evenruler.instruments.external import diagnose, schemas
 from evenruler.measurement import Resampling
 from evenruler.models import sources
 from evenruler.models.catalogue import load_model
@@ -27,7 +27,7 @@ from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
-from studies.hostile.fixed_roles import MODEL, SUBJECT, ask_bare, build_benchmark
+from studies.hostile.external_roles import MODEL, SUBJECT, ask_bare, build_benchmark
 from studies.tables import print_head, print_row
 
 BENCHMARKS = ("winogender", "crows-pairs", "winobias")

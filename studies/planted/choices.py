@@ -100,7 +100,7 @@ class Planted:
 
 def refuse_low_half(row: dict[str, Any]) -> float:
     """Refuse two of five questions about attributes at the low end."""
-    return 0.4 if row["beside"] < 40 else 0.0
+    return 0.4 if row["axis_position"] < 40 else 0.0
 
 
 def refuse_all(row: dict[str, Any]) -> float:
@@ -132,7 +132,7 @@ def _list_planted() -> Iterable[tuple[str, Planted]]:
     yield "rise .5, any words do .1", Planted(replace(biased, of_words=0.1), effect)
     yield "rise .5, last option +1", Planted(replace(biased, last=1.0), effect, nothing)
     yield "rise .5, wordy", Planted(replace(biased, style=STYLES["wordy"]), effect)
-    yield "paper, rise .2", Planted(replace(fair, rise=0.2), effect, None, "paper")
+    yield "full, rise .2", Planted(replace(fair, rise=0.2), effect, None, "full")
     always_he = Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0)
     yield "always he", Planted(always_he, invalid, invalid)
     yield "refuses all", Planted(Writer(refuses=refuse_all), invalid, invalid)
@@ -149,7 +149,7 @@ def _list_planted() -> Iterable[tuple[str, Planted]]:
                 nothing,
             ),
         )
-    yield "paper, rise .4", Planted(replace(writes, rise=0.4), effect, nothing, "paper")
+    yield "full, rise .4", Planted(replace(writes, rise=0.4), effect, nothing, "full")
 
 
 def _list_cases() -> Iterable[Case]:

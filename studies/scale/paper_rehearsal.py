@@ -50,7 +50,7 @@ ADDED = ("gemma-2-2b-it", "llama-3-2-3b-instruct")
 ADDED_ENTRY = {
     "kind": "causal",
     "chat": True,
-    "scale": "paper",
+    "profile": "paper",
     "licence": "cc0-1.0",
     "origin": "tiny",
 }

@@ -105,13 +105,13 @@ def corpora() -> dict[str, CorpusSource]:
 
 
 def of_model(model: str, name: str) -> dict[str, Any]:
-    lineage, kind, configuration = MODELS[model]
+    lineage, kind, method = MODELS[model]
     return {
         "questionnaire": name,
         "model": model,
         "lineage": lineage,
         "kind": kind,
-        "configuration": configuration,
+        "method": method,
         "framing": "bare",
     }
 
@@ -200,8 +200,8 @@ def quality() -> list[dict[str, Any]]:
 
 def population() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for model, (lineage, kind, configuration) in MODELS.items():
-        row = {"model": model, "lineage": lineage, "kind": kind, "configuration": configuration}
+    for model, (lineage, kind, method) in MODELS.items():
+        row = {"model": model, "lineage": lineage, "kind": kind, "method": method}
         below = model == "head-low"
         measured = (
             {"accuracy": 0.55, "low": 0.5, "high": 0.6}
@@ -209,7 +209,7 @@ def population() -> list[dict[str, Any]]:
             else {"accuracy": 0.8, "low": 0.75, "high": 0.85}
         )
         standing = {"member": not below, "standing": "below, does not count" if below else "counts"}
-        rows.append({**row, **measured, "n": 501, "bar": 0.7, **standing})
+        rows.append({**row, **measured, "n": 501, "threshold": 0.7, **standing})
     return rows
 
 
@@ -217,9 +217,7 @@ def accuracy() -> list[dict[str, Any]]:
     """`head-low` was asked the pairs that are judged by alone, and its AUC is not known."""
     rows = []
     for row in population():
-        shared = {
-            key: row[key] for key in ("model", "configuration", "accuracy", "low", "high", "n")
-        }
+        shared = {key: row[key] for key in ("model", "method", "accuracy", "low", "high", "n")}
         low = row["model"] == "head-low"
         auc = None if low else 0.9
         rows.append({**shared, "set": "mnli", "chance": 1 / 3, "auc": auc})
@@ -263,7 +261,7 @@ def figures() -> list[dict[str, Any]]:
         for model in MODELS:
             measured = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
             labels = {**of_any, "benchmark": name, "model": model}
-            rows.append({**labels, "figure": "answer", **measured, "control": 0.125})
+            rows.append({**labels, "figure": "mean_response", **measured, "control": 0.125})
     rho = {"figure": "rho", "other": "worry", "method": "verbaliser"}
     rows.append({**of_any, "benchmark": "trust", **rho, **none})
     return [*rows, *moved()]

@@ -141,7 +141,7 @@ def test_items_are_analysed_beside_their_twins(declared: Any, tables: Any) -> No
     shared = {"benchmark": "worry", "item": "one", "model": "head-a", "unit": "items"}
     answer = {
         **shared,
-        "figure": "item_answer",
+        "figure": "item_response",
         "value": 1.5,
         "low": 1.0,
         "high": 2.0,
@@ -237,8 +237,8 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
 
     def again(table: pd.DataFrame) -> pd.DataFrame:
         of_speaker = table[table["model"] == "speaker"]
-        columns_by_form = {"configuration": "sentence", "method": "sentence"}
-        columns = {name: form for name, form in columns_by_form.items() if name in table}
+        columns_by_method = {"method": "sentence"}
+        columns = {name: method for name, method in columns_by_method.items() if name in table}
         apart = of_speaker.assign(**(columns or {"model": "speaker (sentence)"}))
         return pd.concat([table, apart], ignore_index=True)
 

@@ -49,7 +49,7 @@ def test_the_text_says_what_was_asked_and_what_was_not_measured(table_by_name: A
     assert countries.title == "Replies"
     assert countries.text == (
         "6 concepts asked about, 2 models in 2 roles, 5 features. "
-        "Declared but not measured at this scale or on this machine: regard."
+        "Declared but not measured in this profile or on this machine: regard."
     )
 
 
