@@ -44,7 +44,7 @@ class Replies:
 
     @classmethod
     def read(cls, folder: Path, prompts: pd.DataFrame, plan: Plan) -> "Replies":
-        """Bare replies and their confirmatory features."""
+        """Bare replies and the features of headlines."""
         features = pd.read_parquet(folder / "features.parquet")
         generations = pd.read_parquet(folder / "generations.parquet")
         prompts = prompts[prompts["id"].isin(generations["id"])]
@@ -141,7 +141,7 @@ def print_figures(what: str, figures: pd.DataFrame, named: Sequence[str]) -> Non
     """Print headlines with their verdicts."""
     lines = []
     for row in figures.to_dict("records"):
-        feature = f", {row['part'].split(', ')[1]}" if ", " in row["part"] else ""
+        feature = f", {row['feature']}" if isinstance(row["feature"], str) else ""
         numbers = f"{row['value']:.2g}, p0 {row['p']:.3f}"
         lines.append(f"{row['figure']}{feature}: {row['verdict']} ({numbers})")
     print_row(
