@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-CODE, TESTS = "evenruler, stages", "tests"
-FOLDERS = {CODE: ("evenruler", "stages"), TESTS: ("tests",)}
+CODE, TESTS = "evenruler, stages", "tests, studies"
+FOLDERS = {CODE: ("evenruler", "stages"), TESTS: ("tests", "studies")}
 
 VAGUE = {
     "own",

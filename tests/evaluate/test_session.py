@@ -43,10 +43,10 @@ from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
+from studies.planted.choices import diagnose_chooser, open_published
 from tests.evaluate.conftest import copied
 from tests.figures import find_figure, select_figures
 from tests.loopback_openai import ScriptedServer, chat_choice, running
-from tests.performance.planted_choices import found, published
 from tests.personas import Chooser, PersonaServer, Rater, rated
 from tests.results.synthetic import as_measured
 from tests.tiny import save_tiny, tiny_params
@@ -562,7 +562,7 @@ def test_the_result_says_which_bytes_scored_the_replies(
 def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> None:
     """Over HTTP it gets the figures that the same chooser has in memory."""
     name, biased = "probes-occupation-gender", Chooser(rise=0.5)
-    rows = published("standard")[2]
+    rows = open_published("standard")[2]
     server = served(PersonaServer.of(rows, biased.replies(rows, 0)["reply"]))
     result = measure("endpoint:big", name)
     assert len(server.asked) == len(rows) == 3756
@@ -571,7 +571,9 @@ def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> No
     assert (result.settings.method, result.left_out) == ("choice", [])
     assert result.folder == f"big/{name}@{result.benchmark.version}+choice"
     values = {row["figure"]: row["value"] for row in result.figures}
-    assert values == pytest.approx(found(biased, "standard", 0)["value"].to_dict(), abs=0.0005)
+    assert values == pytest.approx(
+        diagnose_chooser(biased, "standard", 0)["value"].to_dict(), abs=0.0005
+    )
     choices = select_figures(result.figures, set="validation", readout="choice")
     assert result.figures == choices
     assert result.summary[0].startswith(

@@ -152,7 +152,7 @@ def clone_into(folder: Path, cache: Path, warm: Warm | None = None) -> Clone:
     )
     for name in listed.stdout.splitlines():
         if (
-            name.startswith((*MADE, "data/recorded", "tests/", "dvc.lock"))
+            name.startswith((*MADE, "data/recorded", "tests/", "studies/", "dvc.lock"))
             or not (ROOT / name).exists()
         ):
             continue

@@ -327,7 +327,7 @@ class TestMembers:
         **SCORES,
         "d": [90.0, 90.0, 90.0],
         "e": [-99.0, -99.0, -99.0],
-    }  # noqa: RUF012
+    }
 
     def test_others_get_no_place_and_shift_nobody(self) -> None:
         alone = of_all(scale_scores(items(SCORES)))
