@@ -186,7 +186,7 @@ def label_models(table: pd.DataFrame) -> pd.DataFrame:
     if "configuration" in table and "model" in table:
         return table.assign(model=model_labels(table))
     if "method" in table and "model" in table:
-        labels = [model_label(row) for row in table.to_dict("records")]
+        labels = [model_label(dict(row)) for _, row in table.iterrows()]
         return table.assign(model=pd.Series(labels, table.index, dtype=object))
     return table
 
@@ -245,7 +245,7 @@ def _table_cell(part: PartDeclaration, column: str, record: Mapping[Any, Any]) -
 def _ends_sentence(part: PartDeclaration, rows: pd.DataFrame) -> str:
     """How many numbers a picture shows, and which are the least and the greatest, in words."""
     values = rows[part.number].astype(float)
-    ends: list[str] = Field(default_factory=list)
+    ends: list[str] = []
     for row in (values.argmin(), values.argmax()):
         record = rows.iloc[row]
         names = ", ".join(str(record[name]) for name in part.names)
@@ -310,7 +310,7 @@ def _lay_out_panels(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
 def _choices_of(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
     """Drop-downs, one for each column that has several contents."""
     params: list[Spec] = []
-    conditions: list[str] = Field(default_factory=list)
+    conditions: list[str] = []
     for column in part.choose:
         options = list(dict.fromkeys(rows[column]))
         if len(options) > 1:
@@ -427,8 +427,8 @@ def _draw_lines(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
     place = {"x": along, "y": _encode_number(part, part.y)}
     colours = _encode_colour(part, rows)
     apart = [{"field": name, "type": "nominal"} for name in part.detail]
-    line = {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {**place, "detail": apart}}
-    line["encoding"]["color"] = colours["color"]
+    encoding = {**place, "detail": apart, "color": colours["color"]}
+    line = {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": encoding}
     point = {"type": "point", "filled": True, "size": 45, "opacity": 1}
     return [line, {"mark": point, "encoding": {**place, **colours}}]
 
