@@ -42,6 +42,8 @@ INTERVAL: Final = ("low", "high")
 BESIDE: Final = ("control", "n", "unit")
 """Columns of figures that marks tell when somebody points at them."""
 
+YES_OR_NO: Final = {"True": "yes", "False": "no"}
+
 DIGITS = 4
 """Significant digits of numbers in pictures."""
 WIDE, NARROW = 460, 300
@@ -207,8 +209,9 @@ def select_rows(table: pd.DataFrame, part: PartDeclaration) -> pd.DataFrame:
 
 
 def _as_names(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    names: pd.Series[Any] = column.astype(object).where(column.notna(), WHOLE).astype(str)
-    return names
+    names = column.astype(object).where(column.notna(), WHOLE).astype(str)
+    words: pd.Series[Any] = names.replace(YES_OR_NO)
+    return words
 
 
 def write_table_part(part: PartDeclaration, rows: pd.DataFrame) -> Table:
@@ -229,7 +232,7 @@ def _table_cell(part: PartDeclaration, column: str, record: Mapping[Any, Any]) -
     if column == part.x and "low" in record:
         return with_interval(content, record["low"], record["high"])
     if isinstance(content, bool):
-        return "yes" if content else "no"
+        return YES_OR_NO[str(content)]
     if isinstance(content, int):
         return f"{content:,}"
     if isinstance(content, float):
@@ -345,12 +348,13 @@ def _encode_number(part: PartDeclaration, column: str, title: str = "") -> Spec:
 
 def _encode_colour(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
     """Names by colour, and by shape for readers who cannot tell colours apart."""
-    if not part.colour:
+    if not part.colour or rows[part.colour].nunique() == 1:
         return {"color": {"value": ONE_HUE}}
-    legend = {"title": None, "orient": "top", "symbolSize": 90}
-    encoding = {**_encode_name(part, rows, part.colour), "legend": legend}
-    scale = {"scheme": "tableau10"}
-    return {"color": {**encoding, "scale": scale}, "shape": encoding}
+    encoding = _encode_name(part, rows, part.colour)
+    encoding["legend"] = {"orient": "top", "symbolSize": 90}
+    domain = {"domain": encoding["sort"]}
+    colours = {**encoding, "scale": {**domain, "scheme": "tableau10"}}
+    return {"color": colours, "shape": {**encoding, "scale": domain}}
 
 
 def _label_rows(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
@@ -409,7 +413,7 @@ def _draw_heat(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
     has_signs = bool((rows[part.colour] < 0).any())
     scale: Spec = {"range": SEQUENTIAL}
     if has_signs:
-        scale = {"range": DIVERGING, "domainMid": 0}
+        scale = {"range": DIVERGING, "domainMid": 0, "interpolate": "rgb"}
     colour = {**_encode_number(part, part.colour), "scale": scale}
     colour["legend"] = {"orient": "top", "gradientLength": 160}
     del colour["axis"]

@@ -24,6 +24,7 @@ DISPARITIES = SimpleNamespace(grouping=[["a"]], headline="a")
 SETTINGS: Any = {NAME: SimpleNamespace(evolve=True, disparities=DISPARITIES)}
 EVOLVED = {"history": probe_schemas.HISTORY, "gradients": probe_schemas.GRADIENTS}
 OF_FIGURE = {"level_shift", "changed", "moved"}
+N_FITS = {"n_fits": "2"}
 ROOT = Path(__file__).parents[2]
 
 
@@ -34,13 +35,13 @@ def parts_of(family: str) -> list[PartDeclaration]:
 
 def content_of(field: pa.Field, place: int, wanted: Mapping[str, str]) -> Any:
     """The wanted content of a column, or a small one by its type."""
-    name = wanted.get(field.name)
+    name = wanted.get(field.name, N_FITS.get(field.name))
     if field.name in INSTRUMENT:
         return NAME
     if name == "all":
         return None
     if pa.types.is_boolean(field.type):
-        return name != "False"
+        return name != "no"
     if pa.types.is_integer(field.type):
         return int(name or place)
     if pa.types.is_floating(field.type):

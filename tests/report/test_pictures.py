@@ -76,6 +76,11 @@ class TestRows:
         part = part_of("dots", x="value", y="model", where=where)
         assert list(select_rows(TABLE, part)["value"]) == values
 
+    def test_that_are_true_or_not_say_yes_or_no(self) -> None:
+        table = TABLE.assign(placebo=[True, False, True, True])
+        part = part_of("dots", x="value", y="placebo")
+        assert list(select_rows(table, part)["placebo"]) == ["yes", "no", "yes"]
+
     def test_are_sorted_upwards_or_downwards(self) -> None:
         part = part_of("dots", x="value", y="model", order=["benchmark", "-n"])
         assert list(select_rows(TABLE, part)["n"]) == [5, 1200, 8]
@@ -178,7 +183,8 @@ class TestCharts:
         part = part_of("dots", x="value", y="model", colour="set")
         encoding = draw_rows(part)["layer"][-1]["encoding"]
         names = ["all", "seed"]
-        assert encoding["shape"]["sort"] == encoding["color"]["sort"] == names
+        assert encoding["shape"]["scale"] == {"domain": names}
+        assert encoding["color"]["scale"] == {"domain": names, "scheme": "tableau10"}
         assert encoding["yOffset"]["field"] == "set"
 
     @pytest.mark.parametrize(("least", "n_colours"), [(-0.5, 3), (0.5, 2)])

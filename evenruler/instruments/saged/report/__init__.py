@@ -21,7 +21,8 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     tables = dict(shown.tables)
     rates = tables["rates"]
     counted = [name for name in rates.columns if name not in OUTCOMES]
-    tables["rates"] = rates.melt(counted, OUTCOMES, "outcome", "replies")
+    counts = rates.melt(counted, OUTCOMES, "outcome", "replies")
+    tables["rates"] = counts[counts["replies"] > 0]
     for table in ("summaries", "disparities"):
         frames = [tables[table].iloc[:0]]
         for name, settings in shown.settings.items():
