@@ -95,7 +95,7 @@ class PartDeclaration(StrictModel):
     @property
     def names(self) -> list[str]:
         """The columns whose contents are names."""
-        columns = [*self.choose, self.panels, *self.detail]
+        columns = [*self.choose, self.panels]
         columns += {"lines": [self.colour], "points": [self.colour]}.get(self.kind, [self.y])
         columns += {"heat": [self.x], "dots": [self.colour]}.get(self.kind, [])
         return [name for name in dict.fromkeys(columns) if name]
@@ -110,7 +110,9 @@ class PartDeclaration(StrictModel):
     def columns_read(self) -> list[str]:
         """The columns that its table must have."""
         sorted_by = [name.removeprefix("-") for name in self.order]
-        drawn = self.columns if self.kind == "table" else [*self.names, *self.numbers]
+        drawn = self.columns
+        if self.kind != "table":
+            drawn = [*self.names, *self.detail, *self.numbers]
         return list(dict.fromkeys([*drawn, *self.where, *sorted_by]))
 
     def title_of(self, column: str) -> str:
@@ -146,8 +148,11 @@ def draw_sections(
     tables: Mapping[str, pd.DataFrame],
 ) -> list[Section]:
     """The sections that have something to show: those of each instrument, then of the family."""
-    names = {part.table for section in declared for part in section.parts}
-    labelled = {name: label_models(tables[name]) for name in sorted(names)}
+    labelled: dict[str, pd.DataFrame] = {}
+    for section in declared:
+        for part in section.parts:
+            if part.table not in labelled:
+                labelled[part.table] = label_models(tables[part.table])
     sections: list[Section] = []
     for name in instruments:
         of_name = {table: _instrument_rows(rows, name) for table, rows in labelled.items()}
@@ -200,12 +205,19 @@ def select_rows(table: pd.DataFrame, part: PartDeclaration) -> pd.DataFrame:
         rows = rows[_as_names(rows[column]).isin(contents)]
     if part.kind != "table":
         rows = rows.dropna(subset=part.numbers)
-        rows = rows.assign(**{name: _as_names(rows[name]) for name in part.names})
+        rows = rows.assign(**{name: _as_names(rows[name]) for name in _find_names(part, rows)})
     if part.order:
         columns = [name.removeprefix("-") for name in part.order]
         is_rising = [not name.startswith("-") for name in part.order]
         rows = rows.sort_values(columns, ascending=is_rising, kind="stable")
     return rows
+
+
+def _find_names(part: PartDeclaration, rows: pd.DataFrame) -> list[str]:
+    """The columns of names, and those that marks tell too which hold no numbers."""
+    is_number = pd.api.types.is_numeric_dtype
+    names = [name for name in part.detail if not is_number(rows[name])]
+    return [*part.names, *names]
 
 
 def _as_names(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -251,7 +263,7 @@ def _ends_sentence(part: PartDeclaration, rows: pd.DataFrame) -> str:
     ends: list[str] = []
     for row in (values.argmin(), values.argmax()):
         record = rows.iloc[row]
-        names = ", ".join(str(record[name]) for name in part.names)
+        names = ", ".join(str(record[name]) for name in _find_names(part, rows))
         ends.append(f"{format_number(values.iloc[row], 3)} ({names})")
     lowest, highest = ends
     if len(rows) == 1:
@@ -262,7 +274,7 @@ def _ends_sentence(part: PartDeclaration, rows: pd.DataFrame) -> str:
 def draw_chart(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
     """A picture of rows (`select_rows`) in Vega-Lite, with their data."""
     has_interval = set(INTERVAL) <= set(rows) and bool(rows["low"].notna().any())
-    drawn = [*part.names, *part.numbers, *(INTERVAL if has_interval else ())]
+    drawn = [*part.names, *part.detail, *part.numbers, *(INTERVAL if has_interval else ())]
     drawn += [name for name in BESIDE if name in rows and rows[name].notna().any()]
     columns = list(dict.fromkeys(drawn))
     tooltip = [_describe_column(part, rows, name) for name in columns]

@@ -212,7 +212,7 @@ class TestBrowser:
             assert len(lefts) == 3
             columns[width] = len(set(lefts))
         tab.sized(1280, 800)
-        assert columns == {1280: 2, 375: 1}
+        assert columns == {1280: 3, 375: 1}
 
     def test_a_number_leads_to_its_row_by_keyboard(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file)

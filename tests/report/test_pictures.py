@@ -104,15 +104,17 @@ class TestSections:
         assert shown == [("Each", "jobs", 2), ("Each", "age", 1), ("All", "", 1)]
 
     def test_say_in_words_what_a_picture_shows(self) -> None:
-        declared = [SectionDeclaration(title="Each", parts=[DOTS])]
+        dots = DOTS.model_copy(update={"detail": ["n", "unit"]})
+        declared = [SectionDeclaration(title="Each", parts=[dots])]
+        tables = {"figures": TABLE.assign(unit="words")}
         captions: list[str] = []
-        for section in draw_sections(declared, ["jobs", "age"], {"figures": TABLE}):
+        for section in draw_sections(declared, ["jobs", "age"], tables):
             picture = section.parts[0]
             assert isinstance(picture, Picture)
             captions.append(picture.caption)
         assert captions == [
-            "2 numbers, from -0.500 (seed, a) to 0.123 (all, b).",
-            "One number: 0.900 (seed, a).",
+            "2 numbers, from -0.500 (seed, a, words) to 0.123 (all, b, words).",
+            "One number: 0.900 (seed, a, words).",
         ]
 
 
