@@ -366,7 +366,8 @@ def _figure_text(figure_cell: FigureCell | None, decimals: int) -> str:
     record = figure_cell.record
     if "value" not in record:
         return f"none ({record.get('reason', '')})"
-    words = [with_interval(record["value"], record.get("low"), record.get("high"), decimals)]
+    low, high = record.get("low"), record.get("high")
+    words = [with_interval(record["value"], low, high, decimals)]
     if "n" in record:
         words.append(f"n = {record['n']}")
     if "control" in record:

@@ -44,14 +44,35 @@ BESIDE: Final = ("control", "n", "unit")
 
 YES_OR_NO: Final = {"True": "yes", "False": "no"}
 
+LABELS: Final = {"labelLimit": 260, "labelOverlap": False}
+"""How names stand at an axis."""
+
 DIGITS = 4
 """Significant digits of numbers in pictures."""
 WIDE, NARROW = 460, 300
 """Pixels: width of a picture, and of one of its panels."""
-ROW = 20
-"""Pixels: height of a row."""
+ROW, COLUMN = 20, 44
+"""Pixels: height of a row, and width of a column of a heat map."""
 TALL = 220
 """Pixels: height of a panel whose axis upwards is a number."""
+
+
+NAMES: Final[Mapping[str, Sequence[str]]] = {
+    "dots": ["y", "colour"],
+    "heat": ["y", "x"],
+    "lines": ["colour"],
+    "points": ["colour"],
+    "table": [],
+}
+"""Places of names, by kind of part."""
+NUMBERS: Final[Mapping[str, Sequence[str]]] = {
+    "dots": ["x"],
+    "heat": ["colour"],
+    "lines": ["y", "x"],
+    "points": ["x", "y"],
+    "table": [],
+}
+"""Places of numbers, by kind of part."""
 
 
 class PartDeclaration(StrictModel):
@@ -88,23 +109,18 @@ class PartDeclaration(StrictModel):
     """What columns are called; by default their names."""
 
     @property
-    def number(self) -> str:
-        """The column of the number that is drawn."""
-        return {"lines": self.y, "heat": self.colour}.get(self.kind, self.x)
-
-    @property
     def names(self) -> list[str]:
         """The columns whose contents are names."""
         columns = [*self.choose, self.panels]
-        columns += {"lines": [self.colour], "points": [self.colour]}.get(self.kind, [self.y])
-        columns += {"heat": [self.x], "dots": [self.colour]}.get(self.kind, [])
+        columns += [getattr(self, place) for place in NAMES[self.kind]]
         return [name for name in dict.fromkeys(columns) if name]
 
     @property
     def numbers(self) -> list[str]:
-        """The columns without which nothing is drawn."""
-        by_kind = {"lines": [self.x, self.y], "points": [self.x, self.y]}
-        return by_kind.get(self.kind, [self.number])
+        """The columns without which nothing is drawn, that of the number with the interval
+        first.
+        """
+        return [getattr(self, place) for place in NUMBERS[self.kind]]
 
     @property
     def columns_read(self) -> list[str]:
@@ -205,7 +221,8 @@ def select_rows(table: pd.DataFrame, part: PartDeclaration) -> pd.DataFrame:
         rows = rows[_as_names(rows[column]).isin(contents)]
     if part.kind != "table":
         rows = rows.dropna(subset=part.numbers)
-        rows = rows.assign(**{name: _as_names(rows[name]) for name in _find_names(part, rows)})
+        names = {name: _as_names(rows[name]) for name in _find_names(part, rows)}
+        rows = rows.assign(**names)
     if part.order:
         columns = [name.removeprefix("-") for name in part.order]
         is_rising = [not name.startswith("-") for name in part.order]
@@ -259,12 +276,13 @@ def _table_cell(part: PartDeclaration, column: str, record: Mapping[Any, Any]) -
 
 def _ends_sentence(part: PartDeclaration, rows: pd.DataFrame) -> str:
     """How many numbers a picture shows, and which are the least and the greatest, in words."""
-    values = rows[part.number].astype(float)
+    values = rows[part.numbers[0]].astype(float)
     ends: list[str] = []
     for row in (values.argmin(), values.argmax()):
         record = rows.iloc[row]
         names = ", ".join(str(record[name]) for name in _find_names(part, rows))
-        ends.append(f"{format_number(values.iloc[row], 3)} ({names})")
+        number = format_number(values.iloc[row], 3)
+        ends.append(f"{number} ({names})")
     lowest, highest = ends
     if len(rows) == 1:
         return f"One number: {lowest}."
@@ -273,20 +291,22 @@ def _ends_sentence(part: PartDeclaration, rows: pd.DataFrame) -> str:
 
 def draw_chart(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
     """A picture of rows (`select_rows`) in Vega-Lite, with their data."""
-    has_interval = set(INTERVAL) <= set(rows) and bool(rows["low"].notna().any())
-    drawn = [*part.names, *part.detail, *part.numbers, *(INTERVAL if has_interval else ())]
-    drawn += [name for name in BESIDE if name in rows and rows[name].notna().any()]
-    columns = list(dict.fromkeys(drawn))
+    beside = [name for name in (*INTERVAL, *BESIDE) if _has_content(rows, name)]
+    columns = list(dict.fromkeys([*part.names, *part.detail, *part.numbers, *beside]))
     tooltip = [_describe_column(part, rows, name) for name in columns]
     width = NARROW if part.panels and rows[part.panels].nunique() > 1 else WIDE
     layers = _LAYERS[part.kind](part, rows)
-    if has_interval and part.kind in ("dots", "lines"):
+    if "low" in columns and part.kind in ("dots", "lines"):
         layers = [_draw_interval(part, rows), *layers]
     layers[-1]["encoding"]["tooltip"] = tooltip
     picture: Spec = {"width": width, **_size_of(part, rows, width), "layer": layers}
     if part.panels:
         picture = {**_lay_out_panels(part, rows), "spec": picture}
     return {"data": {"values": _records_of(rows[columns])}, **_choices_of(part, rows), **picture}
+
+
+def _has_content(rows: pd.DataFrame, column: str) -> bool:
+    return column in rows and bool(rows[column].notna().any())
 
 
 def _records_of(rows: pd.DataFrame) -> list[dict[str, Any]]:
@@ -305,7 +325,7 @@ def _size_of(part: PartDeclaration, rows: pd.DataFrame, width: int) -> Spec:
     if part.kind in ("lines", "points"):
         return {"height": TALL}
     if part.kind == "heat":
-        needed = 34 * int(rows[part.x].nunique())
+        needed = COLUMN * int(rows[part.x].nunique())
         return {"width": max(needed, 120), "height": {"step": ROW}}
     n_colours = rows[part.colour].nunique() if part.colour else 1
     return {"height": {"step": max(ROW, 9 * n_colours)}}
@@ -371,8 +391,7 @@ def _encode_colour(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
 
 def _label_rows(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
     """The names beside the rows of dots, or of a heat map."""
-    axis = {"labelLimit": 260, "labelOverlap": False}
-    return {**_encode_name(part, rows, part.y), "title": None, "axis": axis}
+    return {**_encode_name(part, rows, part.y), "title": None, "axis": LABELS}
 
 
 def _place_dots(part: PartDeclaration, rows: pd.DataFrame, column: str) -> Spec:
@@ -407,7 +426,7 @@ def _draw_dots(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
         "encoding": {"x": {"datum": 0}},
     }
     layers = [zero]
-    if "control" in rows and rows["control"].notna().any():
+    if _has_content(rows, "control"):
         stroke = {"type": "tick", "color": INK, "thickness": 2, "size": 12}
         layers.append({"mark": stroke, "encoding": _place_dots(part, rows, "control")})
     dot = {"type": "point", "filled": True, "size": 60, "opacity": 0.8}
@@ -419,7 +438,7 @@ def _draw_heat(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
     """Tiles with their numbers; colours that are light enough for dark numbers."""
     columns = _encode_name(part, rows, part.x)
     place = {
-        "x": {**columns, "title": None, "axis": {"labelAngle": -35, "labelLimit": 140}},
+        "x": {**columns, "title": None, "axis": {"labelAngle": -35, **LABELS}},
         "y": _label_rows(part, rows),
     }
     has_signs = bool((rows[part.colour] < 0).any())
@@ -438,6 +457,8 @@ def _draw_heat(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
 def _draw_lines(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
     """Lines, with a point at each number."""
     along = _encode_number(part, part.x)
+    if pd.api.types.is_integer_dtype(rows[part.x]):
+        along["axis"] = {"tickCount": 5, "tickMinStep": 1}
     if not pd.api.types.is_numeric_dtype(rows[part.x]):
         along = {**_encode_name(part, rows, part.x), "axis": {"labelAngle": 0}}
     place = {"x": along, "y": _encode_number(part, part.y)}

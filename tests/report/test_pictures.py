@@ -86,9 +86,9 @@ class TestRows:
         assert list(select_rows(TABLE, part)["n"]) == [5, 1200, 8]
 
     def test_have_models_with_the_method_of_asking(self) -> None:
-        asked = pd.DataFrame({"model": ["a", "a"], "configuration": ["head", "mlm"]})
+        answers = pd.DataFrame({"model": ["a", "a"], "configuration": ["head", "mlm"]})
         figures = pd.DataFrame({"model": ["a", None], "method": ["mlm", None]})
-        assert list(label_models(asked)["model"]) == ["a", "a (mlm)"]
+        assert list(label_models(answers)["model"]) == ["a", "a (mlm)"]
         assert list(label_models(figures)["model"]) == ["a (mlm)", ""]
 
 
@@ -171,7 +171,8 @@ class TestCharts:
 
     def test_of_dots_have_a_stroke_where_controls_are(self) -> None:
         rows = select_rows(TABLE.assign(control=0.25), DOTS)
-        fields = [layer["encoding"]["x"].get("field") for layer in draw_chart(DOTS, rows)["layer"]]
+        layers = draw_chart(DOTS, rows)["layer"]
+        fields = [layer["encoding"]["x"].get("field") for layer in layers]
         assert fields == ["low", None, "control", "value"]
 
     def test_without_intervals_draw_none(self) -> None:
@@ -199,7 +200,9 @@ class TestCharts:
         assert numbers["encoding"]["text"]["field"] == "value"
 
     def test_of_lines_go_over_numbers_or_over_names(self) -> None:
-        assert _first_axis(LINES)["type"] == "quantitative"
+        epochs = _first_axis(LINES)
+        assert epochs["type"] == "quantitative"
+        assert epochs["axis"]["tickMinStep"] == 1
         named = part_of("lines", x="model", y="value")
         assert _first_axis(named)["sort"] == ["b", "a"]
 
@@ -210,7 +213,8 @@ class TestCharts:
 
     def test_have_panels_side_by_side_with_scales_of_their_own(self) -> None:
         chart = draw_rows(LINES)
-        assert (chart["facet"]["field"], chart["facet"]["sort"]) == ("set", ["all", "seed"])
+        facet = chart["facet"]
+        assert (facet["field"], facet["sort"]) == ("set", ["all", "seed"])
         assert chart["resolve"] == {"scale": {"y": "independent"}}
         assert chart["spec"]["width"] == NARROW
         one_panel = LINES.model_copy(update={"where": {"set": ["seed"]}, "free": False})
@@ -229,7 +233,8 @@ class TestCharts:
 
 def _first_axis(part: PartDeclaration) -> dict[str, Any]:
     chart = draw_rows(part)
-    axis: dict[str, Any] = chart.get("spec", chart)["layer"][-1]["encoding"]["x"]
+    panel = chart.get("spec", chart)
+    axis: dict[str, Any] = panel["layer"][-1]["encoding"]["x"]
     return axis
 
 

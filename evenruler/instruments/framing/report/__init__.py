@@ -1,6 +1,7 @@
 """Sections of the report on framings: how much cues change answers, and which classes."""
 
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
+from evenruler.instruments.framing.declare.task_prompts import placebo_of
 from evenruler.instruments.instrument import ReportInput
 from evenruler.report.page import Section
 from evenruler.report.pictures import draw_sections, read_declarations
@@ -10,4 +11,7 @@ DECLARED = read_declarations(__file__)
 
 def sections(shown: ReportInput[Settings, ContrastSource]) -> list[Section]:
     """A section for every contrast."""
-    return draw_sections(DECLARED, shown.sources, shown.tables)
+    exclusions = shown.tables["exclusions"]
+    is_real = exclusions["framing"].map(placebo_of) == 0
+    tables = {**shown.tables, "exclusions": exclusions[is_real]}
+    return draw_sections(DECLARED, shown.sources, tables)
