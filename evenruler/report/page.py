@@ -15,7 +15,7 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from evenruler.files import jinja_environment
-from evenruler.measurement.figures import Mark as Mark
+from evenruler.measurement.figures import Mark
 from evenruler.report.grid import (
     FiguresByModel,
     InstrumentView,
@@ -27,7 +27,7 @@ from evenruler.report.grid import (
 
 # Colours of pictures, and their replacements in the dark theme.
 ONE_HUE: Final = "#1b5e7a"
-QUIET, INK, PALE = "#8a979d", "#1d2529", "#eceff1"
+QUIET, INK = "#8a979d", "#1d2529"
 GROUND: Final = "#fffffe"
 """Background of the page, as an outline of overlapping marks. Not pure white, which dark tiles also
 use."""
@@ -41,7 +41,6 @@ DARK: Final = {
     ONE_HUE: "#5fb3d4",
     QUIET: "#98a6ad",
     INK: "#e6eaec",
-    PALE: "#263036",
     GROUND: "#14191c",
 }
 

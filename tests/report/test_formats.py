@@ -13,7 +13,7 @@ def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
 
 
 def test_names_are_joined() -> None:
-    names = ([], ["a"], ["a", "b"], ["a", "b", "c"])
+    names: tuple[list[str], ...] = ([], ["a"], ["a", "b"], ["a", "b", "c"])
     assert [join_names(group) for group in names] == ["", "a", "a and b", "a, b and c"]
 
 
