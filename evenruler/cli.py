@@ -230,8 +230,12 @@ AtOnce = Annotated[
 ]
 
 
-@app.command()
-def plant(
+planted = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(planted, name="planted", help="Models with a planted association: make, test.")
+
+
+@planted.command("make")
+def make_planted(
     name: Annotated[str, typer.Argument(help="A file in data/sources/plants, without extension.")],
     base: Base = BASE,
     dose: Annotated[
@@ -266,8 +270,8 @@ def plant(
         say(f"{weight.source}: {message}")
 
 
-@app.command()
-def weigh(
+@planted.command("test")
+def run_planted_test(
     benchmarks: Annotated[
         list[str] | None,
         typer.Argument(metavar="[BENCHMARK]...", help="As for `measure --with`; also FILE.yaml."),
@@ -278,12 +282,14 @@ def weigh(
     ] = None,
     base: Base = BASE,
     size: Annotated[
-        Literal["trial", "standard", "paper"], typer.Option(help="How much to ask of each.")
+        Literal["trial", "standard", "full"], typer.Option(help="How much to ask of each.")
     ] = "trial",
     limit: Annotated[
         int | None, typer.Option(min=1, help="Use at most N units: a trial run.")
     ] = None,
-    form: Annotated[str | None, typer.Option(metavar="FORM", help="Ask in this form only.")] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="METHOD", help="Ask by this method only.")
+    ] = None,
     at_once: AtOnce = 1,
     record: Annotated[
         bool, typer.Option("--record", help="Record the results in data/weights.")
@@ -301,7 +307,7 @@ def weigh(
     ]
     lock = here / ".cache/weigh.lock"
     with (
-        repository.exclusive_lock("weigh --record", lock, weighing.FOLDER)
+        repository.exclusive_lock("planted test --record", lock, weighing.FOLDER)
         if record
         else nullcontext()
     ):
@@ -314,7 +320,7 @@ def weigh(
                 record=record,
                 size=size,
                 limit=limit,
-                form=form,
+                method=method,
             )
         )
 
@@ -359,7 +365,7 @@ def list_shipped(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[BENCHMARK]", help="One benchmark: its forms, requests, detectable effects."
+            metavar="[BENCHMARK]", help="One benchmark: its methods, requests, detectable effects."
         ),
     ] = None,
     output: Annotated[
@@ -373,10 +379,10 @@ def list_shipped(
 
         with open_benchmark(name) as benchmark:
             say(f"{benchmark.name} {benchmark.manifest.version}: {benchmark.title}")
-            for form, size, cost, detects in cost_by_method_and_size(benchmark):
-                method = f"{form:<10}  {size:<8}"
+            for method, size, cost, detects in cost_by_method_and_size(benchmark):
+                label = f"{method:<10}  {size:<8}"
                 amount = f"{cost.requests:>7,} questions"
-                say(f"  {method}  {amount}; {detects}")
+                say(f"  {label}  {amount}; {detects}")
         return
     from evenruler.publish import locate
 

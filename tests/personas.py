@@ -73,8 +73,8 @@ class Chooser:
         words = sorted(questions["word"].dropna().unique())
         slopes = {word: random.normal(0, self.of_words) for word in words}
         is_bare = questions["framing"] == BARE
-        middle = questions.loc[is_bare, "beside"].mean()
-        place = ((questions["beside"] - middle) / 80).fillna(0.0)
+        middle = questions.loc[is_bare, "axis_position"].mean()
+        place = ((questions["axis_position"] - middle) / 80).fillna(0.0)
         rise = questions["word"].map(slopes).fillna(0.0)
         rise = rise + np.where(is_bare, self.rise, 0.0)
         first = logit((0.5 + rise * place).clip(0.001, 0.999))
@@ -133,8 +133,8 @@ class Writer:
             name: random.normal(0, self.of_attributes)
             for name in sorted(rows["attribute"].unique())
         }
-        middle = rows.loc[rows["framing"] == BARE, "beside"].mean()
-        rise = self.rise * (rows["beside"] - middle).fillna(0.0) / 80
+        middle = rows.loc[rows["framing"] == BARE, "axis_position"].mean()
+        rise = self.rise * (rows["axis_position"] - middle).fillna(0.0) / 80
         share = np.clip(self.share + rise, 0.01, 0.99)
         odds = logit(share) + rows["template"].map(prompts)
         first = expit(odds + rows["attribute"].map(attributes))

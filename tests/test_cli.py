@@ -107,7 +107,7 @@ def test_a_mistake_is_one_line_and_removes_nothing(repository, monkeypatch, caps
             "the instrument 'doctors' exists already; take another name\n",
         ),
         (
-            ("plan", "doctors"),
+            ("power", "doctors"),
             "'doctors' is of the family pairs, but plans are for saged; there is none\n",
         ),
     ],
@@ -208,7 +208,7 @@ OF_A_REPOSITORY = [
     ("finetune", "tiny"),
     ("refresh", "fruit"),
     ("find", "fruit"),
-    ("plan", "fruit"),
+    ("power", "fruit"),
     ("evolve", "bred"),
     ("publish", "pairs-doctors", "--to", "you/doctors"),
     ("rebuilt",),
@@ -231,7 +231,7 @@ def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys) -> Non
 def test_a_domain_is_planned_for_differences_that_are_asked_for(monkeypatch, capsys) -> None:
     monkeypatch.chdir(ROOT / "docs")
     status, out, err = run(
-        monkeypatch, capsys, "plan", "countries", "--difference", "0.5", "--difference", "1"
+        monkeypatch, capsys, "power", "countries", "--difference", "0.5", "--difference", "1"
     )
     assert (status, err) == (0, "")
     head, half, full, end = out.splitlines()[6:10]

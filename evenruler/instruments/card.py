@@ -300,14 +300,14 @@ PUBLIC = (
 )
 
 
-def agreement_note(concept: SharedTrait | None) -> str:
+def agreement_note(shared_trait: SharedTrait | None) -> str:
     """The card's pointer to agreement with other instruments, which is not in the benchmark's
     folder.
     """
-    if concept is None:
+    if shared_trait is None:
         return "No other instrument of Even Ruler measures the same units."
     return (
-        f"How it agrees with other instruments over {concept.of}s is on the report page that `dvc "
+        f"How it agrees with other instruments over {shared_trait.unit}s is on the report page that `dvc "
         "repro` writes, "
         "and in docs/rulers.md of Even Ruler."
     )

@@ -98,8 +98,8 @@ class Section:
     """Whether it is placed before everything else; it then holds tables only."""
 
 
-ROLES: Final = {"fitness": "How well it measures", "amount": "What else it measures"}
-"""Titles of tables of figures, by the role of their headings."""
+TYPES: Final = {"validity": "How well it measures", "descriptive": "What else it measures"}
+"""Titles of tables of figures, by the type of their headings."""
 MOST_ROWS = 60
 """Rows of such a table; longer ones are left to the table of all figures."""
 
@@ -115,11 +115,11 @@ class PageSection:
 
     @property
     def figure_tables(self) -> list[tuple[str, FiguresByModel]]:
-        """Its figures by role, without headlines, which the grid shows."""
+        """Its figures by type, without headlines, which the grid shows."""
         tables: list[tuple[str, FiguresByModel]] = []
-        for role, title in ROLES.items():
+        for figure_type, title in TYPES.items():
             if self.instrument:
-                table = figures_by_model(self.instrument, role)
+                table = figures_by_model(self.instrument, figure_type)
                 if 0 < len(table.rows) <= MOST_ROWS:
                     tables.append((title, table))
         return tables

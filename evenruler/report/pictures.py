@@ -206,12 +206,12 @@ def _instrument_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def label_models(table: pd.DataFrame) -> pd.DataFrame:
     """The table with models by their labels, with the method of asking."""
-    if "configuration" in table and "model" in table:
+    if not {"method", "model"} <= set(table):
+        return table
+    if "figure" not in table:
         return table.assign(model=model_labels(table))
-    if "method" in table and "model" in table:
-        labels = [model_label(dict(row)) for _, row in table.iterrows()]
-        return table.assign(model=pd.Series(labels, table.index, dtype=object))
-    return table
+    labels = [model_label(dict(row)) for _, row in table.iterrows()]
+    return table.assign(model=pd.Series(labels, table.index, dtype=object))
 
 
 def select_rows(table: pd.DataFrame, part: PartDeclaration) -> pd.DataFrame:

@@ -24,8 +24,8 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 IDENTITY = (
-    *("id", "model", "corpus", "fit", "epoch", "configuration", "turn"),
-    *("role", "template", "measure", "feature", "form", "repetition"),
+    *("id", "model", "corpus", "fit", "epoch", "method", "prompt_format", "turn"),
+    *("role", "template", "measure", "feature", "surface_form", "repetition"),
 )
 """The columns that identify a row, in sort order."""
 

@@ -5,11 +5,19 @@ from evenruler.results.record import Heading
 from tests.results.synthetic import figure_row, synthetic
 
 HEADINGS = [
-    Heading(figure="spread", heading="spread", meaning="how far attributes differ", role="amount"),
     Heading(
-        figure="offset", heading="offset of wordings", meaning="of little meaning", role="amount"
+        figure="spread",
+        heading="spread",
+        meaning="how far attributes differ",
+        figure_type="descriptive",
     ),
-    Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", role="fitness"),
+    Heading(
+        figure="offset",
+        heading="offset of wordings",
+        meaning="of little meaning",
+        figure_type="descriptive",
+    ),
+    Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", figure_type="validity"),
 ]
 SPREAD = figure_row("spread", 0.5, low=0.25, high=0.75, control=0.125)
 JUDGED = {**SPREAD, "verdict": "effect", "why": "It is so."}
@@ -42,12 +50,12 @@ def test_the_whole_answer_stands_first() -> None:
 
 def test_an_answer_has_at_most_twelve_lines() -> None:
     base = synthetic().model_copy(
-        update={"answer": ["so " * 60] * 9, "warnings": ["one", "two", "three"]}
+        update={"summary": ["so " * 60] * 9, "warnings": ["one", "two", "three"]}
     )
     lines = list(summary_lines(base))
     assert len(lines) == 12
     assert lines[-1] == "  ... and 11 lines more, with --all"
-    short = base.model_copy(update={"answer": ["so"]})
+    short = base.model_copy(update={"summary": ["so"]})
     _, *lines = summary_lines(short)
     assert lines == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
     *_, last = summary_lines(short.model_copy(update={"warnings": [*"four"]}))
@@ -94,7 +102,9 @@ def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
     ):
         settings = synthetic().settings.model_copy(update={"size": size})
         lines = list(
-            summary_lines(synthetic().model_copy(update={"answer": [answer], "settings": settings}))
+            summary_lines(
+                synthetic().model_copy(update={"summary": [answer], "settings": settings})
+            )
         )
         assert (hint in lines) == remedy
 

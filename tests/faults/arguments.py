@@ -90,7 +90,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--device": ("gpu", "cuda:99", ""),
             "--limit": COUNT,
             "--size": WORD,
-            "--form": (*WORD, ESC),
+            "--method": (*WORD, ESC),
             "--name": ("A B", LONG, LONGER, "", "-", ESC),
             "--kind": (*WORD, "chat"),
             "--dtype": ("float64", ""),
@@ -110,7 +110,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
     "profile": ({"name": "paper"}, "", {"name": NAME}),
     "new": ({"family": "probes", "name": "mine"}, "", {"family": NAME, "name": NAME[1:]}),
     "finetune": ({"name": "mpnet-nli"}, "", {"name": NAME}),
-    "plant": (
+    "planted make": (
         {"name": "occupation-gender"},
         "",
         {
@@ -121,7 +121,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--at-once": COUNT,
         },
     ),
-    "weigh": (
+    "planted test": (
         {"benchmarks": PROBES},
         "--limit 3",
         {
@@ -130,7 +130,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--base": NAME,
             "--size": WORD,
             "--limit": AMOUNT,
-            "--form": (*WORD, ESC),
+            "--method": (*WORD, ESC),
             "--at-once": AMOUNT,
         },
     ),
@@ -216,7 +216,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
     "translate": ({"scale": "file"}, "", {"scale": FILES, "--model": NAME}),
     "refresh": ({"domain": "fruit"}, "", {"domain": NAME}),
     "find": ({"domain": "fruit"}, "", {"domain": NAME}),
-    "plan": (
+    "power": (
         {"domain": "fruit"},
         "",
         {"domain": NAME, "--difference": ("nan", "-1", "0", "much", "")},

@@ -122,8 +122,8 @@ def _recorded(root: Path) -> Seen:
     env = {"EVENRULER_CACHE": str(root / "cache")}
     (root / ".cache").mkdir()
     with FileLock(root / ".cache/weigh.lock"):
-        assert evenruler("weigh", folder=root, env=env).status == 0
-        seen = evenruler("weigh", "--record", folder=root, env=env)
+        assert evenruler("planted", "test", folder=root, env=env).status == 0
+        seen = evenruler("planted", "test", "--record", folder=root, env=env)
         assert not (root / "data/weights").exists()
     return seen
 
@@ -131,10 +131,10 @@ def _recorded(root: Path) -> Seen:
 CASES = [
     Case(
         "another one records",
-        "weigh --record",
+        "planted test --record",
         Outcome.REFUSED,
         _recorded,
-        ("another weigh --record is running",),
+        ("another planted test --record is running",),
     ),
     Case("two others do the same", "check", Outcome.UNHARMED, _checks, slow=True),
     Case("another one builds the same", "dvc repro", Outcome.RESUMED, _builds, long=True),

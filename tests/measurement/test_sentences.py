@@ -23,7 +23,7 @@ GAIN = FigureHeading(
 RECORD = {
     "value": 1.342, "low": 0.798, "high": 1.886, "placebo": 0.697, "specific": 1.342, "specific_low": 0.246,
     "specific_high": 2.439, "p_effect": 0.021, "smallest": 0.693, "n": 43, "verdict": "effect", "why": "It is so.",
-    "most": "carpenter, engineer", "least": "nurse, secretary",
+    "highest_units": "carpenter, engineer", "lowest_units": "nurse, secretary",
 }  # fmt: skip
 NUMBERS = "1.34 nats [0.80, 1.89], placebo 0.70, beyond placebos [0.25, 2.44], p 0.021."
 
@@ -188,13 +188,13 @@ def test_units_are_named_from_either_end() -> None:
     )
     extremes = with_extreme_units(figures, gain_of("one", 3.0, figure="gain"))
     names = [f"unit-{place:02}" for place in range(12)]
-    assert extremes["most"][0] == ", ".join(names[:-6:-1])
-    assert extremes["least"][0] == ", ".join(names[:5])
-    assert extremes.loc[1, ["most", "least"]].tolist() == [None, None]
+    assert extremes["highest_units"][0] == ", ".join(names[:-6:-1])
+    assert extremes["lowest_units"][0] == ", ".join(names[:5])
+    assert extremes.loc[1, ["highest_units", "lowest_units"]].tolist() == [None, None]
 
 
 def test_few_units_have_no_ends() -> None:
     made_of = gain_of("one", 3.0, figure="gain")
     few = made_of[made_of["unit"] < "unit-09"]
     figures = pd.DataFrame([{"figure": "gain", "model": "one", "set": "seed"}])
-    assert with_extreme_units(figures, few)["most"].tolist() == [None]
+    assert with_extreme_units(figures, few)["highest_units"].tolist() == [None]

@@ -1,4 +1,4 @@
-"""`evenruler release`, `publish`, `finetune`, `measure` and `weigh`, killed at random moments; and
+"""`evenruler release`, `publish`, `finetune`, `measure` and `planted test`, killed at random moments; and
 what the next run makes of what is left.
 
 Run by hand: `python -m tests.performance.kills_of_commands FOLDER --kills N [--only
@@ -424,7 +424,7 @@ def _commands(hub: LoopbackHub, folder: Path, ended: ExitStack) -> list[Tried]:
     nodes = partial(_cluster, env=on_nodes, ended=ended)
     published, half_published = _published(hub), partial(_half_published, hub)
     to_publish = ("publish", "framing-age", "--to", REPO)
-    to_weigh = ("weigh", "mine.yaml", "--base", "tiny", "--record")
+    to_weigh = ("planted", "test", "mine.yaml", "--base", "tiny", "--record")
     return [
         Tried("release", ("release", NAME), _repository, _released, ENV, _half_released),
         Tried("publish", to_publish, _publisher(hub), published, with_token, half_published),

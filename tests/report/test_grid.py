@@ -57,9 +57,9 @@ def test_what_is_null_is_not_there() -> None:
     assert (cell.confirmatory, cell.verdict) == (False, "")
 
 
-def test_figures_of_a_role_have_a_row_a_heading_and_part() -> None:
+def test_figures_of_a_type_have_a_row_a_heading_and_part() -> None:
     columns = [
-        FigureHeading("alpha", "alpha", "", role="fitness"),
+        FigureHeading("alpha", "alpha", "", figure_type="validity"),
         FigureHeading("spread", "spread", ""),
     ]
     rows = [
@@ -70,13 +70,13 @@ def test_figures_of_a_role_have_a_row_a_heading_and_part() -> None:
     ]
     figures = [make_figure_cell({"model": None, **row}, columns) for row in rows]
     view = InstrumentView("jobs", "probes", "Jobs", "", columns, figures)
-    table = figures_by_model(view, "fitness")
+    table = figures_by_model(view, "validity")
     assert table.models == ["a", "", "b"]
     assert table.rows == [
         ("alpha", "", ["none (one template)", "", "0.50; control 0.10; invalid"]),
         ("alpha", "seed", ["", "0.80 [0.70,\u00a00.90]; n = 7", ""]),
     ]
-    assert figures_by_model(view, "amount").rows == [("spread", "", ["2.00"])]
+    assert figures_by_model(view, "descriptive").rows == [("spread", "", ["2.00"])]
 
 
 def test_that_nothing_was_measured_is_said_before_any_figure() -> None:

@@ -86,8 +86,8 @@ class TestRows:
         assert list(select_rows(TABLE, part)["n"]) == [5, 1200, 8]
 
     def test_have_models_with_the_method_of_asking(self) -> None:
-        answers = pd.DataFrame({"model": ["a", "a"], "configuration": ["head", "mlm"]})
-        figures = pd.DataFrame({"model": ["a", None], "method": ["mlm", None]})
+        answers = pd.DataFrame({"model": ["a", "a"], "method": ["head", "mlm"]})
+        figures = pd.DataFrame({"model": ["a", None], "figure": "r", "method": ["mlm", None]})
         assert list(label_models(answers)["model"]) == ["a", "a (mlm)"]
         assert list(label_models(figures)["model"]) == ["a (mlm)", ""]
 

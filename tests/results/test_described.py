@@ -14,9 +14,28 @@ PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()
 @pytest.mark.parametrize(
     "names",
     [
-        ["benchmark", "model", "settings", "headings", "figures", "answer", "warnings", "left_out"],
+        [
+            "benchmark",
+            "model",
+            "settings",
+            "headings",
+            "figures",
+            "summary",
+            "warnings",
+            "left_out",
+        ],
         HEADLINES.names,
-        [*OF_FIGURES, "n", "unit", "levels", "most", "least", "verdict", "why", "reason"],
+        [
+            *OF_FIGURES,
+            "n",
+            "unit",
+            "levels",
+            "highest_units",
+            "lowest_units",
+            "verdict",
+            "why",
+            "reason",
+        ],
     ],
     ids=str,
 )

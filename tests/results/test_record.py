@@ -31,7 +31,7 @@ MADE_OF = pd.DataFrame(
         ("smith", "t", "man", "g", 1, 90.0, 2.0),
         ("smith", "t", "woman", "h", -1, 90.0, 0.5),
     ],
-    columns=["unit", "at", "word", "group", "pole", "beside", "value"],
+    columns=["unit", "at", "word", "group", "pole", "axis_position", "value"],
 ).assign(set="s", readout=math.nan, model="one", figure="spread", rows="r")
 
 
@@ -41,8 +41,8 @@ def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> Non
     units = synthetic().with_tables(MADE_OF, {}).units()
     place = {"figure": "spread", "set": "s"}
     assert units.to_dict("records") == [
-        {**place, "unit": "smith", "value": 1.5, "beside": 90.0},
-        {**place, "unit": "nurse", "value": -3.0, "beside": 10.0},
+        {**place, "unit": "smith", "value": 1.5, "axis_position": 90.0},
+        {**place, "unit": "nurse", "value": -3.0, "axis_position": 10.0},
     ]
 
 
@@ -64,7 +64,7 @@ def test_tables_are_neither_in_json_nor_compared() -> None:
     assert Result.model_validate_json(whole.to_json()) == bare
     assert "\n" not in whole.to_json()
     assert list(whole.tables) == ["scores"]
-    assert whole.model_copy(update={"answer": ["x"]}).tables is whole.tables
+    assert whole.model_copy(update={"summary": ["x"]}).tables is whole.tables
 
 
 def test_verdicts_by_figure_and_dimensions() -> None:
@@ -80,10 +80,10 @@ def test_verdicts_by_figure_and_dimensions() -> None:
 def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
     base = synthetic()
     settings = base.settings.model_copy(
-        update={"size": "trial", "form": "choice", "limit": 5, "prefixes": False}
+        update={"size": "trial", "method": "choice", "limit": 5, "prefixes": False}
     )
     row = base.model_copy(update={"settings": settings}).frame().iloc[0]
-    assert row[["size", "form", "limit", "prefixes"]].tolist() == ["trial", "choice", 5, False]
+    assert row[["size", "method", "limit", "prefixes"]].tolist() == ["trial", "choice", 5, False]
 
 
 def test_replies_stand_beside_their_prompts() -> None:
@@ -151,7 +151,7 @@ class Seen(HTMLParser):
 def test_a_notebook_shows_the_answer_and_nothing_that_runs() -> None:
     bad = "<script>alert(1)</script>"
     result = synthetic(figures=[figure_row("spread", 0.6, **CONFIRMED) | {"set": bad}])
-    page = Seen(result.model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_())
+    page = Seen(result.model_copy(update={"summary": [f"EFFECT {bad}"]})._repr_html_())
     assert "script" not in page.tags
     assert f"EFFECT {bad}" in page.text
     assert "0.60 [0.40, 0.80], n = 20\n      0.2\n      effect\n" in page.text

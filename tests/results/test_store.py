@@ -144,9 +144,9 @@ class TestLoading:
         frame = load_results(tmp_path)
         columns = {**BEFORE_DIMENSIONS, "set": "string", **AFTER_DIMENSIONS}
         assert {name: str(kind) for name, kind in frame.dtypes.items()} == columns
-        assert frame[["figure", "role"]].to_numpy().tolist() == [
-            ["alpha", "fitness"],
-            ["spread", "amount"],
+        assert frame[["figure", "figure_type"]].to_numpy().tolist() == [
+            ["alpha", "validity"],
+            ["spread", "descriptive"],
         ]
         alpha, spread = frame.iloc[0], frame.iloc[1]
         assert (alpha["reason"], spread["limit"], spread["prefixes"]) == ("one item", 12, False)

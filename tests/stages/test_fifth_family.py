@@ -63,7 +63,7 @@ def test_rows_figures_card_and_report(clone: Clone) -> None:
     answers = pq.read_table(
         clone.folder / "data/answers/pairs/tiny/likelihoods.parquet"
     ).to_pylist()
-    nats = {(row["id"], row["form"]): row["nats"] for row in answers}
+    nats = {(row["id"], row["role"]): row["nats"] for row in answers}
     ids = rows["id"].to_pylist()
     preferred = [nats[pair, "more"] > nats[pair, "less"] for pair in ids]
     evidence = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())

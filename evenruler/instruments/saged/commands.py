@@ -1,4 +1,4 @@
-"""The commands of SAGED: `evenruler refresh`, `find` and `plan`."""
+"""The commands of SAGED: `evenruler refresh`, `find` and `power`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -40,8 +40,8 @@ def find(domain: Domain) -> None:
         say(line)
 
 
-@app.command()
-def plan(
+@app.command("power")
+def plan_power(
     domain: Domain,
     difference: Annotated[
         list[float] | None,

@@ -43,8 +43,8 @@ def simulated(
     frame = pd.DataFrame(rows)
     same = {
         "benchmark": "pronouns",
-        "configuration": "plain",
-        "metric": "token",
+        "prompt_format": "plain",
+        "readout": "token",
         "task": "association",
     }
     return frame.assign(lineage=frame["model"], factor="salience", **same)
@@ -52,7 +52,9 @@ def simulated(
 
 def compared(shifts: pd.DataFrame) -> pd.DataFrame:
     return (
-        compare_classes(shifts, RESAMPLING).set_index(["method", "outcome", "against"]).sort_index()
+        compare_classes(shifts, RESAMPLING)
+        .set_index(["model_of_shifts", "outcome", "against"])
+        .sort_index()
     )
 
 
@@ -115,7 +117,7 @@ class TestMixedModel:
         shifts = simulated(6, stimuli=40)
         centred = shifts["shift"] - shifts.groupby("model")["shift"].transform("mean")
         theirs = pairwise_tukeyhsd(centred, shifts["outcome"], alpha=0.1)
-        ours = compare_classes(shifts, RESAMPLING).query("method == 'tukey'")
+        ours = compare_classes(shifts, RESAMPLING).query("model_of_shifts == 'tukey'")
         assert ours[["against", "outcome"]].to_numpy().tolist() == [
             ["he", "she"],
             ["he", "they"],
@@ -167,7 +169,7 @@ class TestMixedModel:
 
         monkeypatch.setattr(MixedLM, "fit", fails)
         comparisons = compared(simulated(6))
-        assert set(comparisons.index.get_level_values("method")) == {
+        assert set(comparisons.index.get_level_values("model_of_shifts")) == {
             "mixed model",
             "tukey",
             "jackknife",
@@ -189,7 +191,7 @@ class TestFixedEffects:
         )
         low, high = fit.conf_int(alpha=0.1).loc["outcome[T.they]"]
         row = comparisons.loc[("fixed effects", "they", "he")]
-        assert "mixed model" not in comparisons.index.get_level_values("method")
+        assert "mixed model" not in comparisons.index.get_level_values("model_of_shifts")
         assert row[["difference", "low", "high"]].tolist() == pytest.approx(
             [fit.params["outcome[T.they]"], low, high], abs=1e-9
         )
@@ -211,12 +213,12 @@ class TestFixedEffects:
         assert tukey["high"] - tukey["difference"] == pytest.approx(critical * error, rel=1e-6)
 
     def test_five_are_enough_and_models_that_share_weights_are_one(self) -> None:
-        assert "mixed model" in compared(simulated(5)).index.get_level_values("method")
+        assert "mixed model" in compared(simulated(5)).index.get_level_values("model_of_shifts")
         shifts = simulated(6)
         comparisons = compared(
             shifts.assign(lineage=shifts["model"].replace({"m5": "m0", "m4": "m0"}))
         )
-        assert set(comparisons.index.get_level_values("method")) == {
+        assert set(comparisons.index.get_level_values("model_of_shifts")) == {
             "fixed effects",
             "tukey",
             "jackknife",
@@ -239,7 +241,7 @@ def test_intervals_cover_a_planted_effect(models, together) -> None:
         shifts = simulated(models, together=together, seed=seed).query("outcome != 'she'")
         comparisons = compare_classes(shifts, Resampling(level=0.9, resamples=100, seed=seed))
         covered = comparisons["low"].lt(0.25) & comparisons["high"].gt(0.25)
-        rows.append(dict(zip(comparisons["method"], covered, strict=True)))
+        rows.append(dict(zip(comparisons["model_of_shifts"], covered, strict=True)))
     covered = pd.DataFrame(rows).mean()
     # Nominal .90; of 80 intervals the share has a standard error of .034.
     assert covered.size == 3
@@ -295,7 +297,7 @@ def test_shifts_without_spread_are_null_in_models_and_degenerate_in_the_jackknif
     numbers = shifts["model"].str[1:].astype(int)
     shifts["shift"] = by_class * shifts["outcome"].map(PLANTED) + by_model * numbers
     comparisons = compared(shifts)
-    of_models = comparisons.drop(index="jackknife", level="method")
+    of_models = comparisons.drop(index="jackknife", level="model_of_shifts")
     assert of_models[["difference", "low", "high", "p"]].isna().all(axis=None)
     assert set(of_models["reason"]) == {"the shifts have no spread to judge by"}
     for pair, planted in PAIRS.items():
@@ -311,13 +313,13 @@ def test_benchmarks_configurations_and_metrics_go_their_own_ways() -> None:
     parts = [
         shifts,
         other.assign(benchmark="other"),
-        other.assign(configuration="chat"),
-        other.assign(metric="choice"),
+        other.assign(prompt_format="chat"),
+        other.assign(readout="choice"),
     ]
     comparisons = compare_classes(pd.concat(parts), RESAMPLING).query(
-        "method == 'jackknife' and outcome == 'they'"
+        "model_of_shifts == 'jackknife' and outcome == 'they'"
     )
-    signs = comparisons.groupby(["benchmark", "configuration", "metric"])["difference"].agg(
+    signs = comparisons.groupby(["benchmark", "prompt_format", "readout"])["difference"].agg(
         lambda rows: np.sign(rows).sum()
     )
     assert signs.to_dict() == {

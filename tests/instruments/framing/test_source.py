@@ -397,9 +397,9 @@ class TestPlacebos:
 
 class TestConfirmatory:
     def named(
-        self, read, names: str, headline: str = "headline: she"
+        self, read, names: str, headline: str = "focal_outcome: she"
     ) -> list[tuple[str, str | None]]:
-        source = read(("title: Tea\n", f"title: Tea\n{headline}\nconfirmatory: {names}\n"))
+        source = read(("title: Tea\n", f"title: Tea\n{headline}\nheadlines: {names}\n"))
         return [(effect.cue, effect.task) for effect in source.confirmed]
 
     def test_a_factor_or_a_factor_in_a_task_or_else_every_factor(self, read) -> None:
@@ -408,26 +408,26 @@ class TestConfirmatory:
         assert self.named(read, "[]") == [("salience", None), ("instruction", None)]
 
     def test_plans_hold_them_as_they_are_written(self, read) -> None:
-        written = 'title: Tea\nheadline: she\nconfirmatory: ["salience, choose", instruction]\n'
+        written = 'title: Tea\nfocal_outcome: she\nheadlines: ["salience, choose", instruction]\n'
         dumped = read(("title: Tea\n", written)).model_dump()
-        assert dumped["confirmatory"] == ["salience, choose", "instruction"]
+        assert dumped["headlines"] == ["salience, choose", "instruction"]
 
     def test_none_without_the_class_that_they_are_about(self, read, error_of) -> None:
         assert read().confirmed == []
-        assert "`headline` no class" in error_of(lambda: self.named(read, "[salience]", ""))
+        assert "`focal_outcome` no class" in error_of(lambda: self.named(read, "[salience]", ""))
 
     def test_which_is_one_of_the_classes(self, read, error_of) -> None:
-        assert "headline names the class 'shee'; did you mean 'she'?" in error_of(
-            lambda: self.named(read, "[salience]", "headline: shee")
+        assert "focal_outcome names the class 'shee'; did you mean 'she'?" in error_of(
+            lambda: self.named(read, "[salience]", "focal_outcome: shee")
         )
 
     @pytest.mark.parametrize(
         ("names", "line"),
         [
-            ("[saliense]", "confirmatory names the factor 'saliense'; did you mean 'salience'?"),
+            ("[saliense]", "headlines names the factor 'saliense'; did you mean 'salience'?"),
             (
                 '["salience, say"]',
-                "confirmatory names 'say' for salience, which is measured in choose",
+                "headlines names 'say' for salience, which is measured in choose",
             ),
         ],
     )

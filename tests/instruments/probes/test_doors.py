@@ -167,7 +167,7 @@ class TestBuilding:
             "choice_placebo_templates": 0,
             "written": None,
             "written_prompts": 1,
-            "concept": {"of": "trade", "trait": "men", "reversed": []},
+            "agreement": {"unit": "trade", "trait": "men", "reversed": []},
             "headline": ["other"],
             "reliability": 0.6,
             "descriptive": [],
@@ -178,7 +178,7 @@ class TestBuilding:
         settings = declaration.settings.model_copy(
             update={"headline": ["seed"], "placebo_attributes": 4, "reliability": 0.75}
         )
-        source = declaration.source.model_copy(update={"framings": None})
+        source = declaration.source.model_copy(update={"prefixes": None})
         plan = build(
             Declaration(declaration.name, declaration.family, settings, source),
             Catalogue(models={}),

@@ -75,14 +75,14 @@ class TestWhatIsRead:
 
     def test_placebos_stand_beside_the_cues(self, file_with):
         texts = ["It rained.", "Trains left.", "The shop opens.", "A book lies here.", "Read on."]
-        framings = f"framings: {{salience: A test., instruction: Say it., placebos: {texts!r}}}\n"
+        framings = f"prefixes: {{salience: A test., instruction: Say it., placebos: {texts!r}}}\n"
         source = load(file_with("jobs.yaml", DOMAIN, ("sets:\n", f"{framings}sets:\n")), AGREE)
-        assert source.framings.placebo_names == [f"placebo-{place}" for place in range(1, 6)]
-        assert source.framings.prefixes == {
+        assert source.prefixes.placebo_names == [f"placebo-{place}" for place in range(1, 6)]
+        assert source.prefixes.prefixes == {
             "salience": "A test.",
             "instruction": "Say it.",
             "salience+instruction": "A test. Say it.",
-            **dict(zip(source.framings.placebo_names, texts, strict=True)),
+            **dict(zip(source.prefixes.placebo_names, texts, strict=True)),
         }
 
     def test_a_mapping_gives_words_their_slugs(self, file_with):
@@ -158,10 +158,10 @@ REFUSED = [
     pytest.param(
         (
             "sets:\n  hand",
-            "framings: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  "
+            "prefixes: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  "
             "hand",
         ),
-        "framings.placebos",
+        "prefixes.placebos",
         ["found 2, expected 5 at least, or none"],
         id="few-placebos",
     ),

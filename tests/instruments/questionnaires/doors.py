@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.instrument import Plan, Record, Subject
+from evenruler.instruments.instrument import ModelMeta, Plan, Record
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import ANSWERS, scores
 from evenruler.instruments.questionnaires.ask.item_scores import (
@@ -40,7 +40,7 @@ PLAN: Plan = {
     "adapted": 1000,
     "corpora": {},
     "accuracy": {
-        "bar": 0.5,
+        "threshold": 0.5,
         "sources": [],
         "pairs": [],
         "facts": [],
@@ -50,7 +50,7 @@ PLAN: Plan = {
 
 
 def labelled(
-    configuration: str = "head", right: int = 20, n: int = 20, name: str = "mnli"
+    method: str = "head", right: int = 20, n: int = 20, name: str = "mnli"
 ) -> pd.DataFrame:
     """Answers to n labelled pairs, labels in turn, of which the first are right; the others take
     the next label."""
@@ -58,10 +58,10 @@ def labelled(
     places = [(pair + (pair >= right)) % 3 for pair in range(n)]
     logits = [np.eye(3)[place].tolist() for place in places]
     frame = pd.DataFrame(logits, columns=["entailment", "neutral", "contradiction"])
-    return frame.assign(configuration=configuration, pair=range(n), set=name, label=labels)
+    return frame.assign(method=method, pair=range(n), set=name, label=labels)
 
 
-def fact_answers(configuration: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
+def fact_answers(method: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
     """Likelihoods of n facts, of which the first are right: the right term goes with "always", else
     with "never"."""
     rows = []
@@ -69,10 +69,10 @@ def fact_answers(configuration: str = "sentence", right: int = 20, n: int = 20) 
         says_right = (word == "always") == (fact < right)
         rows.append((fact, term, word, float((term == "right") == says_right)))
     columns = ["fact", "term", "word", "nats"]
-    return pd.DataFrame(rows, columns=columns).assign(configuration=configuration, tokens=None)
+    return pd.DataFrame(rows, columns=columns).assign(method=method, tokens=None)
 
 
-def subject(name: str = "m0", **changes: Any) -> Subject:
+def subject(name: str = "m0", **changes: Any) -> ModelMeta:
     """A model with a head that counts."""
     declared: dict[str, Any] = {
         "name": name,
@@ -81,10 +81,10 @@ def subject(name: str = "m0", **changes: Any) -> Subject:
         "operations": frozenset(["entail"]),
         "chats": False,
         "continues": True,
-        "forms": ("head",),
+        "methods": ("head",),
         "origin": "made up",
     }
-    return Subject(**{**declared, **changes})
+    return ModelMeta(**{**declared, **changes})
 
 
 def by_logits(
@@ -93,10 +93,10 @@ def by_logits(
     settings: Scoring,
     name: str,
 ) -> pd.DataFrame:
-    """Scores of items as the product computes them, and `beside`, the means of their twins."""
+    """Scores of items as the product computes them, and `axis_position`, the means of their twins."""
     prompts = pd.DataFrame(built.prompts)
     values = logits(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
-    shared = {"model": "m", "lineage": "m", "kind": "causal", "configuration": "verbaliser"}
+    shared = {"model": "m", "lineage": "m", "kind": "causal", "method": "verbaliser"}
     scores = pd.concat(
         [
             prompts[["id", "framing"]].assign(measure=label, value=values[:, column], **shared)
@@ -106,7 +106,7 @@ def by_logits(
     items = pd.DataFrame(built.items).assign(questionnaire=name)
     item_scores = score_items(prompts, items, scores, settings)
     twin_means = item_scores[item_scores["twin"] > 0].groupby("item")["score"].mean()
-    return item_scores[item_scores["twin"] == 0].set_index("item").assign(beside=twin_means)
+    return item_scores[item_scores["twin"] == 0].set_index("item").assign(axis_position=twin_means)
 
 
 def no_answers() -> dict[str, pd.DataFrame]:
@@ -128,7 +128,7 @@ def diagnose(
     Args:
         prompts: Of all questionnaires.
         items: Likewise.
-        answered: A row a prompt, model, form and measure; of prompts after a prefix the id ends in
+        answered: A row a prompt, model, method and measure; of prompts after a prefix the id ends in
             `-PREFIX`.
         embeddings: By text.
         plans: By questionnaire, what its plan says otherwise than `PLAN`.
@@ -138,13 +138,14 @@ def diagnose(
     records = []
     for model, answers_of_model in answered.groupby("model", sort=True):
         right = 20 if members is None or model in members else 0
-        forms, lineage = (
-            tuple(answers_of_model["configuration"].unique()),
+        methods, lineage = (
+            tuple(answers_of_model["method"].unique()),
             answers_of_model["lineage"].iloc[0],
         )
-        who = subject(str(model), lineage=lineage, forms=forms)
+        who = subject(str(model), lineage=lineage, methods=methods)
         pairs = pd.concat(
-            [labelled(form, right) for form in forms if form not in LIKELIHOODS] or [labelled(n=0)]
+            [labelled(method, right) for method in methods if method not in LIKELIHOODS]
+            or [labelled(n=0)]
         )
         for name, of_name in prompts.groupby("questionnaire", sort=False):
             plan = {**PLAN, **plans[str(name)]}
@@ -158,9 +159,9 @@ def diagnose(
                 **_wide(_renamed(answers_of_model, of_name, plan)),
                 **_embedded(tables, embeddings),
             }
-            by_facts = [fact_answers(form, right) for form in forms if form in LIKELIHOODS] or [
-                fact_answers(n=0)
-            ]
+            by_facts = [
+                fact_answers(method, right) for method in methods if method in LIKELIHOODS
+            ] or [fact_answers(n=0)]
             judged_by = {"labelled_pairs": pairs, "known_answers": pd.concat(by_facts)}
             tables_of_scores = dict(
                 _once(scores, tables, plan, {**no_answers(), **answers, **judged_by}, who)
@@ -216,12 +217,10 @@ def _renamed(answered: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.Da
 
 
 def _wide(answered: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """A row a prompt and form, as answers are kept."""
-    wide = answered.pivot(
-        index=["id", "configuration"], columns="measure", values="value"
-    ).reset_index()
+    """A row a prompt and method, as answers are kept."""
+    wide = answered.pivot(index=["id", "method"], columns="measure", values="value").reset_index()
     wide = wide.assign(corpus="", fit=0, epoch=0)
-    likely = wide["configuration"].isin(["sentence", "mlm"])
+    likely = wide["method"].isin(["sentence", "mlm"])
     answers_by_table = {}
     if not likely.all():
         answers_by_table["entailment"] = wide[~likely]

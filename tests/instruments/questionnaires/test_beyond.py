@@ -99,7 +99,7 @@ def test_items_stand_with_their_twins_and_with_the_scale_without_them() -> None:
         (figure.dimensions["item"], figure.figure): figure
         for figure in of_items(ITEMS, answers, twins, apart)
     }
-    answer = figure_by_item["item-2", "item_answer"]
+    answer = figure_by_item["item-2", "item_response"]
     assert answer.value == pytest.approx(answers[:, 2].mean())
     assert answer.control == pytest.approx(twins[:, 2].mean())
     without = figure_by_item["item-2", "without_item"]

@@ -91,7 +91,7 @@ def answers(
 ) -> pd.DataFrame:
     """Logits whose two-way share is that score: of entailment log(p / (1 - p)), of contradiction
     0."""
-    shared = {"kind": "nli", "configuration": "head", "framing": "bare"}
+    shared = {"kind": "nli", "method": "head", "framing": "bare"}
     frames = []
     for model, matrices in models.items():
         # Prompts are in the order of items, terms and intensifiers, as the cells of the matrices.
@@ -281,7 +281,7 @@ class TestContent:
 class TestOfModels:
     def test_answer_is_the_mean_weight_on_the_scale_itself(self, diagnosis) -> None:
         # Of the item on paper: the mean over two terms, not over their eight cells.
-        answer = figure(diagnosis, "answer", "m0")
+        answer = figure(diagnosis, "mean_response", "m0")
         mean_score = SCORES.loc["m0", FEAR].mean()
         assert answer["value"] == pytest.approx(4 * mean_score, abs=1e-12)
         assert answer["reason"] == "no interval: fewer than 5 items"
@@ -311,7 +311,7 @@ class TestMembers:
     def test_others_keep_their_own_scores_and_figures(self, diagnosis, of_five) -> None:
         tables = of_five
         pd.testing.assert_frame_equal(tables.items, diagnosis.items)
-        for name in ("silhouette", "answer", "intensifier_order"):
+        for name in ("silhouette", "mean_response", "intensifier_order"):
             assert figure(tables, name, "m5")["value"] == figure(diagnosis, name, "m5")["value"]
         places = tables.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index(
             "model"
@@ -362,12 +362,12 @@ class TestTables:
         of_model = [row for row in rows_by_questionnaire["fear"] if row["model"] == "m0"]
         assert [(row["figure"], dimensions_of(row)) for row in of_model] == [
             ("accuracy", {"item_set": "pairs"}),
-            ("answer", {}),
-            ("answer", {"subscale": "body"}),
             ("auc", {"item_set": "pairs"}),
             ("beyond_twins", {}),
             ("intensifier_order", {}),
             ("level_shift", {}),
+            ("mean_response", {}),
+            ("mean_response", {"subscale": "body"}),
             ("pss_range", {}),
             ("reordering", {}),
             ("silhouette", {}),

@@ -18,7 +18,7 @@ pingouin = Later("pingouin")
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 MEMBERS = [f"m{seed}" for seed in range(8)]
 NO_CONTENT = pd.DataFrame(columns=["questionnaire", "measure", "value"])
-NO_ACCURACY = pd.DataFrame(columns=["configuration", "set"])
+NO_ACCURACY = pd.DataFrame(columns=["method", "set"])
 
 
 def records(figure_rows: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -31,7 +31,7 @@ ITEMS = pd.DataFrame(
     {
         "questionnaire": "fear",
         "model": "m0",
-        "configuration": "head",
+        "method": "head",
         "item": [f"i{n}" for n in range(5)],
         "subscale": ["body", None, None, None, "body"],
         "keying": [1, 1, 1, 1, -1],
@@ -58,7 +58,7 @@ CELLS = pd.DataFrame(
         for (polarity, word), values in TAKEN.items()
         for n, pss in enumerate(values)
     ]
-).assign(questionnaire="fear", model="m0", configuration="head")
+).assign(questionnaire="fear", model="m0", method="head")
 CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 
 
@@ -73,13 +73,13 @@ class TestOfOneModel:
     def test_means_over_items_beside_those_of_twins(self) -> None:
         columns = ("benchmark", "subscale", "model", "method", "figure", "n", "unit")
         assert records(of_one().head(3), *columns) == [
-            ("fear", "", "m0", "", "answer", 5, "items"),
+            ("fear", "", "m0", "", "mean_response", 5, "items"),
             ("fear", "", "m0", "", "silhouette", 4, "items"),
             ("fear", "", "m0", "", "pss_range", 5, "items"),
         ]
         values = of_one().set_index(["subscale", "figure"]).loc["", ["value", "control"]]
         # Three intensifiers; the silhouette of one item is not known; twins have none.
-        assert values.loc["answer"].tolist() == pytest.approx([3.0, 1.125])
+        assert values.loc["mean_response"].tolist() == pytest.approx([3.0, 1.125])
         assert values.loc["silhouette"].tolist() == pytest.approx([0.2, np.nan], nan_ok=True)
         assert values.loc["pss_range"].tolist() == pytest.approx([0.38, 0.6])
 
@@ -87,10 +87,10 @@ class TestOfOneModel:
         figure_rows = of_one().set_index(["subscale", "figure"]).loc[""]
         half = stats.t.ppf(0.95, 4) * 3 * stats.sem(SCORES)
         assert (
-            figure_rows.loc["answer", "low"],
-            figure_rows.loc["answer", "high"],
+            figure_rows.loc["mean_response", "low"],
+            figure_rows.loc["mean_response", "high"],
         ) == pytest.approx((3 - half, 3 + half))
-        assert pd.isna(figure_rows.loc["answer", "reason"])
+        assert pd.isna(figure_rows.loc["mean_response", "reason"])
         assert figure_rows.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
 
     def test_a_subscale_has_the_answer_of_its_items_alone_also_beside_their_twins(self) -> None:
@@ -100,7 +100,7 @@ class TestOfOneModel:
             .loc[["body"]]
         )
         assert records(figure_rows, "benchmark", "model", "figure", "value", "n", "unit") == [
-            ("fear", "m0", "answer", pytest.approx(4.0), 3, "items"),
+            ("fear", "m0", "mean_response", pytest.approx(4.0), 3, "items"),
         ]
         assert figure_rows["control"].tolist() == pytest.approx([3 * 0.25])
 
@@ -108,10 +108,10 @@ class TestOfOneModel:
         parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
         subscales = ["mind", "mind", "body", "body", None]
         items = [
-            ITEMS.assign(model=model, configuration=form, subscale=subscales, score=score)
-            for score, (model, form) in enumerate(parts)
+            ITEMS.assign(model=model, method=method, subscale=subscales, score=score)
+            for score, (model, method) in enumerate(parts)
         ]
-        cells = [CELLS.assign(model=model, configuration=form) for model, form in parts]
+        cells = [CELLS.assign(model=model, method=method) for model, method in parts]
         accuracy = {
             "set": "mnli",
             "n": 9,
@@ -122,22 +122,22 @@ class TestOfOneModel:
         }
         rows = model_figures(
             pd.concat(items),
-            TWINS.assign(model="m1", configuration="nli"),
+            TWINS.assign(model="m1", method="nli"),
             pd.concat(cells),
-            pd.DataFrame({"configuration": ["nli", "head"], "auc": np.nan, **accuracy}),
+            pd.DataFrame({"method": ["nli", "head"], "auc": np.nan, **accuracy}),
             {
                 "nli": ValidityCheck(),
-                "head": ValidityCheck(unfit="it guesses"),
+                "head": ValidityCheck(failure="it guesses"),
                 "mlm": ValidityCheck(),
             },
             0.9,
         )
         figure_rows = figure_table(rows)
-        answers = figure_rows[figure_rows["figure"] == "answer"]
+        answers = figure_rows[figure_rows["figure"] == "mean_response"]
         answer_by_model = {("m0", "mlm"): 6, ("m1", "nli"): 3, ("m1", "head"): 0}
         assert records(answers, "model", "method", "subscale", "value") == [
-            (model, form if form == "mlm" else "", subscale, answer)
-            for (model, form), answer in answer_by_model.items()
+            (model, method if method == "mlm" else "", subscale, answer)
+            for (model, method), answer in answer_by_model.items()
             for subscale in ("", "body", "mind")
         ]
         assert answers["control"].tolist() == pytest.approx(
@@ -180,7 +180,7 @@ def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFra
     for (number, place), score in np.ndenumerate(values):
         rows.append((f"m{number}", lineages[number], f"i{place}", score))
     return pd.DataFrame(rows, columns=["model", "lineage", "item", "score"]).assign(
-        **{"questionnaire": "fear", "subscale": None, "configuration": "head", **more}
+        **{"questionnaire": "fear", "subscale": None, "method": "head", **more}
     )
 
 
@@ -190,7 +190,7 @@ DRAWN = np.random.default_rng(5).normal(size=(8, 3)) + np.arange(8)[:, None]
 DRAWN[7] += [9, -8, 30]
 BY_LINEAGE = np.vstack([DRAWN[:4], DRAWN[4:].mean(axis=0)])
 NO_SCALES = pd.DataFrame(
-    columns=["questionnaire", "subscale", "model", "lineage", "score", "configuration"]
+    columns=["questionnaire", "subscale", "model", "lineage", "score", "method"]
 )
 
 
@@ -225,7 +225,7 @@ class TestOverModels:
 
     def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
         parts = [
-            answered(DRAWN[:5], LINEAGES, configuration="tuned"),
+            answered(DRAWN[:5], LINEAGES, method="tuned"),
             answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
         figure_rows = over_models(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
@@ -298,7 +298,7 @@ class TestOverModels:
             )
             for name in ("joy", "fear")
         ]
-        scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
+        scales = pd.concat([whole.assign(method="tuned"), whole, *parts])
         figure_rows = over_models(
             answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS
         ).iloc[1:]

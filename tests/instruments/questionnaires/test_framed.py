@@ -43,13 +43,13 @@ FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
 def prefixed(n: int = 9, **changes: object) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The prompts of a questionnaire of one item, bare and after prefixes."""
     source = QuestionnaireSource.model_validate(
-        {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS, **changes}
+        {**SOURCE, "items": {"one": ITEM}, "prefixes": FRAMINGS, **changes}
     )
     bare = pd.DataFrame(
         fill_templates("meetings", source, ResponseScale.model_validate(SCALE)).prompts
     )
-    assert source.framings is not None
-    return bare, prefixed_rows(bare, {"prefixed": n, "prefixes": source.framings.prefixes})
+    assert source.prefixes is not None
+    return bare, prefixed_rows(bare, {"prefixed": n, "prefixes": source.prefixes.prefixes})
 
 
 class TestRows:
@@ -86,9 +86,9 @@ class TestRows:
         assert (len(rows), list(rows)) == (0, [*bare, "before"])
 
 
-def answered(configuration: str, models: Mapping[str, Matrices], framing: str = "") -> pd.DataFrame:
-    """Scripted models' answers in a form: to the bare prompts, or to those after a framing."""
-    answer_rows = answers(models, LINEAGES, 7.0).assign(configuration=configuration)
+def answered(method: str, models: Mapping[str, Matrices], framing: str = "") -> pd.DataFrame:
+    """Scripted models' answers by a method: to the bare prompts, or to those after a framing."""
+    answer_rows = answers(models, LINEAGES, 7.0).assign(method=method)
     return (
         answer_rows.assign(id=answer_rows["id"] + f"-{framing}", framing=framing)
         if framing
@@ -183,7 +183,7 @@ class TestShifts:
 
 class TestWhereItHasNoMeaning:
     @pytest.mark.parametrize(
-        ("form", "name", "reason"),
+        ("method", "name", "reason"),
         [
             (
                 "head",
@@ -193,13 +193,13 @@ class TestWhereItHasNoMeaning:
             (
                 "mlm",
                 "m2 (mlm)",
-                "prefixes belong to the verbaliser's question, which this form does not ask",
+                "prefixes belong to the verbaliser's question, which this method does not ask",
             ),
         ],
     )
-    def test_it_is_null_with_the_reason(self, form, name, reason, diagnosed) -> None:
-        other = answered(form, {"m2": MODELS["m2"]})
-        if form != "head":
+    def test_it_is_null_with_the_reason(self, method, name, reason, diagnosed) -> None:
+        other = answered(method, {"m2": MODELS["m2"]})
+        if method != "head":
             other = other[other["measure"] == "entailment"]
             other = other.assign(
                 measure="log_probability", value=-np.log1p(np.exp(-other["value"]))
@@ -257,9 +257,9 @@ class TestCard:
 
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate(
-            {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS}
+            {**SOURCE, "items": {"one": ITEM}, "prefixes": FRAMINGS}
         )
         ending = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        without = source.model_copy(update={"framings": None})
+        without = source.model_copy(update={"prefixes": None})
         assert render_templates(card.WORDS["reading"], source=source).endswith(ending)
         assert "level shift" not in render_templates(card.WORDS["reading"], source=without)

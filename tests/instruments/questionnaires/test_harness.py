@@ -219,7 +219,7 @@ class TestScores:
         built = fill_templates("my-tension", declared(), SCALE)
         both = by_logits(built, model.entailment, settings, "my-tension")
         expected = both["score"]
-        beyond = (expected - both["beside"]).mean() * 4
+        beyond = (expected - both["axis_position"]).mean() * 4
         assert task.beyond_twins(answers["beyond_twins"]) == pytest.approx(beyond, abs=1e-4)
         assert abs(beyond) > 1e-2
         assert task.item_scores(answers["score"]) == pytest.approx(expected.to_dict(), abs=1e-4)

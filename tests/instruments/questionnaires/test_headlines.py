@@ -34,7 +34,7 @@ def cells(source: np.ndarray, inverse: np.ndarray) -> pd.DataFrame:
                 shares = (1 - always, 0.0, 0.0, always)
                 for word, weight, pss in zip(WORDS, WEIGHTS, shares, strict=True):
                     rows.append({**cell, "intensifier": word, "weight": weight, "pss": pss})
-    return pd.DataFrame(rows).assign(configuration="head", level=0, p=0.5)
+    return pd.DataFrame(rows).assign(method="head", level=0, p=0.5)
 
 
 def scored(answers: np.ndarray) -> pd.DataFrame:
@@ -45,7 +45,7 @@ def scored(answers: np.ndarray) -> pd.DataFrame:
         for twin, answer in enumerate(answers_of_item)
     ]
     columns = ["item", "twin", "keying", "score", "silhouette"]
-    return pd.DataFrame(rows, columns=columns).assign(configuration="head", questionnaire="fear")
+    return pd.DataFrame(rows, columns=columns).assign(method="head", questionnaire="fear")
 
 
 def record(
@@ -58,7 +58,7 @@ def record(
 ) -> Record:
     """A model that answers the terms so, [items, terms], and twins so, [items, twins]."""
     who = subject(name, lineage="base", recipe=recipe)
-    nothing = pd.DataFrame(columns=["model", "configuration", "corpus"])
+    nothing = pd.DataFrame(columns=["model", "method", "corpus"])
     tables_of_record = {
         "cells": cells(source, inverse),
         "items": scored(source.mean(axis=1)[:, None]),
@@ -120,7 +120,7 @@ class TestOneVerdict:
     def test_items_are_described_beside_the_verdict(self) -> None:
         rows = judge_headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95)
         described = figure_table(rows).set_index(["item", "figure"])
-        assert described.loc["item-3", "item_answer"]["control"] == 0.25
+        assert described.loc["item-3", "item_response"]["control"] == 0.25
         assert described.loc["item-3", "item_silhouette"]["value"] == 0.5
 
     def test_models_of_another_recipe_stand_alone(self) -> None:

@@ -29,7 +29,7 @@ from tests.instruments.questionnaires.doors import figure_table, subject, togeth
 LEVEL = 0.95
 PLAN: Plan = {
     "smallest": 0.5,
-    "accuracy": {"bar": 0.7},
+    "accuracy": {"threshold": 0.7},
     "corpora": {
         "gloom": {"expected": "up", "control_of": None},
         "dull": {"expected": "none", "control_of": "gloom"},
@@ -49,7 +49,7 @@ def items(scores: Sequence[float], **stage: Any) -> pd.DataFrame:
         "framing": "bare",
     }
     rows = [{"item": f"item-{number}", "score": score} for number, score in enumerate(scores)]
-    return pd.DataFrame(rows).assign(configuration="head", **of_model, **stage)
+    return pd.DataFrame(rows).assign(method="head", **of_model, **stage)
 
 
 def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataFrame:
@@ -306,7 +306,7 @@ def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_l
 
 
 def test_what_forgets_how_to_entail_is_unfit(monkeypatch) -> None:
-    """By the bar that it passes before."""
+    """By the threshold that it passes before."""
     figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_after=True)
     moved_row = figure_rows.loc["moved", "gloom"]
     assert moved_row["verdict"] == str(Verdict.INVALID)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import ModelMeta, Plan, Record, Tables
 from evenruler.instruments.questionnaires.ask import options, requests, scores
 from evenruler.instruments.questionnaires.declare.shared import load_facts
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
@@ -33,7 +33,7 @@ CHAT = subject(
     operations=frozenset({"generate"}),
     chats=True,
     continues=False,
-    forms=("options",),
+    methods=("options",),
 )
 
 
@@ -44,7 +44,7 @@ def published(name: str = "gad-7") -> tuple[Tables, Plan]:
     rows = fill_templates(name, source, scale)
     facts = [fact.model_dump() for fact in load_facts(SOURCES / "shared/pairs/facts.csv")]
     words = {word: level.weight for level in scale.levels for word in level.words.values()}
-    accuracy = {**PLAN["accuracy"], "bar": 0.7, "facts": facts, "words": words}
+    accuracy = {**PLAN["accuracy"], "threshold": 0.7, "facts": facts, "words": words}
     tables = {"items": rows.items, "terms": rows.terms, "prompts": rows.prompts}
     plan = {**PLAN, "least": 6, "orders": 4, "accuracy": accuracy}
     return {name: pd.DataFrame(table) for name, table in tables.items()}, plan
@@ -60,7 +60,7 @@ def measured(rater: Rater, seed: int = 0, name: str = "gad-7") -> pd.DataFrame:
 
 
 def of_answers(
-    answers: dict[str, pd.DataFrame], who: Subject = CHAT, name: str = "gad-7"
+    answers: dict[str, pd.DataFrame], who: ModelMeta = CHAT, name: str = "gad-7"
 ) -> pd.DataFrame:
     tables, plan = published(name)
     scored = scores(tables, plan, {**no_answers(), **answers}, who)
@@ -115,7 +115,7 @@ class TestQuestions:
             if not request.by
         ]
         assert [(request.table, request.operation) for request in batches] == [("letters", "words")]
-        assert batches[0].inputs["form"][:8] == list("ABCDEFGH")
+        assert batches[0].inputs["surface_form"][:8] == list("ABCDEFGH")
         (written,) = [
             request
             for request in requests(tables, plan, no_answers_of_tools(), CHAT)
@@ -310,7 +310,7 @@ def letters_of(rows: pd.DataFrame, letters: "pd.Series[str]", mass: float) -> pd
         {
             "id": row["id"],
             "turn": row["turn"],
-            "form": letter,
+            "surface_form": letter,
             "nats": float(np.log(mass * (letter == chosen) + 1e-12)),
         }
         for row, chosen in zip(rows.to_dict("records"), letters, strict=True)

@@ -7,20 +7,20 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from evenruler.instruments.instrument import Record, Subject
+from evenruler.instruments.instrument import ModelMeta, Record
 from evenruler.instruments.questionnaires.ask.item_scores import of_facts
 from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.diagnose.population import (
     accuracy_figures,
     accuracy_table,
     check_accuracy_validity,
-    fitness_by_form,
     judged_by,
     members_of,
     normal_scores,
     population_table,
     scale_scores,
     standardise_scores,
+    validity_by_method,
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import as_rows
@@ -44,7 +44,7 @@ class TestAccuracies:
             labelled(right=3, n=6, name="statements"),
             labelled("verbaliser", 0, 6),
         )
-        accuracy_by_set = rows.set_index(["configuration", "set"])["accuracy"].to_dict()
+        accuracy_by_set = rows.set_index(["method", "set"])["accuracy"].to_dict()
         assert accuracy_by_set == {
             ("head", "mnli"): 1.0,
             ("head", "statements"): 0.5,
@@ -87,14 +87,14 @@ class TestFitness:
             ValidityCheck(),
             None,
         )
-        assert check_accuracy_validity(record, record["low"]).unfit is not None
-        assert check_accuracy_validity(record, 0.7).unfit == (
+        assert check_accuracy_validity(record, record["low"]).failure is not None
+        assert check_accuracy_validity(record, 0.7).failure == (
             "its accuracy on 501 labelled pairs is 0.73 [0.69, 0.77], interval not above 0.7 "
             "(chance 0.33)"
         )
 
     def test_of_whom_nothing_is_known(self) -> None:
-        assert check_accuracy_validity(None, 0.7).unfit == "no labelled pairs or facts were asked"
+        assert check_accuracy_validity(None, 0.7).failure == "no labelled pairs or facts were asked"
 
 
 def test_figures_stand_beside_guessing() -> None:
@@ -107,28 +107,28 @@ def test_figures_stand_beside_guessing() -> None:
     assert (accuracy.value, accuracy.control, accuracy.n) == (0.75, 1 / 3, 20)
     assert figure_by_key["auc", "pairs"].control == 0.5
     assert figure_by_key["accuracy", "statements"].value == 4 / 6
-    plan: Any = {**PLAN, "accuracy": {"bar": 0.7, "pairs": [{"set": "mnli"}]}}
+    plan: Any = {**PLAN, "accuracy": {"threshold": 0.7, "pairs": [{"set": "mnli"}]}}
     titles = [find_heading(row, headings(plan)).heading for row in as_rows(figures, "fear", "m0")]
     assert titles == ["accuracy", "AUC", "accuracy on statements", "AUC on statements"]
 
 
 def test_a_figure_of_an_unfit_instrument_says_so() -> None:
-    figure = Figure("answer", 0.4, 7, "items", 0.1, 0.7)
+    figure = Figure("mean_response", 0.4, 7, "items", 0.1, 0.7)
     assert mark_invalid(figure, ValidityCheck()) == figure
-    marked = mark_invalid(figure, ValidityCheck(unfit="it guesses"))
+    marked = mark_invalid(figure, ValidityCheck(failure="it guesses"))
     assert (marked.verdict, marked.value) == ("invalid on this model", 0.4)
     assert marked.why == "Its validity check fails: it guesses."
 
 
 def record(
-    who: Subject,
+    who: ModelMeta,
     *answers: pd.DataFrame,
-    bar: float = 0.5,
+    threshold: float = 0.5,
     name: str = "fear",
     by_facts: pd.DataFrame | None = None,
 ) -> Record:
     answered = pd.concat(answers).assign(model=who.name)
-    plan: dict[str, Any] = {**PLAN, "accuracy": {"bar": bar, "pairs": []}}
+    plan: dict[str, Any] = {**PLAN, "accuracy": {"threshold": threshold, "pairs": []}}
     facts = None if by_facts is None else of_facts(by_facts, PLAN).assign(model=who.name)
     return Record(name, who, {}, plan, {"accuracy_of_any": accuracy_table(answered, 0.95, facts)})
 
@@ -175,7 +175,7 @@ class TestFacts:
 
 class TestPopulation:
     def test_one_bar_for_heads_and_verbalisers(self) -> None:
-        talker = subject("talker", forms=("verbaliser", "sentence"))
+        talker = subject("talker", methods=("verbaliser", "sentence"))
         rows = population_table(
             [
                 record(subject("good"), labelled(right=20)),
@@ -184,7 +184,7 @@ class TestPopulation:
                 record(subject("silent"), labelled(n=0)),
             ]
         )
-        by_model = rows.set_index(["model", "configuration"])
+        by_model = rows.set_index(["model", "method"])
         assert by_model["member"].to_dict() == {
             ("chance", "head"): False,
             ("good", "head"): True,
@@ -194,7 +194,7 @@ class TestPopulation:
         }
         assert (
             by_model.loc[("talker", "verbaliser"), "standing"]
-            == "accuracy interval is not above the bar, does not count"
+            == "accuracy interval is not above the threshold, does not count"
         )
         assert (
             by_model.loc[("silent", "head"), "standing"]
@@ -206,12 +206,12 @@ class TestPopulation:
         who = subject("a")
         rows = population_table(
             [
-                record(who, labelled(right=18), bar=0.6),
-                record(who, labelled(right=18), bar=0.9, name="b"),
+                record(who, labelled(right=18), threshold=0.6),
+                record(who, labelled(right=18), threshold=0.9, name="b"),
             ]
         )
         (row,) = rows.to_dict("records")
-        assert (row["bar"], row["member"], row["accuracy"]) == (0.9, False, 0.9)
+        assert (row["threshold"], row["member"], row["accuracy"]) == (0.9, False, 0.9)
 
 
 class TestStandardised:
@@ -246,17 +246,15 @@ def test_answers_that_no_term_changes_measure_nothing() -> None:
     """However well the model tells labelled pairs apart."""
     flat = [("one", "calm", "a", 0.0), ("one", "calm", "b", 0.25), ("one", "calm", "c", 0.5)]
     flat += [(slug, "tense", word, pss) for slug, _, word, pss in flat]
-    cells = pd.DataFrame(flat, columns=["item", "term", "intensifier", "pss"]).assign(
-        configuration="head"
-    )
+    cells = pd.DataFrame(flat, columns=["item", "term", "intensifier", "pss"]).assign(method="head")
     of_model = {"accuracy_of_any": accuracies_of(labelled()), "cells": cells}
-    same = fitness_by_form(of_model, ["head"], 0.5)["head"]
-    assert same.unfit == "all 2 terms of 1 items have the same score"
+    same = validity_by_method(of_model, ["head"], 0.5)["head"]
+    assert same.failure == "all 2 terms of 1 items have the same score"
     varied = cells.assign(pss=cells["pss"].where(cells["term"] == "calm", 0.1))
-    assert fitness_by_form({**of_model, "cells": varied}, ["head"], 0.5)["head"].unfit is None
+    assert validity_by_method({**of_model, "cells": varied}, ["head"], 0.5)["head"].failure is None
 
 
-def items(scores: dict[str, list[float]], configuration: str = "head") -> pd.DataFrame:
+def items(scores: dict[str, list[float]], method: str = "head") -> pd.DataFrame:
     """Item scores of a questionnaire of three items, of which the first two are a subscale."""
     rows = [
         {
@@ -272,7 +270,7 @@ def items(scores: dict[str, list[float]], configuration: str = "head") -> pd.Dat
     same = {
         "questionnaire": "fear",
         "kind": "nli",
-        "configuration": configuration,
+        "method": method,
         "framing": "bare",
     }
     return pd.DataFrame(rows).assign(**same)

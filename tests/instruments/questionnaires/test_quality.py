@@ -208,7 +208,7 @@ class TestOverFits:
         rows = agreement_of(FITS, ["a", "b"])
         of_c = rows.query("model == 'c'")
         assert of_c["reason"].unique().tolist() == [
-            "the interval of its accuracy is not above the bar"
+            "the interval of its accuracy is not above the threshold"
         ]
         assert of_c["value"].isna().all()
         assert set(rows.dropna(subset="value")["model"]) == {"a", "b"}

@@ -94,7 +94,7 @@ class TestLinter:
         assert raised.value.where == "x.yaml: items.one, twin 1"
 
     def test_warns_of_another_number_of_terms_and_of_few_or_none(self) -> None:
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
+        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
         single, more = (
             {"source": ["enemy ship", *also], "inverse": ["friendly ship"]}
             for also in ([], ["enemy boat"])
@@ -112,7 +112,7 @@ class TestLinter:
         self,
     ) -> None:
         """VADER gives "enemy" -.54, "friend" .49, "swamp" and "bridge" 0."""
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
+        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
         source_terms, contrast = settings.twin_warnings(source(3))
         assert source_terms.startswith(
             "items.one: source terms have valence -0.54, those of its twins 0.00; they may"
@@ -128,7 +128,7 @@ class TestDetects:
         assert minimum_detectable_effect(16) == pytest.approx(0.749 * SPREAD, abs=1e-3)
 
     def test_too_few_items_or_twins_find_nothing(self) -> None:
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
+        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
         read, _ = load_questionnaire(SHIPPED / "gad-7.yaml", SHIPPED / "shared" / "scales")
         assert str(settings.detects(read)).startswith(
             f"{minimum_detectable_effect(7):.1f} points beyond twins"
@@ -141,7 +141,7 @@ class TestDetects:
         assert settings.detects(first_items(read, 5)) is None
 
     def test_too_few_items_are_warned_of(self) -> None:
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
+        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
         read = load(SHIPPED / "gad-7.yaml", settings, SHIPPED / "shared")
         few = "{} (at least 6 needed): no verdict is possible"
         for n, expected in ((1, [few.format("1 item")]), (6, [])):
@@ -198,7 +198,7 @@ class TestShipped:
     )
     def test_every_item_has_three_twins_of_its_form(self, name) -> None:
         read, _ = load_questionnaire(SHIPPED / f"{name}.yaml", SHIPPED / "shared/scales")
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
+        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
         assert settings.twin_warnings(read) == []
         assert read.twins == 3 * len(read.items)
         for original in read.items.values():

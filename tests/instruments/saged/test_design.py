@@ -154,7 +154,7 @@ def test_what_is_said(tmp_path) -> None:
     build(tmp_path, 30, 6)
     three = {name: {"kind": "lexicon"} for name in ("a", "b", "c")}
     lines = list(plan_lines(tmp_path, "fruit", params(tmp_path, items=20, features=three), WANTED))
-    assert lines[0].startswith("fruit, scale quick: 20 of 30 root items x 6 concepts x 1 reply ")
+    assert lines[0].startswith("fruit, profile quick: 20 of 30 root items x 6 concepts x 1 reply ")
     assert " a concept 0.90 SD of a reply from the mean" in lines[2]
     head = lines.index("    SD  1 reply  2 replies  4 replies  3 concepts  12 concepts")
     below = lines[head + 1 : head + 5]
@@ -179,7 +179,7 @@ def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) 
     declare(tmp_path, branch=None)
     lines = list(plan_lines(tmp_path, "fruit", params(tmp_path, asked=False), [1.0]))
     text = " ".join(line.strip() for line in lines)
-    assert "no model is asked at this scale" in text
+    assert "no model is asked in this profile" in text
     assert "Its concepts have texts of their own, so no difference has a verdict" in text
     assert "Below 6 root items no difference can be detected." in text
     head = lines.index("    SD  1 reply  2 replies  4 replies  2 concepts  6 concepts")

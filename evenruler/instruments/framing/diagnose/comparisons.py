@@ -50,13 +50,13 @@ def compare_classes(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFram
     intervals by the studentised range. The mixed model assumes shifts to be independent given the
     model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p.
 
-    `shifts`: by `schemas.SHIFTS`. Returns `COMPARISONS`: per benchmark, configuration, metric and
+    `shifts`: by `schemas.SHIFTS`. Returns `COMPARISONS`: per benchmark, prompt_format, readout and
     pair of classes the model, `tukey` and `jackknife`. `difference`: how much more `outcome` shifts
     than `against`, which comes before it in the alphabet; n counts the shifts that the method used.
     Null with the reason where a model did not converge, is singular, or shifts have no spread.
     Source: section 5.3; the rule of five, and the errors used below it, are our decisions.
     """
-    part = ["benchmark", "configuration", "metric"]
+    part = ["benchmark", "prompt_format", "readout"]
     comparison_rows: list[dict[str, object]] = []
     for key, group in shifts.groupby(part):
         part_columns = dict(zip(part, key, strict=True))
@@ -86,7 +86,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
         pair = {"outcome": outcome, "against": against, "n_models": lineages}
         for name, corrected_for in ((method, None), (TUKEY, len(classes))):
             contrast = _contrast_classes(fit, first, second, corrected_for, resampling.level)
-            yield {**pair, "method": name, "n": len(shifts), **contrast}
+            yield {**pair, "model_of_shifts": name, "n": len(shifts), **contrast}
         columns = [("sum", outcome), ("sum", against), ("size", outcome), ("size", against)]
         x = sums[columns].to_numpy(dtype=np.float64)
         drawn = jackknife_figure(JACKKNIFE, difference, x, PLAIN, resampling.level, "stimuli")
@@ -98,7 +98,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
             "reason": drawn.reason,
         }
         n = int(x[:, 2:].sum())
-        yield {**pair, "method": JACKKNIFE, "n": n, **ends}
+        yield {**pair, "model_of_shifts": JACKKNIFE, "n": n, **ends}
 
 
 def _contrast_classes(
