@@ -4,8 +4,7 @@ from typing import Any
 
 from evenruler.instruments.framing.declare.source import ContrastSource
 
-STIMULI = [f"s{number}" for number in range(6)]
-TEXTS = {stimulus: f"hair of length {stimulus}" for stimulus in [*STIMULI, "s6", "s7"]}
+TEXTS = {f"s{number}": f"hair of length s{number}" for number in range(8)}
 WORDS = {"gender-salience": "the prompt names gender", "instruction": "the prompt asks"}
 TASKS = {"going-on": "Going on", "choosing": "Choosing"}
 
@@ -24,7 +23,7 @@ def source(**changes: Any) -> ContrastSource:
         "source": "the test",
         "licence": "cc0-1.0",
         "factors": WORDS,
-        "headline": "they",
+        "focal_outcome": "they",
         "outcomes": {"they": ["they"], "he": ["he"]},
         "stimuli": TEXTS,
         "continuation": {"outcome": "they", "keywords": ["man", "woman"]},
