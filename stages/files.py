@@ -184,5 +184,5 @@ def write_model_meta(subject: ModelMeta, folder: Path) -> None:
 def read_model_meta(folder: Path) -> ModelMeta:
     """Read who gave the answers in a folder."""
     content = read_json(folder / SUBJECT)
-    lists = {"operations": frozenset(content["operations"]), "forms": tuple(content["forms"])}
+    lists = {"operations": frozenset(content["operations"]), "methods": tuple(content["methods"])}
     return ModelMeta(**{**content, **lists})
