@@ -97,7 +97,7 @@ def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
 def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     _, plan = built(declaration(least_coverage=0.25))
     coverage = headings(plan)[-1]
-    assert (coverage.figure_type, coverage.least) == ("fitness", None)
+    assert (coverage.figure_type, coverage.least) == ("validity", None)
     parts = product(("token", "choice"), ("plain", "chat"))
     figures: list[dict[str, object]] = []
     for (readout, prompt_format), share in zip(parts, (0.24, 0.26, 0.39, 0.41), strict=True):
