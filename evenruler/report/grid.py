@@ -339,13 +339,15 @@ def verdict_count_sentence(instruments: Sequence[InstrumentView]) -> str:
 
 
 def figures_by_model(instrument: InstrumentView, figure_type: str) -> FiguresByModel:
-    """Figures of a type, a row for each heading and part, in the order of the headings, and one
+    """Figures of a type that are no headlines, a row for each heading and part, in the order of the headings, and one
     text per model.
     """
     cell_by_key: dict[tuple[str, str, str], FigureCell] = {}
     places: dict[str, int] = {}
     for figure_cell in instrument.figures:
-        if figure_cell.word and figure_cell.word.figure_type == figure_type:
+        if figure_cell.confirmatory or not figure_cell.word:
+            continue
+        if figure_cell.word.figure_type == figure_type:
             key = (figure_cell.heading, figure_cell.part, figure_cell.model)
             cell_by_key[key] = figure_cell
             places[figure_cell.heading] = instrument.column_index(figure_cell)

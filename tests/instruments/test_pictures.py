@@ -15,6 +15,7 @@ import pytest
 from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.probes import schemas as probe_schemas
 from evenruler.instruments.registry import family_module
+from evenruler.instruments.saged import report as saged_report
 from evenruler.report.page import Picture
 from evenruler.report.pictures import INSTRUMENT, PartDeclaration
 
@@ -114,3 +115,51 @@ def test_figures_that_are_declared_are_measured(family: str) -> None:
     for part in parts_of(family):
         if part.table == "figures":
             assert set(part.where.get("figure", [])) <= measured, part.title
+
+
+def drawn_rows(family: str, title: str, **tables: pd.DataFrame) -> list[Any]:
+    """The rows of the first part with a title, with other tables."""
+    shown = report_input(family)
+    changed = ReportInput(shown.sources, SETTINGS, {**shown.tables, **tables}, shown.built)
+    for section in family_module(family, "report").sections(changed):
+        for part in section.parts:
+            if part.title == title:
+                return part.chart["data"]["values"] if isinstance(part, Picture) else part.rows
+    return []
+
+
+def test_saged_shows_one_grouping_and_counts_that_are_not_zero() -> None:
+    tables = report_input("saged").tables
+    summaries = tables["summaries"].assign(grouping=["a", "b"])
+    shown = drawn_rows("saged", "Concepts by configuration", summaries=summaries)
+    assert [row["group"] for row in shown] == ["a"]
+    rates = tables["rates"].assign(refusals=[0, 3], empty=0, cut=0, other_language=0, withheld=0)
+    counted = drawn_rows("saged", "Refusals, empty replies and cut ones", rates=rates)
+    assert [(row["outcome"], row["replies"]) for row in counted] == [("refusals", 3)]
+
+
+def test_a_long_table_of_saged_shows_the_headline_statistic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(saged_report, "HEADLINE_ALONE", 1)
+    summaries = report_input("saged").tables["summaries"].assign(grouping="a")
+    shown = drawn_rows("saged", "Concepts by configuration", summaries=summaries)
+    assert [row["statistic"] for row in shown] == ["a"]
+
+
+def test_framing_leaves_prompts_with_placebos_out() -> None:
+    exclusions = report_input("framing").tables["exclusions"]
+    exclusions = exclusions.assign(framing=["cue~1", "cue"])
+    shown = drawn_rows("framing", "Prompts that are left out", exclusions=exclusions)
+    assert [row[4] for row in shown] == ["cue"]
+
+
+def test_probes_show_the_last_generation_of_each_run() -> None:
+    shown = report_input("probes")
+    history = pd.concat([shown.built[NAME]["history"].assign(run="a", generation=[2, 3])] * 2)
+    built = {**shown.built[NAME], "history": history.assign(place=[1, 2, 3, 4])}
+    changed = ReportInput(shown.sources, SETTINGS, shown.tables, {NAME: built})
+    sections = family_module("probes", "report").sections(changed)
+    parts = chain.from_iterable(section.parts for section in sections)
+    (last,) = [part for part in parts if part.title == "The last population"]
+    assert [row[1] for row in last.rows] == ["2", "4"]

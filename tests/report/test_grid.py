@@ -62,7 +62,7 @@ def test_figures_of_a_type_have_a_row_a_heading_and_part() -> None:
         FigureHeading("alpha", "alpha", "", figure_type="validity"),
         FigureHeading("spread", "spread", ""),
     ]
-    rows = [
+    rows: list[dict[str, object]] = [
         {"figure": "spread", "model": "a", "value": 2.0},
         {"figure": "alpha", "model": "a", "value": None, "reason": "one template"},
         {"figure": "alpha", "set": "seed", "value": 0.8, "low": 0.7, "high": 0.9, "n": 7},

@@ -11,7 +11,7 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.report import FigureCell, InstrumentView, Section, make_figure_cell, render_page
-from evenruler.report.page import Cell, Picture, Table, gzip_base64
+from evenruler.report.page import Cell, PageSection, Picture, Table, gzip_base64
 from evenruler.report.pictures import PartDeclaration, draw_chart
 from tests import browser
 from tests.report.pages import unpacked
@@ -151,6 +151,17 @@ class TestText:
             "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
         )
         assert "Descriptive only, without a verdict:" in body
+
+    def test_has_figures_by_type_unless_there_are_many(self, page: str) -> None:
+        assert page.count(">How well it measures</h5>") == 2
+        assert "What else it measures" not in page
+        alphas = [{"figure": "alpha", "set": f"s{place}", "value": 0.5} for place in range(61)]
+        tables: list[int] = []
+        for rows in (alphas, alphas[1:]):
+            figures = [make_figure_cell({"model": "a", **row}, COLUMNS) for row in rows]
+            view = InstrumentView("x", "probes", "X", "", COLUMNS, figures)
+            tables.append(len(PageSection("x", "X", view, []).figure_tables))
+        assert tables == [0, 1]
 
     def test_models_stand_in_their_order(self, page: str) -> None:
         heads = re.findall(r'<th scope="col" role="columnheader">(\w+)</th>', page)

@@ -136,7 +136,7 @@ class TestTables:
         table = write_table_part(part, pd.DataFrame([record]))
         effect = Cell("effect", "found")
         interval = "0.500 [0.250,\u00a00.750]"
-        row = [interval, "1,200", "yes", "0.000", "sea, sky", effect, ""]
+        row: list[str | Cell] = [interval, "1,200", "yes", "0.000", "sea, sky", effect, ""]
         assert table == Table(["value", "replies", *columns[2:]], [row], "Title", "")
 
     def test_long_ones_are_cut_and_say_where_the_rest_is(self) -> None:
