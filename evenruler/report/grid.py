@@ -339,8 +339,8 @@ def verdict_count_sentence(instruments: Sequence[InstrumentView]) -> str:
 
 
 def figures_by_model(instrument: InstrumentView, figure_type: str) -> FiguresByModel:
-    """Figures of a type that are no headlines, a row for each heading and part, in the order of the headings, and one
-    text per model.
+    """Figures of a type that are no headlines: a row for each heading and part, in the order of
+    the headings, with a text per model.
     """
     cell_by_key: dict[tuple[str, str, str], FigureCell] = {}
     places: dict[str, int] = {}

@@ -151,6 +151,20 @@ class TestCharts:
     def test_are_vega_lite(self, part: PartDeclaration) -> None:
         alt.Chart.from_dict(draw_rows(part)).to_dict()
 
+    @pytest.mark.parametrize(
+        ("part", "size"),
+        [
+            (DOTS, (WIDE, {"step": 20})),
+            (part_of("dots", x="value", y="model", colour="n"), (WIDE, {"step": 27})),
+            (HEAT, (120, {"step": 20})),
+            (part_of("heat", x="n", y="model", colour="value"), (3 * 44, {"step": 20})),
+            (POINTS, (WIDE, 220)),
+        ],
+    )
+    def test_have_room_for_rows_and_columns(self, part: PartDeclaration, size: Any) -> None:
+        chart = draw_rows(part)
+        assert (chart["width"], chart["height"]) == size
+
     def test_have_the_columns_that_they_show_rounded(self) -> None:
         first, second, _ = draw_rows(DOTS)["data"]["values"]
         named = {"set": "all", "model": "b"}
