@@ -158,7 +158,7 @@ _AMBIGUOUS = "a disambiguation page"
 _DISAMBIGUATION = re.compile(r":Disambig(uation)?$")
 """Templates of disambiguation pages, besides the property by which the wiki marks them."""
 
-_EXTRACT = {
+_EXTRACT: dict[str, str | int] = {
     "prop": "info|extracts|pageprops|templates",
     "inprop": "url",
     "explaintext": 1,

@@ -91,7 +91,7 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
         ),
         (
             "roles: {mayor: {text: You, profile: big}}",
-            "roles: mayor: no scale 'big', there are quick and",
+            "roles: mayor: no profile 'big', there are quick and",
         ),
         ("templates: {plain: Say.}", "the template 'plain' does not hold {PROMPT} once"),
         (

@@ -41,7 +41,7 @@ def domain(method: str = "split", per_concept: int = 10, **branch: Any) -> Sourc
                 **({"model": "m"} if method == "question" else {}),
             },
             "branch": {"roots": ["apple"], "replacements": REPLACEMENTS, **branch},
-            "framings": None,
+            "prefixes": None,
         }
     )
 

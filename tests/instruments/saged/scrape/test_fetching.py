@@ -49,7 +49,7 @@ def write(root: Path, api: str, **changes: Any) -> None:
         },
         "material": {"kind": "wiki", "api": api, "licence": "cc0-1.0"},
         "branch": None,
-        "framings": None,
+        "prefixes": None,
     }
     path = root / "data/sources/saged/places.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
