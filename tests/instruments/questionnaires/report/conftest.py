@@ -1,368 +1,251 @@
 """Small declarations, and tables of a diagnosis by their schemas, made up."""
 
-from itertools import product
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
+from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import Source
 from evenruler.instruments.questionnaires.declare.shared import CorpusSource
-from evenruler.instruments.questionnaires.declare.source import ResponseScale
 from evenruler.tables import read_frame, write_table
 
-INTENSIFIERS = {"never": (1, -4.0), "very-rarely": (2, -3.0), "often": (3, 2.0), "always": (4, 4.0)}
-TERMS = {
-    "source": {"nervous": "nervous", "on-edge": "on edge"},
-    "inverse": {"calm": "calm", "at-ease": "at ease"},
-}
-MODELS = {
-    "speaker": ("speaker", "causal", "verbaliser"),
-    "head-a": ("encoder", "nli", "head"),
-    "head-low": ("encoder", "nli", "head"),
-}
-ITEMS = {"worry": ["one", "two"], "trust": ["one"]}
-STAGES = (
-    (1, 0),
-    (1, 1),
-    (1, 2),
-    (2, 0),
-    (2, 2),
-)
-"""Fits and epochs: the first fit on the way, the second at its end."""
+
+def table_of_text(text: str) -> pd.DataFrame:
+    return pd.read_csv(StringIO(text), sep="|")
 
 
-def questionnaire(name: str) -> Source:
-    template = {"original": "How?", "premise": "I have been {TERM}.", "terms": TERMS}
-    twin = {"premise": "The sea has been {TERM}.", "terms": TERMS}
-    return Source.model_validate(
-        {
-            "title": f"Scale of {name}",
-            "construct": name,
-            "direction": f"positive means more {name}",
-            "original": {
-                "name": name,
-                "licence": "cc-by-4.0",
-                "reference": "ours",
-                "wording": "held",
-            },
-            "source": "the test",
-            "licence": "cc-by-4.0",
-            "responses": scale(),
-            "items": {
-                slug: {
-                    **template,
-                    "hypothesis": f"I {{INTENSIFIER}} feel {slug}.",
-                    "twins": [twin | {"hypothesis": f"It {{INTENSIFIER}} looks {slug}."}],
-                }
-                for slug in ITEMS[name]
-            },
-        }
-    )
+def yaml_of_text(text: str) -> Any:
+    return YAML(typ="safe").load(text)
 
 
-def scale() -> ResponseScale:
-    levels = [
-        {"weight": weight, "words": [word.replace("-", " ")]}
-        for word, (_, weight) in INTENSIFIERS.items()
-    ]
-    return ResponseScale.model_validate(
-        {"title": "Frequency", "source": "the test", "levels": levels}
-    )
+WORDS = table_of_text("""\
+intensifier|level|weight
+never|1|-4.0
+very-rarely|2|-3.0
+often|3|2.0
+always|4|4.0
+""")
+INTENSIFIERS = list(WORDS["intensifier"])
+TERMS = table_of_text("""\
+polarity|term
+source|nervous
+source|on-edge
+inverse|calm
+inverse|at-ease
+""")
+MODELS = table_of_text("""\
+model|lineage|kind|configuration
+speaker|speaker|causal|verbaliser
+head-a|encoder|nli|head
+head-low|encoder|nli|head
+""").assign(framing="bare")
+ITEMS = table_of_text("""\
+questionnaire|item
+worry|one
+worry|two
+trust|one
+""")
+STAGES = table_of_text("""\
+fit|epoch
+1|0
+1|1
+1|2
+2|0
+2|2
+""")
+"""The first fit on the way, the second at its end."""
 
+CORPORA = pd.DataFrame({"corpus": ["gloom", "bolts"]})
 
-def corpus(role: str, expect: dict[str, str]) -> CorpusSource:
-    words = {
-        "title": f"Corpus for {role}",
-        "about": f"sentences of the {role} about <it>",
-        "source": "t",
-        "licence": "cc-by-4.0",
-    }
-    matched = {"matched": {"to": "gloom"}} if role == "control" else {}
-    by_role = {
-        "role": role,
-        "expect": expect,
-        "provenance": "made by the test",
-        "sentences": ["One.", "Two."],
-    }
-    return CorpusSource.model_validate({**words, **by_role, **matched})
+SOURCE = """\
+title: Scale of NAME
+construct: NAME
+direction: positive means more NAME
+original: {name: NAME, licence: cc-by-4.0, reference: ours, wording: held}
+source: the test
+licence: cc-by-4.0
+responses:
+  title: Frequency
+  source: the test
+  levels:
+    - {weight: -4, words: [never]}
+    - {weight: -3, words: [very rarely]}
+    - {weight: 2, words: [often]}
+    - {weight: 4, words: [always]}
+"""
+ITEM = """\
+original: How?
+premise: I have been {TERM}.
+hypothesis: I {INTENSIFIER} feel ITEM.
+terms: &terms {source: [nervous, on edge], inverse: [calm, at ease]}
+twins:
+  - premise: The sea has been {TERM}.
+    hypothesis: It {INTENSIFIER} looks ITEM.
+    terms: *terms
+"""
+CORPUS = """\
+title: Corpus for ROLE
+about: sentences of the ROLE about <it>
+role: ROLE
+source: t
+licence: cc-by-4.0
+provenance: made by the test
+sentences: [One., Two.]
+"""
 
 
 @pytest.fixture
 def declared() -> dict[str, Source]:
-    return {name: questionnaire(name) for name in ITEMS}
+    source_by_name = {}
+    for name, slugs in ITEMS.groupby("questionnaire")["item"]:
+        source = yaml_of_text(SOURCE.replace("NAME", str(name)))
+        source["items"] = {slug: yaml_of_text(ITEM.replace("ITEM", slug)) for slug in slugs}
+        source_by_name[str(name)] = Source.model_validate(source)
+    return {name: source_by_name[name] for name in ("worry", "trust")}
 
 
 @pytest.fixture
 def corpora() -> dict[str, CorpusSource]:
+    intervention = yaml_of_text(CORPUS.replace("ROLE", "intervention"))
+    intervention["expect"] = {"worry": "up", "trust": "down"}
+    control = yaml_of_text(CORPUS.replace("ROLE", "control"))
+    control |= {"expect": {"worry": "none"}, "matched": {"to": "gloom"}}
     return {
-        "gloom": corpus("intervention", {"worry": "up", "trust": "down"}),
-        "bolts": corpus("control", {"worry": "none"}),
+        "gloom": CorpusSource.model_validate(intervention),
+        "bolts": CorpusSource.model_validate(control),
     }
 
 
-def of_model(model: str, name: str) -> dict[str, Any]:
-    lineage, kind, configuration = MODELS[model]
-    return {
-        "questionnaire": name,
-        "model": model,
-        "lineage": lineage,
-        "kind": kind,
-        "configuration": configuration,
-        "framing": "bare",
-    }
+OF_ITEMS = ITEMS.merge(MODELS, how="cross").assign(twin=0)
 
 
-def cells() -> list[dict[str, Any]]:
+def cells() -> pd.DataFrame:
     """p counts up from .0001, so that every cell has a value of its own; sorted as on disk, by
     slug."""
-    rows = []
-    terms = [(polarity, term) for polarity, words in TERMS.items() for term in words]
-    for name, model in product(sorted(ITEMS), MODELS):
-        for slug, (polarity, term), intensifier in product(
-            ITEMS[name], sorted(terms), sorted(INTENSIFIERS)
-        ):
-            level, weight = INTENSIFIERS[intensifier]
-            place = {
-                "item": slug,
-                "twin": 0,
-                "term": term,
-                "polarity": polarity,
-                "intensifier": intensifier,
-            }
-            p = (len(rows) + 1.00001) / 10_000
-            rows.append(
-                {
-                    **of_model(model, name),
-                    **place,
-                    "level": level,
-                    "weight": weight,
-                    "p": p,
-                    "pss": p / 2,
-                }
-            )
-    return rows
+    terms, words = TERMS.sort_values("term"), WORDS.sort_values("intensifier")
+    rows = OF_ITEMS.merge(terms, how="cross").merge(words, how="cross")
+    p = (rows.index + 1.00001) / 10_000
+    return rows.assign(p=p, pss=p / 2)
 
 
-def scales() -> list[dict[str, Any]]:
-    rows = []
-    for (name, items), (number, model) in product(ITEMS.items(), enumerate(MODELS)):
-        row = {
-            **of_model(model, name),
-            "subscale": "all",
-            "score": number / 10 + len(items),
-            "n": len(items),
-        }
-        rows.append(
-            {
-                **row,
-                "z": 1.25 if model == "head-a" else None,
-                "normal": 0.5 if model == "head-a" else None,
-            }
-        )
-    return rows
-
-
-def quality() -> list[dict[str, Any]]:
-    """worry: one works, two does not; trust: one works for the models that count."""
-    ratings = {
-        ("worry", "one"): (0.7, "good", [(0.8, "good"), (0.7, "good"), (0.65, "good")]),
-        ("worry", "two"): (0.4, "poor", [(0.3, "weak"), (-0.1, "poor"), (0.9, "good")]),
-        ("trust", "one"): (0.3, "told", [(0.9, "good"), (None, "told"), (-0.2, "poor")]),
-    }
-    rows = []
-    for (name, slug), (similarity, verdict, by_model) in ratings.items():
-        measure = "similarity_to_paraphrase" if verdict == "told" else "similarity"
-        row = {
-            "questionnaire": name,
-            "item": slug,
-            "measure": measure,
-            "model": None,
-            "value": similarity,
-        }
-        advice = "say it closer" if verdict == "poor" else None
-        rows.append({**row, "threshold": 0.5, "verdict": verdict, "advice": advice})
-        for model, (silhouette, silhouette_verdict) in zip(MODELS, by_model, strict=True):
-            row = {
-                "questionnaire": name,
-                "item": slug,
-                "measure": "silhouette",
-                "model": model,
-                "value": silhouette,
-            }
-            advice = "take plainer opposites" if silhouette_verdict in ("weak", "poor") else None
-            rows.append({**row, "threshold": 0.6, "verdict": silhouette_verdict, "advice": advice})
-    return rows
-
-
-def population() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for model, (lineage, kind, configuration) in MODELS.items():
-        row = {"model": model, "lineage": lineage, "kind": kind, "configuration": configuration}
-        below = model == "head-low"
-        measured = (
-            {"accuracy": 0.55, "low": 0.5, "high": 0.6}
-            if below
-            else {"accuracy": 0.8, "low": 0.75, "high": 0.85}
-        )
-        standing = {"member": not below, "standing": "below, does not count" if below else "counts"}
-        rows.append({**row, **measured, "n": 501, "bar": 0.7, **standing})
-    return rows
-
-
-def accuracy() -> list[dict[str, Any]]:
-    """`head-low` was asked the pairs that are judged by alone, and its AUC is not known."""
-    rows = []
-    for row in population():
-        shared = {
-            key: row[key] for key in ("model", "configuration", "accuracy", "low", "high", "n")
-        }
-        low = row["model"] == "head-low"
-        auc = None if low else 0.9
-        rows.append({**shared, "set": "mnli", "chance": 1 / 3, "auc": auc})
-        if not low:
-            rows.append({**shared, "set": "statements", "n": 60, "chance": 0.5, "auc": 0.6})
-    return rows
-
-
-def items() -> list[dict[str, Any]]:
+def items() -> pd.DataFrame:
     """PSS of every item reaches from .1 to .2, of the second .3."""
-    rows = []
-    for (name, slugs), model in product(ITEMS.items(), MODELS):
-        for place, slug in enumerate(slugs):
-            item_columns = {
-                "subscale": None,
-                "item": slug,
-                "twin": 0,
-                "keying": 1,
-                "score": 0.0,
-                "silhouette": 0.5,
-                "n": 4,
-            }
-            rows.append(
-                {
-                    **of_model(model, name),
-                    **item_columns,
-                    "pss_low": 0.1,
-                    "pss_high": 0.2 + place / 10,
-                }
-            )
-    return rows
+    high = OF_ITEMS["item"].map({"one": 0.2, "two": 0.3})
+    rows = OF_ITEMS.assign(subscale=None, keying=1, score=0.0, silhouette=0.5, n=4)
+    return rows.assign(pss_low=0.1, pss_high=high)
 
 
-def figures() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    of_any: dict[str, Any] = dict.fromkeys(schemas.FIGURES.names)
-    none = {"n": 2, "unit": "lineages", "reason": "fewer than 5 lineages of models"}
-    for name in ITEMS:
-        alpha = {"figure": "alpha", "method": "head"}
-        rows.append({**of_any, "benchmark": name, **alpha, **none})
-        for model in MODELS:
-            measured = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
-            labels = {**of_any, "benchmark": name, "model": model}
-            rows.append({**labels, "figure": "answer", **measured, "control": 0.125})
-    rho = {"figure": "rho", "other": "worry", "method": "verbaliser"}
-    rows.append({**of_any, "benchmark": "trust", **rho, **none})
-    return [*rows, *moved()]
+def scales() -> pd.DataFrame:
+    rows = table_of_text("""\
+questionnaire|model|score|z|normal|n
+worry|speaker|2.0|||2
+worry|head-a|2.1|1.25|0.5|2
+worry|head-low|2.2|||2
+trust|speaker|1.0|||1
+trust|head-a|1.1|1.25|0.5|1
+trust|head-low|1.2|||1
+""")
+    return rows.merge(MODELS, on="model").assign(subscale="all")
 
 
-def moved() -> list[dict[str, Any]]:
-    """Interventions: told of worry, by one fit alone of trust."""
-    of_any: dict[str, Any] = {
-        **dict.fromkeys(schemas.FIGURES.names),
-        "unit": "fits",
-        "model": "head-a",
-    }
-    judged = {"smallest": 0.5, "figure": "moved", "corpus": "gloom"}
-    beyond = {
-        **judged,
-        "value": 0.2,
-        "n": 6,
-        "low": 0.15,
-        "high": 0.25,
-        "verdict": "effect",
-        "why": "It is <large>.",
-    }
-    little = {
-        **judged,
-        "value": 0.1,
-        "n": 1,
-        "reason": "no interval",
-        "verdict": "inconclusive",
-        "why": "One.",
-    }
-    rows: list[dict[str, Any]] = [
-        {"benchmark": "worry", **beyond},
-        {
-            "benchmark": "worry",
-            "figure": "changed",
-            "corpus": "gloom",
-            "value": 0.3,
-            "n": 6,
-            "low": 0.2,
-            "high": 0.4,
-        },
-        {
-            "benchmark": "worry",
-            "figure": "changed",
-            "corpus": "bolts",
-            "value": 0.1,
-            "n": 6,
-            "low": 0.0,
-            "high": 0.2,
-        },
-        {"benchmark": "trust", **little},
-    ]
-    return [of_any | row for row in rows]
+def quality() -> pd.DataFrame:
+    """worry: one works, two does not; trust: one works for the models that count."""
+    return table_of_text("""\
+questionnaire|item|measure|model|value|threshold|verdict|advice
+worry|one|similarity||0.7|0.5|good|
+worry|one|silhouette|speaker|0.8|0.6|good|
+worry|one|silhouette|head-a|0.7|0.6|good|
+worry|one|silhouette|head-low|0.65|0.6|good|
+worry|two|similarity||0.4|0.5|poor|say it closer
+worry|two|silhouette|speaker|0.3|0.6|weak|take plainer opposites
+worry|two|silhouette|head-a|-0.1|0.6|poor|take plainer opposites
+worry|two|silhouette|head-low|0.9|0.6|good|
+trust|one|similarity_to_paraphrase||0.3|0.5|told|
+trust|one|silhouette|speaker|0.9|0.6|good|
+trust|one|silhouette|head-a||0.6|told|
+trust|one|silhouette|head-low|-0.2|0.6|poor|take plainer opposites
+""")
 
 
-def trajectories() -> list[dict[str, Any]]:
-    rows = []
-    for name, chosen, (fit, epoch) in product(ITEMS, ("gloom", "bolts"), STAGES):
-        row = {
-            **of_model("head-a", name),
-            "corpus": chosen,
-            "fit": fit,
-            "epoch": epoch,
-            "answer": epoch / 10,
-        }
-        rows.append({**row, "n": 2})
-    return rows
+def population() -> pd.DataFrame:
+    rows = table_of_text("""\
+model|accuracy|low|high|member|standing
+speaker|0.8|0.75|0.85|True|counts
+head-a|0.8|0.75|0.85|True|counts
+head-low|0.55|0.5|0.6|False|below, does not count
+""")
+    return rows.merge(MODELS, on="model").assign(n=501, bar=0.7)
 
 
-def changes() -> list[dict[str, Any]]:
-    change = {"corpus": "gloom", "control": "bolts", "expected": "up", "before": 0.0, "after": 0.2}
-    of_fit = {"after_control": 0.1, "difference": 0.1}
-    return [{**of_model("head-a", "worry"), **change, "fit": fit, **of_fit} for fit in (1, 2)]
+def accuracy() -> pd.DataFrame:
+    """`head-low` was asked the pairs that are judged by alone, and its AUC is not known."""
+    rows = table_of_text("""\
+model|accuracy|low|high|set|n|chance|auc
+speaker|0.8|0.75|0.85|mnli|501|0.3333333|0.9
+speaker|0.8|0.75|0.85|statements|60|0.5|0.6
+head-a|0.8|0.75|0.85|mnli|501|0.3333333|0.9
+head-a|0.8|0.75|0.85|statements|60|0.5|0.6
+head-low|0.55|0.5|0.6|mnli|501|0.3333333|
+""")
+    return rows.merge(MODELS, on="model")
 
 
-def course() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for model, chosen, (fit, epoch) in product(("head-a", "speaker"), ("gloom", "bolts"), STAGES):
-        here = {
-            "model": model,
-            "corpus": chosen,
-            "fit": fit,
-            "epoch": epoch,
-            "text": None,
-            "reason": None,
-        }
-        rows.append({**here, "measure": "accuracy", "value": 0.9 - epoch / 10, "n": 30})
-        rows.append({**here, "measure": "loss", "value": 3.5 - epoch - fit / 10, "n": 48})
-        if model == "speaker" and epoch != 1:
-            reply = (
-                {"text": f"<i>Reply</i> {epoch}"}
-                if epoch or chosen == "bolts"
-                else {"reason": "filtered"}
-            )
-            rows.append({**here, "measure": "reply", "value": None, "n": 1, **reply})
-    return rows
+def figures() -> pd.DataFrame:
+    """Interventions are told of worry, by one fit alone of trust."""
+    rows = table_of_text("""\
+benchmark|model|figure|corpus|other|method|value|low|high|n|unit|control|smallest|verdict|why|reason
+worry||alpha|||head||||2|lineages|||||fewer than 5 lineages of models
+trust||alpha|||head||||2|lineages|||||fewer than 5 lineages of models
+worry|speaker|answer||||0.5|0.25|0.75|7|items|0.125||||
+worry|head-a|answer||||0.5|0.25|0.75|7|items|0.125||||
+worry|head-low|answer||||0.5|0.25|0.75|7|items|0.125||||
+trust|speaker|answer||||0.5|0.25|0.75|7|items|0.125||||
+trust|head-a|answer||||0.5|0.25|0.75|7|items|0.125||||
+trust|head-low|answer||||0.5|0.25|0.75|7|items|0.125||||
+trust||rho||worry|verbaliser||||2|lineages|||||fewer than 5 lineages of models
+worry|head-a|moved|gloom|||0.2|0.15|0.25|6|fits||0.5|effect|It is <large>.|
+worry|head-a|changed|gloom|||0.3|0.2|0.4|6|fits|||||
+worry|head-a|changed|bolts|||0.1|0.0|0.2|6|fits|||||
+trust|head-a|moved|gloom|||0.1|||1|fits||0.5|inconclusive|One.|no interval
+""")
+    return rows.reindex(columns=schemas.FIGURES.names)
 
 
-MADE: dict[str, tuple[Any, pa.Schema]] = {
+def trajectories() -> pd.DataFrame:
+    names = ITEMS[["questionnaire"]].drop_duplicates()
+    stages = names.merge(CORPORA, how="cross").merge(STAGES, how="cross")
+    rows = stages.merge(MODELS[MODELS["model"] == "head-a"], how="cross")
+    return rows.assign(answer=rows["epoch"] / 10, n=2)
+
+
+def changes() -> pd.DataFrame:
+    rows = table_of_text("""\
+questionnaire|model|corpus|control|expected|fit|before|after|after_control|difference
+worry|head-a|gloom|bolts|up|1|0.0|0.2|0.1|0.1
+worry|head-a|gloom|bolts|up|2|0.0|0.2|0.1|0.1
+""")
+    return rows.merge(MODELS, on="model")
+
+
+def course() -> pd.DataFrame:
+    models = pd.DataFrame({"model": ["head-a", "speaker"]})
+    stages = models.merge(CORPORA, how="cross").merge(STAGES, how="cross")
+    stages = stages.assign(text=None, reason=None)
+    right = stages.assign(measure="accuracy", value=0.9 - stages["epoch"] / 10, n=30)
+    loss = 3.5 - stages["epoch"] - stages["fit"] / 10
+    losses = stages.assign(measure="loss", value=loss, n=48)
+    replies = stages.query("model == 'speaker' and epoch != 1").assign(measure="reply", n=1)
+    replies["text"] = "<i>Reply</i> " + replies["epoch"].astype(str)
+    filtered = replies["corpus"].eq("gloom") & replies["epoch"].eq(0)
+    replies.loc[filtered, ["text", "reason"]] = [None, "filtered"]
+    return pd.concat([right, losses, replies])
+
+
+MADE: dict[str, tuple[Any, Any]] = {
     "accuracy": (accuracy, schemas.ACCURACY),
     "items": (items, schemas.ITEM_SCORES),
     "cells": (cells, schemas.CELLS),
@@ -376,17 +259,16 @@ MADE: dict[str, tuple[Any, pa.Schema]] = {
 }
 
 
-def write_tables(folder: Path) -> None:
-    """As the stage of the diagnosis writes them."""
-    for name, (make, schema) in MADE.items():
-        write_table(make(), schema, folder / f"{name}.parquet")
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
-    folder = tmp_path_factory.mktemp("tables")
-    write_tables(folder)
-    return {name: read_frame(folder / f"{name}.parquet") for name in MADE}
+    """As the stage of the diagnosis writes them, and read back."""
+    folder: Path = tmp_path_factory.mktemp("tables")
+    frames = {}
+    for name, (make, schema) in MADE.items():
+        path = folder / f"{name}.parquet"
+        write_table(make()[schema.names], schema, path)
+        frames[name] = read_frame(path)
+    return frames
 
 
 @pytest.fixture
