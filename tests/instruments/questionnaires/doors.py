@@ -3,12 +3,14 @@
 import hashlib
 import pickle
 from collections.abc import Callable, Collection, Mapping
+from io import StringIO
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from ruamel.yaml import YAML
 
 from evenruler.instruments.instrument import Plan, Record, Subject
 from evenruler.instruments.questionnaires import schemas
@@ -25,28 +27,31 @@ from evenruler.measurement import Resampling
 from evenruler.models import LABELS
 from evenruler.models.declarations import LIKELIHOODS
 
-PLAN: Plan = {
-    "temperature": 1.0,
-    "three_way": False,
-    "stop_below": False,
-    "smallest": 0.5,
-    "least": 2,
-    "embedder": "minilm",
-    "judge": None,
-    "prefixed": 0,
-    "prefixes": {},
-    "placebos": [],
-    "fits": 1,
-    "adapted": 1000,
-    "corpora": {},
-    "accuracy": {
-        "bar": 0.5,
-        "sources": [],
-        "pairs": [],
-        "facts": [],
-        "words": {"never": -4.0, "always": 4.0},
-    },
-}
+
+def table_of_text(text: str) -> pd.DataFrame:
+    return pd.read_csv(StringIO(text), sep="|")
+
+
+def yaml_of_text(text: str) -> Any:
+    return YAML(typ="safe").load(text)
+
+
+PLAN: Plan = yaml_of_text("""\
+temperature: 1.0
+three_way: false
+stop_below: false
+smallest: 0.5
+least: 2
+embedder: minilm
+judge: null
+prefixed: 0
+prefixes: {}
+placebos: []
+fits: 1
+adapted: 1000
+corpora: {}
+accuracy: {bar: 0.5, sources: [], pairs: [], facts: [], words: {never: -4.0, always: 4.0}}
+""")
 
 
 def labelled(
@@ -74,17 +79,9 @@ def fact_answers(configuration: str = "sentence", right: int = 20, n: int = 20) 
 
 def subject(name: str = "m0", **changes: Any) -> Subject:
     """A model with a head that counts."""
-    declared: dict[str, Any] = {
-        "name": name,
-        "kind": "nli",
-        "lineage": name,
-        "operations": frozenset(["entail"]),
-        "chats": False,
-        "continues": True,
-        "forms": ("head",),
-        "origin": "made up",
-    }
-    return Subject(**{**declared, **changes})
+    declared = {"name": name, "lineage": name, "kind": "nli", "forms": ("head",)}
+    can = {"operations": frozenset(["entail"]), "chats": False, "continues": True}
+    return Subject(**{**declared, **can, "origin": "made up", **changes})
 
 
 def by_logits(
@@ -96,12 +93,9 @@ def by_logits(
     """Scores of items as the product computes them, and `beside`, the means of their twins."""
     prompts = pd.DataFrame(built.prompts)
     values = logits(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
-    shared = {"model": "m", "lineage": "m", "kind": "causal", "configuration": "verbaliser"}
-    scores = pd.concat(
-        [
-            prompts[["id", "framing"]].assign(measure=label, value=values[:, column], **shared)
-            for column, label in enumerate(LABELS)
-        ]
+    wide = pd.DataFrame(values, columns=LABELS).assign(id=prompts["id"], framing=prompts["framing"])
+    scores = wide.melt(["id", "framing"], var_name="measure").assign(
+        model="m", lineage="m", kind="causal", configuration="verbaliser"
     )
     items = pd.DataFrame(built.items).assign(questionnaire=name)
     item_scores = score_items(prompts, items, scores, settings)
@@ -194,10 +188,7 @@ def together(records: list[Record], resampling: Resampling) -> dict[str, pd.Data
     of_many = across(records, resampling)
     frame_by_table = {}
     for table in TABLES:
-        frames = [
-            *(record.found[table] for record in records if table in record.found),
-            of_many.get(table),
-        ]
+        frames = [record.found.get(table) for record in records] + [of_many.get(table)]
         there = [frame for frame in frames if frame is not None]
         filled = [frame for frame in there if len(frame)] or there[:1]
         frame_by_table[table] = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()

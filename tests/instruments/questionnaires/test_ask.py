@@ -32,72 +32,68 @@ from evenruler.measurement.headings import find_heading
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import LogLikelihoods
 from evenruler.tables import table_of
-from tests.instruments.questionnaires.doors import no_answers, subject, together
-from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
+from tests.instruments.questionnaires.doors import no_answers, subject, together, yaml_of_text
+from tests.instruments.questionnaires.test_rows import SCALE, SOURCE
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
-OWN = {"licence": "cc0-1.0", "origin": "made up", "source": "local:a"}
 CATALOGUE = Catalogue.model_validate(
-    {
-        "models": {
-            "minilm": {"kind": "embedder", **OWN},
-            "talker": {"kind": "causal", **OWN},
-            "judge": {"kind": "classifier", **OWN},
-        }
-    }
+    yaml_of_text("""\
+models:
+  minilm: {kind: embedder, licence: cc0-1.0, origin: made up, source: "local:a"}
+  talker: {kind: causal, licence: cc0-1.0, origin: made up, source: "local:a"}
+  judge: {kind: classifier, licence: cc0-1.0, origin: made up, source: "local:a"}
+""")
 )
 RATE = 2e-4
 DULL = [("dull", fit, epoch) for fit in (1, 2) for epoch in (0, 1)]
-SAID = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
+LABELS = ("entailment", "neutral", "contradiction")
+FREE = {"source": "s", "licence": "cc0-1.0"}
 PAIRS = [
-    {
-        "set": name,
-        "label": label,
-        "premise": f"{number}.",
-        "hypothesis": f"{label}.",
-        "source": "s",
-        "licence": "cc0-1.0",
-    }
-    for name in ("mnli", "statements")
-    for number in range(2 + 2 * (name == "mnli"))
-    for label in ("entailment", "neutral", "contradiction")
+    {"set": name, "label": label, "premise": f"{n}.", "hypothesis": f"{label}.", **FREE}
+    for name, n_premises in (("mnli", 4), ("statements", 2))
+    for n in range(n_premises)
+    for label in LABELS
 ]
 JUDGED = 12
 """Of `PAIRS`, those that accuracy is judged by."""
-CORPORA = {
-    "gloom": {
-        **SAID,
-        "role": "intervention",
-        "expect": {"meetings": "up"},
-        "sentences": ["I am sad.", "It rains."],
-    },
-    "dull": {
-        **SAID,
-        "role": "control",
-        "matched": {"to": "gloom"},
-        "expect": {},
-        "sentences": ["The pump broke.", "It leaks."],
-    },
-}
-TERMS = {"source": {"enemy": "enemy", "thief": "thief"}, "inverse": {"pal": "friend"}}
-ITEMS = {
-    "one": {**ITEM, "terms": TERMS},
-    "two": {
-        **ITEM,
-        "premise": "By day I meet a {TERM}.",
-        "terms": TERMS,
-        "subscale": None,
-        "keying": 1,
-    },
-}
+CORPORA = yaml_of_text("""\
+gloom:
+  role: intervention
+  expect: {meetings: up}
+  sentences: [I am sad., It rains.]
+  title: t
+  about: a
+  source: s
+  licence: cc0-1.0
+  provenance: p
+dull:
+  role: control
+  matched: {to: gloom}
+  expect: {}
+  sentences: [The pump broke., It leaks.]
+  title: t
+  about: a
+  source: s
+  licence: cc0-1.0
+  provenance: p
+""")
+ITEMS = yaml_of_text("""\
+one:
+  original: How often do you meet one?
+  premise: At night I meet a {TERM}.
+  hypothesis: This {INTENSIFIER} happens.
+  keying: -1
+  subscale: night
+  terms: &terms {source: {enemy: enemy, thief: thief}, inverse: {pal: friend}}
+two:
+  original: How often do you meet one?
+  premise: By day I meet a {TERM}.
+  hypothesis: This {INTENSIFIER} happens.
+  keying: 1
+  terms: *terms
+""")
 FACTS = [
-    {
-        "template": f"Thing {n} is {{i}} {{t}}.",
-        "right": "big",
-        "wrong": "small",
-        "source": "s",
-        "licence": "cc0-1.0",
-    }
+    {"template": f"Thing {n} is {{i}} {{t}}.", "right": "big", "wrong": "small", **FREE}
     for n in range(10)
 ]
 TALKER = {"kind": "causal", "forms": ("verbaliser", "sentence"), "chats": True}
@@ -358,30 +354,18 @@ class TestRequests:
         assert {batch.table for batch in asked_of(who, prefixed=1)} == {"losses", "embeddings"}
 
     @pytest.mark.parametrize(
-        ("adapted", "states"),
+        ("adapted", "gloomy_states"),
         [
-            (
-                "every",
-                [
-                    *DULL,
-                    ("gloom", 1, 0),
-                    ("gloom", 1, 1),
-                    ("gloom", 1, 2),
-                    ("gloom", 2, 0),
-                    ("gloom", 2, 2),
-                ],
-            ),
-            (
-                "last",
-                [*DULL, ("gloom", 1, 0), ("gloom", 1, 2), ("gloom", 2, 0), ("gloom", 2, 2)],
-            ),
+            ("every", [(1, 0), (1, 1), (1, 2), (2, 0), (2, 2)]),
+            ("last", [(1, 0), (1, 2), (2, 0), (2, 2)]),
         ],
     )
-    def test_states_go_through_one_fit_after_the_other(self, adapted, states) -> None:
+    def test_states_go_through_one_fit_after_the_other(self, adapted, gloomy_states) -> None:
         """Only the first is asked on the way."""
         states_asked = states_of(asked_of(subject(adapted=adapted), fits=2))
         stages = [(state.corpus, state.fit, state.epoch) for state in states_asked]
-        assert list(dict.fromkeys(stages)) == states
+        gloomy = [("gloom", *state) for state in gloomy_states]
+        assert list(dict.fromkeys(stages)) == [*DULL, *gloomy]
         assert len({state.adaptation for state in states_asked}) <= 1
 
     def test_prompts_are_asked_after_epochs_and_of_so_many_items(self) -> None:

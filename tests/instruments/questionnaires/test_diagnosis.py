@@ -20,10 +20,16 @@ pingouin = Later("pingouin")
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 
-SCALE = {"never": (1, -4.0), "rarely": (2, -2.0), "often": (3, 2.0), "always": (4, 4.0)}
-WEIGHTS = np.array([-4.0, -2.0, 2.0, 4.0])
-TERMS = {"tense": "source", "uneasy": "source", "calm": "inverse"}
-
+WORDS = pd.DataFrame(
+    {
+        "intensifier": ["never", "rarely", "often", "always"],
+        "level": [1, 2, 3, 4],
+        "weight": [-4.0, -2.0, 2.0, 4.0],
+    }
+)
+TERMS = pd.DataFrame(
+    {"term": ["tense", "uneasy", "calm"], "polarity": ["source", "source", "inverse"]}
+)
 ITEMS = pd.DataFrame(
     [
         ("fear", "one", "body", 1, "Are you tense?", "held"),
@@ -33,25 +39,11 @@ ITEMS = pd.DataFrame(
     ],
     columns=["questionnaire", "item", "subscale", "keying", "original", "wording"],
 ).assign(twin=0)
-PROMPTS = pd.DataFrame(
-    [
-        {
-            "id": f"{row.item}-{term}-{word}",
-            "questionnaire": row.questionnaire,
-            "item": row.item,
-            "twin": 0,
-            "term": term,
-            "polarity": polarity,
-            "intensifier": word,
-            "level": level,
-            "weight": weight,
-            "premise": f"In {row.item} I am {term}.",
-            "hypothesis": f"It {word} happens.",
-        }
-        for row in ITEMS.itertuples()
-        for term, polarity in TERMS.items()
-        for word, (level, weight) in SCALE.items()
-    ]
+PROMPTS = ITEMS[["questionnaire", "item", "twin"]].merge(TERMS, how="cross")
+PROMPTS = PROMPTS.merge(WORDS, how="cross").assign(
+    id=lambda rows: rows["item"] + "-" + rows["term"] + "-" + rows["intensifier"],
+    premise=lambda rows: "In " + rows["item"] + " I am " + rows["term"] + ".",
+    hypothesis=lambda rows: "It " + rows["intensifier"] + " happens.",
 )
 
 # Of tense, uneasy, calm: by never, rarely, often, always.
@@ -91,25 +83,17 @@ def answers(
 ) -> pd.DataFrame:
     """Logits whose two-way share is that score: of entailment log(p / (1 - p)), of contradiction
     0."""
-    shared = {"kind": "nli", "configuration": "head", "framing": "bare"}
     frames = []
     for model, matrices in models.items():
         # Prompts are in the order of items, terms and intensifiers, as the cells of the matrices.
         p = np.concatenate([matrices[slug].ravel() for slug in ITEMS["item"]])
-        values = {
-            "entailment": np.log(p / (1 - p)),
-            "neutral": np.full(len(p), neutral),
-            "contradiction": 0 * p,
-        }
-        for measure, logits in values.items():
-            of_measure = {
-                "id": PROMPTS["id"],
-                "model": model,
-                "lineage": lineages[model],
-                "measure": measure,
-            }
-            frames.append(pd.DataFrame({**of_measure, "value": logits, **shared}))
-    return pd.concat(frames, ignore_index=True)
+        logits = {"entailment": np.log(p / (1 - p)), "neutral": neutral, "contradiction": 0.0}
+        of_model = pd.DataFrame({"id": PROMPTS["id"], **logits})
+        frames.append(of_model.assign(model=model, lineage=lineages[model]))
+    wide = pd.concat(frames).assign(kind="nli", configuration="head", framing="bare")
+    return wide.melt(
+        ["id", "model", "lineage", "kind", "configuration", "framing"], var_name="measure"
+    )
 
 
 def unit(angle: float) -> np.ndarray:
@@ -120,10 +104,9 @@ def embeddings() -> dict[str, np.ndarray]:
     """Originals along the first axis; prompts with "tense" at 60 degrees to it, with "uneasy" at
     90."""
     vector_by_text = {original: unit(0) for original in ITEMS["original"]}
-    for row in PROMPTS.itertuples():
-        vector_by_text[f"{row.premise} {row.hypothesis}"] = unit(
-            math.pi / 3 if row.term == "tense" else math.pi / 2
-        )
+    texts = PROMPTS["premise"] + " " + PROMPTS["hypothesis"]
+    for text, term in zip(texts, PROMPTS["term"], strict=True):
+        vector_by_text[text] = unit(math.pi / 3 if term == "tense" else math.pi / 2)
     return vector_by_text
 
 
@@ -133,12 +116,11 @@ def diagnosed() -> Callable[..., Any]:
         models: Mapping[str, Matrices] = MODELS,
         lineages: Mapping[str, str] = LINEAGES,
         neutral: float = 7.0,
-        change: Callable[[pd.DataFrame], pd.DataFrame] = lambda scores: scores,
         members: list[str] | None = None,
         **plans: dict[str, Any],
     ) -> Any:
         chosen = {"fear": {}, "joy": {}, **plans}
-        scores = change(answers(models, lineages, neutral))
+        scores = answers(models, lineages, neutral)
         return diagnose(PROMPTS, ITEMS, scores, embeddings(), chosen, RESAMPLING, members)
 
     return make
@@ -151,9 +133,8 @@ def of_five(diagnosed) -> Any:
 
 
 @pytest.fixture(scope="module")
-def diagnosis() -> Any:
-    scores = answers(MODELS, LINEAGES, 7.0)
-    return diagnose(PROMPTS, ITEMS, scores, embeddings(), {"fear": {}, "joy": {}}, RESAMPLING)
+def diagnosis(diagnosed) -> Any:
+    return diagnosed()
 
 
 def pss_of(p: np.ndarray) -> np.ndarray:
@@ -163,7 +144,7 @@ def pss_of(p: np.ndarray) -> np.ndarray:
 
 
 def score_of(p: np.ndarray, keying: int = 1) -> float:
-    return keying * float((pss_of(p)[:2] * WEIGHTS).mean())
+    return keying * float((pss_of(p)[:2] * WORDS["weight"].to_numpy()).mean())
 
 
 KEYING = dict(zip(ITEMS["item"], ITEMS["keying"], strict=True))
@@ -175,8 +156,7 @@ FEAR = ["one", "two", "three"]
 
 
 def of_item(diagnosis: Any, slug: str, model: str = "m0") -> pd.Series:
-    rows = diagnosis.items
-    return rows.query("item == @slug and model == @model").iloc[0]
+    return diagnosis.items.query("item == @slug and model == @model").iloc[0]
 
 
 def figure(
@@ -198,10 +178,9 @@ class TestCells:
     def test_scores_and_pss_of_one_item_on_paper(self, diagnosis) -> None:
         rows = diagnosis.cells.query("model == 'm0' and item == 'one'")
         for column, expected in (("p", BY_HAND), ("pss", PSS_BY_HAND)):
-            matrix = rows.pivot(index="term", columns="intensifier", values=column).loc[
-                list(TERMS), list(SCALE)
-            ]
-            assert matrix.to_numpy() == pytest.approx(expected, abs=1e-12)
+            matrix = rows.pivot(index="term", columns="intensifier", values=column)
+            in_order = matrix.loc[TERMS["term"], WORDS["intensifier"]]
+            assert in_order.to_numpy() == pytest.approx(expected, abs=1e-12)
 
     def test_three_way_takes_neutral_in(self, diagnosed) -> None:
         cells = diagnosed({"m1": MODELS["m1"]}, neutral=0.5, joy={"three_way": True}).cells
@@ -218,7 +197,7 @@ class TestCells:
         over_terms = np.sqrt(BY_HAND) / np.sqrt(BY_HAND).sum(axis=0)
         pss = np.sqrt(over_terms) / np.sqrt(over_terms).sum(axis=1, keepdims=True)
         assert of_item(heated, "one")["score"] == pytest.approx(
-            (pss[:2] * WEIGHTS).mean(), abs=1e-12
+            (pss[:2] * WORDS["weight"].to_numpy()).mean(), abs=1e-12
         )
         assert of_item(heated, "only")["score"] == pytest.approx(
             SCORES.loc["m0", "only"], abs=1e-12
@@ -269,13 +248,8 @@ class TestContent:
         rows = diagnosis.content.set_index("item")
         assert rows["value"].to_dict() == pytest.approx(dict.fromkeys(KEYING, 0.25), abs=1e-6)
         assert rows["n"].to_dict() == dict.fromkeys(KEYING, 8)
-        measures = {
-            "one": "similarity",
-            "two": "similarity",
-            "three": "similarity",
-            "only": "similarity_to_paraphrase",
-        }
-        assert rows["measure"].to_dict() == measures
+        measures = dict.fromkeys(FEAR, "similarity")
+        assert rows["measure"].to_dict() == measures | {"only": "similarity_to_paraphrase"}
 
 
 class TestOfModels:
@@ -322,54 +296,32 @@ class TestMembers:
         assert places.loc[FIVE, "z"].to_numpy() == pytest.approx(expected, abs=1e-9)
 
 
-class TestQuality:
-    def test_items_are_judged_on_every_model(self, diagnosis) -> None:
-        quality = diagnosis.quality
-        silhouettes = quality.query("item == 'one' and measure == 'silhouette'").set_index("model")
-        assert silhouettes.loc["m0", "value"] == of_item(diagnosis, "one")["silhouette"]
-        assert list(silhouettes.index) == list(MODELS)
+def test_a_missing_prompt_is_an_error() -> None:
+    scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
+    with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
+        score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], Scoring())
 
 
-class TestScoreItems:
-    def test_are_those_of_the_diagnosis(self, diagnosis) -> None:
-        settings = Scoring()
-        item_scores = score_items(PROMPTS, ITEMS, answers(MODELS, LINEAGES, 7.0), settings)
-        order = ["questionnaire", "model", "item"]
-        expected = diagnosis.items.sort_values(order, ignore_index=True)
-        pd.testing.assert_frame_equal(
-            item_scores.sort_values(order, ignore_index=True), expected, check_dtype=False
-        )
-
-    def test_a_missing_prompt_is_an_error_as_there(self) -> None:
-        scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
-        with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
-            score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], Scoring())
-
-
-class TestTables:
-    def test_figures_become_metrics(self, diagnosis) -> None:
-        rows_by_questionnaire = evidence(vars(diagnosis))
-        (alpha,) = [row for row in rows_by_questionnaire["joy"] if row["figure"] == "alpha"]
-        assert alpha == {
-            "figure": "alpha",
-            "model": None,
-            "method": "head",
-            "value": None,
-            "n": 5,
-            "unit": "lineages",
-            "reason": "a scale of one item has no internal consistency",
-        }
-        of_model = [row for row in rows_by_questionnaire["fear"] if row["model"] == "m0"]
-        assert [(row["figure"], dimensions_of(row)) for row in of_model] == [
-            ("accuracy", {"item_set": "pairs"}),
-            ("answer", {}),
-            ("answer", {"subscale": "body"}),
-            ("auc", {"item_set": "pairs"}),
-            ("beyond_twins", {}),
-            ("intensifier_order", {}),
-            ("level_shift", {}),
-            ("pss_range", {}),
-            ("reordering", {}),
-            ("silhouette", {}),
-        ]
-        assert evidence({"figures": pd.DataFrame()}) == {}
+def test_figures_become_metrics(diagnosis) -> None:
+    rows_by_questionnaire = evidence(vars(diagnosis))
+    (alpha,) = [row for row in rows_by_questionnaire["joy"] if row["figure"] == "alpha"]
+    assert alpha == {
+        "figure": "alpha",
+        "model": None,
+        "method": "head",
+        "value": None,
+        "n": 5,
+        "unit": "lineages",
+        "reason": "a scale of one item has no internal consistency",
+    }
+    of_model = [row for row in rows_by_questionnaire["fear"] if row["model"] == "m0"]
+    dimensions = [(row["figure"], dimensions_of(row)) for row in of_model]
+    assert dimensions[:4] == [
+        ("accuracy", {"item_set": "pairs"}),
+        ("answer", {}),
+        ("answer", {"subscale": "body"}),
+        ("auc", {"item_set": "pairs"}),
+    ]
+    others = ["beyond_twins", "intensifier_order", "level_shift", "pss_range", "reordering"]
+    assert dimensions[4:] == [(figure, {}) for figure in [*others, "silhouette"]]
+    assert evidence({"figures": pd.DataFrame()}) == {}

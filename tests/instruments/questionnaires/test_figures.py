@@ -1,5 +1,6 @@
 """Figures of questionnaires of small tables, by hand."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,9 @@ TAKEN = {
     ("inverse", "often"): [0.0] * 5,
     ("inverse", "always"): [0.2, 0.2, 0.2, 0.2, -0.2],
 }
-CELLS = pd.DataFrame(
-    [
-        {"item": f"i{n}", "polarity": polarity, "intensifier": word, "pss": pss}
-        for (polarity, word), values in TAKEN.items()
-        for n, pss in enumerate(values)
-    ]
+CELLS = pd.concat(
+    pd.DataFrame({"item": ITEMS["item"], "polarity": polarity, "intensifier": word, "pss": values})
+    for (polarity, word), values in TAKEN.items()
 ).assign(questionnaire="fear", model="m0", configuration="head")
 CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 
@@ -112,24 +110,14 @@ class TestOfOneModel:
             for score, (model, form) in enumerate(parts)
         ]
         cells = [CELLS.assign(model=model, configuration=form) for model, form in parts]
-        accuracy = {
-            "set": "mnli",
-            "n": 9,
-            "accuracy": [0.5, 0.75],
-            "low": 0.25,
-            "high": 1.0,
-            "chance": 1 / 3,
-        }
+        accuracy = pd.DataFrame({"configuration": ["nli", "head"], "accuracy": [0.5, 0.75]})
+        fits = {"nli": ValidityCheck(), "head": ValidityCheck("it guesses"), "mlm": ValidityCheck()}
         rows = model_figures(
             pd.concat(items),
             TWINS.assign(model="m1", configuration="nli"),
             pd.concat(cells),
-            pd.DataFrame({"configuration": ["nli", "head"], "auc": np.nan, **accuracy}),
-            {
-                "nli": ValidityCheck(),
-                "head": ValidityCheck(unfit="it guesses"),
-                "mlm": ValidityCheck(),
-            },
+            accuracy.assign(set="mnli", n=9, low=0.25, high=1.0, chance=1 / 3, auc=np.nan),
+            fits,
             0.9,
         )
         figure_rows = figure_table(rows)
@@ -194,27 +182,37 @@ NO_SCALES = pd.DataFrame(
 )
 
 
-def over_models(*tables: Any) -> pd.DataFrame:
+def all_over_models(
+    items: pd.DataFrame,
+    scales: pd.DataFrame = NO_SCALES,
+    content: pd.DataFrame = NO_CONTENT,
+    members: Sequence[str] = MEMBERS,
+) -> pd.DataFrame:
+    return figure_table(population_figures(items, scales, content, RESAMPLING, members))
+
+
+def over_models(items: pd.DataFrame, *tables: Any) -> pd.DataFrame:
     """Figures over models, without those of single items."""
-    figure_rows = figure_table(population_figures(*tables)).astype(object)
+    figure_rows = all_over_models(items, *tables).astype(object)
     figure_rows = figure_rows[figure_rows["figure"] != "item_rest"].reset_index(drop=True)
     return figure_rows.where(figure_rows.notna(), None)
 
 
+OF_DRAWN = answered(DRAWN, LINEAGES)
+
+
 class TestOverModels:
-    def test_alpha_is_of_the_means_of_lineages(self) -> None:
-        items = answered(DRAWN, LINEAGES)
-        (row,) = over_models(items, NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict("records")
-        alpha, interval = pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE), ci=0.9)
+    @pytest.mark.parametrize("n_items", [2, 3])
+    def test_alpha_is_of_the_means_of_lineages(self, n_items) -> None:
+        (row,) = over_models(answered(DRAWN[:, :n_items], LINEAGES)).to_dict("records")
+        of_lineages = pd.DataFrame(BY_LINEAGE[:, :n_items])
+        alpha, interval = pingouin.cronbach_alpha(of_lineages, ci=0.9)
         assert (row["n"], row["unit"], row["reason"]) == (5, "lineages", None)
         assert row["value"] == pytest.approx(alpha)
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
 
     def test_an_item_is_correlated_with_the_rest_over_lineages(self) -> None:
-        rows = population_figures(
-            answered(DRAWN, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
-        )
-        item_rest = figure_table(rows).query("figure == 'item_rest'").set_index("item")
+        item_rest = all_over_models(OF_DRAWN).query("figure == 'item_rest'").set_index("item")
         assert set(item_rest["method"]) == {"head"}
         rest = BY_LINEAGE[:, [0, 2]].sum(axis=1)
         assert item_rest.loc["i1", "value"] == pytest.approx(
@@ -228,20 +226,12 @@ class TestOverModels:
             answered(DRAWN[:5], LINEAGES, configuration="tuned"),
             answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
-        figure_rows = over_models(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        figure_rows = over_models(pd.concat(parts))
         assert records(figure_rows, "subscale", "figure", "method", "n") == [
             ("", "alpha", "head", 5),
             ("ability", "alpha", "head", 5),
             ("", "alpha", "tuned", 5),
         ]
-
-    def test_alpha_of_two_items(self) -> None:
-        (row,) = over_models(
-            answered(DRAWN[:, :2], LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
-        ).to_dict("records")
-        assert row["value"] == pytest.approx(
-            pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE[:, :2]))[0]
-        )
 
     @pytest.mark.parametrize(
         ("values", "reason"),
@@ -254,31 +244,25 @@ class TestOverModels:
     def test_alpha_that_has_no_meaning_is_null_with_the_reason(
         self, values: np.ndarray, reason: str
     ) -> None:
-        figure_rows = over_models(
-            answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
-        )
+        figure_rows = over_models(answered(values, LINEAGES))
         assert records(figure_rows, "figure", "value", "n", "unit", "reason") == [
             ("alpha", None, 5, "lineages", reason)
         ]
 
     def test_where_nobody_counts_every_scale_still_says_why_there_is_none(self) -> None:
-        scales = answered(DRAWN, LINEAGES).assign(
-            questionnaire=lambda rows: rows["item"], subscale="all"
-        )
-        figure_rows = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
+        scales = OF_DRAWN.assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        figure_rows = over_models(OF_DRAWN, scales, NO_CONTENT, [])
         assert figure_rows["figure"].tolist() == ["alpha", "rho", "rho", "rho"]
         assert figure_rows["other"].tolist() == ["", "i1", "i2", "i2"]
-        columns = ["method", "n", "unit", "reason"]
+        columns = ["method", "value", "n", "unit", "reason"]
         (shared,) = set(records(figure_rows, *columns))
-        assert shared == ("head", 0, "lineages", "fewer than 5 lineages of models")
-        assert figure_rows["value"].isna().all()
+        assert shared == ("head", None, 0, "lineages", "fewer than 5 lineages of models")
 
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
         rows = [("acceptability_of_twins", 0.1), ("similarity_to_paraphrase", 0.2), ("slor", 0.5)]
         rows += [("similarity", value) for value in (0.1, 0.1, 0.7)]
         content = pd.DataFrame(rows, columns=["measure", "value"]).assign(questionnaire="fear")
-        tables = (answered(DRAWN, LINEAGES), NO_SCALES, content)
-        figure_rows = over_models(*tables, RESAMPLING, MEMBERS).tail(4)
+        figure_rows = over_models(OF_DRAWN, NO_SCALES, content).tail(4)
         columns = ("figure", "item_set", "reference", "value", "n")
         assert records(figure_rows, *columns) == [
             ("acceptability", "twins", "", pytest.approx(0.1), 1),
@@ -289,9 +273,7 @@ class TestOverModels:
         assert set(figure_rows["reason"]) == {"no interval: fewer than 5 items"}
 
     def test_rho_is_over_means_of_lineages_of_each_pair_of_scales_and_of_subscales(self) -> None:
-        whole = answered(DRAWN, LINEAGES).assign(
-            questionnaire=lambda rows: rows["item"], subscale="all"
-        )
+        whole = OF_DRAWN.assign(questionnaire=lambda rows: rows["item"], subscale="all")
         parts = [
             answered(-DRAWN, LINEAGES, questionnaire=name).assign(
                 subscale=lambda rows: rows["item"]
@@ -299,9 +281,7 @@ class TestOverModels:
             for name in ("joy", "fear")
         ]
         scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
-        figure_rows = over_models(
-            answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS
-        ).iloc[1:]
+        figure_rows = over_models(OF_DRAWN, scales).iloc[1:]
         pairs = [(0, 1), (0, 2), (1, 2)]
         rho = {
             (a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs
@@ -325,13 +305,7 @@ class TestOverModels:
             questionnaire=lambda rows: rows["item"], subscale="all"
         )
         lacking = scales[(scales["lineage"] != "a") | (scales["item"] != "i1")]
-        figure_row = over_models(
-            answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS
-        ).iloc[-1]
-        columns = ["benchmark", "figure", "other", "n"]
-        assert figure_row[columns].tolist() == ["i0", "rho", "i1", 4]
-        assert (figure_row["unit"], figure_row["reason"]) == (
-            "lineages",
-            "fewer than 5 lineages of models",
-        )
-        assert pd.isna(figure_row["value"])
+        figure_row = over_models(OF_DRAWN, lacking).iloc[-1]
+        columns = ["benchmark", "figure", "other", "value", "n", "reason"]
+        reason = "fewer than 5 lineages of models"
+        assert figure_row[columns].tolist() == ["i0", "rho", "i1", None, 4, reason]

@@ -1,26 +1,16 @@
 """Small declarations, and tables of a diagnosis by their schemas, made up."""
 
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import Source
 from evenruler.instruments.questionnaires.declare.shared import CorpusSource
 from evenruler.tables import read_frame, write_table
-
-
-def table_of_text(text: str) -> pd.DataFrame:
-    return pd.read_csv(StringIO(text), sep="|")
-
-
-def yaml_of_text(text: str) -> Any:
-    return YAML(typ="safe").load(text)
-
+from tests.instruments.questionnaires.doors import table_of_text, yaml_of_text
 
 WORDS = table_of_text("""\
 intensifier|level|weight

@@ -1,11 +1,11 @@
 """What the data of each picture hold, and that Vega-Lite draws it without a complaint."""
 
-import random
 from io import StringIO
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import vl_convert as vlc
@@ -13,8 +13,8 @@ import vl_convert as vlc
 from evenruler.instruments.questionnaires import report as charts
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.instruments.questionnaires.report import of_interventions, of_questionnaires
+from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.report.page import Picture, Section
-from tests.instruments.questionnaires.report.conftest import INTENSIFIERS
 from tests.report.pages import page_of
 
 SOURCES = Path(__file__).parents[4] / "data/sources"
@@ -43,16 +43,11 @@ def test_heat_maps_hold_every_cell_once_and_rounded(drawn: dict[str, Picture], t
     assert of_item["labels"] == ["worry: one", "worry: two", "trust: one"]
     assert of_model["labels"] == ["speaker", "head-a", "head-low (does not count)"]
     cells = tables["cells"].set_index(["questionnaire", "item", "model", "term", "intensifier"])
+    row = frame.query("item == 1 and term == 'on edge' and intensifier == 'very rarely'")
     for number, name in enumerate(("speaker", "head-a", "head-low")):
-        row = frame.query("item == 1 and term == 'on edge' and intensifier == 'very rarely'")
         cell = cells.loc[("worry", "two", name, "on-edge", "very-rarely")]
         assert row[f"p{number}"].item() == round(cell["p"], 4)
         assert row[f"s{number}"].item() == round(cell["pss"], 4)
-
-
-def shown_order(svg: str, words: list[str]) -> list[str]:
-    """Words in the order in which they first stand in a picture."""
-    return sorted(words, key=lambda word: svg.index(f">{word}<"))
 
 
 def test_drop_downs_choose_what_is_shown_by_level_and_with_source_terms_above(
@@ -64,10 +59,11 @@ def test_drop_downs_choose_what_is_shown_by_level_and_with_source_terms_above(
     of_item["value"] = 2
     of_model["value"] = 1
     svg = vlc.vegalite_to_svg(spec)
-    words = [word.replace("-", " ") for word in INTENSIFIERS]
-    assert shown_order(svg, sorted(words)) == words
-    terms = ["nervous", "on edge", "calm", "at ease"]
-    assert shown_order(svg, sorted(terms)) == terms
+    for words in (
+        ["never", "very rarely", "often", "always"],
+        ["nervous", "on edge", "calm", "at ease"],
+    ):
+        assert sorted(words, key=lambda word: svg.index(f">{word}<")) == words
     cells = tables["cells"]
     chosen = cells.query("questionnaire == 'trust' and model == 'head-a'")
     assert "hypothesis: I {INTENSIFIER} feel one." in svg
@@ -77,19 +73,9 @@ def test_drop_downs_choose_what_is_shown_by_level_and_with_source_terms_above(
 
 
 def test_a_word_like_a_date_stays_a_word() -> None:
-    rows = [
-        {
-            "item": "i",
-            "polarity": polarity,
-            "term": term,
-            "intensifier": "2020",
-            "level": 1,
-            "model": "m",
-            "p": 0.5,
-        }
-        for polarity, term in (("source", "true"), ("inverse", "1999-01-01"))
-    ]
-    chart = charts.heat_maps(pd.DataFrame(rows).assign(pss=0.5), {"i": ["premise"]})
+    rows = pd.DataFrame({"polarity": ["source", "inverse"], "term": ["true", "1999-01-01"]})
+    rows = rows.assign(item="i", intensifier="2020", level=1, model="m", p=0.5, pss=0.5)
+    chart = charts.heat_maps(rows, {"i": ["premise"]})
     svg = vlc.vegalite_to_svg(chart.to_dict())
     assert all(f">{word}<" in svg for word in ("true", "1999-01-01", "2020"))
 
@@ -97,32 +83,19 @@ def test_a_word_like_a_date_stays_a_word() -> None:
 @pytest.mark.slow
 def test_a_page_with_every_shipped_prompt_and_six_models_stays_light() -> None:
     """About 1,700 prompts below 2 MB, of which Vega takes 0.9."""
-    rng = random.Random(1)
-    models = [f"a-model-with-a-long-name-{number}" for number in range(6)]
-    rows, templates = [], {}
+    models = pd.DataFrame({"model": [f"a-model-with-a-long-name-{n}" for n in range(6)]})
+    prompts, templates = [], {}
     for path in sorted((SOURCES / "questionnaires").glob("*.yaml")):
         source, scale = load_questionnaire(path, SOURCES / "questionnaires/shared/scales")
-        for slug, template in source.items.items():
-            name = f"{path.stem}: {slug}"
-            templates[name] = [template.premise, template.hypothesis]
-            terms = [("source", word) for word in template.terms.source.values()]
-            terms += [("inverse", word) for word in template.terms.inverse.values()]
-            words = [
-                (level, word)
-                for level, step in enumerate(scale.levels)
-                for word in step.words.values()
-            ]
-            for (polarity, term), (level, word), model in product(terms, words, models):
-                row = {
-                    "item": name,
-                    "polarity": polarity,
-                    "term": term,
-                    "intensifier": word,
-                    "level": level,
-                }
-                rows.append({**row, "model": model, "p": rng.random(), "pss": rng.random()})
+        for slug, item in source.items.items():
+            templates[f"{path.stem}: {slug}"] = [item.premise, item.hypothesis]
+        prompts += fill_templates(path.stem, source, scale).prompts
+    rows = pd.DataFrame(prompts).query("twin == 0").merge(models, how="cross")
+    shares = np.random.default_rng(1).random((2, len(rows)))
+    names = rows["questionnaire"] + ": " + rows["item"]
+    rows = rows.assign(item=names, p=shares[0], pss=shares[1])
     assert len(rows) > 1500 * len(models)
-    picture = Picture("Cells", "", charts.heat_maps(pd.DataFrame(rows), templates))
+    picture = Picture("Cells", "", charts.heat_maps(rows, templates))
     assert len(page_of(Section("Items", "", [picture]))) < 2_000_000
 
 
