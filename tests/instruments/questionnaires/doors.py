@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from ruamel.yaml import YAML
 
 from evenruler.instruments.instrument import Plan, Record, Subject
@@ -26,10 +27,18 @@ from evenruler.instruments.questionnaires.rows import QuestionnaireRows
 from evenruler.measurement import Resampling
 from evenruler.models import LABELS
 from evenruler.models.declarations import LIKELIHOODS
+from evenruler.publish.folder import BenchmarkFolder, Config
+from evenruler.versions import Changelog
 
 
 def table_of_text(text: str) -> pd.DataFrame:
     return pd.read_csv(StringIO(text), sep="|")
+
+
+def cases(text: str) -> list[list[str]]:
+    """The rows of a table of texts: a line each, fields between bars."""
+    lines = text.strip().splitlines()
+    return [[field.strip() for field in line.split("|")] for line in lines]
 
 
 def yaml_of_text(text: str) -> Any:
@@ -103,6 +112,39 @@ def by_logits(
     return item_scores[item_scores["twin"] == 0].set_index("item").assign(beside=twin_means)
 
 
+def benchmark_folder(
+    name: str, source: Any, tables: Mapping[str, pa.Table], plan: Plan, words: Any
+) -> BenchmarkFolder:
+    """A benchmark to be written, with few words beside its tables."""
+    return BenchmarkFolder(
+        name=name,
+        title=source.title,
+        version="1.0.0",
+        language="en",
+        task_categories=["text-classification"],
+        tags=["questionnaire"],
+        construct=source.construct_,
+        warning=None,
+        reading=words.reading,
+        limits=list(words.limits),
+        citations=[],
+        configs=[Config(table, table, table=rows) for table, rows in tables.items()],
+        n_rejected=0,
+        parameters=words.parameters,
+        plan=plan,
+        quality=words.quality,
+        quality_of_any=words.quality_of_any,
+        listed=[],
+        compared=[],
+        evidence=[{"figure": "similarity", "model": None, "value": 0.6, "n": 2, "unit": "items"}],
+        models={},
+        command="make repro",
+        harness=words.harness,
+        harness_task=words.harness_task,
+        changelog=Changelog(),
+    )
+
+
 def no_answers() -> dict[str, pd.DataFrame]:
     """Every table of answers, without a row."""
     return {table: schema.empty_table().to_pandas() for table, schema in ANSWERS.items()}
@@ -130,16 +172,10 @@ def diagnose(
         members: The models that count.
     """
     records = []
-    for model, answers_of_model in answered.groupby("model", sort=True):
-        right = 20 if members is None or model in members else 0
-        forms, lineage = (
-            tuple(answers_of_model["configuration"].unique()),
-            answers_of_model["lineage"].iloc[0],
-        )
-        who = subject(str(model), lineage=lineage, forms=forms)
-        pairs = pd.concat(
-            [labelled(form, right) for form in forms if form not in LIKELIHOODS] or [labelled(n=0)]
-        )
+    for model, of_model in answered.groupby("model", sort=True):
+        forms = tuple(of_model["configuration"].unique())
+        who = subject(str(model), lineage=of_model["lineage"].iloc[0], forms=forms)
+        judged_by = _known(forms, members is None or model in members)
         for name, of_name in prompts.groupby("questionnaire", sort=False):
             plan = {**PLAN, **plans[str(name)]}
             described = items[items["questionnaire"] == name].drop(columns="questionnaire")
@@ -148,20 +184,27 @@ def diagnose(
                 "items": described.assign(id=described["item"]),
                 "terms": pd.DataFrame({"twin": []}),
             }
-            answers = {
-                **_wide(_renamed(answers_of_model, of_name, plan)),
-                **_embedded(tables, embeddings),
-            }
-            by_facts = [fact_answers(form, right) for form in forms if form in LIKELIHOODS] or [
-                fact_answers(n=0)
-            ]
-            judged_by = {"labelled_pairs": pairs, "known_answers": pd.concat(by_facts)}
-            tables_of_scores = dict(
-                _once(scores, tables, plan, {**no_answers(), **answers, **judged_by}, who)
-            )
-            own_figures = _once(figures, str(name), tables, plan, tables_of_scores, who, resampling)
-            records.append(Record(str(name), who, tables, plan, own_figures))
+            answers = _wide(_renamed(of_model, of_name, plan)) | _embedded(tables, embeddings)
+            answers = no_answers() | answers | judged_by
+            scored = dict(_once(scores, tables, plan, answers, who))
+            found = _once(figures, str(name), tables, plan, scored, who, resampling)
+            records.append(Record(str(name), who, tables, plan, found))
     return SimpleNamespace(**together(records, resampling))
+
+
+def _known(forms: Collection[str], is_member: bool) -> dict[str, pd.DataFrame]:
+    """Answers to labelled pairs, or to facts, of a model that counts, or does not."""
+    right = 20 if is_member else 0
+    pairs, facts = [labelled(n=0)], [fact_answers(n=0)]
+    for form in forms:
+        if form in LIKELIHOODS:
+            facts.append(fact_answers(form, right))
+        else:
+            pairs.append(labelled(form, right))
+    return {
+        "labelled_pairs": pd.concat(pairs[1:] or pairs),
+        "known_answers": pd.concat(facts[1:] or facts),
+    }
 
 
 _MADE: dict[bytes, Any] = {}

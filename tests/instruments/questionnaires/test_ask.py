@@ -4,6 +4,7 @@ scripted models."""
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.special import expit
 
 from evenruler.instruments.asking import AnsweringModels, collect_answers
 from evenruler.instruments.instrument import (
@@ -28,7 +30,6 @@ from evenruler.instruments.questionnaires.declare.source import ResponseScale
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
-from evenruler.measurement.headings import find_heading
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import LogLikelihoods
 from evenruler.tables import table_of
@@ -221,13 +222,12 @@ def through(
         answers[table] = table_of(rows, with_instrument).to_pandas()
     records = []
     for name, (tables, plan) in benchmark_by_name.items():
-        own_answers = {
-            table: rows[rows["instrument"] == name].drop(columns="instrument")
-            for table, rows in answers.items()
-        }
-        scored = scores(tables, plan, own_answers, who)
-        own_figures = figures(name, tables, plan, scored, who, RESAMPLING)
-        records.append(Record(name, who, tables, plan, own_figures))
+        of_name = {}
+        for table, rows in answers.items():
+            of_name[table] = rows[rows["instrument"] == name].drop(columns="instrument")
+        scored = scores(tables, plan, of_name, who)
+        found = figures(name, tables, plan, scored, who, RESAMPLING)
+        records.append(Record(name, who, tables, plan, found))
     return records, answers, way
 
 
@@ -249,46 +249,39 @@ def states_of(batches: Sequence[RequestBatch]) -> list[Any]:
 
 class TestPlan:
     def test_it_holds_no_words_of_the_card(self) -> None:
-        plain = built().plan
-        assert build(declaration(), CATALOGUE).plan == plain
-        changed = declaration().source.model_copy(
-            update={"title": "Other", "direction": "other", "limits": ["Other."]}
-        )
-        other = Declaration("meetings", "questionnaires", declaration().settings, changed)
-        assert build(other, CATALOGUE).plan == plain
+        declared = declaration()
+        words = {"title": "Other", "direction": "other", "limits": ["Other."]}
+        other = replace(declared, source=declared.source.model_copy(update=words))
+        assert build(other, CATALOGUE).plan == build(declared, CATALOGUE).plan
 
     def test_a_corpus_is_told_with_what_is_expected_of_this_questionnaire(self) -> None:
-        facts_by_corpus = {
-            name: (planned["control_of"], planned["expected"], planned["epochs"])
-            for name, planned in built().plan["corpora"].items()
-        }
-        assert facts_by_corpus == {"dull": ("gloom", "open", 1), "gloom": (None, "up", 2)}
+        facts_by_corpus = {}
+        for name, planned in built().plan["corpora"].items():
+            facts = [planned[key] for key in ("control_of", "expected", "epochs")]
+            facts_by_corpus[name] = facts
+        assert facts_by_corpus == {"dull": ["gloom", "open", 1], "gloom": [None, "up", 2]}
         assert built("other").plan["corpora"]["gloom"]["expected"] == "open"
 
     def test_sentences_that_are_not_to_be_kept_are_not_published(self, tmp_path) -> None:
-        (tmp_path / "lines.txt").write_text("I am sad.\nIt rains.\n")
-        source = declaration().source
-        unpublished = source.corpora["gloom"].model_copy(
-            update={"file": str(tmp_path / "lines.txt")}
-        )
-        away = source.model_copy(update={"corpora": {**source.corpora, "gloom": unpublished}})
-        plan = build(
-            Declaration("meetings", "questionnaires", declaration().settings, away), CATALOGUE
-        ).plan
+        lines = tmp_path / "lines.txt"
+        lines.write_text("I am sad.\nIt rains.\n")
+        declared = declaration()
+        corpora = dict(declared.source.corpora)
+        corpora["gloom"] = corpora["gloom"].model_copy(update={"file": str(lines)})
+        away = declared.source.model_copy(update={"corpora": corpora})
+        plan = build(replace(declared, source=away), CATALOGUE).plan
         assert "I am sad." not in json.dumps(plan)
         tables, _ = published()
         who = subject(adapted="last")
-        state, *_ = states_of(requests(tables, plan, {}, who))
-        published_state, *_ = states_of(requests(tables, built().plan, {}, who))
-        assert state == published_state
+        first_states = [
+            states_of(requests(tables, chosen, {}, who))[0] for chosen in (plan, built().plan)
+        ]
+        assert first_states[0] == first_states[1]
 
     def test_so_many_labelled_pairs_are_in_it(self) -> None:
         accuracy = built(accuracy_pairs=4).plan["accuracy"]
-        assert (accuracy["bar"], accuracy["sources"], len(accuracy["pairs"])) == (
-            0.01,
-            ["s; cc0-1.0"],
-            8,
-        )
+        assert (accuracy["bar"], accuracy["sources"]) == (0.01, ["s; cc0-1.0"])
+        assert len(accuracy["pairs"]) == 8
 
     @pytest.mark.parametrize(("judge", "operation"), [("talker", "slor"), ("judge", "classify")])
     def test_the_judge_is_asked_what_it_can(self, judge, operation) -> None:
@@ -323,13 +316,14 @@ class TestRequests:
         ]
         assert sorted(batches[4].inputs) == ["before", "hypothesis", "premise"]
         assert set(batches[0].rows["configuration"]) == {"verbaliser"}
-        prompt = published()[0]["prompts"].iloc[0]
         first_text = batches[3].inputs["text"][0]
-        assert first_text == f"{prompt['premise']} {prompt['hypothesis']}"
-        words = ["never", "very often"]
-        facts = [f"Thing 0 is {word} big." for word in words]
-        facts += [f"Thing 0 is {word} small." for word in words]
-        assert batches[1].inputs["text"][:4] == facts
+        assert first_text == "At night I meet an enemy. This never happens."
+        assert batches[1].inputs["text"][:4] == [
+            "Thing 0 is never big.",
+            "Thing 0 is very often big.",
+            "Thing 0 is never small.",
+            "Thing 0 is very often small.",
+        ]
 
     def test_a_masked_model_is_asked_for_words_in_their_place_of_facts_too(self) -> None:
         who = subject(kind="masked", forms=("mlm",), operations=frozenset(["in_place"]))
@@ -337,12 +331,8 @@ class TestRequests:
         assert (facts.table, items.table) == ("known_answers", "likelihoods")
         first = {name: values[0] for name, values in facts.inputs.items()}
         assert first == {"before": "Thing 0 is ", "word": "never", "after": " big."}
-        first = {name: values[0] for name, values in items.inputs.items()}
-        prompt = published()[0]["prompts"].iloc[0]
-        assert (
-            f"{first['before']}{first['word']}{first['after']}"
-            == f"{prompt['premise']} {prompt['hypothesis']}"
-        )
+        parts = [items.inputs[name][0] for name in ("before", "word", "after")]
+        assert "".join(parts) == "At night I meet an enemy. This never happens."
 
     def test_nothing_is_asked_twice(self) -> None:
         _, answers, _ = through(subject(adapted="every"), acceptability="talker")
@@ -435,78 +425,51 @@ class TestThroughTheDoors:
 
     def test_changes_say_what_was_expected(self, adapted_run) -> None:
         changes = together(adapted_run[0], RESAMPLING)["changes"]
-        expected = changes.groupby(["questionnaire", "corpus"])["expected"].agg(set).to_dict()
-        assert expected == {
-            ("meetings", "gloom"): {"up"},
-            ("other", "gloom"): {"open"},
+        columns = ["questionnaire", "expected", "corpus", "control", "fit"]
+        assert set(changes[columns].itertuples(index=False, name=None)) == {
+            ("meetings", "up", "gloom", "dull", 1),
+            ("other", "open", "gloom", "dull", 1),
         }
-        assert set(changes["control"]) == {"dull"}
-        assert set(changes["fit"]) == {1}
         assert set(changes["configuration"]) == {"verbaliser", "sentence"}
 
     def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
         """Not as if nobody had been asked."""
-        answers = no_answers()
-        refused = [
-            {
-                "corpus": "gloom",
-                "fit": 1,
-                "epoch": 0,
-                "reply": None,
-                "reason": "the server filtered it",
-            }
-        ]
-        course = adaptation_course({**answers, "replies": pd.DataFrame(refused)}, "m0")
-        assert course[["measure", "reason"]].to_numpy().tolist() == [
-            ["reply", "the server filtered it"]
-        ]
-        assert course[["value", "text"]].isna().all(axis=None)
+        refused = pd.DataFrame({"corpus": ["gloom"], "fit": 1, "epoch": 0, "reply": None})
+        refused["reason"] = "the server filtered it"
+        (row,) = adaptation_course({**no_answers(), "replies": refused}, "m0").to_dict("records")
+        assert (row["measure"], row["reason"]) == ("reply", "the server filtered it")
+        assert pd.isna(row["value"])
+        assert pd.isna(row["text"])
 
 
 def test_a_classifier_judges_by_its_probability() -> None:
     records, answers, _ = through(subject(), acceptability="judge")
-    judged = answers["acceptability"].set_index("text")["logits"]
-    tables = records[0].tables
-    prompts = tables["prompts"].query("item == 'one'")
+    prompts = records[0].tables["prompts"].query("item == 'one'")
     texts = {*prompts["premise"], *prompts["hypothesis"]}
+    judged = answers["acceptability"].set_index("text")["logits"]
     leads = [judged[text][0] - judged[text][1] for text in texts]
-    expected = np.mean(1 / (1 + np.exp(leads)))
     content = together(records, RESAMPLING)["content"].set_index(["item", "measure"])
-    assert content.loc[("one", "acceptability"), "value"] == pytest.approx(expected, abs=1e-12)
-    assert content.loc[("one", "acceptability"), "n"] == len(texts) == 5
+    row = content.loc["one", "acceptability"]
+    assert row["value"] == pytest.approx(expit(np.negative(leads)).mean(), abs=1e-12)
+    assert row["n"] == len(texts) == 5
 
 
 def test_without_any_answer_nothing_is_scored() -> None:
     tables, plan = published()
-    tables_of_scores = scores(tables, plan, no_answers(), subject())
-    assert {name: len(rows) for name, rows in tables_of_scores.items()} == dict.fromkeys(
-        tables_of_scores, 0
-    )
-    record = Record(
-        "meetings",
-        subject(),
-        tables,
-        plan,
-        figures("meetings", tables, plan, tables_of_scores, subject(), RESAMPLING),
-    )
+    scored = scores(tables, plan, no_answers(), subject())
+    assert not any(len(rows) for rows in scored.values())
+    found = figures("meetings", tables, plan, scored, subject(), RESAMPLING)
+    record = Record("meetings", subject(), tables, plan, found)
     of_nobody = together([record], RESAMPLING)
     assert {name for name, rows in of_nobody.items() if len(rows)} == {"population"}
     assert across([], RESAMPLING) == {}
 
 
-class TestCard:
-    def test_harness_and_tables_are_of_this_benchmark(self) -> None:
-        declared = declaration()
-        benchmark = build(declared, CATALOGUE)
-        printed = card(
-            declared,
-            {name: table.to_pandas() for name, table in benchmark.tables.items()},
-            benchmark.plan,
-            [],
-        )
-        alpha = {"figure": "alpha", "method": "head"}
-        assert find_heading(alpha, printed.quality_of_any).heading == "alpha, head"
-        assert printed.harness_task == "nli_meetings"
-        assert f"version: {declared.version}" in printed.harness["nli_meetings.yaml"]
-        assert [config.name for config in printed.configs] == ["prompts", "items", "terms"]
-        assert set(benchmark.tables) == {"prompts", "items", "terms", "rejected"}
+def test_the_card_is_of_this_benchmark() -> None:
+    declared = declaration()
+    benchmark = build(declared, CATALOGUE)
+    frames = {name: table.to_pandas() for name, table in benchmark.tables.items()}
+    printed = card(declared, frames, benchmark.plan, [])
+    assert f"version: {declared.version}" in printed.harness[f"{printed.harness_task}.yaml"]
+    assert [config.name for config in printed.configs] == ["prompts", "items", "terms"]
+    assert set(benchmark.tables) == {"prompts", "items", "terms", "rejected"}

@@ -182,26 +182,21 @@ class TestCells:
             in_order = matrix.loc[TERMS["term"], WORDS["intensifier"]]
             assert in_order.to_numpy() == pytest.approx(expected, abs=1e-12)
 
-    def test_three_way_takes_neutral_in(self, diagnosed) -> None:
-        cells = diagnosed({"m1": MODELS["m1"]}, neutral=0.5, joy={"three_way": True}).cells
-        p = MODELS["m1"]["only"][0, 3]
-        logits = [math.log(p / (1 - p)), 0.5, 0.0]
-        cell = cells.query("term == 'tense' and intensifier == 'always'").set_index("item")["p"]
-        assert cell["only"] == pytest.approx(softmax(logits)[0], abs=1e-12)
-        three = MODELS["m1"]["three"]
-        assert cell["three"] == pytest.approx(three[0, 3], abs=1e-12)
-
-    def test_temperature_is_that_of_the_questionnaire(self, diagnosed) -> None:
-        heated = diagnosed({"m0": MODELS["m0"]}, fear={"temperature": 2.0})
+    def test_three_way_and_temperature_are_those_of_the_questionnaire(self, diagnosed) -> None:
+        changed = diagnosed(
+            {"m0": MODELS["m0"]}, neutral=0.5, fear={"temperature": 2.0}, joy={"three_way": True}
+        )
+        p = MODELS["m0"]["only"][0, 3]
+        always = "term == 'tense' and intensifier == 'always'"
+        cell = changed.cells.query(always).set_index("item")["p"]
+        share = softmax([math.log(p / (1 - p)), 0.5, 0.0])[0]
+        assert cell["only"] == pytest.approx(share, abs=1e-12)
+        assert cell["three"] == pytest.approx(MODELS["m0"]["three"][0, 3], abs=1e-12)
         # T = 2 takes roots before each of the divisions.
         over_terms = np.sqrt(BY_HAND) / np.sqrt(BY_HAND).sum(axis=0)
         pss = np.sqrt(over_terms) / np.sqrt(over_terms).sum(axis=1, keepdims=True)
-        assert of_item(heated, "one")["score"] == pytest.approx(
-            (pss[:2] * WORDS["weight"].to_numpy()).mean(), abs=1e-12
-        )
-        assert of_item(heated, "only")["score"] == pytest.approx(
-            SCORES.loc["m0", "only"], abs=1e-12
-        )
+        score = (pss[:2] * WORDS["weight"].to_numpy()).mean()
+        assert of_item(changed, "one")["score"] == pytest.approx(score, abs=1e-12)
 
 
 class TestItems:
@@ -275,25 +270,17 @@ class TestMembers:
         assert rho["value"] == pytest.approx(expected.statistic, abs=1e-12)
         assert rho["n"] == 5
 
-    def test_members_are_counted_by_lineage(self, diagnosed) -> None:
-        four = diagnosed(members=["m0", "m1", "m4", "m5", "m3"])
-        for name in ("alpha", "rho"):
-            row = figure(four, name)
-            assert pd.isna(row["value"])
-            assert (row["n"], row["reason"]) == (4, "fewer than 5 lineages of models")
-
     def test_others_keep_their_own_scores_and_figures(self, diagnosis, of_five) -> None:
-        tables = of_five
-        pd.testing.assert_frame_equal(tables.items, diagnosis.items)
+        pd.testing.assert_frame_equal(of_five.items, diagnosis.items)
         for name in ("silhouette", "answer", "intensifier_order"):
-            assert figure(tables, name, "m5")["value"] == figure(diagnosis, name, "m5")["value"]
-        places = tables.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index(
-            "model"
-        )
-        assert pd.isna(places.loc["m5", "z"])
+            alone, together = (figure(found, name, "m5") for found in (of_five, diagnosis))
+            assert alone["value"] == together["value"]
+        of_fear = of_five.scales.query("questionnaire == 'fear' and subscale == 'all'")
+        z = of_fear.set_index("model")["z"]
+        assert pd.isna(z["m5"])
         means = SCORES.loc[FIVE, FEAR].mean(axis=1)
         expected = stats.zscore(means.to_numpy(), ddof=1)
-        assert places.loc[FIVE, "z"].to_numpy() == pytest.approx(expected, abs=1e-9)
+        assert z[FIVE].to_numpy() == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_missing_prompt_is_an_error() -> None:

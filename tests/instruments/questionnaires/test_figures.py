@@ -11,7 +11,7 @@ from scipy import stats
 from evenruler.instruments.questionnaires.diagnose.figures import model_figures, population_figures
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import ValidityCheck
-from tests.instruments.questionnaires.doors import figure_table
+from tests.instruments.questionnaires.doors import figure_table, table_of_text
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -103,41 +103,32 @@ class TestOfOneModel:
         assert figure_rows["control"].tolist() == pytest.approx([3 * 0.25])
 
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
-        parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
+        """The verbaliser's answers are 0, 3 and 6; its twins were asked of m1 alone."""
+        parts = [("m1", "nli", 1), ("m1", "head", 0), ("m0", "mlm", 2)]
         subscales = ["mind", "mind", "body", "body", None]
-        items = [
+        items = pd.concat(
             ITEMS.assign(model=model, configuration=form, subscale=subscales, score=score)
-            for score, (model, form) in enumerate(parts)
-        ]
-        cells = [CELLS.assign(model=model, configuration=form) for model, form in parts]
+            for model, form, score in parts
+        )
+        cells = pd.concat(CELLS.assign(model=model, configuration=form) for model, form, _ in parts)
+        twins = TWINS.assign(model="m1", configuration="nli")
         accuracy = pd.DataFrame({"configuration": ["nli", "head"], "accuracy": [0.5, 0.75]})
+        accuracy = accuracy.assign(set="mnli", n=9, low=0.25, high=1.0, chance=1 / 3, auc=np.nan)
         fits = {"nli": ValidityCheck(), "head": ValidityCheck("it guesses"), "mlm": ValidityCheck()}
-        rows = model_figures(
-            pd.concat(items),
-            TWINS.assign(model="m1", configuration="nli"),
-            pd.concat(cells),
-            accuracy.assign(set="mnli", n=9, low=0.25, high=1.0, chance=1 / 3, auc=np.nan),
-            fits,
-            0.9,
-        )
-        figure_rows = figure_table(rows)
-        answers = figure_rows[figure_rows["figure"] == "answer"]
-        answer_by_model = {("m0", "mlm"): 6, ("m1", "nli"): 3, ("m1", "head"): 0}
-        assert records(answers, "model", "method", "subscale", "value") == [
-            (model, form if form == "mlm" else "", subscale, answer)
-            for (model, form), answer in answer_by_model.items()
-            for subscale in ("", "body", "mind")
+        figure_rows = figure_table(model_figures(items, twins, cells, accuracy, fits, 0.9))
+        answers = figure_rows[figure_rows["figure"] == "answer"].reset_index()
+        assert answers["subscale"].tolist() == ["", "body", "mind"] * 3
+        answers["why"] = answers["why"].str.contains("it guesses").eq(True)
+        columns = ["model", "method", "value", "why"]
+        assert records(answers[::3], *columns) == [
+            ("m0", "mlm", 6, False),
+            ("m1", "", 0, True),
+            ("m1", "", 3, False),
         ]
-        assert answers["control"].tolist() == pytest.approx(
-            [np.nan] * 6 + [1.125, 0.75, np.nan], nan_ok=True
-        )
-        guesses = answers["why"].str.contains("it guesses").eq(True)
-        assert guesses.tolist() == [False] * 3 + [True] * 3 + [False] * 3
-        accuracies = figure_rows[figure_rows["figure"] == "accuracy"]
-        assert records(accuracies, "model", "item_set", "value") == [
-            ("m1", "pairs", 0.75),
-            ("m1", "pairs", 0.5),
-        ]
+        of_twins = [*[np.nan] * 6, 1.125, 0.75, np.nan]
+        assert answers["control"].tolist() == pytest.approx(of_twins, nan_ok=True)
+        accuracies = figure_rows.query("figure == 'accuracy' and item_set == 'pairs'")
+        assert accuracies["value"].tolist() == [0.75, 0.5]
 
     def test_no_item_has_a_value(self) -> None:
         silhouette = of_one(ITEMS.assign(silhouette=np.nan)).set_index("figure").loc["silhouette"]
@@ -250,7 +241,7 @@ class TestOverModels:
         ]
 
     def test_where_nobody_counts_every_scale_still_says_why_there_is_none(self) -> None:
-        scales = OF_DRAWN.assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        scales = OF_DRAWN.assign(questionnaire=OF_DRAWN["item"], subscale="all")
         figure_rows = over_models(OF_DRAWN, scales, NO_CONTENT, [])
         assert figure_rows["figure"].tolist() == ["alpha", "rho", "rho", "rho"]
         assert figure_rows["other"].tolist() == ["", "i1", "i2", "i2"]
@@ -259,9 +250,15 @@ class TestOverModels:
         assert shared == ("head", None, 0, "lineages", "fewer than 5 lineages of models")
 
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
-        rows = [("acceptability_of_twins", 0.1), ("similarity_to_paraphrase", 0.2), ("slor", 0.5)]
-        rows += [("similarity", value) for value in (0.1, 0.1, 0.7)]
-        content = pd.DataFrame(rows, columns=["measure", "value"]).assign(questionnaire="fear")
+        content = table_of_text("""\
+questionnaire|measure|value
+fear|acceptability_of_twins|0.1
+fear|similarity_to_paraphrase|0.2
+fear|slor|0.5
+fear|similarity|0.1
+fear|similarity|0.1
+fear|similarity|0.7
+""")
         figure_rows = over_models(OF_DRAWN, NO_SCALES, content).tail(4)
         columns = ("figure", "item_set", "reference", "value", "n")
         assert records(figure_rows, *columns) == [
@@ -273,32 +270,23 @@ class TestOverModels:
         assert set(figure_rows["reason"]) == {"no interval: fewer than 5 items"}
 
     def test_rho_is_over_means_of_lineages_of_each_pair_of_scales_and_of_subscales(self) -> None:
-        whole = OF_DRAWN.assign(questionnaire=lambda rows: rows["item"], subscale="all")
-        parts = [
-            answered(-DRAWN, LINEAGES, questionnaire=name).assign(
-                subscale=lambda rows: rows["item"]
-            )
-            for name in ("joy", "fear")
-        ]
+        whole = OF_DRAWN.assign(questionnaire=OF_DRAWN["item"], subscale="all")
+        turned = answered(-DRAWN, LINEAGES, subscale=OF_DRAWN["item"])
+        parts = [turned.assign(questionnaire=name) for name in ("joy", "fear")]
         scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
-        figure_rows = over_models(OF_DRAWN, scales).iloc[1:]
-        pairs = [(0, 1), (0, 2), (1, 2)]
-        rho = {
-            (a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs
-        }
-        assert len({round(rho_of_pair, 6) for rho_of_pair in rho.values()}) > 1
-        columns = ("other", "value", "n")
-        values = []
-        for (_, other), value in rho.items():
-            values.append((f"i{other}", pytest.approx(value), 5))
-        assert records(figure_rows, *columns) == 4 * values
-        scales = figure_rows[["benchmark", "subscale"]].to_numpy().tolist()
-        firsts = ["i0", "i0", "i1"]
-        whole_scales = [[first, ""] for first in firsts]
-        subscales = [[name, first] for name in ("fear", "joy") for first in firsts]
-        assert scales == [*whole_scales, *subscales, *whole_scales]
-        assert figure_rows["method"].tolist() == 9 * ["head"] + 3 * ["tuned"]
+        figure_rows = over_models(OF_DRAWN, scales)[1:]
         assert set(figure_rows["figure"]) == {"rho"}
+        assert set(figure_rows["n"]) == {5}
+        rho = stats.spearmanr(BY_LINEAGE).statistic
+        of_pairs = [rho[0, 1], rho[0, 2], rho[1, 2]]
+        assert len({*np.round(of_pairs, 6)}) > 1
+        assert figure_rows["value"].tolist() == pytest.approx(4 * of_pairs)
+        assert figure_rows["other"].tolist() == 4 * ["i1", "i2", "i2"]
+        firsts = ["i0", "i0", "i1"]
+        of_parts = ["fear"] * 3 + ["joy"] * 3
+        assert figure_rows["benchmark"].tolist() == [*firsts, *of_parts, *firsts]
+        assert figure_rows["subscale"].tolist() == [*[""] * 3, *firsts, *firsts, *[""] * 3]
+        assert figure_rows["method"].tolist() == 9 * ["head"] + 3 * ["tuned"]
 
     def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
         scales = answered(DRAWN[:, :2], LINEAGES).assign(

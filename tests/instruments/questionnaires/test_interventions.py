@@ -231,19 +231,16 @@ class Planted:
     moved, noise, wrong_before, wrong_after = 0.0, 0.0, False, False
 
     def __init__(self, corpus: str = "", fit: int = 0) -> None:
-        seed = zlib.crc32(f"{corpus} {fit}".encode())
+        random = np.random.default_rng(zlib.crc32(f"{corpus} {fit}".encode()))
         self.asked, self.more = 0, 0.0
         if corpus:
-            self.more = 0.4 + np.random.default_rng(seed).normal() * self.noise
-        if corpus == "gloom":
-            self.more += self.moved
-        self.is_wrong = (self.wrong_before and not corpus) or (
-            self.wrong_after and corpus == "dull"
-        )
-        self.known = {
-            (pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"])
-            for pair in test_ask.PAIRS
-        }
+            self.more = 0.4 + random.normal() * self.noise + self.moved * (corpus == "gloom")
+        forgets = self.wrong_after and corpus == "dull"
+        self.is_wrong = forgets or (self.wrong_before and not corpus)
+        self.known = {}
+        for pair in test_ask.PAIRS:
+            label = LABELS.index(pair["label"])
+            self.known[pair["premise"], pair["hypothesis"]] = label
 
     def entailment(
         self, pairs: Sequence[Any], before: Any = None, *, every: bool = False
@@ -289,8 +286,7 @@ def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_l
 ) -> None:
     figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True)
     moved_row = figure_rows.loc["moved", "gloom"]
-    assert moved_row["value"] > 0.5
-    assert moved_row["verdict"] == str(Verdict.INVALID)
+    assert (moved_row["verdict"], moved_row["value"] > 0.5) == (str(Verdict.INVALID), True)
     assert "adapted to" not in moved_row["why"]
 
 
@@ -299,10 +295,8 @@ def test_what_forgets_how_to_entail_is_unfit(monkeypatch) -> None:
     figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_after=True)
     moved_row = figure_rows.loc["moved", "gloom"]
     assert moved_row["verdict"] == str(Verdict.INVALID)
-    assert (
-        "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]"
-        in moved_row["why"]
-    )
+    reason = "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]"
+    assert reason in moved_row["why"]
     judged = figure_rows.query("figure == 'accuracy' and item_set == 'pairs'")
     assert judged["value"].tolist() == [1.0]
 

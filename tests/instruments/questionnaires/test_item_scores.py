@@ -1,5 +1,6 @@
 """From logits to scores of items, by hand."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -62,17 +63,10 @@ class TestTwoWay:
         reordered = np.ix_(rows, columns)
         assert two_way(p[reordered], temperature) == pytest.approx(shares[reordered], abs=1e-12)
 
-    @pytest.mark.parametrize(
-        "p",
-        [
-            [[0.5, -0.1]],
-            [[0.5, 1.1]],
-            [[0.5, math.nan]],
-        ],
-    )
-    def test_what_is_no_score_is_refused(self, p) -> None:
+    @pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan])
+    def test_what_is_no_score_is_refused(self, wrong) -> None:
         with pytest.raises(ValueError, match=r"^entailment scores lie in \[0, 1\]$"):
-            two_way(p)
+            two_way([[0.5, wrong]])
 
     @pytest.mark.parametrize("temperature", [0, -1, math.nan, math.inf])
     def test_a_temperature_is_positive(self, temperature) -> None:
@@ -117,11 +111,8 @@ class TestEntailmentShare:
 
     @pytest.mark.parametrize("logits", [[math.inf, 0.0, 0.0], [-math.inf, 0.0, -math.inf]])
     def test_infinite_logits_make_no_nan(self, logits) -> None:
-        try:
-            log_share = entailment_share(logits)
-        except ValueError:
-            return
-        assert not np.isnan(log_share)
+        with contextlib.suppress(ValueError):
+            assert not np.isnan(entailment_share(logits))
 
 
 class TestItemScore:
@@ -134,9 +125,8 @@ class TestItemScore:
         assert item_score(PSS, [True, True], [-4, 4]) == pytest.approx(22 / 399, abs=1e-15)
 
     def test_weights_stand_for_columns(self) -> None:
-        assert item_score([[0.1, 0.2, 0.7]], [True], [-4, 2, 3]) == pytest.approx(
-            (-0.4 + 0.4 + 2.1) / 3, abs=1e-15
-        )
+        score = item_score([[0.1, 0.2, 0.7]], [True], [-4, 2, 3])
+        assert score == pytest.approx((-0.4 + 0.4 + 2.1) / 3, abs=1e-15)
 
     def test_no_source_term_is_refused(self) -> None:
         with pytest.raises(ValueError, match=r"^no term is a source term$"):

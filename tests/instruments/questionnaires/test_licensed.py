@@ -2,6 +2,7 @@
 nowhere."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,13 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
 )
 from evenruler.instruments.questionnaires.ask.questions import split_by_placebo
 from evenruler.instruments.questionnaires.card import card
-from evenruler.instruments.questionnaires.declare import Settings, Source, load
+from evenruler.instruments.questionnaires.declare import Settings, load
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.models.cache import AnswerCodec, Cache
 from evenruler.models.declarations import Catalogue
 from evenruler.models.store import RowStore
-from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
-from evenruler.versions import Changelog
-from tests.instruments.questionnaires.doors import no_answers
+from evenruler.publish.folder import write_benchmark
+from tests.instruments.questionnaires.doors import benchmark_folder, no_answers, table_of_text
 
 LICENSED = {"rest": "Do slumbering walruses yodel?", "alone": "Quokkas greeting an aardvark?"}
 
@@ -100,20 +100,15 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
         LICENSED["alone"]: [0.0, 1.0],
     }
     axes |= {"How often are you alone?": [0.0, -1.0]}
-    vectors = [
-        axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]
-    ]  # every prompt along the first axis
+    # Every prompt lies along the first axis.
+    vectors = [axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]]
     embedded = request.rows.assign(vector=vectors)
 
     specific, twins = split_by_placebo(
         {**tables, "items": tables["items"].assign(questionnaire="moods")}
     )
-    figures = content_figures(
-        specific,
-        twins,
-        plan,
-        {**no_answers(), "embeddings": embedded},
-    )
+    answers = {**no_answers(), "embeddings": embedded}
+    figures = content_figures(specific, twins, plan, answers)
 
     values = figures.set_index(["item", "measure"])["value"]
     assert values.to_dict() == pytest.approx(
@@ -159,25 +154,26 @@ def test_the_card_says_how_to_get_the_wording(declaration) -> None:
 
 
 def test_validity_is_told_from_the_evidence(declaration) -> None:
-    reason = "fewer than 5 lineages of models"
-    unlabelled: list[Any] = [
-        {"figure": "alpha", "method": "head", "value": None, "reason": reason},
-        {"figure": "alpha", "subscale": "rest", "method": "head", "value": 0.5},
-        {"figure": "rho", "other": "phq-9", "method": "head", "value": 0.5, "n": 6},
-        {"figure": "similarity", "value": 0.5},
-        {"figure": "similarity", "reference": "paraphrase", "value": 0.25},
-    ]
-    moved = {"figure": "moved", "corpus": "x", "verdict": "inconclusive", "unit": "fits"}
-    labelled: list[Any] = [
-        {"figure": "accuracy", "item_set": "pairs", "value": 0.8, "low": 0.72},
-        {"figure": "accuracy", "item_set": "statements", "value": 0.3, "low": 0.2},
-        {"figure": "silhouette", "value": 0.25},
-        {"figure": "intensifier_order", "value": -0.5},
-        {**moved, "value": 0.57, "n": 1},
-        {**moved, "method": "mlm", "value": 0.5, "n": 1},
-    ]
-    evidence = [{"model": None, **row} for row in unlabelled]
-    evidence += [{"model": "m", **row} for row in labelled]
+    rows = table_of_text("""\
+model|figure|subscale|method|other|reference|item_set|corpus|value|low|n|unit|verdict|reason
+|alpha||head||||||||||fewer than 5 lineages of models
+|alpha|rest|head|||||0.5|||||
+|rho||head|phq-9||||0.5||6|||
+|similarity|||||||0.5|||||
+|similarity||||paraphrase|||0.25|||||
+m|accuracy|||||pairs||0.8|0.72||||
+m|accuracy|||||statements||0.3|0.2||||
+m|silhouette|||||||0.25|||||
+m|intensifier_order|||||||-0.5|||||
+m|moved||||||x|0.57||1|fits|inconclusive|
+m|moved||mlm||||x|0.5||1|fits|inconclusive|
+""").astype(object)
+    always = ["figure", "model", "value"]
+    evidence: list[Any] = []
+    for row in rows.where(rows.notna(), None).to_dict("records"):
+        evidence.append(
+            {name: row[name] for name in row if row[name] is not None or name in always}
+        )
     validity = card(declaration, *built(declaration), evidence).validity
     assert (
         "Models whose accuracy on labelled pairs has a 95% interval above 0.7: 1 of 1."
@@ -199,54 +195,19 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
     benchmark = build(declaration, Catalogue(models={}))
     tables, plan = built(declaration)
     words = card(declaration, tables, plan, [])
-    source: Source = declaration.source
-    row = {"figure": "similarity", "model": None, "value": 0.6, "n": 2, "unit": "items"}
-    write_benchmark(
-        BenchmarkFolder(
-            name=declaration.benchmark,
-            title=source.title,
-            version="0.1.0",
-            language="en",
-            task_categories=list(words.task_categories),
-            tags=list(words.tags),
-            construct=source.construct_,
-            warning=None,
-            reading=words.reading,
-            limits=list(words.limits),
-            citations=[],
-            configs=[
-                Config(config.name, config.what, table=benchmark.tables[config.name])
-                for config in words.configs
-            ],
-            n_rejected=0,
-            parameters=words.parameters,
-            plan=plan,
-            quality=words.quality,
-            listed=[],
-            quality_of_any=words.quality_of_any,
-            compared=[],
-            evidence=[row],
-            models={},
-            command="make repro",
-            harness=words.harness,
-            harness_task=words.harness_task,
-            changelog=Changelog(),
-        ),
-        tmp_path / "published",
+    published_tables = {config.name: benchmark.tables[config.name] for config in words.configs}
+    folder = benchmark_folder(
+        declaration.benchmark, declaration.source, published_tables, plan, words
     )
+    write_benchmark(folder, tmp_path / "published")
 
     published = texts_below(tmp_path / "published").lower()
 
     assert "how often do you rest?" in published
     assert "withheld for copyright (sold by its publisher)" in published
     assert "measured against the licensed wording" in published
-    for question in LICENSED.values():
-        assert question.lower() not in published
-        assert not [
-            word
-            for word in question.lower().strip("?").split()
-            if len(word) > 4 and word in published
-        ]
+    long_words = set(re.findall(r"[a-z]{5,}", " ".join(LICENSED.values()).lower()))
+    assert {word for word in long_words if word in published} == set()
 
 
 def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:

@@ -20,7 +20,7 @@ from evenruler.instruments.questionnaires.diagnose.population import population_
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.measurement import Resampling
 from tests.instruments.questionnaires.doors import PLAN, figure_table, no_answers, subject
-from tests.personas import REFUSAL, STYLES, Rater, rated
+from tests.personas import REFUSAL, Rater, rated
 
 SOURCES = Path(__file__).parents[3] / "data/sources/questionnaires"
 
@@ -97,21 +97,16 @@ class TestQuestions:
     @pytest.mark.parametrize("orders", [2, 8])
     def test_each_letter_stands_for_both_ends_alike(self, orders: int) -> None:
         weights = np.array([-4, -3, -2, -2, 2, 2, 3, 4])
-        listed = np.array(
-            [weights[options.option_order(8, order, orders)] for order in range(orders)]
-        )
-        assert listed.sum(axis=0).tolist() == [0] * 8
+        listed = [weights[options.option_order(8, order, orders)] for order in range(orders)]
+        assert np.sum(listed, axis=0).tolist() == [0] * 8
         assert (np.sort(listed) == weights).all()
 
     def test_facts_are_asked_both_ways_with_both_terms(self) -> None:
         tables, plan = published()
         facts = options.option_questions(tables, plan).query("known")
         assert len(facts) == 143 * 2 * 2
-        assert (
-            facts["prompt"]
-            .iloc[0]
-            .startswith(f"{options.PROMPT.partition('{')[0]}Fire is ____ hot.")
-        )
+        question = options.PROMPT.partition("{")[0]
+        assert facts["prompt"].iloc[0].startswith(f"{question}Fire is ____ hot.")
 
     @pytest.mark.parametrize(
         ("operations", "asked"),
@@ -138,22 +133,18 @@ class TestScripted:
     def test_an_anxious_chat_is_so_by_what_was_planted(self) -> None:
         figure_rows = measured(Rater(mood=2))
         headline = figure_rows.loc["beyond_twins"]
-        assert headline["value"] == pytest.approx(2, abs=0.4)
+        values = figure_rows["value"]
+        assert values["beyond_twins"] == pytest.approx(2, abs=0.4)
         assert headline["p"] < 0.05
         assert headline["verdict"] == "inconclusive"  # until a planted mood was seen to be read
         assert "figures are descriptive" in headline["why"]
-        assert figure_rows.loc["accuracy", "value"] == 1
-        assert figure_rows.loc["acquiescence", "value"] == pytest.approx(0, abs=0.3)
+        assert values["accuracy"] == 1
+        assert values["acquiescence"] == pytest.approx(0, abs=0.3)
 
     def test_what_is_said_to_all_is_taken_off(self) -> None:
         figure_rows = measured(Rater(agrees=2))
         assert figure_rows.loc["acquiescence", "value"] > 1.5
         assert abs(figure_rows.loc["beyond_twins", "value"]) < 0.5
-
-    def test_how_it_words_its_choice_makes_no_difference(self) -> None:
-        expected = measured(Rater(mood=1))["value"]
-        values = measured(Rater(mood=1, style=STYLES["wordy"]))["value"]
-        pd.testing.assert_series_equal(values, expected, check_exact=True)
 
     @pytest.mark.parametrize(
         ("rater", "why"),

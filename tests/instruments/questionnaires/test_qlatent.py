@@ -67,37 +67,27 @@ def score_of(question: Any, temperature: float = 1.0) -> float:
     return float(of_source.run().mean_score())
 
 
-@pytest.mark.parametrize(("p", "temperature"), [(P, 1.0), (P, 2.0), (random_scores(0, 4, 3), 2.0)])
-def test_theirs_is_ours_divided_by_source_terms(p, temperature) -> None:
-    theirs = score_of(
-        their_question(np.array(p), dimensions(SOURCE, INVERSE, INTENSIFIERS)), temperature
-    )
-    ours = item_score(two_way(p, temperature), IS_SOURCE, list(INTENSIFIERS.values()))
-    assert theirs * len(SOURCE) == pytest.approx(ours, abs=1e-7)
-    assert abs(ours - EVEN) > 1e-3
+EIGHT = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
 
 
 @pytest.mark.parametrize(
-    ("n_source", "n_inverse", "seed"),
+    ("p", "n_source", "weights", "temperature"),
     [
-        (1, 2, 2),
-        (3, 2, 3),
+        (np.array(P), 2, INTENSIFIERS, 1.0),
+        (np.array(P), 2, INTENSIFIERS, 2.0),
+        (random_scores(0, 4, 3), 2, INTENSIFIERS, 2.0),
+        (random_scores(2, 3, 8), 1, EIGHT, 1.0),
+        (random_scores(3, 5, 8), 3, EIGHT, 1.0),
     ],
 )
-def test_whatever_the_numbers_of_terms(n_source, n_inverse, seed) -> None:
-    weights = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
-    source, inverse = (
-        [f"s{number}" for number in range(n_source)],
-        [f"i{number}" for number in range(n_inverse)],
-    )
-    p = random_scores(seed, n_source + n_inverse, len(weights))
-
-    theirs = score_of(their_question(p, dimensions(source, inverse, weights)))
-
-    is_source = [term in source for term in source + inverse]
-    assert theirs * n_source == pytest.approx(
-        item_score(two_way(p), is_source, list(weights.values())), abs=1e-7
-    )
+def test_theirs_is_ours_divided_by_source_terms(p, n_source, weights, temperature) -> None:
+    terms = [f"t{number}" for number in range(len(p))]
+    declared = dimensions(terms[:n_source], terms[n_source:], weights)
+    theirs = score_of(their_question(p, declared), temperature)
+    is_source = [number < n_source for number in range(len(p))]
+    ours = item_score(two_way(p, temperature), is_source, list(weights.values()))
+    assert theirs * n_source == pytest.approx(ours, abs=1e-7)
+    assert abs(ours - np.mean(list(weights.values())) / len(weights)) > 1e-3
 
 
 def test_from_prompts_to_the_score_by_a_model(

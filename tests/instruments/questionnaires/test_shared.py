@@ -96,14 +96,11 @@ class TestShipped:
         for path in SOURCES.glob("*.yaml"):
             source, _ = load_questionnaire(path, SOURCES / "shared/scales")
             for shipped in source.items.values():
-                words = [*shipped.terms.source.values(), *shipped.terms.inverse.values()]
-                for word in (term for term in words if len(term) > 4):
-                    pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
-                    assert not [text for text in statements if pattern.search(text)], (
-                        path.stem,
-                        word,
-                    )
                 assert shipped.original not in statements
+                for word in shipped.terms.words:
+                    pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
+                    holding = [text for text in statements if pattern.search(text)]
+                    assert len(word) <= 4 or not holding, (path.stem, word)
 
 
 class TestLoading:
@@ -210,59 +207,18 @@ class TestWhatIsRead:
         assert corpus.sentences == ["I count the hours.", "It rains."]
 
 
+LAST = "  - I count the hours.\n"
+ROLE = "role: intervention"
+EXPECT = "expect: {fear: up, joy: down, trust-in-people: none}"
 REFUSED = [
-    pytest.param(
-        "  - I count the hours.\n",
-        "  - I count the hours.\n  - the rain WILL not end.\n",
-        "sentences",
-        "'the rain WILL not end.' stands twice",
-        id="a-sentence-twice",
-    ),
-    pytest.param(
-        "  - I count the hours.\n",
-        "  - ' '\n",
-        "sentences.1",
-        "found ' '",
-        id="a-sentence-of-blanks",
-    ),
-    pytest.param(
-        CORPUS[CORPUS.index("sentences:") :],
-        "",
-        "",
-        "holds no text, give `sentences`, or `file`",
-        id="no-text",
-    ),
-    pytest.param(
-        "sentences:", "file: lines.txt\nsentences:", "", "found both, keep one", id="both"
-    ),
-    pytest.param(
-        "role: intervention",
-        "role: control\nmatched: {to: grief}",
-        "",
-        "a control moves nothing: every direction in `expect` is none",
-        id="a-control-that-moves",
-    ),
-    pytest.param(
-        "role: intervention\nexpect: {fear: up, joy: down, trust-in-people: none}",
-        "role: control\nexpect: {}",
-        "",
-        "`matched` belongs to a control, which needs it",
-        id="a-control-of-nothing",
-    ),
-    pytest.param(
-        "role: intervention",
-        "role: intervention\nmatched: {to: grief}",
-        "",
-        "`matched` belongs to a control",
-        id="an-intervention-as-control",
-    ),
-    pytest.param(
-        "  - I count the hours.\n",
-        "",
-        "",
-        "holds one sentence; give at least two: a part is held out",
-        id="one-sentence",
-    ),
+    (LAST, f"{LAST}  - the rain WILL not end.\n", "sentences: ", "not end.' stands twice"),
+    (LAST, "  - ' '\n", "sentences.1: ", "found ' '"),
+    (CORPUS[CORPUS.index("sentences:") :], "", "", "holds no text, give `sentences`, or `file`"),
+    ("sentences:", "file: lines.txt\nsentences:", "", "found both, keep one"),
+    (ROLE, "role: control\nmatched: {to: grief}", "", "a control moves nothing: every direction"),
+    (f"{ROLE}\n{EXPECT}", "role: control\nexpect: {}", "", "a control, which needs it"),
+    (ROLE, f"{ROLE}\nmatched: {{to: grief}}", "", "`matched` belongs to a control"),
+    (LAST, "", "", "holds one sentence; give at least two: a part is held out"),
 ]
 
 
@@ -273,7 +229,7 @@ class TestWhatIsRefused:
     ) -> None:
         path = file_with("gloom.yaml", CORPUS, (old, new))
         line = error_of(load_corpus, path)
-        assert line.startswith(f"{path}: {key}: " if key else f"{path}: ")
+        assert line.startswith(f"{path}: {key}")
         assert held in line
 
     def test_no_such_corpus(self, tmp_path, error_of) -> None:

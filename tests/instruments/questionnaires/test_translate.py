@@ -22,6 +22,7 @@ from evenruler.instruments.questionnaires.translate import (
 )
 from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, item_to_templates
 from tests.documents.pages import blocks
+from tests.instruments.questionnaires.doors import cases
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "data/sources/questionnaires"
@@ -114,75 +115,36 @@ def test_a_scale_that_rules_were_not_written_for(drafted) -> None:
     assert counts_beside(drafts, name) == (10, 3, 6, 4)
 
 
-RULES = [
-    (
-        "Feeling nervous, anxious, or on edge",
-        "Over the last week I have felt {TERM}. I {INTENSIFIER} feel this way.",
-        "nervous, anxious, on edge | calm, relaxed, at ease",
-    ),
-    (
-        "Not being able to stop or control worrying",
-        "I am {TERM} worrying. I am {INTENSIFIER} like that.",
-        "unable to stop, unable to control | able to stop, able to control",
-    ),
-    (
-        "Trouble relaxing",
-        "I find it {TERM} to relax. It is {INTENSIFIER} like that.",
-        "hard, difficult | easy, simple",
-    ),
-    (
-        "Low self-esteem or self-respect",
-        "I have {TERM}. I am {INTENSIFIER} like that.",
-        "low self-esteem, low self-respect | high self-esteem, high self-respect",
-    ),
-    (
-        "Poor sleep",
-        "Over the past month my sleep has been {TERM}. It is {INTENSIFIER} like that.",
-        "poor, bad | good, fine",
-    ),
-    (
-        "I start conversations.",
-        "I {TERM}. I {INTENSIFIER} do so.",
-        "start conversations | do not start conversations",
-    ),
-    (
-        "Don't trust strangers.",
-        "I {TERM}. I {INTENSIFIER} do so.",
-        "distrust strangers, mistrust strangers | trust strangers",
-    ),
-    (
-        "How often are your plans unclear?",
-        "My plans are {TERM}. They are {INTENSIFIER} like that.",
-        "unclear | not unclear",
-    ),
-    (
-        "In the last month, how often have you been upset because of a surprise?",
-        "In the last month I have been {TERM} because of a surprise. I am {INTENSIFIER} like that.",
-        "upset, distressed | untroubled, calm",
-    ),
-    (
-        "Do you have the feeling that you are being treated unfairly?",
-        "I am being {TERM}. I {INTENSIFIER} have that feeling.",
-        "treated unfairly, treated unjustly | treated fairly, treated justly",
-    ),
-    (
-        "Has it happened that your friends disappointed you?",
-        "My friends {TERM}. This {INTENSIFIER} happens.",
-        "disappointed me | did not disappoint me",
-    ),
-    ("I\u2019m sad", "I'm {TERM}. I am {INTENSIFIER} like that.", "sad, down | happy, cheerful"),
-    (
-        "My life isn\u2019t good",
-        "My life is {TERM}. It is {INTENSIFIER} like that.",
-        "bad, awful | good, fine",
-    ),
-    ("I can't relax", "I can {TERM}. I {INTENSIFIER} do so.", "not relax | relax"),
-    (
-        'I feel "on edge"',
-        "I feel {TERM}. I {INTENSIFIER} feel this way.",
-        "on edge, nervous | calm, relaxed",
-    ),
-]
+RULES = cases("""
+Feeling nervous, anxious, or on edge | Over the last week I have felt {TERM}. I {INTENSIFIER} \
+feel this way. | nervous, anxious, on edge / calm, relaxed, at ease
+Not being able to stop or control worrying | I am {TERM} worrying. I am {INTENSIFIER} like that. \
+| unable to stop, unable to control / able to stop, able to control
+Trouble relaxing | I find it {TERM} to relax. It is {INTENSIFIER} like that. \
+| hard, difficult / easy, simple
+Low self-esteem or self-respect | I have {TERM}. I am {INTENSIFIER} like that. \
+| low self-esteem, low self-respect / high self-esteem, high self-respect
+Poor sleep | Over the past month my sleep has been {TERM}. It is {INTENSIFIER} like that. \
+| poor, bad / good, fine
+I start conversations. | I {TERM}. I {INTENSIFIER} do so. \
+| start conversations / do not start conversations
+Don't trust strangers. | I {TERM}. I {INTENSIFIER} do so. \
+| distrust strangers, mistrust strangers / trust strangers
+How often are your plans unclear? | My plans are {TERM}. They are {INTENSIFIER} like that. \
+| unclear / not unclear
+In the last month, how often have you been upset because of a surprise? | In the last month I \
+have been {TERM} because of a surprise. I am {INTENSIFIER} like that. \
+| upset, distressed / untroubled, calm
+Do you have the feeling that you are being treated unfairly? | I am being {TERM}. I {INTENSIFIER} \
+have that feeling. | treated unfairly, treated unjustly / treated fairly, treated justly
+Has it happened that your friends disappointed you? | My friends {TERM}. This {INTENSIFIER} \
+happens. | disappointed me / did not disappoint me
+I\u2019m sad | I'm {TERM}. I am {INTENSIFIER} like that. | sad, down / happy, cheerful
+My life isn\u2019t good | My life is {TERM}. It is {INTENSIFIER} like that. \
+| bad, awful / good, fine
+I can't relax | I can {TERM}. I {INTENSIFIER} do so. | not relax / relax
+I feel "on edge" | I feel {TERM}. I {INTENSIFIER} feel this way. | on edge, nervous / calm, relaxed
+""")
 """Items with the premise and hypothesis that rules make, and source and inverse terms."""
 
 
@@ -192,19 +154,19 @@ def test_an_item_is_told_of_oneself(item, templates, terms) -> None:
     wording, _ = item_to_templates(item, since[0] if since else "")
     assert f"{wording['premise']} {wording['hypothesis']}" == templates
     sides = [", ".join(wording["terms"][side]) for side in ("source", "inverse")]
-    assert " | ".join(sides) == terms
+    assert " / ".join(sides) == terms
 
 
 @pytest.mark.parametrize(
     ("item", "reason"),
-    [
-        ("Thoughts of death", "no predicate found"),
-        ("So far, have you lived alone?", "a question that rules cannot turn round"),
-        ("\u201cCalm\u201d is what I am", "what it says is a clause"),
-        ("I think that I am no good.", "more than one verb: which is asked of?"),
-        ("Moving or speaking slowly", "more than one verb: which is asked of?"),
-        ("...", "nothing is said"),
-    ],
+    cases("""
+Thoughts of death | no predicate found
+So far, have you lived alone? | a question that rules cannot turn round
+\u201cCalm\u201d is what I am | what it says is a clause
+I think that I am no good. | more than one verb: which is asked of?
+Moving or speaking slowly | more than one verb: which is asked of?
+... | nothing is said
+"""),
 )
 def test_what_rules_cannot_says_why(item, reason) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
@@ -221,25 +183,23 @@ def test_opposites_are_told_once_a_row_and_in_lower_case() -> None:
 
 @pytest.mark.parametrize(
     ("item", "doubt"),
-    [
-        ("Pain in the back", "no item yet: no predicate found"),
-        ("I am not happy", "negated"),
-        (
-            "I am unable to relax because my children shout",
-            "double-barrelled: more than one clause",
-        ),
-        ("Feeling tired or having little energy", "double-barrelled: two verbs"),
-        ("Feeling tired or having little energy", "'or having little energy' is left out"),
-        ("I feel weird and queasy", "no opposite of 'queasy' is known, a negation stands there"),
-        ("I feel weird", "fewer than 2 terms a side"),
-        ("I feel tired", "not of the item: 'exhausted'"),
-        ("Ich f\u00fchle mich nerv\u00f6s", "not English"),
-        ("I usually feel tired", "it says already how often"),
-        ("I often feel tired", "no item yet: the intensifier 'often' stands in a template"),
-        ("Politicians are dishonest", "about others than oneself"),
-        ("I am not happy,yes", "keyed in reverse, too: which way do its source terms point?"),
-        ("I feel tired when" + " very" * 18 + " late", "longer than 20 words"),
-    ],
+    cases("""
+Pain in the back | no item yet: no predicate found
+I am not happy | negated
+I am unable to relax because my children shout | double-barrelled: more than one clause
+Feeling tired or having little energy | double-barrelled: two verbs
+Feeling tired or having little energy | 'or having little energy' is left out
+I feel weird and queasy | no opposite of 'queasy' is known, a negation stands there
+I feel weird | fewer than 2 terms a side
+I feel tired | not of the item: 'exhausted'
+Ich f\u00fchle mich nerv\u00f6s | not English
+I usually feel tired | it says already how often
+I often feel tired | no item yet: the intensifier 'often' stands in a template
+Politicians are dishonest | about others than oneself
+I am not happy,yes | keyed in reverse, too: which way do its source terms point?
+I am very very very very very very very very very very very very very very very very very very \
+very tired | longer than 20 words
+"""),
 )
 def test_each_doubt_is_named(item, doubt, drafted) -> None:
     (draft,) = drafted(item).values()

@@ -42,12 +42,13 @@ def test_heat_maps_hold_every_cell_once_and_rounded(drawn: dict[str, Picture], t
     of_item, of_model = (parameter["bind"] for parameter in spec["params"][:2])
     assert of_item["labels"] == ["worry: one", "worry: two", "trust: one"]
     assert of_model["labels"] == ["speaker", "head-a", "head-low (does not count)"]
-    cells = tables["cells"].set_index(["questionnaire", "item", "model", "term", "intensifier"])
-    row = frame.query("item == 1 and term == 'on edge' and intensifier == 'very rarely'")
-    for number, name in enumerate(("speaker", "head-a", "head-low")):
-        cell = cells.loc[("worry", "two", name, "on-edge", "very-rarely")]
-        assert row[f"p{number}"].item() == round(cell["p"], 4)
-        assert row[f"s{number}"].item() == round(cell["pss"], 4)
+    shown = frame.query("item == 1 and term == 'on edge' and intensifier == 'very rarely'")
+    of_cell = "questionnaire == 'worry' and item == 'two' and term == 'on-edge'"
+    cells = tables["cells"].query(f"{of_cell} and intensifier == 'very-rarely'")
+    assert list(cells["model"]) == ["speaker", "head-a", "head-low"]
+    for column, letter in (("p", "p"), ("pss", "s")):
+        columns = [f"{letter}{number}" for number in range(3)]
+        assert shown[columns].iloc[0].tolist() == cells[column].round(4).tolist()
 
 
 def test_drop_downs_choose_what_is_shown_by_level_and_with_source_terms_above(

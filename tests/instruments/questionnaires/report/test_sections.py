@@ -13,7 +13,7 @@ from evenruler.instruments.questionnaires.report import (
     sections,
 )
 from evenruler.report.page import Cell, Picture, Section, Table
-from tests.instruments.questionnaires.doors import table_of_text
+from tests.instruments.questionnaires.doors import cases, table_of_text
 
 
 def section(sections: list[Section], title: str) -> Section:
@@ -54,16 +54,14 @@ def interventions(corpora: Any, tables: Any) -> Section:
 
 def test_a_model_below_its_bar_is_marked(questionnaires: list[Section]) -> None:
     rows = table_of(section(questionnaires, "Questionnaires: the models")).rows
-    of_high = [
-        "0.800 [0.750, 0.850], n = 501; guessing 0.333; AUC 0.900",
-        "0.800 [0.750, 0.850], n = 60; guessing 0.500; AUC 0.600",
-    ]
-    of_low = ["0.550 [0.500, 0.600], n = 501; guessing 0.333", "not asked"]
-    assert [plain(row) for row in rows] == [
-        ["speaker", "causal", "speaker", "verbaliser", "0.70", *of_high, "counts"],
-        ["head-a", "nli", "encoder", "head", "0.70", *of_high, "counts"],
-        ["head-low", "nli", "encoder", "head", "0.70", *of_low, "below, does not count"],
-    ]
+    of_pairs = "0.800 [0.750, 0.850], n = 501; guessing 0.333; AUC 0.900"
+    of_statements = "0.800 [0.750, 0.850], n = 60; guessing 0.500; AUC 0.600"
+    of_low = "0.550 [0.500, 0.600], n = 501; guessing 0.333"
+    assert [plain(row) for row in rows] == cases(f"""
+speaker | causal | speaker | verbaliser | 0.70 | {of_pairs} | {of_statements} | counts
+head-a | nli | encoder | head | 0.70 | {of_pairs} | {of_statements} | counts
+head-low | nli | encoder | head | 0.70 | {of_low} | not asked | below, does not count
+""")
     assert [marks(row[-1:]) for row in rows] == [["found"], ["found"], ["unfit"]]
 
 
@@ -105,35 +103,20 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(
     models = ["speaker", "head-a", "head-low (does not count)"]
     of_models = [f"SC {model}" for model in models]
     assert list(table.columns) == ["item", "SS", *of_models, "what to change"]
-    narrow = ", PSS 0.10 to 0.20"
-    assert [plain(row) for row in table.rows] == [
-        [
-            "worry: two",
-            "0.40 poor",
-            "0.30 weak, PSS 0.10 to 0.30",
-            "-0.10 poor, PSS 0.10 to 0.30",
-            "0.90 good, PSS 0.10 to 0.30",
-            "SS: say it closer; SC: take plainer opposites",
-        ],
-        [
-            "worry: one",
-            "0.70 good",
-            *(f"{sc} good{narrow}" for sc in ("0.80", "0.70", "0.65")),
-            "nothing",
-        ],
-        [
-            "trust: one",
-            "0.30 to paraphrase, unrated",
-            f"0.90 good{narrow}",
-            "none",
-            f"-0.20 poor{narrow}",
-            "nothing",
-        ],
-    ]
-    assert [marks(row) for row in table.rows] == [
-        ["unfit", "open", "unfit", "told"],
-        ["found", "found", "found", "told"],
-        ["told", "found", "told", "told"],
+    narrow, wide = "PSS 0.10 to 0.20", "PSS 0.10 to 0.30"
+    advice = "SS: say it closer; SC: take plainer opposites"
+    of_two = f"0.30 weak, {wide} | -0.10 poor, {wide} | 0.90 good, {wide}"
+    of_one = f"0.80 good, {narrow} | 0.70 good, {narrow} | 0.65 good, {narrow}"
+    of_trust = f"0.90 good, {narrow} | none | -0.20 poor, {narrow}"
+    assert [plain(row) for row in table.rows] == cases(f"""
+worry: two | 0.40 poor | {of_two} | {advice}
+worry: one | 0.70 good | {of_one} | nothing
+trust: one | 0.30 to paraphrase, unrated | {of_trust} | nothing
+""")
+    assert [" ".join(marks(row)) for row in table.rows] == [
+        "unfit open unfit told",
+        "found found found told",
+        "told found told told",
     ]
 
 
@@ -146,29 +129,20 @@ without_item|0.75|||1|
     figures = pd.concat([tables["figures"], added], ignore_index=True)
     table = quality_table(of_questionnaires(declared, {**tables, "figures": figures}))
     assert table.columns[-2] == "points, head-a"
-    assert {row[0]: plain(row)[-2] for row in table.rows} == {
-        "worry: one": "answer 1.50 [1.00, 2.00], n = 6, twins 0.25; scale beyond twins without it "
-        "0.75, n = 1",
-        "worry: two": "",
-        "trust: one": "",
-    }
+    answer = "answer 1.50 [1.00, 2.00], n = 6, twins 0.25"
+    without_it = "scale beyond twins without it 0.75, n = 1"
+    points = [plain(row)[-2] for row in table.rows]
+    assert points == ["", f"{answer}; {without_it}", ""]
 
 
 def test_interventions_are_told_beside_their_controls(interventions: Section) -> None:
     gloom = table_of(interventions, "Moved by gloom")
-    assert [plain(row) for row in gloom.rows] == [
-        ["trust", "head-a", "", "", "0.100, n = 1", "down", "inconclusive", "One."],
-        [
-            "worry",
-            "head-a",
-            "0.300 [0.200, 0.400], n = 6",
-            "0.100 [0.000, 0.200], n = 6",
-            "0.200 [0.150, 0.250], n = 6",
-            "up",
-            "effect",
-            "It is <large>.",
-        ],
-    ]
+    changed = "0.300 [0.200, 0.400], n = 6 | 0.100 [0.000, 0.200], n = 6"
+    beyond = "0.200 [0.150, 0.250], n = 6"
+    assert [plain(row) for row in gloom.rows] == cases(f"""
+trust | head-a |  |  | 0.100, n = 1 | down | inconclusive | One.
+worry | head-a | {changed} | {beyond} | up | effect | It is <large>.
+""")
     assert [marks(row) for row in gloom.rows] == [["open"], ["found"]]
     assert gloom.caption.startswith(
         "Sentences of the intervention about <it>. Control: sentences of the control about <it>."
@@ -186,26 +160,19 @@ def test_the_course_is_a_column_an_epoch_and_the_end_of_all_fits(interventions: 
     epochs = ["epoch 0", "epoch 1", "epoch 2"]
     ends = ["all fits, end", "SD", "fits"]
     assert list(table.columns) == ["model", "corpus", "measure", *epochs, *ends]
-    pairs = ["labelled pairs answered right, of 30", "0.90", "0.80", "0.70", "0.70", "0.00", "2"]
-    loss = [
-        "loss on held-out sentences (nats a token)",
-        "3.40",
-        "2.40",
-        "1.40",
-        "1.35",
-        "0.07",
-        "2",
-    ]
-    assert [plain(row)[2:] for row in table.rows[:2]] == [pairs, loss]
+    assert [plain(row)[2:] for row in table.rows[:2]] == cases("""
+labelled pairs answered right, of 30 | 0.90 | 0.80 | 0.70 | 0.70 | 0.00 | 2
+loss on held-out sentences (nats a token) | 3.40 | 2.40 | 1.40 | 1.35 | 0.07 | 2
+""")
     assert len(table.rows) == 8
 
 
 def test_replies_are_called_an_anecdote(interventions: Section) -> None:
     table = table_of(interventions, "An anecdote: a chat model replies")
-    assert [plain(row) for row in table.rows] == [
-        ["speaker", "bolts", "<i>Reply</i> 0", "<i>Reply</i> 2"],
-        ["speaker", "gloom", "none (filtered)", "<i>Reply</i> 2"],
-    ]
+    assert [plain(row) for row in table.rows] == cases("""
+speaker | bolts | <i>Reply</i> 0 | <i>Reply</i> 2
+speaker | gloom | none (filtered) | <i>Reply</i> 2
+""")
     assert table.caption.startswith("An anecdote, not a measurement")
 
 
@@ -213,16 +180,14 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
     """As `sentence` the speaker is another row of the population, and named so where no column says
     the way."""
 
-    def again(table: pd.DataFrame) -> pd.DataFrame:
-        of_speaker = table[table["model"] == "speaker"]
-        columns_by_form = {"configuration": "sentence", "method": "sentence"}
-        columns = {name: form for name, form in columns_by_form.items() if name in table}
-        apart = of_speaker.assign(**(columns or {"model": "speaker (sentence)"}))
-        return pd.concat([table, apart], ignore_index=True)
-
+    both = dict(tables)
+    for name in OF_MODELS:
+        again = tables[name][tables[name]["model"] == "speaker"]
+        forms = {"configuration", "method"} & {*again}
+        columns = dict.fromkeys(forms, "sentence") or {"model": "speaker (sentence)"}
+        both[name] = pd.concat([tables[name], again.assign(**columns)], ignore_index=True)
     of_both = tables["figures"][tables["figures"]["figure"] == "rho"]
     apart = of_both.assign(method="sentence", value=0.5, low=0.25, high=0.75, n=6, reason=None)
-    both = {name: again(tables[name]) for name in tables if name in OF_MODELS}
     both["figures"] = pd.concat([both["figures"], apart], ignore_index=True)
     shown = of_questionnaires(declared, both)
     models = ["speaker", "head-a", "head-low (does not count)", "speaker (sentence)"]
