@@ -43,20 +43,4 @@ def translate_scale(
         )
     drafts = draft_items(facts, rows, load_scale(SCALE))
     write_text_atomically(out, as_yaml(facts, drafts))
-    for doubt in facts.doubts:
-        say(f"{path.name}: {doubt}")
-    for slug, draft in drafts.items():
-        place = f"{path.name}: line {draft.line} ({slug})"
-        for doubt in draft.doubts:
-            say(f"{place}: {doubt}")
-    say(f"{path.name}: {in_words(drafts)}")
-    passed = sum(draft.passes for draft in drafts.values())
-    say(
-        f"{out.name}: {passed} of {len(drafts)} rows have an item that passes the linter; read "
-        "every word, fill twins"
-    )
-    say(
-        f"then run `evenruler new questionnaires {path.stem}`, and replace the source that it "
-        "writes by this file,"
-    )
-    say("without its first key, `unread`")
+    say(in_words(facts, drafts, path, out), end="")

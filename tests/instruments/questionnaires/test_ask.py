@@ -317,7 +317,7 @@ class TestRequests:
         assert sorted(batches[4].inputs) == ["before", "hypothesis", "premise"]
         assert set(batches[0].rows["configuration"]) == {"verbaliser"}
         first_text = batches[3].inputs["text"][0]
-        assert first_text == "At night I meet an enemy. This never happens."
+        assert first_text == "By day I meet a friend. This never happens."
         assert batches[1].inputs["text"][:4] == [
             "Thing 0 is never big.",
             "Thing 0 is very often big.",
@@ -332,7 +332,7 @@ class TestRequests:
         first = {name: values[0] for name, values in facts.inputs.items()}
         assert first == {"before": "Thing 0 is ", "word": "never", "after": " big."}
         parts = [items.inputs[name][0] for name in ("before", "word", "after")]
-        assert "".join(parts) == "At night I meet an enemy. This never happens."
+        assert "".join(parts) == "By day I meet a friend. This never happens."
 
     def test_nothing_is_asked_twice(self) -> None:
         _, answers, _ = through(subject(adapted="every"), acceptability="talker")

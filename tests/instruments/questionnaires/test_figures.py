@@ -70,40 +70,32 @@ def of_one(
 class TestOfOneModel:
     def test_means_over_items_beside_those_of_twins(self) -> None:
         columns = ("benchmark", "subscale", "model", "method", "figure", "n", "unit")
-        assert records(of_one().head(3), *columns) == [
+        figure_rows = of_one()
+        assert records(figure_rows.head(3), *columns) == [
             ("fear", "", "m0", "", "answer", 5, "items"),
             ("fear", "", "m0", "", "silhouette", 4, "items"),
             ("fear", "", "m0", "", "pss_range", 5, "items"),
         ]
-        values = of_one().set_index(["subscale", "figure"]).loc["", ["value", "control"]]
         # Three intensifiers; the silhouette of one item is not known; twins have none.
-        assert values.loc["answer"].tolist() == pytest.approx([3.0, 1.125])
-        assert values.loc["silhouette"].tolist() == pytest.approx([0.2, np.nan], nan_ok=True)
-        assert values.loc["pss_range"].tolist() == pytest.approx([0.38, 0.6])
+        whole = figure_rows.head(3)
+        assert whole["value"].tolist() == pytest.approx([3.0, 0.2, 0.38])
+        assert whole["control"].tolist() == pytest.approx([1.125, np.nan, 0.6], nan_ok=True)
 
     def test_the_interval_of_five_items_is_that_of_t_and_of_four_there_is_none(self) -> None:
-        figure_rows = of_one().set_index(["subscale", "figure"]).loc[""]
+        answer, silhouette = of_one().head(2).to_dict("records")
         half = stats.t.ppf(0.95, 4) * 3 * stats.sem(SCORES)
-        assert (
-            figure_rows.loc["answer", "low"],
-            figure_rows.loc["answer", "high"],
-        ) == pytest.approx((3 - half, 3 + half))
-        assert pd.isna(figure_rows.loc["answer", "reason"])
-        assert figure_rows.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
+        assert (answer["low"], answer["high"]) == pytest.approx((3 - half, 3 + half))
+        assert pd.isna(answer["reason"])
+        assert silhouette["reason"] == "no interval: fewer than 5 items"
 
     def test_a_subscale_has_the_answer_of_its_items_alone_also_beside_their_twins(self) -> None:
-        figure_rows = (
-            of_one(items=ITEMS.assign(subscale=["body", "body", None, None, "body"]))
-            .set_index("subscale")
-            .loc[["body"]]
-        )
-        assert records(figure_rows, "benchmark", "model", "figure", "value", "n", "unit") == [
-            ("fear", "m0", "answer", pytest.approx(4.0), 3, "items"),
-        ]
-        assert figure_rows["control"].tolist() == pytest.approx([3 * 0.25])
+        parts = ITEMS.assign(subscale=["body", "body", None, None, "body"])
+        (row,) = of_one(parts).query("subscale == 'body'").to_dict("records")
+        assert (row["figure"], row["n"], row["unit"]) == ("answer", 3, "items")
+        assert (row["value"], row["control"]) == pytest.approx((4.0, 3 * 0.25))
 
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
-        """The verbaliser's answers are 0, 3 and 6; its twins were asked of m1 alone."""
+        """Answers are three times the scores 0, 1 and 2; one form was asked of twins, too."""
         parts = [("m1", "nli", 1), ("m1", "head", 0), ("m0", "mlm", 2)]
         subscales = ["mind", "mind", "body", "body", None]
         items = pd.concat(
@@ -131,26 +123,20 @@ class TestOfOneModel:
         assert accuracies["value"].tolist() == [0.75, 0.5]
 
     def test_no_item_has_a_value(self) -> None:
-        silhouette = of_one(ITEMS.assign(silhouette=np.nan)).set_index("figure").loc["silhouette"]
-        assert (silhouette["n"], silhouette["unit"], silhouette["reason"]) == (
-            0,
-            "items",
-            "no item has a value",
-        )
+        silhouette = of_one(ITEMS.assign(silhouette=np.nan)).iloc[1]
+        assert silhouette["reason"] == "no item has a value"
+        assert silhouette["n"] == 0
         assert pd.isna(silhouette["value"])
 
     def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
         fourth = CELLS.query("level == 1").assign(level=4, intensifier="ever")
         four = pd.concat([CELLS, fourth])
-        order = of_one(cells=four).set_index("figure").loc["intensifier_order"]
+        (order,) = of_one(cells=four).query("figure == 'intensifier_order'").to_dict("records")
         # Item five is keyed the other way round: means .26, .2, .3 less .2, and .26, by their
         # levels.
         expected = stats.spearmanr([1, 2, 3, 4], [0.26, 0.2, 0.1, 0.26])
-        assert (order["value"], order["n"], order["unit"]) == (
-            pytest.approx(expected.statistic),
-            4,
-            "intensifiers",
-        )
+        assert order["value"] == pytest.approx(expected.statistic)
+        assert (order["n"], order["unit"]) == (4, "intensifiers")
 
 
 def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFrame:

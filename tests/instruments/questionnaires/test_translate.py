@@ -63,9 +63,9 @@ def distance(first: Sequence[str], second: Sequence[str]) -> int:
     row = list(range(len(second) + 1))
     for row_number, first_word in enumerate(first, start=1):
         above, row = row, [row_number]
-        for column, second_word in enumerate(second, start=1):
-            replaced = above[column - 1] + (first_word != second_word)
-            row.append(min(above[column] + 1, row[-1] + 1, replaced))
+        for column, second_word in enumerate(second):
+            replaced = above[column] + (first_word != second_word)
+            row.append(min(above[column + 1] + 1, row[-1] + 1, replaced))
     return row[-1]
 
 
@@ -298,16 +298,11 @@ def filled(text: str) -> str:
     content |= {"source": "A. Author, 2026", "licence": "cc0-1.0"}
     for slug, written in content["items"].items():
         for number, twin in enumerate(written["twins"]):
-            machine = f"Pump {number} of {slug}"
-            twin["premise"], twin["hypothesis"] = (
-                f"{machine} is {{TERM}}.",
-                "It {INTENSIFIER} works like that.",
-            )
+            twin["premise"] = f"Pump {number} of {slug} is {{TERM}}."
+            twin["hypothesis"] = "It {INTENSIFIER} works like that."
             for side, terms in twin["terms"].items():
-                n_terms = len(terms)
-                assert {*terms} == {"FILL"}
-                assert n_terms == len(written["terms"][side])
-                twin["terms"][side] = [f"{side} quality {n}" for n in range(n_terms)]
+                assert terms == ["FILL"] * len(written["terms"][side])
+                twin["terms"][side] = [f"{side} quality {n}" for n in range(len(terms))]
     stream = StringIO()
     YAML().dump(content, stream)
     return stream.getvalue()

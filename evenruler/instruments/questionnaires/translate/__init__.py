@@ -144,19 +144,6 @@ def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
     return facts, items
 
 
-def in_words(drafts: Mapping[str, "Draft"]) -> str:
-    """Which items are keyed in reverse, in a line."""
-    reversed_items: list[str] = []
-    for slug, draft in drafts.items():
-        if draft.row.reverse:
-            reversed_items.append(f"line {draft.line} ({slug})")
-    verb = "is" if len(reversed_items) == 1 else "are"
-    summary = f"{len(reversed_items)} of {len(drafts)} items {verb} reversed"
-    if not reversed_items:
-        return summary
-    return f"{summary}: {', '.join(reversed_items)}"
-
-
 def draft_items(
     facts: ScaleFacts, rows: Mapping[int, ScaleItem], scale: source.ResponseScale
 ) -> dict[str, Draft]:
@@ -229,7 +216,20 @@ def lint_wording(
 
 def as_yaml(facts: ScaleFacts, drafts: Mapping[str, Draft]) -> str:
     """The draft as YAML, under a key that no questionnaire may have, with doubts at their rows."""
+    return _render_template("draft.yaml.j2", facts, drafts)
+
+
+def in_words(facts: ScaleFacts, drafts: Mapping[str, Draft], path: Path, out: Path) -> str:
+    """What is told of the draft: its doubts, items keyed in reverse, and what is left to do."""
+    return _render_template("told.txt.j2", facts, drafts, path=path, out=out)
+
+
+def _render_template(
+    name: str, facts: ScaleFacts, drafts: Mapping[str, Draft], **variables: object
+) -> str:
     environment = jinja_environment(__name__)
     environment.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
-    rest = {"slots": slots, "twins": source.FEWEST_TWINS}
-    return environment.get_template("draft.yaml.j2").render(facts=facts, drafts=drafts, **rest)
+    environment.globals |= {"slots": slots, "twins": source.FEWEST_TWINS}
+    n_passed = sum(draft.passes for draft in drafts.values())
+    template = environment.get_template(name)
+    return template.render(facts=facts, drafts=drafts, n_passed=n_passed, **variables)

@@ -1,6 +1,5 @@
 """What the tables of the page say."""
 
-from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,7 @@ from evenruler.instruments.questionnaires.report import (
     of_questionnaires,
     sections,
 )
-from evenruler.report.page import Cell, Picture, Section, Table
+from evenruler.report.page import Cell, Section, Table
 from tests.instruments.questionnaires.doors import cases, table_of_text
 
 
@@ -191,19 +190,15 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
     both["figures"] = pd.concat([both["figures"], apart], ignore_index=True)
     shown = of_questionnaires(declared, both)
     models = ["speaker", "head-a", "head-low (does not count)", "speaker (sentence)"]
-    scores = section(shown, "Questionnaires: scores")
-    assert list(table_of(scores, "Scale of trust (trust)").columns) == ["", *models]
-    rows = table_of(scores, "Scale of trust (trust)").rows
-    rho = {row[0]: plain(row)[1] for row in rows if "rho with" in row[0]}
-    assert rho == {
-        "rho with worry, asked by verbaliser": "none (fewer than 5 lineages of models)",
-        "rho with worry, asked by sentence": "0.50 [0.25, 0.75], n = 6",
-    }
+    scores = table_of(section(shown, "Questionnaires: scores"), "Scale of trust (trust)")
+    assert list(scores.columns) == ["", *models]
     of_models = [f"SC {model}" for model in models]
     assert list(quality_table(shown).columns)[2:-1] == of_models
-    parts = chain.from_iterable(section.parts for section in shown)
-    (heat_maps,) = [part for part in parts if isinstance(part, Picture)]
-    assert heat_maps.chart.to_dict()["params"][1]["bind"]["labels"] == models
+    rho = [plain(row)[:2] for row in scores.rows if "rho with" in row[0]]
+    assert rho == cases("""
+rho with worry, asked by verbaliser | none (fewer than 5 lineages of models)
+rho with worry, asked by sentence | 0.50 [0.25, 0.75], n = 6
+""")
 
 
 def test_cells_of_something_else_are_not_dropped_in_silence(declared: Any, tables: Any) -> None:
