@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 from collections.abc import Callable, Collection, Mapping
+from fractions import Fraction
 from io import StringIO
 from itertools import product
 from types import SimpleNamespace
@@ -39,6 +40,14 @@ def cases(text: str) -> list[list[str]]:
     """The rows of a table of texts: a line each, fields between bars."""
     lines = text.strip().splitlines()
     return [[field.strip() for field in line.split("|")] for line in lines]
+
+
+def matrix_of_text(text: str) -> np.ndarray:
+    """A matrix: rows end with a semicolon, cells may be fractions."""
+    rows = []
+    for row in text.split(";"):
+        rows.append([float(Fraction(cell)) for cell in row.split()])
+    return np.array(rows)
 
 
 def yaml_of_text(text: str) -> Any:
@@ -187,8 +196,8 @@ def diagnose(
             answers = _wide(_renamed(of_model, of_name, plan)) | _embedded(tables, embeddings)
             answers = no_answers() | answers | judged_by
             scored = dict(_once(scores, tables, plan, answers, who))
-            found = _once(figures, str(name), tables, plan, scored, who, resampling)
-            records.append(Record(str(name), who, tables, plan, found))
+            tables_of_figures = _once(figures, str(name), tables, plan, scored, who, resampling)
+            records.append(Record(str(name), who, tables, plan, tables_of_figures))
     return SimpleNamespace(**together(records, resampling))
 
 

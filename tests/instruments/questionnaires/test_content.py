@@ -11,7 +11,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
     distinct_sentences,
     probability_of_acceptable,
 )
-from tests.instruments.questionnaires.doors import table_of_text
+from tests.instruments.questionnaires.doors import matrix_of_text, table_of_text
 
 BY_TEXT = {
     "I am tense.": 1.0,
@@ -68,7 +68,7 @@ class TestClassifier:
 
         probabilities = probability_of_acceptable(logits, labels, "cola")
 
-        expected = np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]])[:, place]
+        expected = matrix_of_text("0.25 0.75; 1 0; 0.5 0.5")[:, place]
         assert probabilities == pytest.approx(expected, abs=1e-12)
 
     @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import dimensions_of
-from tests.instruments.questionnaires.doors import diagnose, figure_table
+from tests.instruments.questionnaires.doors import diagnose, figure_table, matrix_of_text
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -47,13 +47,10 @@ PROMPTS = PROMPTS.merge(WORDS, how="cross").assign(
 )
 
 # Of tense, uneasy, calm: by never, rarely, often, always.
-BY_HAND = np.array([[0.1, 0.1, 0.4, 0.6], [0.2, 0.1, 0.2, 0.3], [0.7, 0.2, 0.2, 0.1]])
+BY_HAND = matrix_of_text("0.1 0.1 0.4 0.6; 0.2 0.1 0.2 0.3; 0.7 0.2 0.2 0.1")
 # Columns sum to 1, .4, .8 and 1; the rows are then 1.45, 1 and 1.55 long.
-PSS_BY_HAND = np.array([[0.1, 0.25, 0.5, 0.6], [0.2, 0.25, 0.25, 0.3], [0.7, 0.5, 0.25, 0.1]]) / [
-    [1.45],
-    [1.0],
-    [1.55],
-]
+OVER_TERMS = matrix_of_text("0.1 0.25 0.5 0.6; 0.2 0.25 0.25 0.3; 0.7 0.5 0.25 0.1")
+PSS_BY_HAND = OVER_TERMS / matrix_of_text("1.45; 1; 1.55")
 # (-.4 - .5 + 1 + 2.4) / 1.45 of tense and (-.8 - .5 + .5 + 1.2) / 1 of uneasy, over 2 terms x 4
 # intensifiers.
 SCORE_BY_HAND = (2.5 / 1.45 + 0.4) / 8
@@ -64,7 +61,8 @@ Matrices = dict[str, np.ndarray]
 
 def drawn(seed: int) -> Matrices:
     rng = np.random.default_rng(seed)
-    lean = rng.uniform(-1, 1) * np.outer([1, 1, -1], [-1.5, -1, 1, 1.5])
+    of_words = matrix_of_text("-1.5 -1 1 1.5")
+    lean = rng.uniform(-1, 1) * np.vstack([of_words, of_words, -of_words])
     matrices = {}
     for slug in ITEMS["item"]:
         logits = -lean if slug == "two" else lean
@@ -106,7 +104,8 @@ def embeddings() -> dict[str, np.ndarray]:
     vector_by_text = {original: unit(0) for original in ITEMS["original"]}
     texts = PROMPTS["premise"] + " " + PROMPTS["hypothesis"]
     for text, term in zip(texts, PROMPTS["term"], strict=True):
-        vector_by_text[text] = unit(math.pi / 3 if term == "tense" else math.pi / 2)
+        angle = 60 if term == "tense" else 90
+        vector_by_text[text] = unit(math.radians(angle))
     return vector_by_text
 
 
@@ -144,14 +143,15 @@ def pss_of(p: np.ndarray) -> np.ndarray:
 
 
 def score_of(p: np.ndarray, keying: int = 1) -> float:
-    return keying * float((pss_of(p)[:2] * WORDS["weight"].to_numpy()).mean())
+    of_source = pss_of(p)[:2]
+    return keying * float((of_source * WORDS["weight"].to_numpy()).mean())
 
 
 KEYING = dict(zip(ITEMS["item"], ITEMS["keying"], strict=True))
-SCORES = pd.DataFrame(
-    {slug: {m: score_of(MODELS[m][slug], KEYING[slug]) for m in MODELS} for slug in KEYING}
-)
+SCORES = pd.DataFrame(index=list(MODELS))
 """[models, items] expected."""
+for slug, keying in KEYING.items():
+    SCORES[slug] = [score_of(matrices[slug], keying) for matrices in MODELS.values()]
 FEAR = ["one", "two", "three"]
 
 
@@ -220,7 +220,7 @@ class TestItems:
 class TestSilhouette:
     def test_by_hand(self) -> None:
         # Within each group correlation 1, so distance 0; between them -1, so 2: (2 - 0) / 2.
-        pss = np.array([[0.1, 0.3, 0.6], [0.2, 0.3, 0.45], [0.6, 0.4, 0.1], [0.5, 0.3, 0.0]])
+        pss = matrix_of_text("0.1 0.3 0.6; 0.2 0.3 0.45; 0.6 0.4 0.1; 0.5 0.3 0")
         like_terms = np.array([True, True, False, False])
         assert silhouette(pss, like_terms) == pytest.approx(1, abs=1e-12)
         # Each with one of the other: a = 2, b = (0 + 2) / 2 = 1, (1 - 2) / 2.
@@ -228,12 +228,12 @@ class TestSilhouette:
         assert silhouette(pss, unlike_terms) == pytest.approx(-0.5, abs=1e-12)
 
     def test_nan_where_a_term_is_constant(self) -> None:
-        pss = np.array([[0.1, 0.3, 0.6], [1 / 3, 1 / 3, 1 / 3], [0.6, 0.3, 0.1]])
+        pss = matrix_of_text("0.1 0.3 0.6; 1/3 1/3 1/3; 0.6 0.3 0.1")
         assert math.isnan(silhouette(pss, np.array([True, True, False])))
 
     @pytest.mark.parametrize("is_source", [[True] * 3, [True, False]])
     def test_nan_where_nothing_can_be_told_apart(self, is_source) -> None:
-        pss = np.array([[0.1, 0.3, 0.6], [0.2, 0.2, 0.6], [0.6, 0.3, 0.1]])[: len(is_source)]
+        pss = matrix_of_text("0.1 0.3 0.6; 0.2 0.2 0.6; 0.6 0.3 0.1")[: len(is_source)]
         assert math.isnan(silhouette(pss, np.array(is_source)))
 
 
@@ -273,7 +273,7 @@ class TestMembers:
     def test_others_keep_their_own_scores_and_figures(self, diagnosis, of_five) -> None:
         pd.testing.assert_frame_equal(of_five.items, diagnosis.items)
         for name in ("silhouette", "answer", "intensifier_order"):
-            alone, together = (figure(found, name, "m5") for found in (of_five, diagnosis))
+            alone, together = (figure(tables, name, "m5") for tables in (of_five, diagnosis))
             assert alone["value"] == together["value"]
         of_fear = of_five.scales.query("questionnaire == 'fear' and subscale == 'all'")
         z = of_fear.set_index("model")["z"]
@@ -309,6 +309,6 @@ def test_figures_become_metrics(diagnosis) -> None:
         ("answer", {"subscale": "body"}),
         ("auc", {"item_set": "pairs"}),
     ]
-    others = ["beyond_twins", "intensifier_order", "level_shift", "pss_range", "reordering"]
-    assert dimensions[4:] == [(figure, {}) for figure in [*others, "silhouette"]]
+    figures = ["beyond_twins", "intensifier_order", "level_shift", "pss_range", "reordering"]
+    assert dimensions[4:] == [(figure, {}) for figure in [*figures, "silhouette"]]
     assert evidence({"figures": pd.DataFrame()}) == {}

@@ -93,29 +93,22 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
     assert (request.by, request.of_instrument) == ("e", True)
     axes = {
         "How often do you rest?": [1.0, 0.0],
+        "How often are you alone?": [0.0, -1.0],
         LICENSED["rest"]: [0.6, 0.8],
         LICENSED["alone"]: [0.0, 1.0],
     }
-    axes |= {"How often are you alone?": [0.0, -1.0]}
     # Every prompt lies along the first axis.
     vectors = [axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]]
     embedded = request.rows.assign(vector=vectors)
 
-    specific, twins = split_by_placebo(
-        {**tables, "items": tables["items"].assign(questionnaire="moods")}
-    )
+    tables["items"] = tables["items"].assign(questionnaire="moods")
+    specific, twins = split_by_placebo(tables)
     answers = {**no_answers(), "embeddings": embedded}
     figures = content_figures(specific, twins, plan, answers)
 
-    values = figures.set_index(["item", "measure"])["value"]
-    assert values.to_dict() == pytest.approx(
-        {
-            ("rest", "similarity_to_paraphrase"): 1.0,
-            ("rest", "similarity"): 0.6,
-            ("alone", "similarity_to_paraphrase"): 0.0,
-            ("alone", "similarity"): 0.0,
-        }
-    )
+    values = figures.pivot(index="item", columns="measure", values="value")
+    assert values["similarity_to_paraphrase"].to_dict() == pytest.approx({"rest": 1, "alone": 0})
+    assert values["similarity"].to_dict() == pytest.approx({"rest": 0.6, "alone": 0})
     prompts = source_prompts(tables["prompts"])
     assert set(figures["n"]) == {len(prompts) // 2}
 

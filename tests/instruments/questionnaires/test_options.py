@@ -66,8 +66,8 @@ def measured(rater: Rater) -> pd.DataFrame:
 def record_of(answers: dict[str, pd.DataFrame], who: Subject = CHAT) -> Record:
     tables, plan = published()
     scored = scores(tables, plan, {**no_answers(), **answers}, who)
-    found = figures("gad-7", tables, plan, scored, who, RESAMPLING)
-    return Record("gad-7", who, tables, plan, found)
+    tables_of_figures = figures("gad-7", tables, plan, scored, who, RESAMPLING)
+    return Record("gad-7", who, tables, plan, tables_of_figures)
 
 
 def of_answers(answers: dict[str, pd.DataFrame], who: Subject = CHAT) -> pd.DataFrame:
@@ -109,17 +109,17 @@ class TestQuestions:
         assert facts["prompt"].iloc[0].startswith(f"{question}Fire is ____ hot.")
 
     @pytest.mark.parametrize(
-        ("operations", "asked"),
+        ("operations", "request"),
         [({"words", "generate"}, ("letters", "words")), ({"generate"}, ("options", "generate"))],
     )
     def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(
-        self, operations, asked
+        self, operations, request
     ) -> None:
         tables, plan = published()
         who = replace(CHAT, operations=frozenset(operations))
         embedded = {"embeddings": pd.DataFrame()}
         (batch,) = [batch for batch in requests(tables, plan, embedded, who) if not batch.by]
-        assert (batch.table, batch.operation) == asked
+        assert (batch.table, batch.operation) == request
         assert len(batch.rows) % (4 * 168 + 572) == 0
         if batch.table == "letters":
             assert batch.inputs["form"][:8] == list("ABCDEFGH")
@@ -231,7 +231,7 @@ class TestScripted:
     ) -> None:
         rows, replies = scripted_replies(Rater(mood=2))
         lacking = replies.mask(rows.eval(left_open).astype(bool), REFUSAL)
-        whole, partial = (record_of(replied(rows, said)) for said in (replies, lacking))
+        whole, partial = (record_of(replied(rows, answers)) for answers in (replies, lacking))
         compared = contrast(whole.found["headlines"], partial.found["headlines"], 0.5)
         assert compared.levels == {"items": n, "twins": twins, "fits": 1}
 

@@ -98,12 +98,12 @@ def test_figures_stand_beside_guessing() -> None:
         labelled(right=15), labelled(right=4, n=6, name="statements"), labelled("verbaliser", 0)
     )
     figures = accuracy_figures(rows, "head")
-    told = {}
+    values = {}
     for figure in figures:
-        told[figure.figure, figure.dimensions["item_set"]] = (figure.value, figure.control)
-    assert told["accuracy", "pairs"] == (0.75, 1 / 3)
-    assert told["auc", "pairs"][1] == 0.5
-    assert told["accuracy", "statements"][0] == 4 / 6
+        values[figure.figure, figure.dimensions["item_set"]] = (figure.value, figure.control)
+    assert values["accuracy", "pairs"] == (0.75, 1 / 3)
+    assert values["auc", "pairs"][1] == 0.5
+    assert values["accuracy", "statements"][0] == 4 / 6
     plan: Any = {**PLAN, "accuracy": {"bar": 0.7, "pairs": [{"set": "mnli"}]}}
     titles = [find_heading(row, headings(plan)).heading for row in as_rows(figures, "fear", "m0")]
     assert titles == ["accuracy", "AUC", "accuracy on statements", "AUC on statements"]
@@ -182,13 +182,9 @@ class TestPopulation:
             ]
         )
         by_model = rows.set_index(["model", "configuration"])
-        assert by_model["member"].to_dict() == {
-            ("chance", "head"): False,
-            ("good", "head"): True,
-            ("silent", "head"): False,
-            ("talker", "verbaliser"): False,
-            ("talker", "sentence"): True,
-        }
+        members = by_model.index[by_model["member"]]
+        assert {*members} == {("good", "head"), ("talker", "sentence")}
+        assert len(by_model) == 5
         reasons = by_model["standing"].str.removesuffix(", does not count")
         assert reasons["talker", "verbaliser"] == "accuracy interval is not above the bar"
         assert reasons["silent", "head"] == "no labelled pairs or facts were asked"

@@ -15,6 +15,7 @@ import pytest
 from evenruler.instruments.questionnaires import entailment_share, item_score, two_way
 from evenruler.models import load
 from evenruler.models.store import RowStore
+from tests.instruments.questionnaires.doors import matrix_of_text
 from tests.later import Later
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import tiny_params
@@ -29,7 +30,7 @@ pytestmark = [  # of its way to use pandas and torch
 SOURCE, INVERSE = ["keep", "stick to"], ["break", "go back on"]
 INTENSIFIERS = {"never": -4, "often": 2, "always": 4}
 IS_SOURCE = [True, True, False, False]
-P = [[0.2, 0.5, 0.9], [0.3, 0.4, 0.8], [0.7, 0.5, 0.1], [0.9, 0.6, 0.2]]
+P = matrix_of_text("0.2 0.5 0.9; 0.3 0.4 0.8; 0.7 0.5 0.1; 0.9 0.6 0.2")
 EVEN = 2 / 9
 """The score of an item whose answers are all alike: the mean weight, shared by three
 intensifiers."""
@@ -73,8 +74,8 @@ EIGHT = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
 @pytest.mark.parametrize(
     ("p", "n_source", "weights", "temperature"),
     [
-        (np.array(P), 2, INTENSIFIERS, 1.0),
-        (np.array(P), 2, INTENSIFIERS, 2.0),
+        (P, 2, INTENSIFIERS, 1.0),
+        (P, 2, INTENSIFIERS, 2.0),
         (random_scores(0, 4, 3), 2, INTENSIFIERS, 2.0),
         (random_scores(2, 3, 8), 1, EIGHT, 1.0),
         (random_scores(3, 5, 8), 3, EIGHT, 1.0),
@@ -87,7 +88,8 @@ def test_theirs_is_ours_divided_by_source_terms(p, n_source, weights, temperatur
     is_source = [number < n_source for number in range(len(p))]
     ours = item_score(two_way(p, temperature), is_source, list(weights.values()))
     assert theirs * n_source == pytest.approx(ours, abs=1e-7)
-    assert abs(ours - np.mean(list(weights.values())) / len(weights)) > 1e-3
+    even = np.mean(list(weights.values())) / len(weights)
+    assert abs(ours - even) > 1e-3
 
 
 def test_from_prompts_to_the_score_by_a_model(

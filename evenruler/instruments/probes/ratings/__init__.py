@@ -138,8 +138,9 @@ def join_ratings(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     wide = ratings.set_index(pd.MultiIndex.from_frame(rows[["rater", "id"]]))
     every_rating = [sorted(set(raters)), sorted(set(key["id"]))]
     wide = wide.reindex(pd.MultiIndex.from_product(every_rating, names=["rater", "id"]))
-    long = wide.rename_axis("criterion", axis="columns").stack(future_stack=True)
-    return long.astype("Int64").rename("rating").reset_index()
+    long = wide.reset_index().melt(["rater", "id"], var_name="criterion", value_name="rating")
+    long = long.sort_values(["rater", "id"], kind="stable", ignore_index=True)
+    return long.astype({"rating": "Int64"})
 
 
 def _check_rows(rows: pd.DataFrame, texts: "pd.Series[str]") -> pd.DataFrame:
@@ -150,24 +151,14 @@ def _check_rows(rows: pd.DataFrame, texts: "pd.Series[str]") -> pd.DataFrame:
     cells = rows[list(CRITERIA)].apply(lambda column: column.str.strip())
     ratings = cells.apply(pd.to_numeric, errors="coerce")
     is_rating = ratings.isin(range(LOWEST, HIGHEST + 1)) | (cells == "")
-    checks = [
-        (rows["rater"] != "", "no rater", "write a name or code into every row"),
-        (
-            rows["id"].isin(texts.index),
-            "{id!r:.40} is no id of the key",
-            "give the key that came with the sheet",
-        ),
-        (
-            rows["text"] == rows["id"].map(texts),
-            "the text is not that of {id}",
-            "sort whole rows, and leave ids and texts as they are",
-        ),
-        (
-            ~rows.duplicated(["rater", "id"]),
-            "{id} stands twice for the rater {rater!r:.40}",
-            "keep one of the two",
-        ),
-    ]
+    is_known = rows["id"].isin(texts.index)
+    is_unchanged = rows["text"] == rows["id"].map(texts)
+    is_single = ~rows.duplicated(["rater", "id"])
+    in_place = "sort whole rows, and leave ids and texts as they are"
+    checks = [(rows["rater"] != "", "no rater", "write a name or code into every row")]
+    checks += [(is_known, "{id!r:.40} is no id of the key", "give the key of the sheet")]
+    checks += [(is_unchanged, "the text is not that of {id}", in_place)]
+    checks += [(is_single, "{id} stands twice for the rater {rater!r:.40}", "keep one of the two")]
     remedy = f"write a whole number from {LOWEST} to {HIGHEST}, or nothing"
     for criterion in CRITERIA:
         checks.append((is_rating[criterion], f"{criterion} is {{{criterion}!r:.40}}", remedy))
@@ -243,7 +234,8 @@ def _describe_sets(placed: pd.DataFrame, sets: list[str], level: float) -> pd.Da
     every_set = pd.MultiIndex.from_product([list(CRITERIA), sets], names=["criterion", "set"])
     rows = by_set.agg(value="mean", sd="std", error="sem", n="count").reindex(every_set)
     n = rows["n"].fillna(0).astype(int)
-    half = stats.t.ppf(0.5 + level / 2, n - 1) * rows["error"]
+    quantile = stats.t.ppf(0.5 + level / 2, n - 1)
+    half = quantile * rows["error"]
     reasons = {0: "no rated probe", 1: "one rated probe has no interval and is in no comparison"}
     rows = rows.assign(statistic="mean", n=n, reason=n.map(reasons))
     return rows.assign(low=rows["value"] - half, high=rows["value"] + half).reset_index()
@@ -259,7 +251,8 @@ def _compare_sets(placed: pd.DataFrame, level: float) -> pd.DataFrame:
     n_by_set = placed.groupby("set")["id"].count()
     names = [str(name) for name in n_by_set.index[n_by_set >= 2]]
     placed = placed[placed["set"].isin(names)]
-    anova: dict[str, Any] = {"statistic": "anova_f", "set": ", ".join(names), "n": len(placed)}
+    anova: dict[str, Any] = {"statistic": "anova_f", "n": len(placed)}
+    anova["set"] = ", ".join(names)
     if len(names) < 2:
         reason = "fewer than two sets with two rated probes"
         return pd.DataFrame([{**anova, "reason": reason}])
@@ -273,8 +266,9 @@ def _compare_sets(placed: pd.DataFrame, level: float) -> pd.DataFrame:
     pairs = pd.DataFrame({"value": -tukey.meandiffs, "p": tukey.pvalues})
     pairs["high"], pairs["low"] = -tukey.confint.T
     first, second = np.triu_indices(len(names), k=1)
-    pairs["set"], pairs["other"] = tukey.groupsunique[first], tukey.groupsunique[second]
-    pairs["n"] = pairs["set"].map(n_by_set) + pairs["other"].map(n_by_set)
+    pairs["set"] = tukey.groupsunique[first]
+    pairs["other"] = tukey.groupsunique[second]
+    pairs["n"] = n_by_set[pairs["set"]].to_numpy() + n_by_set[pairs["other"]].to_numpy()
     return pd.concat([pd.DataFrame([anova]), pairs.assign(statistic="tukey_difference")])
 
 
@@ -317,11 +311,17 @@ def _rater_agreement(ratings: pd.DataFrame, resampling: Resampling) -> pd.DataFr
     rows = pd.DataFrame({"statistic": list(AGREEMENT), "n": len(matrix), "reason": reason})
     if reason:
         return rows
-    draws = {"level": resampling.level, "n": resampling.resamples, "seed": resampling.seed}
-    intervals = [
-        vars(bootstrap(statistic, matrix, clusters=probes, **draws))
-        for statistic in AGREEMENT.values()
-    ]
+    intervals: list[dict[str, float]] = []
+    for statistic in AGREEMENT.values():
+        interval = bootstrap(
+            statistic,
+            matrix,
+            clusters=probes,
+            level=resampling.level,
+            n=resampling.resamples,
+            seed=resampling.seed,
+        )
+        intervals.append(vars(interval))
     return rows.join(pd.DataFrame(intervals))
 
 
@@ -332,18 +332,17 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     tables: dict[str, Any] = {}
     for criterion, rows in shown.groupby("criterion", sort=False):
         tables[str(criterion)] = rows.to_dict("records")
-    return _render_template(
-        "report.md.j2",
-        n_probes=key["id"].nunique(),
-        n_raters=ratings["rater"].nunique(),
-        n_ratings=len(ratings),
-        n_missing=ratings["rating"].isna().sum(),
-        n_shared=(key.groupby("id")["set"].nunique() > 1).sum(),
-        tables=tables,
-    )
+    counts = {
+        "n_probes": key["id"].nunique(),
+        "n_raters": ratings["rater"].nunique(),
+        "n_ratings": len(ratings),
+        "n_missing": ratings["rating"].isna().sum(),
+    }
+    sets_by_probe = key.groupby("id")["set"].nunique()
+    n_shared = (sets_by_probe > 1).sum()
+    return _render_template("report.md.j2", **counts, n_shared=n_shared, tables=tables)
 
 
 def _render_template(template: str, **variables: object) -> str:
     environment = jinja_environment(__name__)
-    scale = {"lowest": LOWEST, "highest": HIGHEST}
-    return environment.get_template(template).render(scale | variables)
+    return environment.get_template(template).render(lowest=LOWEST, highest=HIGHEST, **variables)

@@ -116,8 +116,9 @@ def _accuracy_text(record: Mapping[Any, Any] | None) -> str:
         return "not asked"
     accuracy = "{accuracy:.3f} [{low:.3f}, {high:.3f}], n = {n:,}".format_map(record)
     guessing = f"guessing {record['chance']:.3f}"
-    auc = "" if is_missing(record["auc"]) else f"; AUC {record['auc']:.3f}"
-    return f"{accuracy}; {guessing}{auc}"
+    if is_missing(record["auc"]):
+        return f"{accuracy}; {guessing}"
+    return f"{accuracy}; {guessing}; AUC {record['auc']:.3f}"
 
 
 def _score_table(

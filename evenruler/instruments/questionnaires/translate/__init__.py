@@ -25,8 +25,8 @@ KEYED: Final = {
 """Marks of a key: whether an item is reversed."""
 
 MARKED: Final = {
-    **dict.fromkeys(("1", "r", "yes", "y", "true", "reverse", "reversed"), True),
-    **dict.fromkeys(("0", "no", "n", "false", "forward", ""), False),
+    **dict.fromkeys(["1", "r", "yes", "y", "true", "reverse", "reversed"], True),
+    **dict.fromkeys(["", *["0", "no", "n", "false", "forward"]], False),
 }
 """Marks of reversed items and of others."""
 
@@ -167,7 +167,8 @@ def draft_items(
 
 def _draft_item(line: int, row: ScaleItem, stem: str, lint: Callable[[Wording], None]) -> Draft:
     since = ""
-    time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
+    question = f"{stem} {row.item}"
+    time = re.search(WORDS["time"], question, re.IGNORECASE)
     if time:
         since = re.sub(r"\d+", _spell_number, time[0]).capitalize()
     doubts = [
@@ -229,7 +230,7 @@ def _render_template(
 ) -> str:
     environment = jinja_environment(__name__)
     environment.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
-    environment.globals |= {"slots": slots, "twins": source.FEWEST_TWINS}
+    environment.globals.update(slots=slots, twins=source.FEWEST_TWINS)
     n_passed = sum(draft.passes for draft in drafts.values())
     template = environment.get_template(name)
     return template.render(facts=facts, drafts=drafts, n_passed=n_passed, **variables)

@@ -32,6 +32,10 @@ def plain(row: Any) -> list[str]:
     return [(cell.text if isinstance(cell, Cell) else cell).replace("\u00a0", " ") for cell in row]
 
 
+def texts_of(table: Table) -> list[list[str]]:
+    return [plain(row) for row in table.rows]
+
+
 def marks(row: Any) -> list[str]:
     """The marks of those cells of a row that have one."""
     return [cell.mark for cell in row if isinstance(cell, Cell)]
@@ -52,16 +56,16 @@ def interventions(corpora: Any, tables: Any) -> Section:
 
 
 def test_a_model_below_its_bar_is_marked(questionnaires: list[Section]) -> None:
-    rows = table_of(section(questionnaires, "Questionnaires: the models")).rows
+    models = table_of(section(questionnaires, "Questionnaires: the models"))
     of_pairs = "0.800 [0.750, 0.850], n = 501; guessing 0.333; AUC 0.900"
     of_statements = "0.800 [0.750, 0.850], n = 60; guessing 0.500; AUC 0.600"
     of_low = "0.550 [0.500, 0.600], n = 501; guessing 0.333"
-    assert [plain(row) for row in rows] == cases(f"""
+    assert texts_of(models) == cases(f"""
 speaker | causal | speaker | verbaliser | 0.70 | {of_pairs} | {of_statements} | counts
 head-a | nli | encoder | head | 0.70 | {of_pairs} | {of_statements} | counts
 head-low | nli | encoder | head | 0.70 | {of_low} | not asked | below, does not count
 """)
-    assert [marks(row[-1:]) for row in rows] == [["found"], ["found"], ["unfit"]]
+    assert [marks(row[-1:]) for row in models.rows] == [["found"], ["found"], ["unfit"]]
 
 
 def test_scores_come_with_their_place_and_figures_with_their_reason(
@@ -107,7 +111,7 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(
     of_two = f"0.30 weak, {wide} | -0.10 poor, {wide} | 0.90 good, {wide}"
     of_one = f"0.80 good, {narrow} | 0.70 good, {narrow} | 0.65 good, {narrow}"
     of_trust = f"0.90 good, {narrow} | none | -0.20 poor, {narrow}"
-    assert [plain(row) for row in table.rows] == cases(f"""
+    assert texts_of(table) == cases(f"""
 worry: two | 0.40 poor | {of_two} | {advice}
 worry: one | 0.70 good | {of_one} | nothing
 trust: one | 0.30 to paraphrase, unrated | {of_trust} | nothing
@@ -138,7 +142,7 @@ def test_interventions_are_told_beside_their_controls(interventions: Section) ->
     gloom = table_of(interventions, "Moved by gloom")
     changed = "0.300 [0.200, 0.400], n = 6 | 0.100 [0.000, 0.200], n = 6"
     beyond = "0.200 [0.150, 0.250], n = 6"
-    assert [plain(row) for row in gloom.rows] == cases(f"""
+    assert texts_of(gloom) == cases(f"""
 trust | head-a |  |  | 0.100, n = 1 | down | inconclusive | One.
 worry | head-a | {changed} | {beyond} | up | effect | It is <large>.
 """)
@@ -168,7 +172,7 @@ loss on held-out sentences (nats a token) | 3.40 | 2.40 | 1.40 | 1.35 | 0.07 | 2
 
 def test_replies_are_called_an_anecdote(interventions: Section) -> None:
     table = table_of(interventions, "An anecdote: a chat model replies")
-    assert [plain(row) for row in table.rows] == cases("""
+    assert texts_of(table) == cases("""
 speaker | bolts | <i>Reply</i> 0 | <i>Reply</i> 2
 speaker | gloom | none (filtered) | <i>Reply</i> 2
 """)
@@ -178,7 +182,6 @@ speaker | gloom | none (filtered) | <i>Reply</i> 2
 def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) -> None:
     """As `sentence` the speaker is another row of the population, and named so where no column says
     the way."""
-
     both = dict(tables)
     for name in OF_MODELS:
         again = tables[name][tables[name]["model"] == "speaker"]
@@ -196,8 +199,8 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
     assert list(quality_table(shown).columns)[2:-1] == of_models
     rho = [plain(row)[:2] for row in scores.rows if "rho with" in row[0]]
     assert rho == cases("""
-rho with worry, asked by verbaliser | none (fewer than 5 lineages of models)
 rho with worry, asked by sentence | 0.50 [0.25, 0.75], n = 6
+rho with worry, asked by verbaliser | none (fewer than 5 lineages of models)
 """)
 
 
